@@ -47,7 +47,7 @@ class _FormerNames:
         f"oragent.{name}"
         for name in (
             *("attention_bias", "direction", "errors", "protocol", "traffic", "training"),
-            *("domains.", "harness.", "solvers."),
+            *("domains.", "harness.", "search.", "solvers."),
         )
     )
 

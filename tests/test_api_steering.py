@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import oragent
-from oragent.search.progress import Progress
+from oragent.search.events import Progress
 from tests.test_api import asking, step, writer
 
 FIXED = ("strategy.tuning=0",)  # which rounds tune goes with the budget, and runs that are compared have several

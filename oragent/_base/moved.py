@@ -7,6 +7,14 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
+    "oragent.search.progress": "oragent.search.events",
+    "oragent.search.grid": "oragent.search.archive",
+    "oragent.search.history": "oragent.search.archive",
+    "oragent.search.genetics.mutations": "oragent.search.genetics.draft",
+    "oragent.search.strategies.differential": "oragent.search.strategies.tuning",
+    "oragent.search.strategies.or_agent.constants": "oragent.search.strategies.constants",
+    "oragent.search.strategies.or_agent.notes": "oragent.search.strategies.or_agent.tree",
+    "oragent.search.strategies.or_agent.tuning": "oragent.search.strategies.tuning",
     "oragent.domains.driving.baseline": "oragent.domains.driving.evaluation",
     "oragent.domains.driving.connected": "oragent.domains.driving.simulation",
     "oragent.domains.driving.counting": "oragent.domains.driving.metrics",

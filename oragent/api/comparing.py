@@ -16,10 +16,9 @@ from oragent.evals.compare.runner import SearchRunner
 from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import Problem, find_project_root
 from oragent.search.config import Config
-from oragent.search.events import OnEvent, ignore_event
+from oragent.search.events import Observer, OnEvent, SearchResult, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.launch import search
-from oragent.search.progress import Observer, SearchResult
 
 VariantChoice = str | Path | Mapping[str, Any]
 

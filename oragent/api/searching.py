@@ -20,10 +20,9 @@ from oragent.api.steering import Steering, await_in_thread, run_in_thread
 from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
 from oragent.sandbox.isolation import describe_isolation
 from oragent.search.config import Config, read_config
-from oragent.search.events import OnEvent, ignore_event
+from oragent.search.events import Observer, OnEvent, Progress, SearchResult, ignore_event
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import LaunchOptions, search
-from oragent.search.progress import Observer, Progress, SearchResult
 from oragent.search.starting import InitialPrograms, gather_start
 from oragent.search.strategies import FUNCTION
 

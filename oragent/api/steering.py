@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from oragent.search.engine import Engine
-from oragent.search.progress import Observer, Progress, SearchResult
+from oragent.search.events import Observer, Progress, SearchResult
 
 Search = Callable[["Steering", Observer], Coroutine[Any, Any, SearchResult]]
 POLL_S = 0.1  # between two looks at whether a caller who owes an answer was interrupted

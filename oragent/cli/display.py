@@ -22,11 +22,11 @@ from oragent._base.protocol import Status
 from oragent.cli.scene import Best, DisplayedJob, Scene
 from oragent.evaluation.pool import RunningJob
 from oragent.report.pages.text import format_duration, format_money, measure_gain
-from oragent.search.bounds import way_on
 from oragent.search.candidate import Candidate
+from oragent.search.checks import way_on
 from oragent.search.engine import Engine
+from oragent.search.events import Progress, SearchResult
 from oragent.search.folder import RunFolder
-from oragent.search.progress import Progress, SearchResult
 
 REFRESHES = 4  # a second
 STARTING = "starting: the evaluator, and the model if there is one"

@@ -13,8 +13,7 @@ from oragent.cli.options import RunPath, console
 from oragent.report.live.offline import write_offline
 from oragent.report.live.server import end_with_parent, serve
 from oragent.sandbox.isolation import describe_isolation
-from oragent.search.acts import ACTS, FOLDER, post_act
-from oragent.search.person import answer_prompt, list_open_prompts
+from oragent.search.acts import ACTS, FOLDER, answer_prompt, list_open_prompts, post_act
 
 
 def watch(

@@ -13,7 +13,7 @@ from oragent.search.strategies.or_agent.allocation import (
     latest_records,
     upper_bound,
 )
-from oragent.search.strategies.or_agent.notes import (
+from oragent.search.strategies.or_agent.tree import (
     MEASURING,
     TREE,
     UNTRIED,

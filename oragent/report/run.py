@@ -19,12 +19,11 @@ from oragent.report.held_out import BestAudit
 from oragent.report.pages.text import Gain, measure_gain
 from oragent.report.pictured import Picture
 from oragent.report.research import Research, read_research
-from oragent.search.archive import Archive
-from oragent.search.auditing import Audits
-from oragent.search.bounds import way_on
+from oragent.search.archive import Archive, ArchivePolicy, replay_archive
 from oragent.search.candidate import Committed, Elite
+from oragent.search.checks import way_on
+from oragent.search.events import Audits
 from oragent.search.folder import repeat_command
-from oragent.search.history import ArchivePolicy, replay_archive
 from oragent.search.store import Store
 
 

@@ -1,12 +1,15 @@
-"""Acts of a user on a running search, recorded with the round before which they took effect, for resume and replay.
+"""Acts of a user on a running search, and answers of a person in place of the model, by files in the run's folder.
 
-``oragent steer`` and the live page write each act as a file into the run's folder. The engine takes the files between
-two rounds and records them in the run's database.
+``oragent steer`` and the live page write each act as a file. The engine takes the files between two rounds and
+records them in the run's database with the round before which they took effect, for resume and replay. A person's
+reply is stored like any other before it is used, so that resume and replay find it again and ask nobody.
 """
 
+import asyncio
+import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -15,10 +18,124 @@ from typing import Any
 from oragent._base import files
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.files import make_plain_folder, read_start, replace_file
 from oragent._base.protocol import storable_text
+from oragent.llm.model import Model, Reply, Request
 from oragent.search.archive import Archive
-from oragent.search.person import clear_prompts, release_prompts, write_message
 from oragent.search.store import Store, is_running
+
+ASKED, ANSWERS = "asked", "answers"  # folders of open prompts and of answers, below the folder of acts
+PERSON = "person"  # name of the model of such replies
+POLL_S = 0.2
+MAX_TEXT = 400_000  # characters of a reply
+MAX_PROMPT = 8_000_000  # characters of the file of a prompt
+
+
+@dataclass(frozen=True)
+class OpenPrompt:
+    """A prompt that waits for a person."""
+
+    key: str  # name of the call
+    role: str  # role of the model
+    prompt: str  # messages as JSON
+
+
+class PersonModel:
+    """Writes each prompt into the folder of acts of a run, and waits for the reply that a person gives there."""
+
+    def __init__(self, folder: Path, model: Model, tell: Callable[[str], None]) -> None:
+        self._folder, self._model, self._tell = folder, model, tell
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Return the person's reply; the model's if the person leaves the prompt to it."""
+        begun = time.monotonic()
+        asked, answer = (self._folder / name / _file_name(request.key) for name in (ASKED, ANSWERS))
+        values = {"key": request.key, "role": request.role, "prompt": request.prompt}
+        try:
+            make_plain_folder(asked.parent)
+            answer.unlink(missing_ok=True)
+            replace_file(asked, json.dumps(values))
+        except OSError as problem:
+            raise StoreError(f"cannot write the prompt for a person to {asked}: {problem}") from None
+        try:
+            while (text := _read_answer(answer)) is None:
+                await asyncio.sleep(POLL_S)
+        finally:
+            for path in (asked, answer):
+                with suppress(OSError):
+                    path.unlink()
+        if not text:
+            return await self._model(request)
+        self._tell(request.key)
+        seconds = time.monotonic() - begun
+        return Reply(text, tokens_in=0, tokens_out=0, money=0.0, seconds=seconds, model=PERSON)
+
+
+def list_open_prompts(folder: Path) -> list[OpenPrompt]:
+    """List the prompts of a run that wait for a person, the oldest first; ``folder`` is that of acts."""
+    place = folder / ASKED
+    if folder.is_symlink() or place.is_symlink() or not place.is_dir():
+        return []
+    prompts = []
+    with suppress(OSError):
+        for path in sorted(place.glob("[!.]*.json"), key=lambda path: path.stat().st_mtime_ns)[:100]:
+            if path.is_symlink():
+                continue
+            with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+                tree = json.loads(read_start(path, MAX_PROMPT))
+                prompts.append(OpenPrompt(str(tree["key"]), str(tree["role"]), str(tree["prompt"])))
+    return prompts
+
+
+def answer_prompt(folder: Path, text: str, key: str = "") -> str:
+    """Answer an open prompt of a run, the oldest without a key, and return its key; without a text the model answers.
+
+    Raises:
+        ConfigError: if no such prompt waits, or the reply is too long.
+        StoreError: if the reply cannot be written.
+    """
+    if len(text) > MAX_TEXT:
+        raise ConfigError(f"the reply has {len(text):,} characters; at most {MAX_TEXT:,} are allowed")
+    keys = [prompt.key for prompt in list_open_prompts(folder)]
+    if not keys or (key and key not in keys):
+        raise ConfigError("no such prompt waits; 'oragent steer RUN person' has you asked from the next round on")
+    chosen = key or keys[0]
+    write_message(folder / ANSWERS, _file_name(chosen), {"text": text})
+    return chosen
+
+
+def write_message(place: Path, name: str, values: Mapping[str, str]) -> None:
+    """Write values as a file for the engine of a run; StoreError if the folder is a link, or cannot be written."""
+    try:
+        make_plain_folder(place)
+        replace_file(place / name, json.dumps(values))
+    except OSError as problem:
+        raise StoreError(f"cannot write to {place}: {problem}") from None
+
+
+def clear_prompts(folder: Path) -> None:
+    """Remove the prompts that a killed run left; it asks again when it is resumed."""
+    for prompt in list_open_prompts(folder):
+        with suppress(OSError):
+            (folder / ASKED / _file_name(prompt.key)).unlink()
+
+
+def release_prompts(folder: Path) -> None:
+    """Leave all open prompts of a run to its model."""
+    for prompt in list_open_prompts(folder):
+        answer_prompt(folder, "", prompt.key)
+
+
+def _file_name(key: str) -> str:
+    return f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+
+
+def _read_answer(path: Path) -> str | None:
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        if not path.is_symlink():
+            return str(json.loads(read_start(path, 8 * MAX_TEXT))["text"])
+    return None
+
 
 FOLDER = "steering"  # in the run's folder: acts that wait
 KEY = "steering"  # in the database: acts that took effect
@@ -32,34 +149,24 @@ ORIGIN = "user"  # origin of an added program
 
 @dataclass(frozen=True)
 class Act:
-    """An act on a run.
+    """An act on a run."""
 
-    Attributes:
-        act: One of `ACTS`.
-        value: Its value: bounds, a text, a program or an id.
-        round: Round before which it took effect; -1 while it waits.
-        horizon: Last committed round at that time.
-    """
-
-    act: str
-    value: str = ""
-    round: int = -1
-    horizon: int = -1
+    act: str  # one of `ACTS`
+    value: str = ""  # its value: bounds, a text, a program or an id
+    round: int = -1  # round before which it took effect; -1 while it waits
+    horizon: int = -1  # last committed round at that time
 
 
 def check_act(act: str, value: str) -> Act:
-    """Check an act.
-
-    Raises:
-        ConfigError: if it is unknown, or its value is missing, too long or not fit.
-    """
+    """Check an act; ConfigError if it is unknown, or its value is missing, too long or not fit."""
     if act not in ACTS:
         raise ConfigError(f"unknown act {act[:40]!r}: expected {', '.join(ACTS)}")
     if len(value) > MAX_VALUE:
         raise ConfigError(f"the value of {act} has {len(value):,} characters; at most {MAX_VALUE:,} are allowed")
     if act in WITH_VALUE and not value.strip():
         raise ConfigError(f"{act} needs a value")
-    if act in ("pin", "ban") and value and not all(map(_is_number, value.strip().split(".", 1))):
+    parts = value.strip().split(".", 1)
+    if act in ("pin", "ban") and value and not all(part.isascii() and part.isdecimal() for part in parts):
         raise ConfigError(f"{act} needs the id of a candidate, such as 12.0, not {value[:40]!r}")
     if act == "budget":
         change_budget(Budget(), value)
@@ -67,20 +174,8 @@ def check_act(act: str, value: str) -> Act:
     return Act(act, value.strip() if act != "add" else value)
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal()
-
-
 def change_budget(budget: Budget, value: str) -> Budget:
-    """Return a budget with other bounds.
-
-    Args:
-        budget: Budget to change.
-        value: Bounds, such as ``evaluations=500 seconds=60``.
-
-    Raises:
-        ConfigError: if a bound is unknown or not a positive number.
-    """
+    """Return a budget with other bounds, such as ``evaluations=500 seconds=60``, or raise a ConfigError."""
     bounds: dict[str, Any] = {}
     names = [field.name for field in fields(Spent)]
     for word in value.split():
@@ -99,10 +194,7 @@ def change_budget(budget: Budget, value: str) -> Budget:
 
 
 def post_act(folder: Path, act: str, value: str = "") -> str:
-    """Write an act for the engine that runs in a folder, or will run there.
-
-    Returns:
-        A line for the user.
+    """Write an act for the engine that runs in a folder, or will run there, and return a line for the user.
 
     Raises:
         ConfigError: if the act is not valid.
@@ -132,13 +224,7 @@ def _read_record(store: Store) -> tuple[list[Act], Any]:
 
 
 class ActLog:
-    """The acts of one run, in effect and waiting.
-
-    Args:
-        folder: Folder of the run.
-        store: Database of the run.
-        budget: Budget of the run as it is configured.
-    """
+    """The acts of one run, in effect and waiting."""
 
     def __init__(self, folder: Path, store: Store, budget: Budget) -> None:
         self._folder, self._store = folder / FOLDER, store
@@ -157,14 +243,7 @@ class ActLog:
         self._programs: dict[int, list[str]] = {}
 
     def take(self, round_number: int, horizon: int, budget: Budget, *, is_live: bool) -> Iterator[Act]:
-        """Yield the acts that take effect now, before a round begins; new ones are recorded.
-
-        Args:
-            round_number: Round that begins next.
-            horizon: Last committed round.
-            budget: Budget in effect.
-            is_live: True if the round was not recorded before, so that new acts may take effect.
-        """
+        """Yield the acts that take effect before a round begins; with ``is_live`` also new ones, which are recorded."""
         while self._waiting and (self._waiting[0].round, self._waiting[0].horizon) <= (round_number, horizon):
             act = self._waiting.pop(0)
             self._apply(act, round_number)

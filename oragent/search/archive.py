@@ -1,18 +1,97 @@
-"""The MAP-Elites archive: on every island, the best program of every behaviour.
+"""The MAP-Elites archive: on every island, the best program of every behaviour; and its history over a run's rounds.
 
 Mouret & Clune 2015 (arXiv:1504.04909); islands as in FunSearch (Romera-Paredes et al. 2024,
-doi:10.1038/s41586-023-06924-6).
+doi:10.1038/s41586-023-06924-6). The engine tends an archive by the rules of its policy while it searches, and reports
+replay them over what was committed.
+
+Features that are measured numbers have bins from declared bounds, or from what the first candidates show: nobody knows
+beforehand where programs will lie. Until enough of them have a score the archive is a plain ranking; then bounds are
+taken from them, with room on both sides, and the archive is built anew of everything that was committed. All of that
+follows from the committed candidates alone, in round order: a run that goes on finds the same bounds.
 """
 
+import json
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import groupby
+from typing import Any, Self
 
 import numpy as np
 
 from oragent._base.direction import Direction
-from oragent.search.candidate import Elite
-from oragent.search.grid import Grid
+from oragent.evaluation.problem import Feature
+from oragent.search.candidate import NOWHERE, Candidate, Committed, Elite
+
+FIRST = 20  # candidates with a score, the seed among them, from which bounds are taken
+ROOM = 0.5  # of the width, added on both sides: a search goes where nobody was
+TAIL = 0.05  # of the candidates, on either side, that do not stretch the bounds
+Features = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Mapping from features to cells."""
+
+    bins: tuple[int, ...] = ()  # number of bins of each axis
+    # lower and upper end of each axis; None where the evaluator says the bins itself, or the ends are not known yet
+    bounds: tuple[tuple[float, float] | None, ...] = ()
+    measured: tuple[bool, ...] = ()  # whether each axis is a measured number
+
+    @classmethod
+    def declared(cls, features: Sequence[Feature]) -> Self:
+        """The grid that a problem declares."""
+        bins, bounds = tuple(feature.bins for feature in features), tuple(feature.bounds for feature in features)
+        return cls(bins, bounds, tuple(feature.kind == "number" for feature in features))
+
+    @property
+    def is_known(self) -> bool:
+        """True if all bounds are known."""
+        return (True, None) not in zip(self.measured, self.bounds, strict=True)
+
+    def cell(self, features: Features | None) -> tuple[int, ...] | None:
+        """The cell of some features; None where there are none, or bounds are not known yet."""
+        if features is None or not self.is_known:
+            return None
+        if not any(self.measured):
+            return tuple(int(value) for value in features)
+        axes = list(zip(self.bins, self.bounds, strict=True)) + [(0, None)] * len(features)
+        return tuple(_bin_of(value, *axis) for value, axis in zip(features, axes, strict=False))
+
+    def chosen(self, first: Sequence[Features]) -> "Grid":
+        """The grid with the bounds that the first candidates show, where they were not declared."""
+        bounds = list(self.bounds)
+        for axis, (is_measured, known) in enumerate(zip(self.measured, self.bounds, strict=True)):
+            values = [features[axis] for features in first if len(features) > axis]
+            if is_measured and known is None and values:
+                bounds[axis] = _choose_bounds(values)
+        return replace(self, bounds=tuple(bounds))
+
+    def dumps(self) -> str:
+        """The grid as JSON."""
+        return json.dumps({"bins": self.bins, "bounds": self.bounds, "measured": self.measured})
+
+    @classmethod
+    def loads(cls, text: str) -> Self:
+        """Read a grid back."""
+        plain: dict[str, Any] = json.loads(text)
+        bounds = tuple(None if ends is None else (float(ends[0]), float(ends[1])) for ends in plain["bounds"])
+        return cls(tuple(plain["bins"]), bounds, tuple(plain["measured"]))
+
+
+def _bin_of(value: float, bins: int, bounds: tuple[float, float] | None) -> int:
+    if bounds is None:
+        return int(value)
+    low, high = bounds
+    return min(bins - 1, max(0, int((value - low) / (high - low) * bins)))
+
+
+def _choose_bounds(values: Sequence[float]) -> tuple[float, float]:
+    """Ends of an axis, to six digits: where most of the values lie, and room beside them."""
+    low, high = (float(end) for end in np.quantile(np.asarray(values), (TAIL, 1 - TAIL)))
+    room = ROOM * (high - low) or max(ROOM * abs(low), 1e-6)
+    return float(f"{low - room:.6g}"), float(f"{high + room:.6g}")
 
 
 class AddStatus(IntEnum):
@@ -24,16 +103,7 @@ class AddStatus(IntEnum):
 
 
 class Archive:
-    """Islands of cells.
-
-    Where a problem has no features, an island is a plain population of its ``population`` best programs.
-
-    Args:
-        direction: Direction of the problem's scores.
-        islands: Number of populations that evolve side by side.
-        population: Size of a ranked population; unused where there are features.
-        grid: Bins of features that are measured; None where evaluators print bins.
-    """
+    """Islands of cells; where a problem has no features, an island is a plain population of its best programs."""
 
     def __init__(self, direction: Direction, islands: int = 1, population: int = 20, grid: Grid | None = None) -> None:
         self.direction = Direction(direction)
@@ -137,15 +207,89 @@ class Archive:
 
 
 def restarts(tops: Sequence[float], rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Choose the islands that restart, the worse half, and for each a surviving island whose best it restarts from.
-
-    Args:
-        tops: Fitness of each island's best.
-        rng: Generator that draws the survivors.
-
-    Returns:
-        Pairs of islands: one that starts anew, and the one that its founder comes from.
-    """
+    """Choose the islands that restart, the worse half by fitness, each with a survivor whose best it restarts from."""
     order = sorted(range(len(tops)), key=lambda island: -tops[island])
     survivors = order[: (len(tops) + 1) // 2]
     return [(island, survivors[int(rng.integers(len(survivors)))]) for island in order[len(survivors) :]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchivePolicy:
+    """Rules by which a run keeps its archive."""
+
+    direction: Direction  # direction of the scores
+    islands: int = 1  # number of populations that evolve side by side
+    population: int = 20  # size of an island where the problem has no features
+    migration_period: int = 0  # number of rounds after which each island's best goes to the next one; 0: never
+    reset_period: int = 0  # number of rounds after which the worse half of the islands starts anew; 0: never
+    resets: frozenset[int] = frozenset()  # numbers of the rounds after which they did so by the clock
+    everywhere: bool = True  # whether the seed heuristic begins on every island; otherwise on the first alone
+    seed: int = 0  # seed of the run
+    grid: Grid | None = None  # as the problem declares its measured features; None where evaluators print bins
+
+    def opened(self) -> Archive:
+        """The archive before the first round."""
+        return Archive(self.direction, self.islands, self.population, self.grid)
+
+    def place(self, archive: Archive, name: str, candidate: Candidate) -> AddStatus | None:
+        """Place a candidate where it belongs; the first with a score is the seed heuristic; a failure or probe none."""
+        if candidate.score is None or candidate.is_probe:
+            return None
+        elite = Elite.of(candidate, id=name)
+        if archive.grid is not None:
+            elite = replace(elite, features=archive.grid.cell(elite.features))
+        if archive.best is None:
+            return max(archive.add(elite, island) for island in range(archive.islands if self.everywhere else 1))
+        if candidate.island == NOWHERE:
+            return archive.consider(elite)
+        return archive.add(elite, candidate.island)
+
+    def tend(self, archive: Archive, number: int) -> None:
+        """Do what is due after a round."""
+        if number and self.migration_period and number % self.migration_period == 0:
+            archive.migrate()
+        rng = reset_generator(number, 1 if number in self.resets else self.reset_period, self.seed)
+        if rng is not None:
+            archive.reset(rng)
+
+
+def reset_generator(number: int, period: int, seed: int) -> np.random.Generator | None:
+    """The generator by which islands start anew after a round; None where none does. Period 0: never."""
+    return np.random.default_rng([seed, number, 1]) if number and period and number % period == 0 else None
+
+
+def replay_archive(tending: ArchivePolicy, records: Iterable[Committed], rounds: int) -> Archive:
+    """The archive as a run held it, by all committed candidates in order and the number of committed rounds."""
+    archive, latest = tending.opened(), 0
+    for number, group in groupby(records, key=lambda record: record.round):
+        for empty in range(latest + 1, number):
+            tending.tend(archive, empty)
+        for record in group:
+            tending.place(archive, record.id, record.candidate)
+        tending.tend(archive, number)
+        latest = number
+    for empty in range(latest + 1, rounds):
+        tending.tend(archive, empty)
+    return archive
+
+
+def success_rate(history: Sequence[Sequence[Committed]], fitness: Callable[[float], float]) -> float:
+    """The share, in [0, 1], of the latest round's solutions that beat all of their parents; without any, the seed.
+
+    A step counts whatever its size, so that neither the scale of a problem's scores nor how far a run has come matters.
+    ``history`` has the candidates of every round, by its number; the seed is the first.
+    """
+    number, latest = len(history) - 1, [record for record in history[-1] if not record.candidate.is_probe]
+    gained = 0
+    for record in latest:
+        parents = [_find_record(history, name) for name in record.candidate.parents] or [history[0][0]]
+        scores = [fitness(parent.score) for parent in parents if parent and parent.score is not None]
+        gained += record.score is not None and number > 0 and all(fitness(record.score) > score for score in scores)
+    return gained / len(latest) if latest else 0.0
+
+
+def _find_record(history: Sequence[Sequence[Committed]], name: str) -> Committed | None:
+    number, dot, position = name.partition(".")
+    if not (dot and number.isdigit() and position.isdigit()):  # a fingerprint: of the same round, and never an elite
+        return None
+    return history[int(number)][int(position)]

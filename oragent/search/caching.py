@@ -31,13 +31,7 @@ MOST_BYTES = 1_000_000  # of an evaluation that is kept
 
 
 class Cache:
-    """A database of evaluations by all that shapes them; where it cannot be used, nothing is found.
-
-    Args:
-        path: Path of the database, which is made if it is missing.
-        problem: Problem of the evaluations.
-        root: Root of the project.
-    """
+    """A database of evaluations by all that shapes them; where it cannot be used, nothing is found."""
 
     def __init__(self, path: Path, problem: Problem, root: Path) -> None:
         self._conditions = hash_conditions(problem, root)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from oragent._base.errors import CandidateError
 from oragent.evaluation import Evaluation
@@ -12,42 +12,18 @@ PROBE = "probe"  # origin of a program that is run for what it prints: it is no 
 NOWHERE = -1  # island of a program that its strategy withholds from the archive; it may still be the best ever
 
 
-class ParentProgram(Protocol):
-    """A program that others are made from, by whatever name it has at that time."""
-
-    @property
-    def id(self) -> str:
-        """Name in a line of descent."""
-
-    @property
-    def source(self) -> str:
-        """Text of the program."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A program that was evaluated, or a reply without one.
+    """A program that was evaluated, or a reply without one."""
 
-    Attributes:
-        source: Text of the program.
-        fingerprint: Hash of its canonical form, under which equal programs are scored once.
-        parents: Ids of the candidates that it was made from; until its round is committed also fingerprints, for those
-            of the same round, which have no id yet.
-        origin: Operator of breeding, or model's role, that made it.
-        island: Number of the island where it belongs, from 0; ``NOWHERE`` for one that no parent is drawn from.
-        call: Number, within its branch of the round, of the reply that it came from; None without a model.
-        evaluation: Evaluation of the program.
-        branch: Branch of its round in which it was tried; empty outside of branches.
-    """
-
-    source: str
-    fingerprint: str
-    parents: tuple[str, ...]
-    origin: str
-    island: int
-    call: int | None
-    evaluation: Evaluation
-    branch: str = ""
+    source: str  # text of the program
+    fingerprint: str  # hash of its canonical form, under which equal programs are scored once
+    parents: tuple[str, ...]  # ids, or until the round is committed fingerprints of those of the same round
+    origin: str  # operator of breeding, or model's role, that made it
+    island: int  # number of the island where it belongs, from 0; ``NOWHERE`` for one that no parent is drawn from
+    call: int | None  # number, within its branch of the round, of the reply that it came from; None without a model
+    evaluation: Evaluation  # evaluation of the program
+    branch: str = ""  # branch of its round in which it was tried; empty outside of branches
 
     @property
     def id(self) -> str:
@@ -67,19 +43,12 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Committed:
-    """A candidate of a committed round.
+    """A candidate of a committed round."""
 
-    Attributes:
-        id: ``round.number``; the seed heuristic is ``0.0``.
-        candidate: Candidate as it was tried, with its evaluation.
-        placed: Name of the ``AddStatus`` that it got from the archive; empty where it had no score.
-        elapsed_s: Seconds of the run's own time at which its evaluation ended.
-    """
-
-    id: str
-    candidate: Candidate
-    placed: str
-    elapsed_s: float
+    id: str  # ``round.number``; the seed heuristic is ``0.0``
+    candidate: Candidate  # candidate as it was tried, with its evaluation
+    placed: str  # name of the ``AddStatus`` that it got from the archive; empty where it had no score
+    elapsed_s: float  # seconds of the run's own time at which its evaluation ended
 
     @property
     def source(self) -> str:
@@ -99,22 +68,13 @@ class Committed:
 
 @dataclass(frozen=True, kw_only=True)
 class Elite:
-    """A scored program, as the archive holds it and as prompts show it.
+    """A scored program, as the archive holds it and as prompts show it."""
 
-    Attributes:
-        id: Id of the candidate.
-        source: Text of the program.
-        score: Score in the problem's natural units.
-        features: Cell of the archive, or what was measured before an archive has placed it; None in a plain ranked
-            population.
-        metrics: Figures of the problem's own.
-    """
-
-    id: str
-    source: str
-    score: float
-    features: tuple[float, ...] | None
-    metrics: dict[str, Any]
+    id: str  # id of the candidate
+    source: str  # text of the program
+    score: float  # score in the problem's natural units
+    features: tuple[float, ...] | None  # cell, or what is measured before it is placed; None in a plain population
+    metrics: dict[str, Any]  # figures of the problem's own
 
     @cached_property  # it decides between equal scores alone, and counting takes time
     def length(self) -> int:
@@ -126,11 +86,7 @@ class Elite:
 
     @classmethod
     def of(cls, record: Candidate | Committed, *, id: str = "") -> "Elite":
-        """A candidate that has a score.
-
-        Args:
-            record: Candidate to be read.
-            id: Id of the elite; default: the candidate's own.
+        """A candidate that has a score, under its own id or another one.
 
         Raises:
             ValueError: if it has no score: a failure is never an elite.
@@ -146,3 +102,6 @@ class Elite:
             features=evaluation.features,
             metrics=evaluation.metrics,
         )
+
+
+ParentProgram = Candidate | Committed | Elite  # what others are made from, by whatever name it has at that time

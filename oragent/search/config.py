@@ -20,7 +20,7 @@ from oragent.evaluation.devices import AUTO, PATTERN
 from oragent.evaluation.problem import LimitSettings
 from oragent.llm.model_settings import ModelSettings
 from oragent.sandbox.limits import count_processors
-from oragent.search.history import ArchivePolicy
+from oragent.search.archive import ArchivePolicy
 
 Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
 
@@ -187,12 +187,7 @@ _SECTIONS: dict[str, type[Any]] = {}
 
 
 def register_section(name: str, model: type[Any]) -> None:
-    """Give a configuration a section for the settings of a strategy.
-
-    Args:
-        name: Name of the strategy and of the section.
-        model: Class of the settings, a pydantic dataclass with a default for each.
-    """
+    """Give a configuration a section for the settings of a strategy, a pydantic dataclass with a default for each."""
     _SECTIONS[name] = model
 
 
@@ -213,11 +208,7 @@ def _compose_schema(sections: tuple[tuple[str, type[Any]], ...]) -> type[Config]
 
 
 def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
-    """Build a configuration.
-
-    Args:
-        path: Path of a YAML file; None: the defaults.
-        overrides: ``section.key=value`` each, the value in YAML; they win over the file.
+    """Build a configuration from a YAML file, or the defaults, and overrides ``section.key=value``, which win.
 
     Raises:
         ConfigError: naming file or override, key, what was expected and the nearest valid key.
@@ -226,11 +217,7 @@ def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
 
 
 def build_config(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config:
-    """Check a tree of settings, after overrides; ``source`` is named in errors.
-
-    Raises:
-        ConfigError: as for ``read``.
-    """
+    """Check a tree of settings, after overrides, as ``read_config`` does; ``source`` is named in errors."""
     return settings.build_settings(config_schema(), tree, overrides, source)
 
 

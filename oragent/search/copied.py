@@ -24,13 +24,9 @@ COUNTED = ("evaluations", "replies", "candidates")
 
 
 def local_copy(database: Path) -> Path:
-    """Where a run's database lies while an engine works on it, with all that is known of the run.
+    """The path, on a disk of this machine, of a run's database while an engine works on it, with all that is known.
 
-    Args:
-        database: Where its copies lie, on a network's file system.
-
-    Returns:
-        A path on a disk of this machine; what an engine left there that was killed is used if it knows more.
+    What an engine left there that was killed is used if it knows more.
 
     Raises:
         StoreError: if this machine has no disk for it.
@@ -50,12 +46,7 @@ def local_copy(database: Path) -> Path:
 
 @contextmanager
 def keep_copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterator[None]:
-    """Copy a database to where it belongs, every minute and at the end.
-
-    Args:
-        local: Where it lies.
-        database: Where copies go.
-        copy_s: Seconds between two copies.
+    """Copy a local database to where it belongs, every minute and at the end.
 
     Raises:
         StoreError: if the last copy cannot be made; the database is still there.

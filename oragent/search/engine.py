@@ -3,7 +3,7 @@
 ``window`` rounds are in flight at once, and round k begins on the state that round k - window left, however many
 evaluations run at once: so a seed (and the same replies) gives the same archive at any number of workers, and a run
 that was killed goes on as if it had not been. Leading programs are audited in the background: the verdict takes effect
-before a fixed round is committed (`search/background.py`).
+before a fixed round is committed (`search/auditing.py`).
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,33 +25,26 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import EvaluationPool, RunningJob
-from oragent.evaluation.problem import Feature
 from oragent.ledger import Interrupted, ReplayModel
 from oragent.llm.model import Model, RoundLearner
-from oragent.search.acts import FOLDER, ORIGIN, STOPPED, ActLog, change_budget
-from oragent.search.archive import AddStatus
-from oragent.search.auditing import would_lead
-from oragent.search.background import AuditSchedule
-from oragent.search.bounds import IDLE
+from oragent.search.acts import FOLDER, ORIGIN, STOPPED, ActLog, PersonModel, change_budget
+from oragent.search.archive import FIRST, AddStatus, Grid, replay_archive, success_rate
+from oragent.search.auditing import AuditSchedule, would_lead
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
+from oragent.search.checks import IDLE
 from oragent.search.config import archive_policy
 from oragent.search.evaluation_key import ended_race_text, found_out_text
-from oragent.search.events import EventKind, OnEvent, RunEvent, ignore_event
+from oragent.search.events import EventKind, Observer, OnEvent, Progress, RunEvent, SearchResult, ignore_event
 from oragent.search.folder import RunFolder
-from oragent.search.grid import FIRST, Grid
 from oragent.search.heading import describe_program, format_comments
-from oragent.search.history import replay_archive, success_rate
 from oragent.search.journal import Journal
-from oragent.search.person import PersonModel
-from oragent.search.progress import Observer, Progress, SearchResult
 from oragent.search.round_context import EXPERIMENT_S, RoundContext, count_probes
-from oragent.search.run_context import RunContext
+from oragent.search.run_context import RunContext, count_replies
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import RoundNote, Store
-from oragent.search.strategies.tuned import is_worth, tuning_period, with_tuning
+from oragent.search.strategies.tuning import is_worth, tuning_period, with_tuning
 from oragent.search.strategy import Round, Strategy
-from oragent.search.wording import count_replies
 
 CACHE = Path("outputs") / "cache.db"  # of evaluations, from the root of the project
 PAUSED_S = 0.2  # between two looks at whether a paused run is to continue
@@ -62,19 +56,10 @@ T = TypeVar("T")
 class Engine:
     """Runs a strategy on a problem until a budget ends it.
 
-    Args:
-        folder: Folder of the run; if its database has rounds in it, the run is resumed.
-        store: Database of the run.
-        pool: Pool that evaluates.
-        strategy: Strategy of the search; a coroutine function alone is the round of one that looks back on every
-            candidate.
-        model: Model that answers prompts; None where the strategy needs none.
-        observer: Callback that is told of every committed round.
-        cast: Models for single roles, where those are asked another one.
-        offers: Options that the evaluator has beyond the contract.
-        tell: Callback that gets a line for a person, each once in the life of the run.
-        on_event: Callback that gets every event of the run.
-        since: Reading of ``time.monotonic`` when this sitting began, with all that came before the engine; None: now.
+    A run whose database has rounds in it is resumed. A coroutine function alone is the round of a strategy that looks
+    back on every candidate. ``offers`` are options that the evaluator has beyond the contract; ``tell`` gets each line
+    for a person once in the life of the run; ``since`` is the reading of ``time.monotonic`` when this sitting began
+    (None: now).
     """
 
     def __init__(
@@ -99,9 +84,9 @@ class Engine:
         self._settings, self._budget = strategy.settled(config.strategy, live=not config.is_scripted), config.budget
         self._window = self._settings.window or strategy.window
         self._resets = store.resets()
-        self._tending = replace(
-            archive_policy(config, about.direction), grid=_measured_grid(about.features), resets=frozenset(self._resets)
-        )
+        measures = any(feature.kind == "number" for feature in about.features)  # else evaluators print bins
+        grid = Grid.declared(about.features) if measures else None
+        self._tending = replace(archive_policy(config, about.direction), grid=grid, resets=frozenset(self._resets))
         self._early: list[Committed] = []  # committed before the bins of measured features are known
         self._archive = self._tending.opened()
         self._spent = Spent(seconds=store.elapsed_s())
@@ -113,28 +98,10 @@ class Engine:
         # Another product may have the name of this GPU tomorrow, and other last digits.
         shared = config.cache and config.budget.seconds is None and config.device in (AUTO, CPU)
         self._cache = Cache(folder.root / CACHE, folder.problem, folder.root) if shared else None
-        scoring = Scoring(
-            folder.problem,
-            root=folder.root,
-            config=config,
-            store=store,
-            pool=pool,
-            clock=self._elapsed_s,
-            offers=offers,
-            tell=self._tell_once,
-            cache=self._cache,
-        )
-        strategy_settings, settings = strategy.own(config), replace(config, strategy=self._settings)
-        self._desk = RunContext(
-            problem=folder.problem,
-            settings=settings,
-            own=strategy_settings,
-            store=store,
-            scoring=scoring,
-            asked=model,
-            clock=self._elapsed_s,
-            cast=cast or {},
-        )
+        problem, clock, tell_once = folder.problem, self._elapsed_s, self._tell_once
+        scoring = Scoring(problem, folder.root, config, store, pool, clock, offers, tell_once, self._cache)
+        settings = replace(config, strategy=self._settings)
+        self._desk = RunContext(problem, settings, strategy.own(config), store, scoring, model, clock, cast or {})
         self._desk.resets = set(self._resets)
         self._desk.journal = Journal(store) if self._settings.live else None
         self._desk.packages = store.packages(folder.problem.about.requires)
@@ -150,28 +117,21 @@ class Engine:
         self._leader_is_audited = False  # before it led, as in a run that is resumed
         self._audited_now = ""  # fingerprint of the program whose audit a round or the end of the run waits for
         self._begun_id = ""  # id of the latest program whose audit began in the background
-        self._schedule = self._make_schedule(config.audit_lag)
+        lag, last = self._window if config.audit_lag is None else config.audit_lag, max(self._recorded, default=-1)
+        self._schedule = AuditSchedule(store, lag, last, self._audit_in_background)
         self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
-        looking_back = strategy.remembers or bool(self._settings.history)
         share = self._settings.tuning or 0.0
         self._free = tuning_period(self._window) if is_worth(share, self._budget) else 0
         self._play = with_tuning(strategy.round, share, self._free) if self._free else strategy.round
-        self._remembering = looking_back or self._learner is not None
+        self._remembering = strategy.remembers or self._settings.history or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[RoundNote] = []
-        self._recorded_notes: dict[int, list[RoundNote]] = {}  # by round
-        for note in store.notes():
-            self._recorded_notes.setdefault(note.round, []).append(note)
+        by_round = groupby(store.notes(), key=lambda note: note.round)
+        self._recorded_notes = {number: [*notes] for number, notes in by_round}
         self._seed: Elite | None = None
-        self._horizon = -1
-        self._idle_rounds = 0
-        self._latest = ""
+        self._horizon, self._idle_rounds, self._latest = -1, 0, ""
         self._end: tuple[str, bool] | None = None
         self._aborted = asyncio.Event()
-
-    def _make_schedule(self, lag: int | None) -> AuditSchedule:
-        lag = self._window if lag is None else lag
-        return AuditSchedule(self._store, lag, max(self._recorded, default=-1), self._audit_in_background)
 
     @property
     def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
@@ -236,9 +196,8 @@ class Engine:
                     break
                 number = min(flying)
                 run = await self._unless_aborted(flying.pop(number))
-                progress = self._commit_round(
-                    number, await self._unless_aborted(asyncio.create_task(self._audit_round(run)))
-                )
+                run = await self._unless_aborted(asyncio.create_task(self._audit_round(run)))
+                progress = self._commit_round(number, run)
             await self._unless_aborted(asyncio.create_task(self._settle_audits(None)))
             if self._archive.best is not None and self._archive.best.id != progress.best.id:
                 progress = self._make_progress(())
@@ -267,7 +226,8 @@ class Engine:
             for act in self._acts.take(upcoming, self._horizon, self._budget, is_live=is_live):
                 self._emit(EventKind.STEERED, upcoming, {"act": act.act, "value": act.value})
                 if act.act == "budget":
-                    self._change_budget(act.value)
+                    self._budget = change_budget(self._budget, act.value)
+                    self._desk.settings = replace(self._desk.settings, budget=self._budget)
                 elif act.act == "stop":
                     self.stop(STOPPED)
                 elif act.act == "pause" and flying:
@@ -279,7 +239,6 @@ class Engine:
             self._begun += waited  # a pause is not the run's own time
 
     def _replace_model(self, model: Model) -> Model:
-        """Return a person in place of the model while a user wants to answer."""
         if not self._acts.asks_person:
             return model
 
@@ -287,10 +246,6 @@ class Engine:
             self._emit(EventKind.STEERED, self._horizon + 1, {"act": "answer", "value": key})
 
         return PersonModel(self._folder.path / FOLDER, model, tell)
-
-    def _change_budget(self, value: str) -> None:
-        self._budget = change_budget(self._budget, value)
-        self._desk.settings = replace(self._desk.settings, budget=self._budget)
 
     def _emit(self, kind: EventKind, number: int, data: Mapping[str, object]) -> None:
         self._on_event(RunEvent(kind, number, self._elapsed_s(), data))
@@ -303,11 +258,7 @@ class Engine:
             self._write_new_best(number, candidate)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
-        """What a task returns or raises; once the run is aborted, the task is given up.
-
-        Raises:
-            Interrupted: if it is.
-        """
+        """What a task returns or raises; ``Interrupted``, and the task is given up, once the run is aborted."""
         await self._wait_for_all([task])
         if not task.done():
             task.cancel()
@@ -315,7 +266,6 @@ class Engine:
         return task.result()
 
     async def _wait_for_all(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
-        """Wait until all of them have ended, or the run is aborted."""
         aborted = asyncio.create_task(self._aborted.wait())
         pending = set(tasks)
         try:
@@ -363,21 +313,19 @@ class Engine:
             raise BudgetExhausted(f"{problem} before the seed heuristic has a score: {remedy}") from None
 
     async def _score_founders(self, run: RoundContext) -> None:
-        """Score the programs that a run begins with beside the seed, spread over the islands."""
         founders = self._store.founders()
-        works = [partial(_score_founder, source=source, origin=self._store.founded) for source in founders]
+        score = partial(RoundContext.evaluate, parents=(), origin=self._store.founded)
+        works = [partial(score, source=source) for source in founders]
         with suppress(BudgetExhausted):
             await run.fork(works, [at % self._archive.islands for at in range(len(works))])
 
     def _may_begin(self) -> bool:
-        """Whether anything is left to pay another round with, beside those in flight."""
         return self._end is None and not Spent().reaches_any(self._remaining_budget())
 
     def _remaining_budget(self) -> Spent:
         return self._budget.remaining(self._spent, Spent().add_all(self._granted.values()))
 
     def _open_round(self, number: int, places: int) -> RoundContext:
-        """Begin a round, with an even share of what is left for the free places among the rounds in flight."""
         self._granted[number] = self._remaining_budget().equal_part(0, places)
         if self._learner:
             self._learner.begin_round(number)
@@ -458,7 +406,6 @@ class Engine:
             schedule.begin(record, number)
 
     async def _audit_in_background(self, record: Committed, due: int) -> Evaluation | None:
-        """Audit a program that leads; its verdict is due before a later round is committed."""
         what = f"program {record.id}"
         seen = Seen(self._archive, (), lambda fingerprint: False, self._desk.check_may_continue, what, due)
         try:
@@ -471,11 +418,7 @@ class Engine:
         return rejected
 
     async def _settle_audits(self, number: int | None) -> None:
-        """Let verdicts take effect, in the order in which the audits began.
-
-        Args:
-            number: Number of the round that is to be committed; None: the run ends, and all are due.
-        """
+        """Let verdicts take effect that are due before a round is committed, in the audits' order; None: all are."""
         at = self._horizon + 1 if number is None else number
         for fingerprint in self._schedule.recorded_withdrawals(at):
             if rejected := self._store.evaluation(found_out_text(fingerprint)):
@@ -496,7 +439,6 @@ class Engine:
         self._tell_once(f"{record.score:.6g} by program {record.id} is taken back: {rejected.message}")
 
     def _forget_program(self, fingerprint: str, rejected: Evaluation, number: int) -> None:
-        """Build the archive and the history of later rounds without a program whose audit failed."""
         name = found_out_text(fingerprint)
 
         def without(record: Committed) -> Committed:
@@ -514,22 +456,17 @@ class Engine:
         self._rebuild_archive()
 
     def _rebuild_archive(self) -> None:
-        """Build the archive anew from the committed candidates, as the score of one was withdrawn."""
         records = [record for record in self._committed_records() if record.round <= self._horizon]
         self._archive, self._leader = replay_archive(self._tending, records, self._horizon + 1), None
         if self._archive.best is not None:
             self._write_best(self._archive.best)
 
     def _find_record(self, elite: Elite) -> Committed:
-        """Return the record of a committed elite."""
         records = self._committed_records(int(elite.id.partition(".")[0]))
         return next(record for record in records if record.id == elite.id)
 
     def _committed_records(self, number: int | None = None) -> list[Committed]:
-        """The committed candidates of a round, or of all, as they are before the next round is committed.
-
-        Programs that are withdrawn later, in a run that is resumed, have their scores.
-        """
+        """The committed candidates of a round, or of all; what a resumed run withdraws later still has its score."""
         later = self._schedule.withdrawn_later()
         names = {found_out_text(fingerprint): fingerprint for fingerprint in later}
         return [self._with_score(record, names) for record in self._store.records(number)]
@@ -543,7 +480,6 @@ class Engine:
         return replace(record, candidate=replace(record.candidate, fingerprint=fingerprint, evaluation=evaluation))
 
     def _would_lead(self, run: RoundContext) -> Candidate | None:
-        """The best program of a round that is over, if it will be the best of the archive; else None."""
         best: Candidate | None = None
         for candidate in run.candidates:
             if candidate.is_probe or not would_lead(candidate.source, candidate.evaluation, self._archive):
@@ -558,11 +494,7 @@ class Engine:
         return Seen(self._archive, (), lambda fingerprint: False, self._desk.check_may_continue, what, run.number)
 
     async def _with_audited_winner(self, progress: Progress) -> Progress:
-        """Audit the best program when the run ends, whatever the share; where it fails, the next best takes its place.
-
-        Raises:
-            Interrupted: if the run is aborted meanwhile.
-        """
+        """Audit the best program when the run ends, whatever the share; where it fails, the next best follows."""
         scoring = self._desk.scoring
         while scoring.audits and progress.best.id != progress.seed.id:
             best = progress.best
@@ -582,7 +514,6 @@ class Engine:
         return progress
 
     def _replay_round(self, run: RoundContext) -> RoundContext:
-        """Take a round from the store: it was committed before the run was ended."""
         withdrawn = {
             found_out_text(fingerprint): fingerprint for fingerprint in self._schedule.withdrawn_later(run.number)
         }
@@ -593,7 +524,6 @@ class Engine:
         return run
 
     def _commit_round(self, number: int, run: RoundContext) -> Progress:
-        """Give a round's findings to the archive and the store, in round order."""
         candidates, leader = run.named_candidates(), self._archive.best
         self._notes += run.notes
         placed = [
@@ -656,14 +586,11 @@ class Engine:
         """Once enough candidates have a score, choose the bins of measured features and build the archive anew."""
         self._early += [self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)]
         solutions = [record.candidate for record in self._early if not record.candidate.is_probe]
-        features_of = {
-            solution.fingerprint: solution.evaluation.features
-            for solution in solutions
-            if solution.evaluation.features is not None
-        }
+        measured = [one for one in solutions if one.evaluation.features is not None]
+        features_of = {one.fingerprint: one.evaluation.features or () for one in measured}
         if len(features_of) < FIRST or self._archive.grid is None:
             return
-        grid = self._archive.grid.chosen([features for features in features_of.values() if features is not None])
+        grid = self._archive.grid.chosen([*features_of.values()])
         self._tending = replace(self._tending, grid=grid)
         self._archive = replay_archive(self._tending, self._early, number + 1)
         self._early = []
@@ -676,7 +603,6 @@ class Engine:
         return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._elapsed_s())
 
     def _register_programs(self, number: int, candidates: Sequence[Candidate]) -> int:
-        """Count the programs that nobody had scored before, in round order."""
         count = 0
         for candidate in candidates:
             if candidate.fingerprint not in self._desk.committed:
@@ -706,15 +632,12 @@ class Engine:
         if candidate is None:
             candidate, remark = self._find_record(elite).candidate, ""
         else:
-            remark = self._audit_remark(candidate.fingerprint)
+            scoring = self._desk.scoring
+            is_open = scoring.audits and not scoring.is_audited(candidate.fingerprint)
+            remark = "not audited yet" if is_open else ""
         config, problem = self._folder.config, self._folder.problem
         lines = describe_program(problem, config.limits, elite, candidate.parents, self._notes)
         self._folder.write_best(elite, remark, partial(format_comments, lines))
-
-    def _audit_remark(self, fingerprint: str) -> str:
-        """What is to be said of a best program that has not been audited; empty where it has, or none ever is."""
-        scoring = self._desk.scoring
-        return "not audited yet" if scoring.audits and not scoring.is_audited(fingerprint) else ""
 
     @property
     def leader(self) -> tuple[Elite, str] | None:
@@ -730,12 +653,10 @@ class Engine:
         return leader, "audit under way" if under_way and fingerprint in audited else "not audited yet"
 
     def _set_leader(self, elite: Elite, fingerprint: str) -> None:
-        """Record the best program that was scored, committed or not."""
         self._leader_is_audited = self._desk.scoring.is_audited(fingerprint)
         self._leader, self._leader_fingerprint = elite, fingerprint
 
     def _is_outdone(self, elite: Elite) -> bool:
-        """Whether a better program has been scored, whose round is not committed yet."""
         return self._leader is not None and self._archive.beats(self._leader, elite)
 
     def _write_new_best(self, number: int, candidate: Candidate) -> None:
@@ -778,15 +699,10 @@ class Engine:
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
         self._emit(EventKind.ENDED, -1, {"reason": reason, "complete": complete})
-        return SearchResult(
-            reason,
-            complete,
-            progress,
-            audits=replace(self._store.audits(), winner=self._describe_winner_audit(progress)),
-        )
+        audits = replace(self._store.audits(), winner=self._describe_winner_audit(progress))
+        return SearchResult(reason, complete, progress, audits=audits)
 
     def _describe_winner_audit(self, progress: Progress) -> str:
-        """What is known of the best program's own audit."""
         scoring = self._desk.scoring
         if not scoring.audits or progress.best.id == progress.seed.id:
             return ""
@@ -796,7 +712,6 @@ class Engine:
         return f"{put} decisions of the best"
 
     def _cut_short(self) -> str:
-        """What became of what was under way when the time was over; nothing where it had ended."""
         number, grace = self._desk.cut_short, self._budget.grace_s
         if not number:
             return ""
@@ -809,12 +724,3 @@ class Engine:
 
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._begun
-
-
-def _measured_grid(features: Sequence[Feature]) -> Grid | None:
-    """The grid of a problem with measured features; None where evaluators print bins."""
-    return Grid.declared(features) if any(feature.kind == "number" for feature in features) else None
-
-
-async def _score_founder(run: RoundContext, source: str, origin: str) -> None:
-    await run.evaluate(source, (), origin)

@@ -34,11 +34,7 @@ class EvaluationKind(StrEnum):
 
     @property
     def text_range(self) -> tuple[str, str]:
-        """First text of a key of this kind and the first one after them, in the order of SQLite.
-
-        Raises:
-            ValueError: if texts of this kind do not begin with its name.
-        """
+        """First text of a key of a kind whose texts begin with its name, and the first one after them, for SQLite."""
         if self not in PLAIN:
             raise ValueError(f"keys of {self} cannot be recognized by their text.")
         return f"{self} ", f"{self}!"  # "!" follows the space
@@ -49,19 +45,12 @@ PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.AUDIT)  
 
 @dataclass(frozen=True)
 class EvaluationKey:
-    """Key under which an evaluation is stored.
+    """Key under which an evaluation is stored."""
 
-    Attributes:
-        program: Fingerprint of the program.
-        kind: Kind of evaluation.
-        terms: Conditions of the evaluation beyond its kind; empty without any.
-        observer: Text of a program that watches this one; empty: none.
-    """
-
-    program: str
-    kind: EvaluationKind = EvaluationKind.SCORE
-    terms: str = ""
-    observer: str = ""
+    program: str  # fingerprint of the program
+    kind: EvaluationKind = EvaluationKind.SCORE  # kind of evaluation
+    terms: str = ""  # conditions of the evaluation beyond its kind; empty without any
+    observer: str = ""  # text of a program that watches this one; empty: none
 
     def __str__(self) -> str:
         if self.kind is EvaluationKind.SCORE:
@@ -79,25 +68,12 @@ class EvaluationKey:
 
     @classmethod
     def of_race(cls, program: str, terms: str) -> Self:
-        """Key of a program's race.
-
-        Args:
-            program: Fingerprint of the program.
-            terms: Terms of the race, as ``RaceTerms.dumps`` writes them.
-        """
+        """Key of a program's race, under terms as ``RaceTerms.dumps`` writes them."""
         return cls(program, EvaluationKind.RACE, _hash_text(terms)[:16])
 
     @classmethod
     def of_experiment(cls, program: str, size: int | None, instances: str, observer: str, mode: str = "train") -> Self:
-        """Key of an experiment.
-
-        Args:
-            program: Fingerprint of the program.
-            size: Problem size; None: all sizes of the mode.
-            instances: Value of ``--instances``; empty: all.
-            observer: Text of a program that watches it; empty: none.
-            mode: ``train`` or ``practice``.
-        """
+        """Key of an experiment at one size, or at all of the mode; ``instances`` as the option has them, empty: all."""
         terms = [program, size, instances, observer, *([] if mode == "train" else [mode])]
         return cls(_hash_text(json.dumps(terms)), EvaluationKind.EXPERIMENT)
 
@@ -113,11 +89,7 @@ class EvaluationKey:
 
 
 def ended_race_text(fingerprint: str) -> str:
-    """Return the text that records that a program was ended early, under any terms.
-
-    Args:
-        fingerprint: Fingerprint of a candidate: of the program, or of its race.
-    """
+    """Return the text that records that the program of a candidate, or of its race, was ended early under any terms."""
     return str(EvaluationKey(fingerprint.rpartition(" ")[2], EvaluationKind.RACE))
 
 

@@ -1,8 +1,11 @@
-"""The events of a run, for trackers and dashboards: one documented stream."""
+"""What a run tells: its events for trackers and dashboards, where it stands after a round, and how it ended."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from oragent._base.budget import Spent
+from oragent.search.candidate import Candidate, Elite
 
 
 class EventKind(StrEnum):
@@ -21,19 +24,12 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True)
 class RunEvent:
-    """One event of a run.
+    """One event of a run."""
 
-    Attributes:
-        kind: Kind of event.
-        round: Number of the round that it belongs to; -1 if it belongs to none.
-        at_s: The run's own time, seconds.
-        data: Values by name, as `EventKind` lists them.
-    """
-
-    kind: EventKind
-    round: int
-    at_s: float
-    data: Mapping[str, object]
+    kind: EventKind  # kind of event
+    round: int  # number of the round that it belongs to; -1 if it belongs to none
+    at_s: float  # the run's own time, seconds
+    data: Mapping[str, object]  # values by name, as `EventKind` lists them
 
 
 OnEvent = Callable[[RunEvent], None]
@@ -41,3 +37,56 @@ OnEvent = Callable[[RunEvent], None]
 
 def ignore_event(event: RunEvent) -> None:
     """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands."""
+
+    spent: Spent  # spending so far, against the run's budget
+    seed: Elite  # elite of the seed heuristic
+    best: Elite  # best elite so far
+    candidates: Sequence[Candidate]  # candidates that the latest round tried, without its probes
+
+    def __str__(self) -> str:
+        failed = sum(candidate.evaluation.status.failed for candidate in self.candidates)
+        failures = f", {failed} of the latest {len(self.candidates)} failed" if failed else ""
+        return f"{self.spent.evaluations} evaluations, best {self.best.score:.6g}, seed {self.seed.score:.6g}{failures}"
+
+
+@dataclass(frozen=True)
+class Audits:
+    """Cost of a run's audits."""
+
+    number: int = 0  # number of programs that were audited
+    failed: int = 0  # number of those that were rejected for it
+    cpu_s: float = 0.0  # CPU seconds of the audits
+    all_cpu_s: float = 0.0  # CPU seconds of all evaluations, the audits among them
+    winner: str = ""  # what is known of the best program's own audit; empty where nothing is
+    under_way: int = 0  # number of audits that began in the background and have not ended
+
+    @property
+    def share(self) -> float:
+        """Share of the CPU time that went into audits, in [0, 1]."""
+        return self.cpu_s / self.all_cpu_s if self.all_cpu_s > 0 else 0.0
+
+    def __str__(self) -> str:
+        programs = "1 program" if self.number == 1 else f"{self.number:,} programs"
+        failed = f"{self.failed:,} of them rejected" if self.failed else "none rejected"
+        winner = f"; {self.winner}" if self.winner else ""
+        winner += f"; {self.under_way:,} under way" if self.under_way else ""
+        return f"{programs} that would have led, {failed}; {100 * self.share:.1f} % of the CPU time{winner}"
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Result of a run."""
+
+    reason: str  # reason for the end, one line
+    complete: bool  # whether the budget was used up, as opposed to a stop, a dead model or nothing new to try
+    progress: Progress  # progress of the run when it ended
+    remark: str = ""  # remark that a person should read beside the reason; empty if there is none
+    audits: Audits = field(default_factory=Audits)  # audits of programs that would have led
+
+
+Observer = Callable[[Progress], None]  # takes note of a committed round

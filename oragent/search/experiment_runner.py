@@ -33,18 +33,7 @@ NO_PRACTICE = "its evaluator has no mode practice; leave --practice out to use t
 
 
 class ExperimentRunner:
-    """Runs probes and sweeps of one problem; a context manager.
-
-    Args:
-        problem: Problem.
-        root: Root of the project, for data and checkpoints.
-        workers: Number of runs at once; results do not depend on it.
-        device: Device that networks compute on.
-        settings: Limits of one run, as of an evaluation.
-
-    Raises:
-        SandboxError: The sandbox fails.
-    """
+    """Runs probes and sweeps of one problem, ``workers`` at once, which changes no result; a context manager."""
 
     def __init__(
         self,
@@ -78,7 +67,8 @@ class ExperimentRunner:
 
     def probe(self, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = "") -> ProbeResult:
         """Run a program on training instances (`run_probe`)."""
-        self._expect_observer(observer)
+        if observer and OBSERVER not in self._offers:
+            raise ProblemError(f"{self._problem.name} has no {OBSERVER}: it has no hooks")
         return _run(run_probe(self._measure, source, self._check(subset), cpu_s, observer))
 
     def sweep(
@@ -109,10 +99,6 @@ class ExperimentRunner:
         if subset.mode == PRACTICE and PRACTICE not in self._offers:
             raise ProblemError(f"{self._problem.name} has no practice instances: {NO_PRACTICE}")
         return subset.check(self._problem.about.sizes)
-
-    def _expect_observer(self, observer: str) -> None:
-        if observer and OBSERVER not in self._offers:
-            raise ProblemError(f"{self._problem.name} has no {OBSERVER}: it has no hooks")
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

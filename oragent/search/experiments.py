@@ -8,10 +8,10 @@ or on ``practice``, whose instances are drawn as those of ``val``, from a seed o
 import itertools
 import math
 import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import mean
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -40,20 +40,11 @@ SECONDS = "experiment_cpu_seconds"  # metric under which a run of an experiment 
 
 @dataclass(frozen=True)
 class Subset:
-    """Part of the training set, or of the practice set.
+    """Part of the training set, or of the practice set; a ConfigError says if ``instances`` is no number or range."""
 
-    Attributes:
-        sizes: Problem sizes; empty: all of the set.
-        instances: ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty: all.
-        mode: ``train`` or ``practice``; all sizes of practice run in one process.
-
-    Raises:
-        ConfigError: ``instances`` is neither.
-    """
-
-    sizes: tuple[int, ...] = ()
-    instances: str = ""
-    mode: str = TRAIN
+    sizes: tuple[int, ...] = ()  # problem sizes; empty: all of the set
+    instances: str = ""  # ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty: all
+    mode: str = TRAIN  # ``train`` or ``practice``; all sizes of practice run in one process
 
     def __post_init__(self) -> None:
         low, _, high = self.instances.rpartition(":")
@@ -66,14 +57,7 @@ class Subset:
         return cls(tuple(sizes or ()), "" if instances is None else str(instances), PRACTICE if practice else TRAIN)
 
     def check(self, sizes: Mapping[str, Sequence[int]]) -> "Subset":
-        """Return the subset with all sizes of ``train`` named.
-
-        Args:
-            sizes: Sizes of the problem by mode, where it names any; practice has those of ``val``.
-
-        Raises:
-            ConfigError: A size is not among them.
-        """
+        """Return the subset with all sizes of ``train`` named; a size that is not there is a ConfigError."""
         available = sizes.get("val" if self.mode == PRACTICE else self.mode, ())
         for size in self.sizes:
             if size not in available:
@@ -82,58 +66,34 @@ class Subset:
         return self if self.sizes or self.mode == PRACTICE else replace(self, sizes=tuple(available))
 
 
-class InstanceRunner(Protocol):
-    """Runs a program on instances of one size."""
-
-    def __call__(
-        self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str
-    ) -> Awaitable[Evaluation]:
-        """Run it; ``cpu_s`` is a limit beside that of an evaluation, ``size`` None is all sizes of the set."""
+# Runs a program on the instances of one size, None for all of the set, with a limit in CPU seconds beside that of an
+# evaluation, and perhaps the text of an observer.
+InstanceRunner = Callable[[str, int | None, Subset, float, str], Awaitable[Evaluation]]
 
 
 @dataclass(frozen=True)
 class SizeResult:
-    """Result of a program on the instances of one size.
+    """Result of a program on the instances of one size."""
 
-    Attributes:
-        size: Problem size; None where the problem names no sizes.
-        status: End of the run; ``ok`` if and only if there is a score.
-        score: Mean over the instances, in natural units.
-        instances: Number of instances; None where the evaluator does not count them.
-        calls: Number of calls of the heuristic; None where it is not known.
-        seconds: CPU seconds of these calls.
-        cpu_s: CPU seconds of the whole run.
-        message: Reason of a failure, one line.
-        metrics: Metrics of the evaluator.
-    """
-
-    size: int | None
-    status: Status
-    score: float | None
-    instances: int | None
-    calls: int | None
-    seconds: float | None
-    cpu_s: float
-    message: str = ""
-    metrics: Mapping[str, Any] = field(default_factory=dict)
+    size: int | None  # problem size; None where the problem names no sizes
+    status: Status  # end of the run; ``ok`` if and only if there is a score
+    score: float | None  # mean over the instances, in natural units
+    instances: int | None  # number of instances; None where the evaluator does not count them
+    calls: int | None  # number of calls of the heuristic; None where it is not known
+    seconds: float | None  # CPU seconds of these calls
+    cpu_s: float  # CPU seconds of the whole run
+    message: str = ""  # reason of a failure, one line
+    metrics: Mapping[str, Any] = field(default_factory=dict)  # metrics of the evaluator
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """Result of a probe.
+    """Result of a probe."""
 
-    Attributes:
-        sizes: Results by size, in the order of the request; a size that was not reached within the CPU seconds is left
-            out.
-        output: Text that the program printed, and its observer.
-        cpu_s: CPU seconds of all runs.
-        skipped: Number of sizes that were left out.
-    """
-
-    sizes: tuple[SizeResult, ...]
-    output: str
-    cpu_s: float
-    skipped: int = 0
+    sizes: tuple[SizeResult, ...]  # in the order of the request, as far as the CPU seconds went
+    output: str  # text that the program printed, and its observer
+    cpu_s: float  # CPU seconds of all runs
+    skipped: int = 0  # number of sizes that were left out
 
     @property
     def score(self) -> float | None:
@@ -149,63 +109,37 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class SweepAxis:
-    """A parameter of a sweep: values to try, or a range to search.
+    """A parameter of a sweep: values to try, or a range to search."""
 
-    Attributes:
-        name: Name of a constant or default of the program.
-        present: Its value in the program.
-        values: Values of a grid; empty: the range is searched.
-        parameter: Range; None where ``values`` are named.
-    """
-
-    name: str
-    present: float
-    values: tuple[float, ...] = ()
-    parameter: ProgramParameter | None = None
+    name: str  # name of a constant or default of the program
+    present: float  # its value in the program
+    values: tuple[float, ...] = ()  # values of a grid; empty: the range is searched
+    parameter: ProgramParameter | None = None  # range; None where ``values`` are named
 
 
 @dataclass(frozen=True)
 class SweepRow:
-    """Result of one setting of a sweep.
+    """Result of one setting of a sweep."""
 
-    Attributes:
-        values: Values of the parameters by name.
-        score: Mean of the scores over sizes; None for a failure.
-        seconds: CPU seconds of the heuristic's calls.
-        cpu_s: CPU seconds of the runs.
-        message: Reason of a failure, one line.
-        instances: Number of instances; None where the evaluator does not count them.
-        places: The seconds at each size, by its name.
-    """
-
-    values: Mapping[str, float]
-    score: float | None
-    seconds: float | None
-    cpu_s: float
-    message: str = ""
-    instances: int | None = None
-    places: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float]  # values of the parameters by name
+    score: float | None  # mean of the scores over sizes; None for a failure
+    seconds: float | None  # CPU seconds of the heuristic's calls
+    cpu_s: float  # CPU seconds of the runs
+    message: str = ""  # reason of a failure, one line
+    instances: int | None = None  # number of instances; None where the evaluator does not count them
+    places: Mapping[str, float] = field(default_factory=dict)  # the seconds at each size, by its name
 
 
 @dataclass(frozen=True)
 class SweepResult:
-    """Result of a sweep.
+    """Result of a sweep."""
 
-    Attributes:
-        rows: Settings in the order in which they ran; the program's present values first.
-        direction: Direction of the score.
-        source: Text of the program.
-        cpu_s: CPU seconds of all runs.
-        skipped: Number of settings that did not run: the CPU seconds were used, or all others failed alike.
-        subset: Instances on which they ran.
-    """
-
-    rows: tuple[SweepRow, ...]
-    direction: Direction
-    source: str
-    cpu_s: float
-    skipped: int = 0
-    subset: Subset = field(default_factory=Subset)
+    rows: tuple[SweepRow, ...]  # settings in the order in which they ran; the program's present values first
+    direction: Direction  # direction of the score
+    source: str  # text of the program
+    cpu_s: float  # CPU seconds of all runs
+    skipped: int = 0  # number of settings that did not run: the CPU seconds were used, or all others failed alike
+    subset: Subset = field(default_factory=Subset)  # instances on which they ran
 
     @property
     def best(self) -> SweepRow | None:
@@ -255,8 +189,9 @@ def read_axes(words: Sequence[str], source: str) -> tuple[SweepAxis, ...]:
 def _read_axis(word: str, source: str, declared: Mapping[str, ProgramParameter]) -> SweepAxis:
     if match := _VALUES.fullmatch(word):
         present = read_value(source, match["name"])
-        values = tuple(dict.fromkeys(_number(value) for value in match["values"].split(",")))
-        return SweepAxis(match["name"], present, values)
+        texts = match["values"].split(",")
+        numbers = [int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text) for text in texts]
+        return SweepAxis(match["name"], present, tuple(dict.fromkeys(numbers)))
     if match := _RANGE.fullmatch(word):
         present, flags = read_value(source, match["name"]), match["flags"].split(",")
         low, high, is_log = float(match["low"]), float(match["high"]), "log" in flags
@@ -275,22 +210,13 @@ def _read_axis(word: str, source: str, declared: Mapping[str, ProgramParameter])
     raise ConfigError(f"{word!r} names no parameter: write window=5,10,20 or window=5..60 or window=0.1..10,log")
 
 
-def _number(text: str) -> float:
-    value = float(text)
-    return int(text) if re.fullmatch(r"[-+]?\d+", text) else value
-
-
 async def run_probe(
     measure: InstanceRunner, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = ""
 ) -> ProbeResult:
-    """Run a program on instances, one size after the other; all sizes of practice at once.
+    """Run a program on instances, one size after the other, for so many CPU seconds in all; all practice sizes at once.
 
-    Args:
-        measure: Runner.
-        source: Text of a program that defines the problem's function.
-        subset: Instances; as `Subset.check` returns them.
-        cpu_s: CPU seconds of all runs together.
-        observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
+    ``subset`` is as `Subset.check` returns it; ``observer`` the text of a program that is told what happens at the
+    evaluator's hooks; empty: none.
     """
     results: list[SizeResult] = []
     printed: list[str] = []
@@ -339,15 +265,9 @@ def read_places(metrics: Mapping[str, Any]) -> dict[str, float]:
 def scale_seconds(
     seconds: float | None, places: Mapping[str, float], instances: int | None, planned: Any
 ) -> float | None:
-    """CPU seconds of the function on more instances of the same sizes; None where the figures are missing.
+    """CPU seconds of the function on ``planned`` instances of the same sizes; None where the figures are missing.
 
     What the first size took beyond the next one counts once: programs compile there.
-
-    Args:
-        seconds: CPU seconds of the function on some instances.
-        places: The same at each size, in their order.
-        instances: Number of these instances.
-        planned: Number of all instances, as the evaluator reports it.
     """
     if seconds is None or not instances or type(planned) is not int:
         return None
@@ -356,9 +276,13 @@ def scale_seconds(
     return once + (seconds - once) * planned / instances
 
 
+# Waits for several runs, at once where there are workers, and returns their results in order.
+Gather = Callable[[Sequence[Awaitable[ProbeResult]]], Awaitable[Sequence[ProbeResult]]]
+
+
 async def run_sweep(
     measure: InstanceRunner,
-    gather: "Gather",
+    gather: Gather,
     source: str,
     axes: Sequence[SweepAxis],
     subset: Subset,
@@ -369,24 +293,12 @@ async def run_sweep(
     seed: int = 0,
     least: int = 0,
 ) -> SweepResult:
-    """Run a program with other values of its parameters.
+    """Run a program with other values of its parameters, for so many CPU seconds in all.
 
-    The present values run first. Then a grid runs in its order; ranges are searched by CMA-ES (Hansen & Ostermeier
-    2001, doi:10.1162/106365601750190398), a single one by values at equal distances. How many run at once, and when
-    the CPU seconds are used, depends on the results alone, and not on the number of workers.
-
-    Args:
-        measure: Runner.
-        gather: Function that waits for several runs.
-        source: Text of a program that defines the problem's function.
-        axes: Parameters, all with values or all with ranges.
-        subset: Instances; as `Subset.check` returns them.
-        direction: Direction of the score.
-        cpu_s: CPU seconds of all runs together.
-        settings: Number of settings that CMA-ES tries.
-        seed: Seed of CMA-ES.
-        least: Number of further settings for which the CPU seconds must last after the present values ran; otherwise
-            none is tried.
+    The present values run first, alone if the CPU seconds do not last for ``least`` further settings then. Then a grid
+    runs in its order; ranges are searched by CMA-ES (Hansen & Ostermeier 2001, doi:10.1162/106365601750190398) with so
+    many ``settings``, a single one by values at equal distances. How many run at once, and when the CPU seconds are
+    used, depends on the results alone, and not on the number of workers.
     """
     sweep = _Sweep(measure, gather, source, subset, direction, cpu_s)
     present = {axis.name: axis.present for axis in axes}
@@ -397,30 +309,17 @@ async def run_sweep(
     if len(ranges) > 1:
         await sweep.evolve(ranges, min(settings, MAX_SETTINGS), seed)
     else:
-        values = [axis.values or _spaced_values(ranges[0]) for axis in axes]
-        names = [axis.name for axis in axes]
+        spaced = [_parameter_value(ranges[0], at / (LINE_POINTS - 1)) for at in range(LINE_POINTS)] if ranges else []
+        values, names = [axis.values or dict.fromkeys(spaced) for axis in axes], [axis.name for axis in axes]
         await sweep.run_all([dict(zip(names, point, strict=True)) for point in itertools.product(*values)])
     return sweep.result()
-
-
-class Gather(Protocol):
-    """Waits for several runs, at once where there are workers, and returns their results in order."""
-
-    def __call__(self, awaitables: Sequence[Awaitable[ProbeResult]]) -> Awaitable[Sequence[ProbeResult]]:
-        """Wait for them."""
 
 
 class _Sweep:
     """The runs of a sweep, and what is left of its CPU seconds."""
 
     def __init__(
-        self,
-        measure: InstanceRunner,
-        gather: Gather,
-        source: str,
-        subset: Subset,
-        direction: Direction,
-        cpu_s: float,
+        self, measure: InstanceRunner, gather: Gather, source: str, subset: Subset, direction: Direction, cpu_s: float
     ) -> None:
         self._measure, self._gather, self._source, self._subset = measure, gather, source, subset
         self._direction, self._remaining_s, self._limit_s = direction, cpu_s, cpu_s
@@ -460,29 +359,25 @@ class _Sweep:
         return max(1, min(AT_ONCE, int(self.affordable())))
 
     async def evolve(self, ranges: Sequence[ProgramParameter], settings: int, seed: int) -> None:
-        """Search ranges by CMA-ES from the present values."""
         from cmaes import CMA  # it imports scipy.stats, which takes a second
 
-        begin = np.array([_position(parameter) for parameter in ranges])
-        size = 4 + int(3 * math.log(len(ranges)))
+        begin = np.array([find_position(axis.value, axis.low, axis.high, axis.is_logarithmic) for axis in ranges])
+        size, sign = 4 + int(3 * math.log(len(ranges))), self._direction.sign
         bounds = np.tile([0.0, 1.0], (len(ranges), 1))
         search = CMA(begin, SPREAD, bounds=bounds, seed=seed, population_size=size)
         for generation in range(0, settings, size):
             places = [search.ask() for _ in range(size)]
             points = [
-                {parameter.name: _value_at(parameter, float(at)) for parameter, at in zip(ranges, place, strict=True)}
+                {axis.name: _parameter_value(axis, float(at)) for axis, at in zip(ranges, place, strict=True)}
                 for place in places
             ]
             rows = await self.run_all(points[: settings - generation])
             if len(rows) < size or None in rows:
                 break
-            search.tell([(place, self._loss(row)) for place, row in zip(places, rows, strict=True)])
-
-    def _loss(self, row: SweepRow | None) -> float:
-        return math.inf if row is None or row.score is None else -self._direction.sign * row.score
+            losses = [math.inf if row is None or row.score is None else -sign * row.score for row in rows]
+            search.tell([*zip(places, losses, strict=True)])
 
     def result(self) -> SweepResult:
-        """Return all rows."""
         used = round(self._limit_s - self._remaining_s, 4)
         rows = tuple(self._rows.values())
         return SweepResult(rows, self._direction, self._source, used, self._skipped, self._subset)
@@ -499,24 +394,20 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float)
     return SweepRow(dict(values), result.score, seconds, result.cpu_s, message, instances, places)
 
 
-def _spaced_values(parameter: ProgramParameter) -> tuple[float, ...]:
-    """Values from one end of a range to the other, at equal distances or factors."""
-    values = (_value_at(parameter, number / (LINE_POINTS - 1)) for number in range(LINE_POINTS))
-    return tuple(dict.fromkeys(values))
+def find_position(value: float, low: float, high: float, is_logarithmic: bool) -> float:
+    """Position of a value in a range, from 0 to 1; in orders of magnitude where the range has some."""
+    inside = min(max(value, low), high)
+    if is_logarithmic:
+        return math.log(inside / low) / math.log(high / low)
+    return (inside - low) / (high - low)
 
 
-def _position(parameter: ProgramParameter) -> float:
-    """Position of the present value in its range, from 0 to 1."""
-    inside = min(max(parameter.value, parameter.low), parameter.high)
-    if parameter.is_logarithmic:
-        return math.log(inside / parameter.low) / math.log(parameter.high / parameter.low)
-    return (inside - parameter.low) / (parameter.high - parameter.low)
+def value_at(position: float, low: float, high: float, is_logarithmic: bool) -> float:
+    """Value at a position of a range."""
+    return float(low * (high / low) ** position) if is_logarithmic else float(low + position * (high - low))
 
 
-def _value_at(parameter: ProgramParameter, position: float) -> float:
+def _parameter_value(parameter: ProgramParameter, position: float) -> float:
     """Value at a position of a range, with six significant digits."""
-    if parameter.is_logarithmic:
-        value = parameter.low * (parameter.high / parameter.low) ** position
-    else:
-        value = parameter.low + position * (parameter.high - parameter.low)
+    value = value_at(position, parameter.low, parameter.high, parameter.is_logarithmic)
     return round(value) if parameter.is_integer else float(f"{value:.6g}")

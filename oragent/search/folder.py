@@ -28,12 +28,12 @@ from oragent.evaluation.devices import CPU, is_same_device, pin_device
 from oragent.evaluation.offers import require_all
 from oragent.evaluation.problem import Problem, evaluation_root, load_problem
 from oragent.search.candidate import Elite
+from oragent.search.checks import expect_trust, remember_demands
 from oragent.search.config import Config, build_config
 from oragent.search.copied import COPY_S, keep_copying, local_copy
 from oragent.search.store import LOCK, Store, is_blank
 from oragent.search.strategies import FUNCTION, resolve_strategy
 from oragent.search.strategy import Strategy
-from oragent.search.trust import expect_trust, remember_demands
 
 HOLDER_CHARACTERS = 200
 CANDIDATES = "candidates"
@@ -44,21 +44,13 @@ CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "audit", "audit
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The files of one run.
+    """The files of one run."""
 
-    Attributes:
-        path: Path of the folder.
-        root: Root of the project, for data and checkpoints.
-        problem: Problem that is searched.
-        config: Configuration of the run.
-        is_new: Whether it was made just now, so that it may go again where nothing comes of the run.
-    """
-
-    path: Path
-    root: Path
-    problem: Problem
-    config: Config
-    is_new: bool = False
+    path: Path  # path of the folder
+    root: Path  # root of the project, for data and checkpoints
+    problem: Problem  # problem that is searched
+    config: Config  # configuration of the run
+    is_new: bool = False  # whether it was made just now, so that it may go again where nothing comes of the run
 
     @property
     def database(self) -> Path:
@@ -165,13 +157,7 @@ class RunFolder:
         return [file for file in files if file.is_file()]
 
     def write_best(self, elite: Elite, remark: str = "", comments: Callable[[str], str] = lambda sign: "") -> None:
-        """Replace the file of the best program in one step, so that whoever imports it never sees half a file.
-
-        Args:
-            elite: Program to write.
-            remark: Remark for its first line.
-            comments: Function that returns further lines of comments, by the sign of a comment.
-        """
+        """Replace the file of the best program in one step, so that whoever imports it never sees half a file."""
         sign = "#" if self._ending == ".py" else "//"
         head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}"
         head += f"; {remark}\n" if remark else "\n"
@@ -210,12 +196,7 @@ class RunFolder:
 
 
 def repeat_command(problem: str, settings: Mapping[str, Any]) -> str:
-    """The words that begin a search like one that is over, with another seed.
-
-    Args:
-        problem: Name or folder of the problem.
-        settings: Settings of the search, as a tree.
-    """
+    """The words that begin a search of a problem like one that is over, by its settings, with another seed."""
     strategy, model = (str((settings.get(key) or {}).get("name") or "") for key in ("strategy", "model"))
     options = {"--strategy": strategy if strategy != "auto" else "", "--model": model}
     words = [word for name, value in options.items() if value for word in (name, value)]
@@ -230,14 +211,7 @@ def best_file(path: Path) -> Path:
 def make_folder(
     root: Path, outputs: Path, problem: Problem, config: Config, strategy: Strategy | None = None
 ) -> RunFolder:
-    """Make the folder of a new run; an earlier one is never touched.
-
-    Args:
-        root: the project's root.
-        outputs: where runs go.
-        problem: what is searched.
-        config: how.
-        strategy: one that a Python program hands over; its name alone is kept.
+    """Make the folder of a new run, which touches no earlier one; of a strategy that is handed over its name is kept.
 
     Raises:
         StoreError: if it cannot be made.
@@ -257,7 +231,6 @@ def make_folder(
 
 
 def _restart_advice(path: Path) -> str:
-    """What can be done with a run whose problem has changed."""
     start = shlex.quote(str(path))
     return f"'oragent rescore' shows what its programs score now, 'oragent run --start {start}' begins with them"
 
@@ -285,15 +258,10 @@ def reopen(
     expect_no_links(path)
     try:
         tree = load_yaml(path / "config.yaml")
-        without_device = [
-            override for override in overrides if override.partition("=")[0] != "device"
-        ]  # it cannot change
+        without_device = [override for override in overrides if override.partition("=")[0] != "device"]  # it is pinned
         config = build_config(_of_today(tree["config"]), without_device, str(path / "config.yaml"))
-        folder, root, fingerprint = (
-            _read_place(tree["problem"]["folder"]),
-            _read_place(tree["root"]),
-            tree["problem"]["fingerprint"],
-        )
+        folder, root = _read_place(tree["problem"]["folder"]), _read_place(tree["root"])
+        fingerprint = tree["problem"]["fingerprint"]
         companions = dict(tree["problem"].get("files") or {})  # which runs of earlier versions do not name
     except FileNotFoundError:
         raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
@@ -336,11 +304,6 @@ def _read_place(text: str) -> Path:
 
 
 def _expect_device(requested: str, pinned: str, path: Path) -> None:
-    """See that nobody moves a run to another device.
-
-    Raises:
-        ConfigError: if it is another.
-    """
     if not is_same_device(requested, pinned):
         raise ConfigError(
             f"{path} is pinned to device {pinned}, not {requested}: scores of two devices differ in their last digits, "
@@ -376,7 +339,6 @@ def with_rounds_of_then(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_own_copy(config: Config, path: Path) -> Config:
-    """A configuration whose strategy, if it is somebody's file, is the copy that the run keeps."""
     if not config.strategy.file:
         return config
     copy = path / STRATEGY_FILE
@@ -398,8 +360,9 @@ def _make_unique_folder(parent: Path, stem: str) -> Path:
 
 
 def _write_config(run: RunFolder) -> None:
-    """Write ``config.yaml``: everything that a report or a resumed run needs to know."""
-    about, beside = run.problem.about, run.problem.companions
+    about, beside, settings = run.problem.about, run.problem.companions, dump_settings(run.config)
+    if settings["strategy"]["file"]:
+        settings["strategy"]["file"] = STRATEGY_FILE  # the copy, by its name alone: the folder may be moved
     tree = {
         "oragent": __version__,
         "root": str(run.root),
@@ -414,18 +377,10 @@ def _write_config(run: RunFolder) -> None:
             "features": [asdict(feature) for feature in about.features],
             "published": about.published,
         },
-        "config": _dump_settings(run.config),
+        "config": settings,
     }
     text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
     files.replace_file(run.path / "config.yaml", text)
-
-
-def _dump_settings(config: Config) -> dict[str, Any]:
-    """The settings; the copy of a strategy by its name alone, as the folder may be moved."""
-    tree = dump_settings(config)
-    if tree["strategy"]["file"]:
-        tree["strategy"]["file"] = STRATEGY_FILE
-    return tree
 
 
 def _problem_fingerprint(problem: Problem) -> str:

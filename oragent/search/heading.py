@@ -20,15 +20,7 @@ MARK = "|"  # behind the sign of a comment: such lines are no part of the progra
 def describe_program(
     problem: Problem, limits: LimitSettings, elite: Elite, parents: Sequence[str], notes: Sequence[RoundNote]
 ) -> list[str]:
-    """Describe a program: limits and time used, parents, idea.
-
-    Args:
-        problem: Problem of the run.
-        limits: Limits of the run.
-        elite: Program.
-        parents: Ids of the programs that it was made from; fingerprints are left out.
-        notes: Notes of the run, in which its idea is sought.
-    """
+    """Describe a program: limits and time used, ids of its parents without fingerprints, its idea from the notes."""
     heuristic_s = problem.heuristic_s(limits)
     bound = "" if heuristic_s is None else f", {heuristic_s:g} of them for all calls of the function"
     lines = [f"limits: {problem.make_limits(limits).cpu_s:g} CPU seconds an evaluation{bound}"]
@@ -71,7 +63,6 @@ def split_head(text: str) -> tuple[list[str], str]:
 
 
 def _find_idea(source: str, notes: Sequence[RoundNote]) -> str:
-    """The idea of a program, or its title; empty without any."""
     prefix = f"{program_mark(source)} "
     for kind in (ACCOUNT, TITLE):
         for note in reversed(notes):

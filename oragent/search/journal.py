@@ -18,22 +18,18 @@ from oragent.search.candidate import Candidate, Elite
 from oragent.search.store import JournalRow, RoundNote, Store
 
 PROGRAM, NOTE, WITHDRAWN = "program", "note", "withdrawn"  # kinds of rows
+OF_EVALUATION = ("score", "features", "metrics", "message")  # what is written down of a program
+OF_CANDIDATE = ("source", "fingerprint", "origin", "island")
 TIMES = "seconds"  # end of the names of metrics that are times
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A program that a round under way has evaluated.
+    """A program that a round under way has evaluated."""
 
-    Attributes:
-        round: Number of the round.
-        place: Name of the finding in the journal.
-        candidate: The program with its evaluation, without what it printed.
-    """
-
-    round: int
-    place: str
-    candidate: Candidate
+    round: int  # number of the round
+    place: str  # name of the finding in the journal
+    candidate: Candidate  # the program with its evaluation, without what it printed
 
     @property
     def elite(self) -> Elite | None:
@@ -43,28 +39,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Moment:
-    """State of a run at the moment of a call.
+    """State of a run at the moment of a call."""
 
-    Attributes:
-        findings: Programs of rounds that were not committed when the asking round began, in the order of their ends.
-        notes: Notes of these rounds, in the order of their writing.
-        spent: Evaluations and model calls that the run had paid for.
-    """
-
-    findings: tuple[Finding, ...] = ()
-    notes: tuple[RoundNote, ...] = ()
-    spent: Spent = field(default_factory=Spent)
+    findings: tuple[Finding, ...] = ()  # of rounds not committed when the asking round began, in the order of ends
+    notes: tuple[RoundNote, ...] = ()  # notes of these rounds, in the order of their writing
+    spent: Spent = field(default_factory=Spent)  # evaluations and model calls that the run had paid for
 
 
 class Journal:
-    """Findings of all rounds in the order of time, and the moments at which prompts were built.
-
-    Args:
-        store: Database of the run, which keeps both.
-
-    Raises:
-        StoreError: if the journal in the database is damaged.
-    """
+    """Findings of all rounds in the order of time, and the moments at which prompts were built."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -79,15 +62,9 @@ class Journal:
 
     def add_program(self, place: str, number: int, candidate: Candidate) -> None:
         """Write down a program; nothing where the same is written down already, as after a resume."""
-        evaluation = candidate.evaluation
-        values: dict[str, Any] = {"status": str(evaluation.status), "score": evaluation.score}
-        values |= {
-            "features": evaluation.features,
-            "metrics": evaluation.metrics,
-            "message": evaluation.message,
-            "source": candidate.source,
-        }
-        values |= {"fingerprint": candidate.fingerprint, "origin": candidate.origin, "island": candidate.island}
+        values: dict[str, Any] = {"status": str(candidate.evaluation.status)}
+        values |= {name: getattr(candidate.evaluation, name) for name in OF_EVALUATION}
+        values |= {name: getattr(candidate, name) for name in OF_CANDIDATE}
         self._append(place, number, PROGRAM, json.dumps(values, default=repr))
 
     def add_note(self, place: str, note: RoundNote) -> None:
@@ -108,13 +85,7 @@ class Journal:
         self._read.append(_read_row(row))
 
     def moment(self, name: str, horizon: int, spent: Spent) -> Moment:
-        """Return the state at the moment of a call; that of an earlier sitting where the call has a recorded one.
-
-        Args:
-            name: Name of the call.
-            horizon: Number of the last round whose findings the asking round knows from the archive.
-            spent: Spending until now.
-        """
+        """Return the state at the moment of a call; that of an earlier sitting where the call has a recorded one."""
         if name not in self._moments:
             self._moments[name] = (len(self._rows), spent.evaluations, spent.model_calls)
             self._store.add_moment(name, self._moments[name])
@@ -146,13 +117,5 @@ def _read_row(row: JournalRow) -> Finding | RoundNote | str:
     evaluation = Evaluation(
         Status(values["status"]), values["score"], features, values["metrics"], message=values["message"]
     )
-    candidate = Candidate(
-        source=values["source"],
-        fingerprint=values["fingerprint"],
-        parents=(),
-        origin=values["origin"],
-        island=values["island"],
-        call=None,
-        evaluation=evaluation,
-    )
-    return Finding(row.round, row.place, candidate)
+    made = {name: values[name] for name in OF_CANDIDATE}
+    return Finding(row.round, row.place, Candidate(**made, parents=(), call=None, evaluation=evaluation))

@@ -10,15 +10,19 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from pydantic import SecretStr
 from tqdm import tqdm
 
 from oragent._base.errors import ConfigError
+from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.cluster.cluster_settings import parse_cluster
+from oragent.evaluation.cluster.connect import Cluster, connect_cluster, connect_executor
 from oragent.evaluation.cluster.dispatch import JobExecutor
 from oragent.evaluation.devices import pin_device, require_device
 from oragent.evaluation.offers import check_protocol, help_job, parse_options, require_all
-from oragent.evaluation.pool import EvaluationPool
+from oragent.evaluation.pool import EvaluationPool, JobPool
 from oragent.evaluation.problem import Problem
 from oragent.ledger import ReplayModel
 from oragent.llm.factory import Maker, open_models
@@ -26,19 +30,96 @@ from oragent.llm.keys import server_address
 from oragent.llm.model import Model, Reply
 from oragent.llm.prices import Prices, project_prices
 from oragent.llm.runtime_settings import RuntimeSettings
-from oragent.search.bounds import expect_an_end
+from oragent.search.checks import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine
-from oragent.search.events import OnEvent, ignore_event
+from oragent.search.events import Observer, OnEvent, SearchResult, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.variation import breed_child
-from oragent.search.places import open_evaluations
-from oragent.search.progress import Observer, SearchResult
 from oragent.search.starting import InitialPrograms
 from oragent.search.store import ISOLATION, Store
 from oragent.search.strategies import FUNCTION, choose_strategy
 from oragent.search.strategies.scripted import make_player
 from oragent.search.strategy import Strategy
+
+LOG = "cluster.log"  # in a run's folder
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """Where a run's evaluations take place."""
+
+    pool: Callable[[], EvaluationPool]  # function that makes the run's pool
+    remarks: tuple[str, ...] = ()  # lines that a run begins with
+    cluster: Cluster | None = None  # cluster that they take place on; None: this machine
+    notes: "Notes" = field(default_factory=lambda: Notes())  # on what the machine could not do as asked
+
+    def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
+        """A run's folder, which keeps what happens to workers; a new run has rounds in flight for all of them."""
+        if self.cluster is None:
+            return folder
+        self.cluster.log_to(folder.path / LOG)
+        free = folder.is_new and config.strategy.window is None
+        return folder.widened(self.cluster.at_once) if free else folder
+
+
+class Notes:
+    """Lines for a person that other threads report; they wait until somebody listens."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._listener: Callable[[str], None] | None = None
+        self._waiting: list[str] = []
+
+    def __call__(self, text: str) -> None:
+        """Report a line; may be called from any thread."""
+        if self._loop is None:
+            self._waiting.append(text)
+        else:
+            self._loop.call_soon_threadsafe(self._pass_on, text)
+
+    def listen(self, listener: Callable[[str], None]) -> None:
+        """Pass all lines to a function, in this event loop, those that have come before first."""
+        self._listener, self._loop = listener, asyncio.get_running_loop()
+        while self._waiting:
+            listener(self._waiting.pop(0))
+
+    def _pass_on(self, text: str) -> None:
+        if self._listener is not None:
+            self._listener(text)
+
+    def stop(self) -> None:
+        """Pass nothing more."""
+        self._listener = None
+
+
+@asynccontextmanager
+async def open_evaluations(
+    config: Config, root: Path, problem: Problem, executor: JobExecutor | None = None
+) -> AsyncIterator[Evaluations]:
+    """Evaluations of a problem, for as long as they are wanted; a cluster has to have a worker that can be used."""
+    if executor is not None:
+        async with connect_executor(executor, problem, root, config.workers) as cluster:
+            yield Evaluations(lambda: cluster.make_pool(executor, whole=True), _cluster_remarks(cluster), cluster)
+    elif config.cluster is not None:
+        async with connect_cluster(parse_cluster(config.cluster), problem, root, config.workers) as cluster:
+            dask_client = cluster.dask_client
+            assert dask_client is not None
+            yield Evaluations(lambda: cluster.make_pool(dask_client), _cluster_remarks(cluster), cluster)
+    else:
+        notes = Notes()
+        with EvaluationRunner(config.cores, warm=config.zygote, tell=notes) as runner:
+            # It warms up while the model's client is imported and asks whether the model is there.
+            runner.start_server(problem.make_job(problem.seed, root, problem.make_limits(config.limits)))
+            yield Evaluations(lambda: JobPool(config.cores, runner), notes=notes)
+
+
+def _cluster_remarks(cluster: Cluster) -> tuple[str, ...]:
+    hosts = {handshake.host for handshake in cluster.handshakes}
+    count, machines = cluster.at_once, "1 machine" if len(hosts) == 1 else f"{len(hosts)} machines"
+    at_once = f"{count} evaluation{'s' if count > 1 else ''} at once, on {machines} of the cluster"
+    return tuple(filter(None, (cluster.warning, at_once)))
+
 
 STARTED = "start"  # the origin of programs that a run begins with
 STOPPED = "stopped by Ctrl-C"
@@ -51,19 +132,22 @@ MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """Objects that a Python program passes, since no file can hold them.
+    """Objects that a Python program passes, since no file can hold them."""
 
-    Attributes:
-        strategy: in place of the one that the configuration names.
-        makers: make the models of certain names.
-        key: of the models' servers; None: it is taken out of the environment for as long as the search takes.
-        executor: runs evaluations elsewhere; None: as the configuration says.
-    """
+    strategy: Strategy | None = None  # in place of the one that the configuration names
+    makers: Mapping[str, Maker] = field(default_factory=dict)  # make the models of certain names
+    key: SecretStr | None = None  # of the models' servers; None: that of the environment, taken out for the search
+    executor: JobExecutor | None = None  # runs evaluations elsewhere; None: as the configuration says
 
-    strategy: Strategy | None = None
-    makers: Mapping[str, Maker] = field(default_factory=dict)
-    key: SecretStr | None = None
-    executor: JobExecutor | None = None
+
+class SearchOptions(TypedDict, total=False):
+    """Options of ``search`` that ``launch`` passes on."""
+
+    overrides: LaunchOptions | None
+    tell: Tell
+    start: InitialPrograms | None
+    on_event: OnEvent
+    isolation: Isolation | None
 
 
 def launch(
@@ -73,43 +157,18 @@ def launch(
     open_folder: Callable[[], RunFolder],
     observer: Observer,
     replay: Path | None = None,
-    tell: Tell = lambda line: None,
+    *,
     watch: Watch = nullcontext,
-    start: InitialPrograms | None = None,
-    on_event: OnEvent = ignore_event,
-    isolation: Isolation | None = None,
+    **options: Unpack[SearchOptions],
 ) -> SearchResult:
-    """Search until a budget, Ctrl-C or a failure ends it.
-
-    Args:
-        config: of the run.
-        root: project root, for data, checkpoints and the price table.
-        problem: what is searched.
-        open_folder: begins or reopens the run; called once the model has answered, so that a wrong key leaves nothing.
-        observer: told of every committed round.
-        replay: the database of a run whose replies are taken in place of a model's.
-        tell: gets a line for a person, as soon as there is one.
-        watch: entered with the engine for as long as that runs.
-        start: programs and lessons that a new run begins with.
-        on_event: called with each event of the run.
-        isolation: What this machine keeps candidates from, and what it does not; None: not known.
-
-    Raises:
-        OragentError: one line on what keeps the search from beginning or going on.
-        OSError: if the machine does (no room, no process to be had).
-    """
+    """Do what ``search`` does, with its options, in an event loop of its own until also Ctrl-C may end it."""
 
     @contextmanager
     def steering(engine: Engine) -> Iterator[None]:
         with _ctrl_c(engine), watch(engine):
             yield
 
-    return asyncio.run(
-        search(
-            config, root, problem, open_folder, observer, replay,
-            steering=steering, tell=tell, start=start, on_event=on_event, isolation=isolation,
-        )
-    )  # fmt: skip
+    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=steering, **options))
 
 
 async def search(
@@ -127,24 +186,25 @@ async def search(
     on_event: OnEvent = ignore_event,
     isolation: Isolation | None = None,
 ) -> SearchResult:
-    """Do what ``launch`` does in an event loop that is there; signals are left alone.
+    """Search until a budget or a failure ends it, in an event loop that is there; signals are left alone.
 
     Args:
         config: of the run.
-        root: project root, as for ``launch``.
+        root: project root, for data, checkpoints and the price table.
         problem: what is searched.
-        open_folder: begins or reopens the run, as for ``launch``.
+        open_folder: begins or reopens the run; called once the model has answered, so that a wrong key leaves nothing.
         observer: told of every committed round.
-        replay: the database of a run whose replies are taken, as for ``launch``.
+        replay: the database of a run whose replies are taken in place of a model's.
         steering: entered with the engine for as long as that runs, such as to stop it from outside.
         overrides: what the caller has instead of names in the configuration.
-        tell: gets a line for a person, as for ``launch``.
-        start: as for ``launch``.
+        tell: gets a line for a person, as soon as there is one.
+        start: programs and lessons that a new run begins with.
         on_event: gets every event of the run, in the thread of the event loop.
-        isolation: as for ``launch``.
+        isolation: What this machine keeps candidates from, and what it does not; None: not known.
 
     Raises:
-        OragentError, OSError: as for ``launch``.
+        OragentError: one line on what keeps the search from beginning or going on.
+        OSError: if the machine does (no room, no process to be had).
     """
     overrides, since = overrides or LaunchOptions(), time.monotonic()
     require_all(problem)
@@ -155,7 +215,9 @@ async def search(
             folder = places.fitted(open_folder(), config)
             try:
                 with folder.locked(), folder.opened() as store:
-                    _begin_with(store, start)
+                    if start is not None and not store.rounds():
+                        store.found(start.sources, STARTED)
+                        store.note("lessons", start.lessons)
                     _check_device(config, folder, store, tell)
                     if isolation is not None and config.cluster is None and store.meta(ISOLATION) is None:
                         store.note(ISOLATION, json.dumps(isolation))
@@ -163,8 +225,11 @@ async def search(
                         tell(message)
                     places.notes.listen(lambda message: tell(message) if store.remark(message) else None)
                     store.book(checks)
-                    for message in _price_lines(config, prices) if checks else ():
-                        if store.remark(message):
+                    chosen = (
+                        [*filter(None, [config.model]), *config.models.values(), *config.ensemble] if checks else []
+                    )
+                    for message in (prices.describe_price(one.name, server_address(one)) for one in chosen):
+                        if message and store.remark(message):
                             tell(message)
                     recorded = ReplayModel(store.replies)
                     if replay:
@@ -177,21 +242,12 @@ async def search(
                     pool = places.pool()
                     strategy = overrides.strategy or choose_strategy(folder.config)
                     try:
-                        learned = _with_lessons(folder, store)
+                        known = filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")])
+                        learned = replace(folder, problem=replace(folder.problem, knowledge="\n\n".join(known)))
                         offers = await _ask_offers(learned, store, pool)
                         check_protocol(folder.config.protocol, offers)
                         engine = Engine(
-                            learned,
-                            store=store,
-                            pool=pool,
-                            strategy=strategy,
-                            model=model,
-                            observer=observer,
-                            cast=cast,
-                            offers=offers,
-                            tell=tell,
-                            since=since,
-                            on_event=on_event,
+                            learned, store, pool, strategy, model, observer, cast, offers, tell, since, on_event
                         )
                         with steering(engine):
                             outcome = await engine.run()
@@ -205,11 +261,6 @@ async def search(
 
 
 def _check_device(config: Config, folder: RunFolder, store: Store, tell: Tell) -> None:
-    """Say what networks compute on, and hold a run that goes on to what it began on.
-
-    Raises:
-        ConfigError: if the run's device is gone, or another product.
-    """
     device, recorded = folder.config.device, store.meta("device")
     if recorded is not None:
         require_device(device, recorded, folder.problem)
@@ -220,21 +271,7 @@ def _check_device(config: Config, folder: RunFolder, store: Store, tell: Tell) -
         tell(f"careful: {chosen.remark}" if chosen.careful else chosen.remark)
 
 
-def _begin_with(store: Store, start: InitialPrograms | None) -> None:
-    """Write down what a run begins with, unless it has begun."""
-    if start is not None and not store.rounds():
-        store.found(start.sources, STARTED)
-        store.note("lessons", start.lessons)
-
-
-def _with_lessons(folder: RunFolder, store: Store) -> RunFolder:
-    """A run whose problem also says what other runs have learned."""
-    knowledge = "\n\n".join(filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")]))
-    return replace(folder, problem=replace(folder.problem, knowledge=knowledge))
-
-
 async def _ask_offers(folder: RunFolder, store: Store, pool: EvaluationPool) -> frozenset[str]:
-    """What the evaluator offers; it is asked once in the life of a run, whose evaluator stays the same."""
     recorded = store.meta("offers")
     if recorded is None:
         job = help_job(folder.problem, folder.root, folder.config.limits)
@@ -244,11 +281,6 @@ async def _ask_offers(folder: RunFolder, store: Store, pool: EvaluationPool) -> 
 
 
 def _expect_language(strategy: Strategy, problem: Problem) -> None:
-    """See that a strategy can write what the problem's candidates are written in.
-
-    Raises:
-        ConfigError: if it cannot.
-    """
     language = problem.signature.language
     if strategy.languages and language not in strategy.languages:
         breeds = " and ".join(LANGUAGES[language_name] for language_name in strategy.languages)
@@ -303,7 +335,6 @@ def _describe_ending(evaluations: int, calls: int) -> str:
 async def _open_models(
     config: Config, root: Path, prices: Prices, replay: Path | None, overrides: LaunchOptions
 ) -> AsyncIterator[tuple[Model | None, Mapping[str, Model], Sequence[Reply]]]:
-    """The model that the strategy asks, those of single roles, and the replies by which they have shown themselves."""
     name = config.strategy_name
     strategy = overrides.strategy or choose_strategy(config)
     expect_an_end(config, strategy, root)
@@ -326,10 +357,3 @@ async def _open_models(
         key=overrides.key,
     ) as opened:
         yield opened.main, opened.roles, opened.checks
-
-
-def _price_lines(config: Config, prices: Prices) -> list[str]:
-    """What each model costs, a line each, where that is known."""
-    chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
-    lines = [prices.describe_price(settings.name, server_address(settings)) for settings in chosen]
-    return list(dict.fromkeys(filter(None, lines)))

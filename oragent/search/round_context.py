@@ -38,10 +38,9 @@ from oragent.search.experiments import (
     run_sweep,
 )
 from oragent.search.journal import Moment
-from oragent.search.run_context import RunContext
+from oragent.search.run_context import RunContext, choose_style
 from oragent.search.scoring import Gate, Seen
 from oragent.search.store import RoundNote
-from oragent.search.wording import choose_style
 
 T = TypeVar("T")
 SOME = 3  # building blocks that a prompt names where it names some
@@ -55,44 +54,25 @@ class RoundContext:
     """One round's view of a run: it sees what was committed before it began, and pays for what it does.
 
     In a run object one thing is done after the other; what is to be done side by side goes into branches (``fork``).
-
-    Attributes:
-        desk: Desk that it shares with other rounds.
-        number: Number of the round.
-        case: Case in which it asks models, with its generator and what it may use of the budget.
-        archive: Archive as it was when the round began.
-        horizon: Number of the last round that was committed when it began.
-        island: Number of the island where its candidates belong.
-        memory: Notes of the rounds that were committed by then.
-        spent: Spending of those rounds, against the run's budget.
-        candidates: Candidates that it evaluated, in order.
-        turns: Turns of its strategy by numbers of rounds, where several strategies share a run; None: all are its own.
-        acting: Settings of the strategy that it plays, where several share a run.
-        earlier: Candidates that the round had evaluated before it was forked to make this branch.
-        earlier_probes: Number of probes that it had made before.
-        written: Notes that it had written before.
-        experiment_share: CPU seconds of experiments that a branch may use; None for a round.
-        past: Candidates of the rounds, by number, as they were when it began; later rounds are added.
-        notes: Notes that it writes for later rounds and for reports.
     """
 
-    desk: RunContext
-    number: int
-    case: LedgerCase
-    archive: Archive
-    horizon: int
-    island: int
-    memory: Sequence[RoundNote] = ()
-    spent: Spent = field(default_factory=Spent)
-    candidates: list[Candidate] = field(default_factory=list)
-    notes: list[RoundNote] = field(default_factory=list)
-    earlier: tuple[Candidate, ...] = ()
-    earlier_probes: int = 0
-    written: tuple[RoundNote, ...] = ()
-    experiment_share: float | None = None
-    past: list[list[Committed]] = field(default_factory=list)
-    turns: Mapping[int, int] | None = None
-    acting: Any = None
+    desk: RunContext  # desk that it shares with other rounds
+    number: int  # number of the round
+    case: LedgerCase  # case in which it asks models, with its generator and what it may use of the budget
+    archive: Archive  # archive as it was when the round began
+    horizon: int  # number of the last round that was committed when it began
+    island: int  # number of the island where its candidates belong
+    memory: Sequence[RoundNote] = ()  # notes of the rounds that were committed by then
+    spent: Spent = field(default_factory=Spent)  # spending of those rounds, against the run's budget
+    candidates: list[Candidate] = field(default_factory=list)  # candidates that it evaluated, in order
+    notes: list[RoundNote] = field(default_factory=list)  # notes that it writes for later rounds and for reports
+    earlier: tuple[Candidate, ...] = ()  # that the round had evaluated before it was forked to make this branch
+    earlier_probes: int = 0  # number of probes that it had made before
+    written: tuple[RoundNote, ...] = ()  # notes that it had written before
+    experiment_share: float | None = None  # CPU seconds of experiments that a branch may use; None for a round
+    past: list[list[Committed]] = field(default_factory=list)  # candidates by round; later rounds are added
+    turns: Mapping[int, int] | None = None  # of its strategy by round, where several share a run; None: all
+    acting: Any = None  # settings of the strategy that it plays, where several share a run
     _met: set[str] = field(default_factory=set)  # fingerprints of what was evaluated here, or before a fork
 
     @classmethod
@@ -213,11 +193,7 @@ class RoundContext:
         return list(by_fingerprint.values())
 
     def fitness(self, record: Committed) -> float:
-        """A program's score, turned so that more is better.
-
-        Raises:
-            ValueError: if it has no score.
-        """
+        """A score turned so that more is better; ValueError where there is none."""
         if record.score is None:
             raise ValueError(f"candidate {record.id} must have a score.")
         return self.archive.fitness(record.score)
@@ -246,13 +222,7 @@ class RoundContext:
         self.publish(kind, text, f"n{len(self.notes)}")
 
     def publish(self, kind: str, text: str, place: str) -> None:
-        """Let other branches and rounds read a text at once; it is not among the notes of the round.
-
-        Args:
-            kind: Kind of note.
-            text: Text of the note.
-            place: Name that is different from that of everything else in this branch.
-        """
+        """Let others read a text at once; it is no note of the round. ``place`` is a name of its own in the branch."""
         if self.desk.journal is not None:
             name = f"{self.number}.{self.case.branch}{place}"
             self.desk.journal.add_note(name, RoundNote(self.number, kind, text))
@@ -321,12 +291,7 @@ class RoundContext:
         ]
 
     def withdraw(self, fingerprint: str, rejected: Evaluation) -> None:
-        """Turn a program of this round into a rejected one, as its audit failed.
-
-        Args:
-            fingerprint: Fingerprint of the program.
-            rejected: Its evaluation as a rejected one.
-        """
+        """Turn a program of this round into a rejected one, as its audit failed."""
         name = self.desk.scoring.keep_rejected(fingerprint, rejected)
         if self.desk.journal is not None:
             self.desk.journal.withdraw(self.number, fingerprint)
@@ -354,13 +319,10 @@ class RoundContext:
         temperature: float | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> RecordedReply:
-        """Put a prompt to the model; the reply is in the store before anyone reads it.
+        """Put a prompt to the model of a role; the reply is in the store before anyone reads it.
 
-        Args:
-            role: Role in which the model is asked; a role may have a model of its own, and has its own account.
-            messages: Conversation to be answered.
-            temperature: Sampling temperature; None: the model's own.
-            schema: JSON schema of the reply, for servers that can hold a model to one.
+        A role may have a model of its own, and has its own account. ``schema`` is a JSON schema of the reply, for
+        servers that can hold a model to one.
 
         Raises:
             BudgetExhausted: if there is nothing left to pay it with.
@@ -388,18 +350,11 @@ class RoundContext:
         call: int | None = None,
         gate: Callable[[str], Gate | None] | None = None,
     ) -> Candidate:
-        """Score a program, or take the score of an equal one.
+        """Score a program, or take the score of an equal one; the candidate says how it did, as a failure is data.
 
-        Args:
-            source: Text of the program.
-            parents: Ids of the candidates that it was made from; fingerprints of those of the same round.
-            origin: Operator or role that made it.
-            call: Number of the reply that it came from; None without one.
-            gate: Function that says, of a program that nobody has scored, what it must reach at one size before it is
-                scored on all; None: nothing.
-
-        Returns:
-            The candidate with how it did; a failure is data.
+        It was made from ``parents``, by their ids, or fingerprints of those of the same round, by the operator or role
+        ``origin``, and came from the reply ``call``. ``gate`` says, of a program that nobody has scored, what it must
+        reach at one size before it is scored on all.
 
         Raises:
             BudgetExhausted: if there is no evaluation left to pay it with.
@@ -419,7 +374,6 @@ class RoundContext:
         return self._add_candidate(source, fingerprint, parents, origin, call, evaluation)
 
     def _record_spending(self, spent: Spent) -> None:
-        """Let who watches see what was paid before the round is committed."""
         self.desk.paid[self.number] = self.desk.paid.get(self.number, Spent()) + spent
 
     def _make_view(self, origin: str, parents: Sequence[str]) -> Seen:
@@ -468,7 +422,6 @@ class RoundContext:
 
     @property
     def _probe_count(self) -> int:
-        """Number of probes of this round that this branch can see."""
         return self.earlier_probes + count_probes(self.candidates)
 
     @property
@@ -486,35 +439,22 @@ class RoundContext:
         return max(0.0, left - sum(float(note.text) for note in self.notes if note.kind == EXPERIMENT_S))
 
     def _limit_experiment(self, cpu_s: float) -> float:
-        """Return the CPU seconds of an experiment that asks for some.
-
-        Raises:
-            ConfigError: None are left.
-        """
         if (left := self.experiment_s_left) < LEAST_S:
             raise ConfigError("the CPU seconds of this run for sweeps and probes are used; they grow with evaluations")
         return min(cpu_s, left)
 
     def _count_experiment(self, cpu_s: float) -> None:
-        """Write down what an experiment took; in runs without a bound nothing is counted."""
         if self.settings.strategy.experiment_s is not None:
             self.notes.append(RoundNote(self.number, EXPERIMENT_S, repr(cpu_s)))
 
     async def probe_train(
         self, source: str, subset: Subset, cpu_s: float = CPU_S, *, observer: str = ""
     ) -> ProbeResult:
-        """Run a program on training instances; it costs no evaluation, and every run is stored.
-
-        Args:
-            source: Text of the program.
-            subset: Sizes and instances of ``train``.
-            cpu_s: CPU seconds of all runs together.
-            observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
+        """Run a program on training instances, as ``run_probe`` does; it costs no evaluation, and every run is stored.
 
         Raises:
             ConfigError: The training set has no such part, or no CPU seconds are left for experiments.
             CandidateError: What may not change in the program is not as in the seed.
-            Interrupted: The run is being stopped.
         """
         self.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
@@ -533,20 +473,11 @@ class RoundContext:
         settings: int = EVOLVED_SETTINGS,
         least: int = 0,
     ) -> SweepResult:
-        """Run a program with other values of its parameters on training instances; it costs no evaluation.
-
-        Args:
-            source: Text of the program.
-            words: Parameters, as ``read_axes`` reads them.
-            subset: Sizes and instances of ``train``.
-            cpu_s: CPU seconds of all runs together.
-            settings: Number of settings where ranges are searched.
-            least: Number of settings for which the CPU seconds must last; otherwise the present values run alone.
+        """Run a program with other values of its parameters, as ``run_sweep`` does; it costs no evaluation.
 
         Raises:
             ConfigError: The parameters or instances cannot be as they are named, or no CPU seconds are left for sweeps.
             CandidateError: The program has no such parameter.
-            Interrupted: The run is being stopped.
         """
         self.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
@@ -601,9 +532,9 @@ class RoundContext:
                 branch=self.case.branch,
             )
         )
-        self._met |= (
-            {fingerprint, ended_race_text(fingerprint)} if evaluation.status is Status.SCREENED else {fingerprint}
-        )
+        self._met.add(fingerprint)
+        if evaluation.status is Status.SCREENED:
+            self._met.add(ended_race_text(fingerprint))
         if self.desk.journal is not None and origin != PROBE:
             place = f"{self.number}.{self.case.branch}p{len(self.candidates)}"
             self.desk.journal.add_program(place, self.number, self.candidates[-1])

@@ -1,82 +1,96 @@
-"""What all rounds of a run share: problem, settings, store, scorer, models, and the clock that ends them."""
+"""What all rounds of a run share: problem, settings, store, scorer, models, their wording, and the clock."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted, OragentError
+from oragent._base.protocol import Status
 from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Interrupted, Replies
 from oragent.llm.context import prompt_token_limit
 from oragent.llm.model import Model
+from oragent.llm.model_settings import ModelSettings
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config
 from oragent.search.events import EventKind
 from oragent.search.journal import Journal
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
-from oragent.search.wording import ReplyCounts
+
+SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
+SMALL_B = 9.0  # billions of parameters that make a small model, by its name
+ENOUGH = 6  # programs of a model after which its replies decide
+USABLE, SCORED = 0.85, 0.6  # shares of them that make it a strong one
+
+
+@dataclass(frozen=True)
+class ReplyCounts:
+    """Counts over the replies of some rounds."""
+
+    programs: int = 0  # number of programs that were asked for
+    usable: int = 0  # number of those that came with the first reply
+    scored: int = 0  # number of those that got a score, or ran out of time, which tells nothing about their writer
+
+    def __add__(self, counts: "ReplyCounts") -> "ReplyCounts":
+        return ReplyCounts(self.programs + counts.programs, self.usable + counts.usable, self.scored + counts.scored)
+
+
+def count_replies(candidates: Sequence[Candidate]) -> ReplyCounts:
+    """Count how many programs of a round were written, usable and scored."""
+    written = [candidate for candidate in candidates if candidate.call is not None]
+    firsts = [candidate for candidate in written if candidate.origin != "repair"]
+    usable = [candidate for candidate in firsts if candidate.evaluation.status is not Status.REJECTED]
+    ran = [one for one in written if one.score is not None or one.evaluation.status is Status.TIMEOUT]
+    return ReplyCounts(len(written), len(usable), len(ran))
+
+
+def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
+    """The style of a model's prompts, ``small`` or ``strong``, by its settings, its replies so far, or its size."""
+    if model is not None and model.style != "auto":
+        return model.style
+    if shown.programs >= ENOUGH:
+        good = shown.usable >= USABLE * shown.programs and shown.scored >= SCORED * shown.programs
+        return "strong" if good else "small"
+    size = SIZE.search(model.name) if model else None
+    return "small" if size and float(size[1]) <= SMALL_B else "strong"
+
 
 T = TypeVar("T")
 
 
 @dataclass
 class RunContext:
-    """State that all rounds of a run share.
+    """State that all rounds of a run share."""
 
-    Attributes:
-        problem: Problem that is searched.
-        settings: Configuration of the run, with all that depends on the strategy filled in.
-        own: Settings of the strategy's own; None where it has none.
-        store: Database of the run.
-        scoring: Scorer of programs.
-        asked: Model that answers prompts; None where the strategy needs none.
-        clock: Clock of the run's own time, in seconds.
-        cast: Models that are asked in certain roles instead of ``asked``.
-        committed: Number of the round in which each program was first committed, by its fingerprint.
-        history: Candidates of every committed round, by its number; empty if the strategy does not look back.
-        marks: What the replies of every committed round showed, by its number.
-        probes: Number of probes that ran, up to every committed round, by its number; the first is 0.
-        packages: Packages that programs may import.
-        noticed: Callback that is told of each solution as soon as its evaluation ended, with the number of its round.
-        stopped: Whether nothing new may begin.
-        asking: Model calls under way, the oldest first.
-        paid: Spending of each round that is not committed yet, by its number; what is not counted yet is not in it.
-        resets: Numbers of the rounds after which islands started anew by the clock.
-        hints: Hints of a user, each with the first round that it holds for.
-        replace_model: Callback that may put a person in the place of a model.
-        emit: Callback that gets the kind of an event, its round and its values.
-        cut_short: Number of evaluations and model calls that were ended, as their time was over.
-        journal: Findings of rounds under way, for prompts; None where prompts show the state of the round's beginning.
-        spent: Spending of the committed rounds.
-    """
-
-    problem: Problem
-    settings: Config
-    own: Any
-    store: Store
-    scoring: Scoring
-    asked: Model | None
-    clock: Callable[[], float]
-    cast: Mapping[str, Model] = field(default_factory=dict)
-    committed: dict[str, int] = field(default_factory=dict)
-    history: list[list[Committed]] = field(default_factory=list)
-    marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])
-    probes: list[int] = field(default_factory=lambda: [0])
-    packages: tuple[str, ...] = ()
-    noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
-    stopped: bool = False
-    asking: dict[object, RunningJob] = field(default_factory=dict)
-    paid: dict[int, Spent] = field(default_factory=dict)
-    resets: set[int] = field(default_factory=set)
-    cut_short: int = 0
-    journal: Journal | None = None
-    spent: Spent = field(default_factory=Spent)
-    hints: list[tuple[int, str]] = field(default_factory=list)
-    replace_model: Callable[[Model], Model] = lambda model: model
+    problem: Problem  # problem that is searched
+    settings: Config  # configuration of the run, with all that depends on the strategy filled in
+    own: Any  # settings of the strategy's own; None where it has none
+    store: Store  # database of the run
+    scoring: Scoring  # scorer of programs
+    asked: Model | None  # model that answers prompts; None where the strategy needs none
+    clock: Callable[[], float]  # clock of the run's own time, in seconds
+    cast: Mapping[str, Model] = field(default_factory=dict)  # models of certain roles instead of ``asked``
+    committed: dict[str, int] = field(default_factory=dict)  # by fingerprint: the round that first had a program
+    history: list[list[Committed]] = field(default_factory=list)  # by round; empty if the strategy does not look back
+    marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])  # by round: what its replies showed
+    probes: list[int] = field(default_factory=lambda: [0])  # by round: probes that ran up to it; the first is 0
+    packages: tuple[str, ...] = ()  # packages that programs may import
+    noticed: Callable[[int, Candidate], None] = lambda number, candidate: None  # told of each solution at once
+    stopped: bool = False  # whether nothing new may begin
+    asking: dict[object, RunningJob] = field(default_factory=dict)  # model calls under way, the oldest first
+    paid: dict[int, Spent] = field(default_factory=dict)  # by round that is not committed: what is counted so far
+    resets: set[int] = field(default_factory=set)  # numbers of the rounds after which islands started anew by the clock
+    cut_short: int = 0  # number of evaluations and model calls that were ended, as their time was over
+    journal: Journal | None = None  # None where prompts show the state of the round's beginning
+    spent: Spent = field(default_factory=Spent)  # spending of the committed rounds
+    hints: list[tuple[int, str]] = field(default_factory=list)  # of a user, each with its first round
+    replace_model: Callable[[Model], Model] = lambda model: model  # may put a person in the place of a model
+    # gets the kind of an event, its round and its values
     emit: Callable[[EventKind, int, Mapping[str, object]], None] = lambda kind, number, data: None
 
     def problem_in(self, number: int) -> Problem:
@@ -94,11 +108,7 @@ class RunContext:
         return self.store.replies
 
     def get_model(self, role: str) -> Model:
-        """Return the model of a role.
-
-        Raises:
-            OragentError: if nobody is.
-        """
+        """Return the model of a role."""
         model = self.cast.get(role, self.asked)
         if model is None:
             raise OragentError("this strategy asks a model, and none is configured: use --model, or --strategy gp")
@@ -117,9 +127,7 @@ class RunContext:
     def check_may_continue(self) -> None:
         """See that something new may begin; asked again when a worker is free, as many evaluations may have ended.
 
-        Raises:
-            Interrupted: if the run is being stopped.
-            BudgetExhausted: if its time is used up.
+        Otherwise the run is being stopped (Interrupted), or its time is used up (BudgetExhausted).
         """
         if self.stopped:
             raise Interrupted("the run is being stopped")

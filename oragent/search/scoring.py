@@ -32,12 +32,11 @@ from oragent.programs.randomness import find_unseeded
 from oragent.search.archive import Archive
 from oragent.search.auditing import found_out
 from oragent.search.caching import Cache
-from oragent.search.candidate import Candidate
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.config import Config
 from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text, screened_text
 from oragent.search.experiments import SECONDS, Subset
-from oragent.search.novelty import too_near
-from oragent.search.racing import race_result, terms_of
+from oragent.search.screening import race_result, terms_of, too_near
 from oragent.search.store import Store
 
 AUDIT_PATIENCE, FEW_PATIENCE = 3, 10  # times the limits of an evaluation, as each guest may compile for seconds
@@ -51,51 +50,29 @@ PROBED = 3  # instances that a probe runs, of the size that it runs
 
 @dataclass(frozen=True)
 class Gate:
-    """Score that a program must reach at one size of ``val`` to be evaluated on all sizes.
+    """Score that a program must reach at one size of ``val`` to be evaluated on all sizes."""
 
-    Attributes:
-        size: Problem size.
-        bar: Score there; what is worse does not pass.
-    """
-
-    size: int
-    bar: float
+    size: int  # problem size
+    bar: float  # score there; what is worse does not pass
 
 
 @dataclass(frozen=True)
 class Seen:
-    """View of a round at the time it has a program scored.
+    """View of a round at the time it has a program scored."""
 
-    Attributes:
-        archive: Archive as it was when the round began.
-        tried: Candidates that the round itself has tried so far.
-        knows: Predicate: whether a fingerprint was tried before the round began, or in it.
-        admit: Callback that raises where nothing more may begin; called again when a worker is free.
-        what: Description of the program for a person who watches.
-        order: Number of the round: others wait for the oldest one, so what it wants goes first.
-    """
-
-    archive: Archive
-    tried: Sequence[Candidate]
-    knows: Callable[[str], bool]
-    admit: Callable[[], None]
-    what: str = ""
-    order: int = 0
+    archive: Archive  # archive as it was when the round began
+    tried: Sequence[Candidate]  # candidates that the round itself has tried so far
+    knows: Callable[[str], bool]  # predicate: whether a fingerprint was tried before the round began, or in it
+    admit: Callable[[], None]  # callback that raises where nothing more may begin; called again when a worker is free
+    what: str = ""  # description of the program for a person who watches
+    order: int = 0  # number of the round: others wait for the oldest one, so what it wants goes first
 
 
 class Scoring:
     """Scores programs for all rounds of a run; what is kept is written before anyone reads it.
 
-    Args:
-        problem: Problem that is searched.
-        root: Root of the project, for data and checkpoints.
-        config: Configuration of the run.
-        store: Database of the run.
-        pool: Pool in which evaluations run.
-        clock: Clock of the run's own time, in seconds.
-        offers: Options that the evaluator has beyond the contract.
-        tell: Function that tells a person something, once however often it is called with it.
-        cache: Evaluations of other runs; None: only this run's own count.
+    ``clock`` tells the run's own time in seconds; ``offers`` are options that the evaluator has beyond the contract;
+    ``cache`` has evaluations of other runs.
     """
 
     def __init__(
@@ -148,25 +125,16 @@ class Scoring:
             task.cancel()
 
     def reject(self, text: str, why: str) -> tuple[str, Evaluation]:
-        """Take down a text that is no usable program.
-
-        Returns:
-            Its fingerprint, and how it did.
-        """
+        """Take down a text that is no usable program: its fingerprint, and how it did."""
         fingerprint = hashlib.sha256(text.encode(errors="replace")).hexdigest()
         return fingerprint, self._store_evaluation(fingerprint, Evaluation(Status.REJECTED, message=why))
 
     async def probe(self, source: str, seen: Seen, observer: str = "") -> tuple[str, Evaluation]:
         """Run a program for what it prints: on practice instances, or on a few of one size of ``train``.
 
-        Args:
-            source: Text of the program.
-            seen: What the round knows.
-            observer: Text of a program that is told what happens at the evaluator's ``hooks``; it is run where a
-                candidate is, and looked at by nobody here. Empty: nobody watches.
-
-        Returns:
-            A fingerprint of its own, and how it did.
+        Returns a fingerprint of its own, and how it did. ``observer`` is the text of a program that is told what
+        happens at the evaluator's ``hooks``; it is run where a candidate is, and looked at by nobody here. Empty:
+        nobody watches.
         """
         inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
@@ -185,13 +153,7 @@ class Scoring:
     ) -> Evaluation:
         """Run a program on training or practice instances, as an experiment; it is stored, and costs no evaluation.
 
-        Args:
-            seen: View of the round.
-            source: Text of the program.
-            size: Problem size; None: all sizes of the set.
-            subset: Set and instances.
-            cpu_s: Limit in CPU seconds, beside that of an evaluation.
-            observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
+        ``cpu_s`` is a limit beside that of an evaluation; size None: all sizes of the set.
         """
         inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
@@ -220,15 +182,9 @@ class Scoring:
     async def score(
         self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None
     ) -> tuple[str, Evaluation]:
-        """Score a program, or take the score of an equal one.
+        """Score a program, or take the score of an equal one: the fingerprint under which it goes, and how it did.
 
-        Args:
-            source: Text of the program.
-            seen: What the round knows.
-            gate: Function that says what the program must reach at first, if anything.
-
-        Returns:
-            The fingerprint under which it goes, and how it did.
+        ``gate`` says what it must reach at one size first, if anything.
         """
         signature = self._problem.signature
         inspected = await run_briefly(partial(inspect_program, source, signature))
@@ -241,23 +197,14 @@ class Scoring:
         if not was_evaluated and (near := await self._find_near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
             return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
-        if (
-            gate is not None
-            and not was_evaluated
-            and (stopped := await self._screen_at_size(inspected.fingerprint, source, seen, gate))
-        ):
-            return stopped
-        quantile = self._config.cascade
         if was_evaluated:
-            fingerprint, evaluation = (
-                inspected.fingerprint,
-                await self._evaluate_once(EvaluationKey(inspected.fingerprint), source, seen),
-            )
-        elif quantile is None:
-            fingerprint, evaluation = await self._on_val(inspected, source, seen)
-        else:
-            fingerprint, evaluation = await self._in_stages(inspected, source, quantile, seen)
-        return fingerprint, evaluation
+            key = EvaluationKey(inspected.fingerprint)
+            return inspected.fingerprint, await self._evaluate_once(key, source, seen)
+        if gate is not None and (stopped := await self._screen_at_size(inspected.fingerprint, source, seen, gate)):
+            return stopped
+        if (quantile := self._config.cascade) is None:
+            return await self._on_val(inspected, source, seen)
+        return await self._in_stages(inspected, source, quantile, seen)
 
     async def _screen_at_size(
         self, fingerprint: str, source: str, seen: Seen, gate: Callable[[str], Gate | None]
@@ -291,10 +238,6 @@ class Scoring:
         It depends on counts alone, and not on measured times, so that the same programs are audited at any number of
         workers. Audits that fail are not counted: they show that audits are needed. An audit takes at most about twice
         the CPU time of an evaluation (see `_decisions`).
-
-        Args:
-            evaluations: Evaluations of all committed rounds.
-            audited: Number of programs that were audited, or are.
         """
         share = self._config.audit_share
         if share >= 1:
@@ -303,15 +246,9 @@ class Scoring:
         return audited < max(FIRST_AUDITS, limit)
 
     async def audit(self, candidate: Candidate, seen: Seen, *, final: bool = False) -> Evaluation | None:
-        """Evaluate a program again, and put some of its decisions to guests of their own.
+        """Evaluate a program again, with some decisions put to guests; its evaluation as a rejected one if that fails.
 
-        Args:
-            candidate: Program with a score.
-            seen: What its round knows; ``what`` names the program.
-            final: Whether it is the winner of the run: more decisions are put then, as far as its share has room.
-
-        Returns:
-            What becomes of it where the audit fails: its evaluation as a rejected one; None where it passes.
+        None where it passes. To the winner of the run (``final``) more decisions are put, as far as its share has room.
 
         Raises:
             BudgetExhausted, Interrupted: if ``seen.admit`` does.
@@ -364,7 +301,6 @@ class Scoring:
         return int(min(limit, max(LEAST_DECISIONS, room / each)))
 
     def _decision_s(self) -> float | None:
-        """CPU seconds that a decision took in the latest audits, at most; None before the first."""
         ended = [metrics.metrics for metrics in self._store.audit_evaluations() if metrics.status is Status.OK]
         audited = [metrics for metrics in ended if metrics.get(AUDITED) and AUDIT_SECONDS in metrics]
         return max((float(metrics[AUDIT_SECONDS]) / int(metrics[AUDITED]) for metrics in audited[-3:]), default=None)
@@ -372,7 +308,6 @@ class Scoring:
     async def _in_stages(
         self, inspected: Inspected, source: str, quantile: float, seen: Seen
     ) -> tuple[str, Evaluation]:
-        """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
         fingerprint = inspected.fingerprint
         quick = await self._evaluate_once(EvaluationKey(fingerprint, EvaluationKind.TRAIN), source, seen, mode="train")
         if quick.status is not Status.OK:
@@ -427,18 +362,12 @@ class Scoring:
         size: int | None = None,
         observer: str = "",
     ) -> Evaluation:
-        """Return what is stored under a key, wait for an evaluation that is running, or evaluate."""
         stored = self._store.evaluation(key)
         if stored is not None:
             return stored
         if key not in self._flying:
-            what = (
-                f"auditing {audit} decisions of {seen.what}"
-                if audit
-                else f"{seen.what}, on {mode}"
-                if mode
-                else seen.what
-            )
+            what = f"auditing {audit} decisions of {seen.what}" if audit else seen.what
+            what += f", on {mode}" if mode else ""
             job = self._make_job(source, options, mode, audit, size, observer)
             self._flying[key] = asyncio.create_task(self._evaluate_job(key, job, seen, what))
         return await asyncio.shield(self._flying[key])
@@ -478,12 +407,9 @@ class Scoring:
         threshold = self._config.strategy.novelty
         if not threshold:
             return None
-        programs = [(elite.id, elite.source) for elite in seen.archive.elites()]
-        programs += [
-            (candidate.id, candidate.source)
-            for candidate in seen.tried
-            if candidate.score is not None and not candidate.is_probe
-        ]
+        tried = [candidate for candidate in seen.tried if candidate.score is not None and not candidate.is_probe]
+        known: list[Elite | Candidate] = [*seen.archive.elites(), *tried]
+        programs = [(program.id, program.source) for program in known]
         return await asyncio.to_thread(too_near, source, programs, threshold, self._problem.signature)
 
     def _store_evaluation(self, key: EvaluationKey | str, evaluation: Evaluation) -> Evaluation:

@@ -11,20 +11,11 @@ from oragent.search.candidate import Committed, Elite
 def draw_parents(
     archive: Archive, island: int, count: int, rng: np.random.Generator, temperature: float = 0.2
 ) -> list[Elite]:
-    """Draw different elites of an island, better ones more often.
+    """Draw different elites of an island, better ones more often; fewer come where it has fewer.
 
     The weight of an elite falls exponentially with its rank, not with its score: one hopeless program in a far cell
-    would otherwise make all good ones look alike.
-
-    Args:
-        archive: Archive to draw from.
-        island: Number of the island, from 0.
-        count: Number of elites to draw; fewer come where the island has fewer.
-        rng: Generator of the round.
-        temperature: Share of the ranking over which the weight falls by a factor e; small is greedy.
-
-    Returns:
-        The drawn elites, in the order of the draw.
+    would otherwise make all good ones look alike. ``temperature`` is the share of the ranking over which it falls by a
+    factor e; small is greedy.
     """
     ranked = archive.ranked(island) or archive.elites()  # an island may still be empty
     weights = np.exp(-np.arange(len(ranked)) / (temperature * max(len(ranked), 1)))
@@ -44,17 +35,9 @@ def draw_by_softmax(
 
     A score is normalised to 1 for the island's best and 0 for its median and all that is worse, so that hopeless
     programs in far cells do not make the good ones look alike. A cell holds one program, the shorter of two with equal
-    scores.
+    scores. ``temperature`` is that of an island; small is greedy. With ``together`` all come from one island.
 
-    Args:
-        archive: Archive to draw from.
-        count: Number of elites to draw; fewer come where the drawn islands have no others.
-        rng: Generator of the round.
-        temperature: Function that says the temperature of the softmax on an island; small is greedy.
-        together: Whether all come from one island, and not each from one of its own.
-
-    Returns:
-        The drawn elites in the order of the draw, and the island of the first.
+    Returns them in the order of the draw, fewer where the islands have no others, and the island of the first.
     """
     chosen: list[Elite] = []
     homes = [island for island in range(archive.islands) if archive.ranked(island)]
@@ -80,13 +63,7 @@ def best_records(records: Sequence[Committed], fitness: Callable[[Committed], fl
 def by_rank(ranked: Sequence[Committed], count: int, rng: np.random.Generator) -> list[Committed]:
     """Draw different members of a population, the one at rank r (from 1) of n with weight 1 / (r + n), as EoH does.
 
-    Args:
-        ranked: Population to draw from, best first.
-        count: Number of members to draw; fewer come where there are fewer.
-        rng: Generator of the round.
-
-    Returns:
-        The drawn ones, worst first: a model builds on what it reads last.
+    They come worst first, as a model builds on what it reads last; fewer come where there are fewer.
     """
     weights = 1.0 / (np.arange(1, len(ranked) + 1) + len(ranked))
     drawn = rng.choice(len(ranked), size=min(count, len(ranked)), replace=False, p=weights / weights.sum())

@@ -13,7 +13,7 @@ from oragent.evaluation.problem import Problem
 from oragent.search.folder import RunFolder, best_file
 from oragent.search.heading import drop_head
 from oragent.search.store import Store, is_blank
-from oragent.search.strategies.or_agent.notes import final_memory
+from oragent.search.strategies.or_agent.tree import final_memory
 
 MOST_PROGRAMS = 20  # of one run: its best
 MOST_BYTES = 200_000  # of a program; what is longer is none
@@ -24,28 +24,17 @@ WORD = "memory"  # in place of a file: what is kept of the problem's family
 
 @dataclass(frozen=True)
 class InitialPrograms:
-    """Programs and lessons that a run begins with in addition to its seed.
+    """Programs and lessons that a run begins with in addition to its seed."""
 
-    Attributes:
-        sources: Texts of programs, each once; they are scored with the seed, and count.
-        lessons: What is known, in words; it stands behind the problem's ``knowledge.md``.
-    """
-
-    sources: tuple[str, ...] = ()
-    lessons: str = ""
+    sources: tuple[str, ...] = ()  # texts of programs, each once; they are scored with the seed, and count
+    lessons: str = ""  # what is known, in words; it stands behind the problem's ``knowledge.md``
 
 
 def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPrograms:
-    """Collect what a run is to begin with.
+    """Collect the programs and lessons that a run is to begin with; of too many lessons the latest, with a remark.
 
-    Args:
-        places: Each a program in the problem's language, a text (``.md``) of lessons, the folder of a run, or
-            ``memory``: what is kept of the problem's family.
-        problem: Problem that is to be searched.
-        outputs: Folder where runs and memories are kept.
-
-    Returns:
-        Programs and lessons; where these are too many the latest, with a line that says so.
+    Places are programs in the problem's language, texts (``.md``) of lessons, folders of runs, or ``memory``: what is
+    kept of the problem's family in the folder of outputs.
 
     Raises:
         ConfigError: one is none of these, or a run of another function.
@@ -77,7 +66,6 @@ def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> Init
 
 
 def _latest_lessons(text: str) -> str:
-    """Lessons that fit, the latest: what is added to a memory stands at its end."""
     if len(text) <= MOST_LETTERS:
         return text
     end = text[len(LEFT_OUT) + 2 - MOST_LETTERS :]
@@ -85,7 +73,6 @@ def _latest_lessons(text: str) -> str:
 
 
 def _program_suffix(problem: Problem) -> str:
-    """How the file of a program ends: ``.py`` or ``.cpp``."""
     return Path(problem.about.candidate.names[0]).suffix
 
 
@@ -100,11 +87,7 @@ def memory_file(outputs: Path, name: str) -> Path:
 
 
 def lessons_of(run: Path) -> str:
-    """The long-term memory that a run ended with, and what came after it was written; empty where there is none.
-
-    Raises:
-        StoreError: its database cannot be read.
-    """
+    """The long-term memory that a run ended with, and what came after it was written; empty where there is none."""
     with Store(run / "run.db", readonly=True) as store:
         notes = store.notes()
     try:
@@ -143,7 +126,6 @@ def _read_programs(files: Iterable[Path]) -> Iterable[str]:
 
 
 def _elite_fitness(folder: Path, problem: Problem) -> float:
-    """An elite's fitness, as its folder says; what cannot be read comes last."""
     try:
         score = load_yaml(folder / "evaluation.yaml")["score"]
         return problem.about.direction.fitness(float(score))
@@ -162,13 +144,10 @@ SUFFIXES = ("", "-wal", "-shm")
 
 
 def rebuild_run(folder: RunFolder) -> int:
-    """Begin the run anew with its elites: they are scored again beside the seed when it goes on.
+    """Begin the run anew with its elites, which are scored again beside the seed when it goes on; return their number.
 
     What was lost stays lost: which candidates there were beside them, what models answered, what was spent. A database
     that is there is kept as ``run.db.broken``.
-
-    Returns:
-        How many programs it begins with.
 
     Raises:
         StoreError: if nothing is left, the database can still be read, or another process searches there.
@@ -178,7 +157,8 @@ def rebuild_run(folder: RunFolder) -> int:
     with folder.locked():
         if _is_whole(folder):
             raise StoreError(f"{folder.database} can be read and holds rounds: 'oragent resume' goes on with it")
-        sources = _read_sources(folder)
+        files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_BYTES]
+        sources = list(dict.fromkeys(file.read_text(encoding="utf-8", errors="replace") for file in files))
         if not sources:
             raise StoreError(f"nothing is left in {folder.path} to rebuild from: neither candidates/ nor best.py")
         for suffix in SUFFIXES:
@@ -198,9 +178,3 @@ def _is_whole(folder: RunFolder) -> bool:
             return bool(store.records(0))
     except (StoreError, ValueError, TypeError, KeyError):  # corrupted, as SQLite or we say
         return False
-
-
-def _read_sources(folder: RunFolder) -> list[str]:
-    """The texts of what is left, each once; the head line of ``best.py`` is a comment and no other program."""
-    files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_BYTES]
-    return list(dict.fromkeys(file.read_text(encoding="utf-8", errors="replace") for file in files))

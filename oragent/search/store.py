@@ -9,12 +9,12 @@ import fcntl
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from oragent._base.bounded_json import parse_json
 from oragent._base.budget import Spent
@@ -25,10 +25,10 @@ from oragent.ledger.replies import REPLIES, RecordedReply, Replies, migrate_repl
 from oragent.llm.client import CHECK
 from oragent.llm.model import Reply
 from oragent.programs.caps import MAX_BYTES
-from oragent.search.auditing import Audits
+from oragent.search.archive import Grid
 from oragent.search.candidate import NOWHERE, Candidate, Committed
 from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text
-from oragent.search.grid import Grid
+from oragent.search.events import Audits
 
 LOCK = "run.lock"
 SCHEMA = f"""
@@ -68,72 +68,41 @@ MAX_GAP = 1000  # rounds that are not there: what replays a run goes through all
 MAX_ISLANDS = 10_000
 MAX_TEXT = 100_000  # characters of a list of parents or features
 MIGRATIONS = {"2": migrate_replies}
-
-
 ISOLATION = "isolation"  # key under which a run records what its machine keeps candidates from
 
 
 @dataclass(frozen=True)
 class RoundNote:
-    """Note of a round for later rounds and reports.
+    """Note of a round for later rounds and reports."""
 
-    Attributes:
-        round: Number of the round.
-        kind: Kind of note, by which it is found again.
-        text: Text of the note: whatever the strategy says, perhaps JSON.
-    """
-
-    round: int
-    kind: str
-    text: str
+    round: int  # number of the round
+    kind: str  # kind of note, by which it is found again
+    text: str  # text of the note: whatever the strategy says, perhaps JSON
 
 
 @dataclass(frozen=True)
 class JournalRow:
-    """Finding of a round under way.
+    """Finding of a round under way."""
 
-    Attributes:
-        number: Number in the order of time, from 0.
-        place: Name of the finding; the same in a run that is resumed.
-        round: Number of the round.
-        kind: Kind of finding.
-        text: Content as JSON.
-    """
-
-    number: int
-    place: str
-    round: int
-    kind: str
-    text: str
+    number: int  # number in the order of time, from 0
+    place: str  # name of the finding; the same in a run that is resumed
+    round: int  # number of the round
+    kind: str  # kind of finding
+    text: str  # content as JSON
 
 
 @dataclass(frozen=True)
 class AuditRow:
-    """Beginning or failure of an audit in the background.
+    """Beginning or failure of an audit in the background."""
 
-    Attributes:
-        round: Number of the round after which it began, or before whose commitment the program was withdrawn.
-        due: Number of the round before whose commitment the verdict takes effect.
-        kind: `BEGUN` or `WITHDRAWN`.
-        fingerprint: Fingerprint of the program.
-    """
-
-    round: int
-    due: int
-    kind: str
-    fingerprint: str
+    round: int  # number of the round after which it began, or before whose commitment the program was withdrawn
+    due: int  # number of the round before whose commitment the verdict takes effect
+    kind: str  # `BEGUN` or `WITHDRAWN`
+    fingerprint: str  # fingerprint of the program
 
 
 class Store:
-    """The database of one run.
-
-    Args:
-        path: Path of the file, which is made if it is missing.
-        readonly: Whether it is never written to, as for reports.
-
-    Raises:
-        StoreError: if it cannot be opened, is corrupted, or was written by another version.
-    """
+    """The database of one run, which is made if it is missing; with ``readonly`` it is never written to."""
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
@@ -178,7 +147,7 @@ class Store:
     def keep_evaluation(self, key: EvaluationKey | str, evaluation: Evaluation, elapsed_s: float) -> None:
         """Write an evaluation as soon as it has ended."""
         features = None if evaluation.features is None else json.dumps(evaluation.features)
-        values = vars(evaluation) | {"features": features, "metrics": _dump_metrics(evaluation.metrics)}
+        values = vars(evaluation) | {"features": features, "metrics": json.dumps(evaluation.metrics, default=repr)}
         values |= {"status": str(evaluation.status), "fingerprint": str(key), "elapsed_s": elapsed_s}
         self._db.write_row("INSERT OR REPLACE INTO", "evaluations", values)
         self._scored_names.add(str(key))
@@ -194,11 +163,7 @@ class Store:
             experiments = database.query_rows(
                 f"SELECT {names} FROM evaluations {OF_KIND}", *EvaluationKind.EXPERIMENT.text_range
             )
-        with self._db.transaction():
-            for row in rows:
-                self._db.write_row("INSERT OR REPLACE INTO", "times", dict(row))
-            for row in experiments:
-                self._db.write_row("INSERT OR REPLACE INTO", "evaluations", dict(row))
+        self._write_rows({"times": rows, "evaluations": experiments})
         self._scored_names.update(row["fingerprint"] for row in experiments)
         self._parse_times.update(row["fingerprint"] for row in rows)
 
@@ -252,9 +217,12 @@ class Store:
             tables = {row["name"] for row in database.query_rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
             taken = {name: columns for name, columns in JOURNAL_COLUMNS.items() if name in tables}
             rows = {name: database.query_rows(f"SELECT {columns} FROM {name}") for name, columns in taken.items()}
+        self._write_rows(rows)
+
+    def _write_rows(self, tables: Mapping[str, Sequence[sqlite3.Row]]) -> None:
         with self._db.transaction():
-            for name, found in rows.items():
-                for row in found:
+            for name, rows in tables.items():
+                for row in rows:
                     self._db.write_row("INSERT OR REPLACE INTO", name, dict(row))
 
     def audits(self) -> Audits:
@@ -271,7 +239,6 @@ class Store:
         return Audits(len(programs), len(failed), cpu_s, all_cpu_s, under_way=len(self._audits_begun() - programs))
 
     def _audits_begun(self) -> set[str]:
-        """Fingerprints of programs whose audit began in the background; runs of earlier versions have none."""
         if self._db.query_row("SELECT 1 FROM sqlite_master WHERE name = 'audits'") is None:
             return set()
         return {row.fingerprint for row in self.background_audits() if row.kind == BEGUN}
@@ -303,10 +270,7 @@ class Store:
             for name in names:
                 taken += database.query_rows(f"{select} WHERE fingerprint = ?", name)
             last = database.query_rows("SELECT MAX(round) AS last FROM rounds")[0]["last"]
-        with self._db.transaction():
-            for table, rows in (("audits", audits), ("evaluations", taken)):
-                for row in rows:
-                    self._db.write_row("INSERT OR REPLACE INTO", table, dict(row))
+        self._write_rows({"audits": audits, "evaluations": taken})
         self._scored_names.update(row["fingerprint"] for row in taken)
         if audits:
             self.note(SETTLED, str(last))
@@ -321,14 +285,7 @@ class Store:
         return self._db.query_rows(select, *EvaluationKind.AUDIT.text_range)
 
     def withdraw(self, fingerprint: str, rejected: Evaluation, elapsed_s: float, row: AuditRow | None = None) -> None:
-        """Take the score of a committed program back, as its audit failed; the archive has to be replayed then.
-
-        Args:
-            fingerprint: Fingerprint of the program.
-            rejected: Its evaluation as a rejected one.
-            elapsed_s: The run's own time, seconds.
-            row: Row of an audit in the background; None for an audit of the winner.
-        """
+        """Take the score of a committed program back, as its audit failed; the archive has to be replayed then."""
         name = found_out_text(fingerprint)
         with self._db.transaction():
             self.keep_evaluation(name, rejected, elapsed_s)
@@ -388,11 +345,7 @@ class Store:
         self._db.execute("UPDATE rounds SET spent = ? WHERE round = ?", json.dumps(vars(spent)), number)
 
     def packages(self, required: Sequence[str] = ()) -> tuple[str, ...]:
-        """Packages that prompts name, set once in the life of a run; what else is installed makes no difference.
-
-        Args:
-            required: Modules that the problem requires.
-        """
+        """Packages that prompts name, set once in the life of a run; what else is installed makes no difference."""
         packages = self.meta("packages")
         if packages is None:
             packages = json.dumps([*PACKAGES, *(name for name in DECLARED if name in required)])
@@ -419,15 +372,7 @@ class Store:
         elapsed_s: float,
         notes: Sequence[RoundNote] = (),
     ) -> None:
-        """Write a round with its candidates and notes, all or nothing.
-
-        Args:
-            number: Number of the round.
-            candidates: Candidates in the order of the round, each with what became of it in the archive.
-            spent: Spending of the round.
-            elapsed_s: Seconds of the run's own time at which the round was committed.
-            notes: Notes of the round, in its order.
-        """
+        """Write a round with its notes and its candidates, each with what the archive did with it, all or nothing."""
         with self._db.transaction():
             for position, (candidate, placed) in enumerate(candidates):
                 values = {**vars(candidate), "round": number, "number": position, "placed": placed}
@@ -486,9 +431,8 @@ class Store:
                 raise ValueError(f"a candidate of round {last['last']}, and {ended['number']} rounds have ended")
             if number is None:
                 return [_read_record(row) for row in self._db.query_rows(f"{select} ORDER BY round, number")]
-            return [
-                _read_record(row) for row in self._db.query_rows(f"{select} WHERE round = ? ORDER BY number", number)
-            ]
+            rows = self._db.query_rows(f"{select} WHERE round = ? ORDER BY number", number)
+            return [_read_record(row) for row in rows]
 
     def notes(self) -> list[RoundNote]:
         """All notes of committed rounds, in their order."""
@@ -514,10 +458,6 @@ def is_running(folder: Path) -> bool:
     return False
 
 
-def _dump_metrics(metrics: dict[str, Any]) -> str:
-    return json.dumps(metrics, default=repr)
-
-
 def _read_evaluation(row: sqlite3.Row) -> Evaluation:
     plain = ("score", "message", "traceback", "log", "output", "end", "queued_s", "wall_s", "cpu_s", "peak_mb")
     values = {name: row[name] for name in plain}
@@ -528,11 +468,7 @@ def _read_evaluation(row: sqlite3.Row) -> Evaluation:
 
 
 def read_features(text: str | None) -> tuple[int, ...] | None:
-    """Read features as a database has them.
-
-    Raises:
-        ValueError: if they are too many, or no finite numbers.
-    """
+    """Read features as a database has them; ValueError if they are too many, or no finite numbers."""
     if text is None:
         return None
     features = parse_json(text[:MAX_TEXT])
@@ -555,11 +491,7 @@ def _expect_texts(values: object) -> list[str]:
 
 
 def read_parents(text: str) -> tuple[str, ...]:
-    """Read the ids of parents as a database has them.
-
-    Raises:
-        ValueError: if they are no texts, or too many.
-    """
+    """Read the ids of parents as a database has them; ValueError if they are no texts, or too many."""
     return tuple(_expect_texts(parse_json(text[:MAX_TEXT])))
 
 
@@ -576,16 +508,7 @@ def _with_features(record: Committed, features: tuple[int, ...] | None) -> Commi
 def _read_record(row: sqlite3.Row) -> Committed:
     if not NOWHERE <= row["island"] < MAX_ISLANDS or len(row["source"]) > MAX_BYTES or min(row[:2]) < 0:
         raise ValueError(f"a candidate of island {row['island']} with {len(row['source'])} characters")
-    candidate = Candidate(
-        source=row["source"],
-        fingerprint=row["fingerprint"],
-        parents=read_parents(row["parents"]),
-        origin=row["origin"],
-        island=row["island"],
-        call=row["call"],
-        evaluation=_read_evaluation(row),
-        branch=row["branch"],
-    )
-    return Committed(
-        id=f"{row['round']}.{row['number']}", candidate=candidate, placed=row["placed"], elapsed_s=row["elapsed_s"]
-    )
+    plain = {name: row[name] for name in ("source", "fingerprint", "origin", "island", "call", "branch")}
+    candidate = Candidate(**plain, parents=read_parents(row["parents"]), evaluation=_read_evaluation(row))
+    name = f"{row['round']}.{row['number']}"
+    return Committed(id=name, candidate=candidate, placed=row["placed"], elapsed_s=row["elapsed_s"])

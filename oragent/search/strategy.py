@@ -60,17 +60,9 @@ class Strategy:
 
     def settled(self, chosen: StrategySettings, *, live: bool = True) -> StrategySettings:
         """Fill in the settings that were left to the strategy."""
-        standing = self.standing if chosen.standing is None else chosen.standing
-        return replace(
-            chosen,
-            live=live and self.live and standing if chosen.live is None else chosen.live,
-            window=chosen.window or self.window,
-            blocks=chosen.blocks or self.blocks,
-            features=self.features if chosen.features is None else chosen.features,
-            standing=standing,
-            history=self.history if chosen.history is None else chosen.history,
-            tuning=self.tuning if chosen.tuning is None else chosen.tuning,
-        )
+        names = ("window", "blocks", "features", "standing", "history", "tuning")
+        settled = replace(chosen, **{name: getattr(self, name) for name in names if getattr(chosen, name) is None})
+        return replace(settled, live=live and self.live and settled.standing) if chosen.live is None else settled
 
     def own(self, config: Config) -> Any:
         """Return the strategy's own settings from a configuration; None if it has none.

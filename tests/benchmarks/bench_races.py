@@ -24,7 +24,7 @@ from oragent.programs.inspection import inspect_program, program_length
 from oragent.search.archive import AddStatus, Archive
 from oragent.search.candidate import Elite
 from oragent.search.genetics.variation import vary_unit
-from oragent.search.racing import terms_of
+from oragent.search.screening import terms_of
 from oragent.search.selection import draw_parents
 
 ROOT = Path(__file__).parents[2]

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from oragent.evaluation import Evaluation, EvaluationRunner, Job  # noqa: E402
 from oragent.evaluation.problem import load_problem  # noqa: E402
-from oragent.search import launch, places  # noqa: E402
+from oragent.search import launch  # noqa: E402
 from oragent.search.config import build_config  # noqa: E402
 from oragent.search.folder import make_folder  # noqa: E402
 from tests.faults.drive import FAULTS, HERE, make_root  # noqa: E402
@@ -118,7 +118,7 @@ def main() -> int:
         problem = load_problem(folder)
         tempfile.tempdir = str(temporary)
         sandboxes: list[Faulty] = []
-        places.EvaluationRunner = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]
+        launch.EvaluationRunner = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]
         samples: list[Sample] = []
         end, watchers = threading.Event(), list[threading.Thread]()
 

@@ -25,7 +25,7 @@ from oragent.cli.display import Display
 from oragent.cli.scene import Best, DisplayedJob, Scene, format_clock
 from oragent.evaluation import Evaluation
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.progress import Progress
+from oragent.search.events import Progress
 from tests.cli.test_cli import environment, only_run
 from tests.unseen import unseen
 

@@ -18,8 +18,8 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load_problem
 from oragent.llm.model import Reply, Request
 from oragent.search.config import build_config
+from oragent.search.events import SearchResult
 from oragent.search.folder import RunFolder, make_folder
-from oragent.search.progress import SearchResult
 from tests.search.players import search
 
 __all__ = ["LANDSCAPES", "Attentive", "Judge", "played"]

@@ -12,8 +12,8 @@ from oragent.evaluation.pool import JobPool
 from oragent.ledger import RecordedReply
 from oragent.llm.model import Reply, Request
 from oragent.search.engine import Engine
+from oragent.search.events import SearchResult
 from oragent.search.folder import RunFolder
-from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from oragent.search.strategies import choose_strategy
 from tests.search.test_engine import scored

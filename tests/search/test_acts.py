@@ -8,9 +8,8 @@ import pytest
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
 from oragent.search.acts import ACTS, FOLDER, change_budget, check_act, post_act
-from oragent.search.events import EventKind, RunEvent
+from oragent.search.events import EventKind, Progress, RunEvent
 from oragent.search.folder import RunFolder
-from oragent.search.progress import Progress
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from tests.search.test_engine import climb, history, scored, search

@@ -12,12 +12,12 @@ from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import JobPool
-from oragent.search.auditing import Audits, found_out, would_lead
+from oragent.search.archive import replay_archive
+from oragent.search.auditing import found_out, would_lead
 from oragent.search.config import archive_policy
 from oragent.search.engine import Engine
+from oragent.search.events import Audits, SearchResult
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.history import replay_archive
-from oragent.search.progress import SearchResult
 from oragent.search.round_context import RoundContext
 from oragent.search.scoring import AUDIT_PATIENCE
 from oragent.search.selection import draw_parents

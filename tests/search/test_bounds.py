@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
-from oragent.search.bounds import IDLE, expect_an_end, way_on
+from oragent.search.checks import IDLE, expect_an_end, way_on
 from oragent.search.config import read_config
 from oragent.search.folder import reopen, repeat_command
 from oragent.search.strategies import choose_strategy

@@ -14,8 +14,8 @@ from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Message, Reply, Request
 from oragent.search.engine import Engine
+from oragent.search.events import SearchResult
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.progress import SearchResult
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import draw_parents
 from oragent.search.store import Store

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from oragent._base.errors import ProblemError
 from oragent.evaluation.problem import Feature, load_problem
 from oragent.report.run import load_run as read_run
+from oragent.search.archive import FIRST, Grid
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder, reopen
-from oragent.search.grid import FIRST, Grid
 from oragent.search.launch import launch
 from oragent.search.store import Store
 

@@ -12,7 +12,7 @@ from oragent.llm.model import Reply, Request
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES, reevo
-from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED
+from oragent.search.strategies.or_agent.tree import MEMORY, TREE, UNTRIED
 from tests.search.test_engine import history, jittery
 from tests.search.test_rivals import search
 

@@ -7,10 +7,10 @@ import pytest
 
 from oragent.evaluation.pool import JobPool
 from oragent.report.run import load_run
+from oragent.search.archive import replay_archive, success_rate
 from oragent.search.candidate import Committed
 from oragent.search.config import archive_policy
 from oragent.search.engine import Engine
-from oragent.search.history import replay_archive, success_rate
 from oragent.search.store import Store
 from tests.search.test_engine import climb, scored
 from tests.search.test_funsearch import record

@@ -16,7 +16,7 @@ from oragent.llm.model import Message, Reply, Request, Tool
 from oragent.search.candidate import Elite
 from oragent.search.engine import Engine
 from oragent.search.folder import reopen
-from oragent.search.prompting import show_program
+from oragent.search.prompting.programs import show_program
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies.asking import ask_for_program

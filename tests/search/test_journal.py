@@ -13,7 +13,7 @@ from oragent.ledger import ReplayModel
 from oragent.search.candidate import Elite
 from oragent.search.engine import Engine
 from oragent.search.journal import Journal
-from oragent.search.prompting import describe_champion, describe_standing
+from oragent.search.prompting.standing import describe_champion, describe_standing
 from oragent.search.round_context import RoundContext
 from oragent.search.store import JournalRow, Store
 from oragent.search.strategies import STRATEGIES

@@ -14,8 +14,15 @@ from scipy.stats import kendalltau
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.search.store import Store
-from oragent.search.strategies.levi import ADVICE, SEED, rank_agreement, rank_faithful
-from oragent.search.strategies.syntax_cells import Cells, count_syntax, find_centroids
+from oragent.search.strategies.levi import (
+    ADVICE,
+    SEED,
+    Cells,
+    count_syntax,
+    find_centroids,
+    rank_agreement,
+    rank_faithful,
+)
 from tests.search.test_engine import scored
 from tests.search.test_rivals import records, search, settings
 from tests.search.writer import Writer

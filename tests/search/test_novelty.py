@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oragent._base.protocol import Status
 from oragent.programs.similarity import find_nearest, may_be_near, token_distance
 from oragent.programs.syntax import Signature
-from oragent.search.novelty import too_near
+from oragent.search.screening import too_near
 from oragent.search.store import Store
 from tests.search.test_engine import history, jittery
 from tests.search.test_engine import search as run_engine

@@ -8,8 +8,8 @@ import pytest
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.search.store import Store
-from oragent.search.strategies.or_agent.notes import ExperimentStep, NodeNote
 from oragent.search.strategies.or_agent.reflection import report_from_steps
+from oragent.search.strategies.or_agent.tree import ExperimentStep, NodeNote
 from tests.search.players import IDEA, QUIET, Players, edit, guess, notes, origins, replies, search
 from tests.search.test_engine import scored
 

@@ -12,9 +12,9 @@ from oragent._base.errors import ReplyError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.search.candidate import Elite
+from oragent.search.strategies.constants import Range, find_constants, with_values
 from oragent.search.strategies.or_agent import reflection
 from oragent.search.strategies.or_agent.actions import _read_ranges
-from oragent.search.strategies.or_agent.constants import Range, find_constants, with_values
 from oragent.search.strategies.or_agent.ideas import read_ideas
 from oragent.search.strategies.or_agent.prompt_sections import (
     describe_change,

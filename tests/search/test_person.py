@@ -13,10 +13,9 @@ from oragent._base.errors import ConfigError
 from oragent.cli.app import app
 from oragent.ledger import ReplayModel
 from oragent.llm.model import Message, Reply, Request
-from oragent.search.acts import FOLDER, post_act
+from oragent.search.acts import FOLDER, PERSON, answer_prompt, list_open_prompts, post_act
+from oragent.search.events import Progress
 from oragent.search.folder import RunFolder
-from oragent.search.person import PERSON, answer_prompt, list_open_prompts
-from oragent.search.progress import Progress
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from tests.search.test_engine import history, search

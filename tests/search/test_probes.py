@@ -10,10 +10,10 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.offers import INSTANCES
 from oragent.report.run import load_run
+from oragent.search.archive import success_rate
 from oragent.search.candidate import PROBE, Candidate, Committed
+from oragent.search.events import Progress
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.history import success_rate
-from oragent.search.progress import Progress
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES

@@ -16,7 +16,7 @@ from oragent.evaluation.pool import JobPool
 from oragent.search.engine import Engine
 from oragent.search.evaluation_key import EvaluationKey, ended_race_text
 from oragent.search.folder import RunFolder
-from oragent.search.racing import race_result, terms_of
+from oragent.search.screening import race_result, terms_of
 from oragent.search.store import Store
 from tests.search.test_engine import climb, history, scored
 

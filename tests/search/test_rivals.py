@@ -14,8 +14,8 @@ from oragent.llm.model import Reply, Request
 from oragent.search.candidate import Committed
 from oragent.search.config import read_config
 from oragent.search.engine import Engine
+from oragent.search.events import SearchResult
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES, reevo, resolve_strategy
 from tests.search.test_engine import history, jittery, scored

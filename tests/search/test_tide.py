@@ -18,8 +18,7 @@ from oragent.search.round_context import RoundContext
 from oragent.search.run_context import RunContext
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES
-from oragent.search.strategies.differential import CROSSOVER, FACTOR, TUNED, Box, make_trial
-from oragent.search.strategies.or_agent.constants import Constant
+from oragent.search.strategies.constants import Constant
 from oragent.search.strategies.tide import (
     EVENT,
     BanditArm,
@@ -29,6 +28,7 @@ from oragent.search.strategies.tide import (
     relative_gain,
     replay_islands,
 )
+from oragent.search.strategies.tuning import CROSSOVER, EVOLVED, FACTOR, Box, make_trial
 from tests.search.test_engine import scored
 from tests.search.test_funsearch import record
 from tests.search.test_rivals import records, search, settings
@@ -133,13 +133,13 @@ def test_a_child_near_the_elite_is_tuned_within_the_share_of_the_budget(begun) -
     folder = begun(*settings("tide", "strategy.options.tuning=0.4", evaluations=120))
     search(folder)
     known = records(folder)
-    tuned = [one for one in known if one.candidate.origin == TUNED]
+    tuned = [one for one in known if one.candidate.origin == EVOLVED]
     assert 10 < len(tuned) <= 0.4 * (120 + 15) + 15
     by_name = {one.id: one for one in known}
     assert all(by_name[one.candidate.parents[0]].candidate.origin.startswith(("tide_", "repair")) for one in tuned)
     plain = begun(*settings("tide", "strategy.options.tuning=0", evaluations=40))
     search(plain)
-    assert not [one for one in records(plain) if one.candidate.origin == TUNED]
+    assert not [one for one in records(plain) if one.candidate.origin == EVOLVED]
 
 
 class Stuck(Writer):

@@ -6,11 +6,20 @@ from oragent._base.budget import Budget
 from oragent.search.config import build_config
 from oragent.search.genetics.variation import breed_child
 from oragent.search.store import Store
-from oragent.search.strategies import STRATEGIES, resolve_strategy, tuned
-from oragent.search.strategies.or_agent.constants import Constant, Range, find_constants
-from oragent.search.strategies.or_agent.tuning import FEW, GENERATION, _make_optimiser
+from oragent.search.strategies import STRATEGIES, resolve_strategy, tuning
+from oragent.search.strategies.constants import Constant, Range, find_constants
 from oragent.search.strategies.scripted import make_player
-from oragent.search.strategies.tuned import COST, MOST, TUNED, is_worth, tuning_cost, tuning_period
+from oragent.search.strategies.tuning import (
+    COST,
+    FEW,
+    GENERATION,
+    MOST,
+    TUNED,
+    _make_optimiser,
+    is_worth,
+    tuning_cost,
+    tuning_period,
+)
 from tests.search.players import search
 
 
@@ -61,9 +70,9 @@ def test_a_run_that_time_ends_tunes_few_constants_at_once_and_others_next(
     async def tune(run, elite, ranges, evaluations: int, *, local: bool) -> None:
         tunings.append(([one.constant.number for one in ranges], evaluations))
 
-    monkeypatch.setattr(tuned, "tune_constants", tune)
+    monkeypatch.setattr(tuning, "tune_constants", tune)
     monkeypatch.setattr(
-        tuned, "find_constants", lambda source, function: [Constant(n, 1.0, False, "") for n in range(8)]
+        tuning, "find_constants", lambda source, function: [Constant(n, 1.0, False, "") for n in range(8)]
     )
     folder = begun("strategy.name=gp", "budget.evaluations=null", "budget.seconds=600", "strategy.tuning=0.4")
     told: list[int] = []

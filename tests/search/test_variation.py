@@ -12,7 +12,7 @@ from oragent._base.errors import CandidateError
 from oragent.evaluation.problem import Primitive
 from oragent.programs.syntax import canonical_form, check_program, count_nodes, read_signature
 from oragent.search.genetics import draft as drafts
-from oragent.search.genetics import growth, mutations
+from oragent.search.genetics import growth
 from oragent.search.genetics.variation import MAX_NODES, OPERATORS, room, vary
 
 EDGES = '''import numpy as np
@@ -321,7 +321,7 @@ def bodies(operator, body, *, primitives=(), mate=None, parameters="d: np.ndarra
 
 
 def test_jitter_moves_one_constant_and_keeps_it_short():
-    found = bodies(mutations.jitter_constant, "return np.exp(-2.5 * d) + 0.1")
+    found = bodies(drafts.jitter_constant, "return np.exp(-2.5 * d) + 0.1")
     assert len(found) > 20
     for text in found:
         first, second = map(
@@ -333,68 +333,66 @@ def test_jitter_moves_one_constant_and_keeps_it_short():
 
 def test_jitter_spares_axes_subscripts_ranges_and_a_factor_of_the_result():
     body = "return 3 * sum((d[i, 1:4].mean(axis=0, keepdims=True) for i in range(2))) ** 5.0"
-    found = bodies(mutations.jitter_constant, body)
+    found = bodies(drafts.jitter_constant, body)
     assert found
     assert all(re.fullmatch(re.escape(body).replace(r"5\.0", r"[\d.]+"), text) for text in found)
 
 
 def test_jitter_spares_what_keeps_from_zero_or_stands_for_infinity_and_single_values():
     body = "return np.where(d == 0, 100000.0, d / (d.max() + 1e-09)) ** 5.0"
-    found = bodies(mutations.jitter_constant, body)
+    found = bodies(drafts.jitter_constant, body)
     assert found
     assert all(re.fullmatch(re.escape(body).replace(r"5\.0", r"[\d.]+"), text) for text in found)
-    assert not bodies(mutations.jitter_constant, body.replace(" ** 5.0", ""))
+    assert not bodies(drafts.jitter_constant, body.replace(" ** 5.0", ""))
 
 
 def test_jitter_spares_integers_that_are_codes_but_not_the_size_of_a_half():
-    assert not bodies(mutations.jitter_constant, "return [1 if u else -1 if v else 0 for u, v in d]")
-    found = bodies(mutations.jitter_constant, "m, n = d.shape; cut = n // 4; return np.concatenate([d[:cut], d[cut:]])")
+    assert not bodies(drafts.jitter_constant, "return [1 if u else -1 if v else 0 for u, v in d]")
+    found = bodies(drafts.jitter_constant, "m, n = d.shape; cut = n // 4; return np.concatenate([d[:cut], d[cut:]])")
     assert {re.search(r"n // (.*?);", text)[1] for text in found} == {"3", "5"}
 
 
 def test_jitter_steps_a_size_by_whole_numbers_and_keeps_it_positive():
-    found = bodies(mutations.jitter_constant, "k = 10; return np.sort(d)[:k]")
+    found = bodies(drafts.jitter_constant, "k = 10; return np.sort(d)[:k]")
     sizes = {int(re.search(r"k = (\d+);", text)[1]) for text in found}
     assert len(sizes) > 2
     assert sizes <= set(range(1, 20))
-    assert bodies(mutations.jitter_constant, "k = 1; return np.sort(d)[:k]") <= {
+    assert bodies(drafts.jitter_constant, "k = 1; return np.sort(d)[:k]") <= {
         f"k = {size}; return np.sort(d)[:k]" for size in (1, 2)
     }
 
 
 def test_operators_are_swapped_within_their_families():
-    assert bodies(mutations.swap_operator, "return d + 1") == {"return d - 1", "return d * 1"}
-    assert bodies(mutations.swap_operator, "return d * d") == {"return d + d", "return d - d", "return d / d"}
-    assert bodies(mutations.swap_operator, "return np.where(d < 1, d, 0)") == {
+    assert bodies(drafts.swap_operator, "return d + 1") == {"return d - 1", "return d * 1"}
+    assert bodies(drafts.swap_operator, "return d * d") == {"return d + d", "return d - d", "return d / d"}
+    assert bodies(drafts.swap_operator, "return np.where(d < 1, d, 0)") == {
         f"return np.where(d {order} 1, d, 0)" for order in ("<=", ">", ">=")
     }
 
 
 def test_functions_are_swapped_within_their_families_and_domains():
-    assert bodies(mutations.swap_function, "return d / np.mean(d, axis=1)") == {
+    assert bodies(drafts.swap_function, "return d / np.mean(d, axis=1)") == {
         f"return d / np.{name}(d, axis=1)" for name in ("median", "max", "min", "std")
     }
-    assert bodies(mutations.swap_function, "return np.sqrt(d)") == {
+    assert bodies(drafts.swap_function, "return np.sqrt(d)") == {
         f"return np.{name}(d)" for name in ("log1p", "tanh", "square", "abs")
     }
-    assert bodies(mutations.swap_function, "return np.tanh(d - 1)") == {
+    assert bodies(drafts.swap_function, "return np.tanh(d - 1)") == {
         f"return np.{name}(d - 1)" for name in ("square", "abs")
     }
-    assert bodies(mutations.swap_function, "return d.mean()") == {
-        f"return d.{name}()" for name in ("max", "min", "std")
-    }
+    assert bodies(drafts.swap_function, "return d.mean()") == {f"return d.{name}()" for name in ("max", "min", "std")}
 
 
 def test_shrinking_drops_a_call_a_side_or_an_update_and_never_leaves_a_constant():
-    assert bodies(mutations.shrink_program, "return np.sqrt(d)") == {"return d"}
-    assert bodies(mutations.shrink_program, "return 1 / d ** 2") == {"return d ** 2", "return 1 / d"}
-    assert bodies(mutations.shrink_program, "return np.where(d < 1, d, 2 * d)") == {
+    assert bodies(drafts.shrink_program, "return np.sqrt(d)") == {"return d"}
+    assert bodies(drafts.shrink_program, "return 1 / d ** 2") == {"return d ** 2", "return 1 / d"}
+    assert bodies(drafts.shrink_program, "return np.where(d < 1, d, 2 * d)") == {
         "return d",
         "return 2 * d",
         "return np.where(d < 1, d, d)",
     }
-    assert "s = d; return s" in bodies(mutations.shrink_program, "s = d; s *= 2; return s")
-    assert bodies(mutations.shrink_program, "return np.log(np.where(d == 0, 1.0, d))") == {
+    assert "s = d; return s" in bodies(drafts.shrink_program, "s = d; s *= 2; return s")
+    assert bodies(drafts.shrink_program, "return np.log(np.where(d == 0, 1.0, d))") == {
         "return np.where(d == 0, 1.0, d)"
     }
 

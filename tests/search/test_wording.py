@@ -15,20 +15,13 @@ from oragent.evaluation.pool import JobPool
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import (
-    blocks_hint,
-    describe_lineage,
-    describe_standing,
-    format_figure,
-    set_title,
-    system_prompt,
-)
-from oragent.search.prompting.frame import describe_times, round_one_two_five
+from oragent.search.prompting.frame import blocks_hint, describe_times, round_one_two_five, system_prompt
+from oragent.search.prompting.programs import describe_lineage, format_figure
+from oragent.search.prompting.standing import describe_standing, set_title
 from oragent.search.round_context import RoundContext
-from oragent.search.run_context import RunContext
+from oragent.search.run_context import ReplyCounts, RunContext, choose_style, count_replies
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
-from oragent.search.wording import ReplyCounts, choose_style, count_replies
 from tests.search.test_engine import scored
 
 

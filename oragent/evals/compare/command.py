@@ -27,9 +27,8 @@ from oragent.report.pages import text as in_words
 from oragent.report.pages.charts import Drawing, save_page
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
-from oragent.search.events import OnEvent, ignore_event
+from oragent.search.events import Observer, OnEvent, Progress, ignore_event
 from oragent.search.launch import launch
-from oragent.search.progress import Observer, Progress
 
 NORMALISED = "0 is the seed heuristic, 1 the best published where that is known, else the best of these runs"
 

@@ -12,7 +12,7 @@ from oragent.evals.compare import variants
 from oragent.evals.compare.variants import FILE, STRATEGY, StrategyVariant
 from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import find_problem
-from oragent.search.bounds import expect_an_end
+from oragent.search.checks import expect_an_end
 from oragent.search.config import Blocks, Config, build_config, read_config
 from oragent.search.folder import with_rounds_of_then
 from oragent.search.strategies import choose_strategy

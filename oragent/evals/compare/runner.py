@@ -24,9 +24,9 @@ from oragent.report.held_out import score_held_out
 from oragent.report.live.offline import write_report
 from oragent.report.run import RunData, load_run
 from oragent.search.config import Config
+from oragent.search.events import Observer, SearchResult
 from oragent.search.folder import RunFolder, best_file, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
-from oragent.search.progress import Observer, SearchResult
 from oragent.search.store import Store
 
 HELD_OUT = "test.yaml"

@@ -23,7 +23,7 @@ from oragent.report.terminal import list_elites, list_evidence
 from oragent.search.folder import best_file
 from oragent.search.heading import split_head
 from oragent.search.store import ISOLATION, Store
-from oragent.search.strategies.or_agent.notes import MEMORY, MemoryNote
+from oragent.search.strategies.or_agent.tree import MEMORY, MemoryNote
 
 MAX_ELITES = 60
 MAX_GUARANTEES, MAX_GUARANTEE = 40, 200  # of a machine, and characters of each

@@ -22,12 +22,11 @@ from oragent.ledger.replies import list_possible_keys
 from oragent.programs.inspection import lay_out
 from oragent.report import about as abouts
 from oragent.report.about import About
-from oragent.search.acts import FOLDER
-from oragent.search.bounds import way_on
+from oragent.search.acts import ASKED, FOLDER, list_open_prompts
 from oragent.search.candidate import PROBE, Elite
+from oragent.search.checks import way_on
 from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text
 from oragent.search.folder import repeat_command
-from oragent.search.person import ASKED, list_open_prompts
 from oragent.search.store import MIGRATIONS, SCHEMA, VERSION, is_running, read_features, read_parents
 
 T = TypeVar("T")

@@ -1,4 +1,8 @@
-"""A program while it is being varied, and the tools that the operators share."""
+"""A program while it is being varied, and the operators that keep its form or shrink it.
+
+Each operator changes one place, or finds none. Point mutation of constants and functions, and a shrinking operator
+against bloat, follow Koza 1992, *Genetic Programming* (ISBN 0-262-11170-5).
+"""
 
 import ast
 import builtins
@@ -9,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from oragent._base.trees import all_nodes, tree_of
+from oragent.search.genetics.expressions import ELEMENTWISE, ExpressionKind, numeric_call
 from oragent.search.genetics.sites import Site, Sites, find_sites
 
 T = TypeVar("T")
@@ -19,23 +24,14 @@ MODULES = {"np": "numpy", "math": "math", "torch": "torch"}  # what is imported 
 
 @dataclass
 class Draft:
-    """A program being varied.
+    """A program being varied."""
 
-    Attributes:
-        tree: Tree of the program; operators change it in place.
-        function: Name of the function that evolves.
-        primitives: Expressions over its parameters, as text.
-        mate: Text of the other parent, or None.
-        rng: Only source of randomness.
-        sites: Places of ``tree`` as they were when ``look`` was last called.
-    """
-
-    tree: ast.Module
-    function: str
-    primitives: Sequence[str]
-    mate: str | None
-    rng: np.random.Generator
-    sites: Sites = field(default_factory=Sites)
+    tree: ast.Module  # tree of the program; operators change it in place
+    function: str  # name of the function that evolves
+    primitives: Sequence[str]  # expressions over its parameters, as text
+    mate: str | None  # text of the other parent, or None
+    rng: np.random.Generator  # only source of randomness
+    sites: Sites = field(default_factory=Sites)  # places of ``tree`` as they were when ``look`` was last called
 
     def look(self) -> None:
         """Find the places of the tree as it is now."""
@@ -117,3 +113,164 @@ def free_names(node: ast.AST) -> list[str]:
     bound = {child.id for child in names if not isinstance(child.ctx, ast.Load)}
     bound |= {child.arg for child in all_nodes(node) if isinstance(child, ast.arg)}
     return [child.id for child in names if child.id not in bound]
+
+
+_FAMILIES = (
+    ("sqrt", "log1p", "tanh", "square", "abs"),
+    ("mean", "median", "max", "min", "std"),
+    ("minimum", "maximum"),
+    ("argmin", "argmax"),
+)
+_NEED_SIGN = ("sqrt", "log1p")
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def jitter_constant(draft: Draft) -> bool:
+    """Move one numeric constant: a log-normal factor, or a step of one for an integer; rarely its sign."""
+    useful = [site for site in draft.sites.constants if not _is_guard(_constant_value(site.node))]
+    useful = [site for site in useful if not site.context.factor] or useful
+    if not useful:
+        return False
+    site = draft.pick(useful)
+    site.put(build_expression(str(_move_value(draft, site, _constant_value(site.node)))))
+    return True
+
+
+def _move_value(draft: Draft, site: Site, value: int | float) -> int | float:
+    whole = isinstance(value, int)
+    if whole and (site.context.structural or isinstance(site.parent, ast.stmt)):  # perhaps a size, so it stays one
+        step = max(1, round(0.3 * abs(value) * float(draft.rng.random())))
+        return max(min(value, 1), value + draft.pick((-step, step)))
+    if value == 0:
+        return round_to_three(float(draft.rng.normal(0, 0.5)))
+    moved = value + draft.pick((-1, 1)) if whole and draft.chance(0.5) else draft.number(value, 0.4)
+    if isinstance(site.parent, ast.BinOp) and isinstance(site.parent.op, ast.Pow):
+        return min(max(moved, 0.25), MAX_POWER)
+    return -moved if draft.chance(0.05) else moved
+
+
+def _is_guard(value: int | float) -> bool:
+    """Tell whether a constant only keeps a divisor from zero, or stands for infinity: another one does the same."""
+    return 0 < abs(value) < 1e-6 or abs(value) >= 1e4
+
+
+def _constant_value(node: ast.expr) -> int | float:
+    assert isinstance(node, ast.Constant)
+    assert isinstance(node.value, int | float)
+    return node.value
+
+
+def swap_operator(draft: Draft) -> bool:
+    """Swap an arithmetic operator, or a comparison, with one of its family."""
+    operations = [site for site in draft.sites.numbers if _allowed_operators(site)]
+    compares = [node for node in draft.sites.compares if isinstance(node.ops[0], _ORDERS)]
+    if not operations and not compares:
+        return False
+    index = int(draft.rng.integers(len(operations) + len(compares)))
+    if index < len(operations):
+        node = operations[index].node
+        assert isinstance(node, ast.BinOp)
+        node.op = draft.pick(_allowed_operators(operations[index]))()
+    else:
+        compare = compares[index - len(operations)]
+        compare.ops[0] = draft.pick([order for order in _ORDERS if not isinstance(compare.ops[0], order)])()
+    return True
+
+
+def _allowed_operators(site: Site) -> list[type[ast.operator]]:
+    """Return what the operator of a sum or product can become; a divisor must not be zero as far as one can tell."""
+    node = site.node
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
+        return []
+    divisor = site.facts.nonnegative(node.right) and not isinstance(node.right, ast.Constant)
+    family = (ast.Add, ast.Sub, ast.Mult, ast.Div) if divisor else (ast.Add, ast.Sub, ast.Mult)
+    return [kind for kind in family if not isinstance(node.op, kind)]
+
+
+def swap_function(draft: Draft) -> bool:
+    """Swap a function with one of its family: mean with median, sqrt with log1p, minimum with maximum."""
+    choices = [(site.node, others) for site in draft.sites.numbers if (others := _related_functions(site, draft.torch))]
+    if not choices:
+        return False
+    node, others = draft.pick(choices)
+    assert isinstance(node, ast.Call)
+    name = draft.pick(others)
+    if isinstance(node.func, ast.Attribute):
+        node.func.attr = name
+    else:
+        node.func = ast.Name(name, ast.Load())
+    return True
+
+
+def _related_functions(site: Site, torch: bool) -> list[str]:
+    """Return the functions that take the same arguments as the one called here, and are defined for them."""
+    node = site.node
+    family: tuple[str, ...]
+    match node:
+        case ast.Call(func=ast.Name(id="min" | "max" as name)):
+            return ["max" if name == "min" else "min"]
+        case ast.Call(func=ast.Attribute(attr=name), args=args):
+            family = next((group for group in _FAMILIES if name in group), ())
+        case _:
+            return []
+    called = numeric_call(node)
+    if torch and ("mean" in family and (args or node.keywords)):  # there max and median return their places, too
+        family = ("mean", "std") if called else ()
+    if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "math":
+        family = tuple(relative for relative in family if relative in ("sqrt", "log1p", "tanh"))
+    positive = bool(args) and site.facts.nonnegative(args[0])
+    others = [relative for relative in family if relative != name and (positive or relative not in _NEED_SIGN)]
+    return others if called else [relative for relative in others if relative != "median"]  # no method of arrays
+
+
+def shrink_program(draft: Draft) -> bool:
+    """Drop something: a call becomes its argument, an operation one of its sides, or an updating statement goes."""
+    parts = ((site, part) for site in draft.sites.numbers for part in _smaller_parts(site.node))
+    choices = [(site, part) for site, part in parts if _may_become(site, part)]
+    blocks = {id(site.block[1]): site.block for site in (*draft.sites.numbers, *draft.sites.constants)}
+    updates = [block for block in blocks.values() if _is_update(block[1])]
+    if updates and draft.chance(0.3 if choices else 1):
+        block, statement = draft.pick(updates)
+        block[:] = [sibling for sibling in block if sibling is not statement] or [ast.Pass()]
+        return True
+    if not choices:
+        return False
+    site, part = draft.pick(choices)
+    site.put(part)
+    return True
+
+
+def _smaller_parts(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, op=ast.Pow()):
+            return [left]
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+        case ast.UnaryOp(operand=inner):
+            return [inner]
+        case ast.IfExp(body=body, orelse=orelse):
+            return [body, orelse]
+        case ast.Call(args=[ast.Compare(ops=[ast.Eq() | ast.NotEq()]), *_]) if numeric_call(node) == "where":
+            return []  # it keeps one value, such as the zeros of a diagonal, from the function around it
+        case ast.Call(args=args) if numeric_call(node) == "where":
+            return args[1:]
+        case ast.Call(args=args) if numeric_call(node) in ELEMENTWISE:
+            return args
+        case _:
+            return []
+
+
+def _may_become(site: Site, part: ast.expr) -> bool:
+    guard = site.divides and isinstance(site.node, ast.BinOp) and isinstance(site.node.op, ast.Add)
+    value = site.facts.kind(part) is ExpressionKind.NUMBER and not isinstance(part, ast.Constant)
+    return value and fits_shape(site, part) and not guard  # what keeps a divisor from zero stays
+
+
+def _is_update(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.AugAssign(target=ast.Name()):
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return any(isinstance(node, ast.Name) and node.id == name for node in all_nodes(value))
+        case _:
+            return False

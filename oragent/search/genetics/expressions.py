@@ -183,10 +183,8 @@ class NameFacts:
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner) | ast.NamedExpr(value=inner):
                 return self.kind(inner)
             case ast.IfExp(body=body, orelse=orelse):
-                kind = _join_kinds(self.kind(body), self.kind(orelse))
-                return (
-                    ExpressionKind.OTHER if kind is ExpressionKind.NEUTRAL else kind
-                )  # integers to choose from are codes
+                kind = _join_kinds(self.kind(body), self.kind(orelse))  # integers to choose from are codes
+                return ExpressionKind.OTHER if kind is ExpressionKind.NEUTRAL else kind
             case ast.Subscript(value=value):
                 return self.kind(value)
             case ast.Attribute(value=ast.Name(id=module), attr="inf" | "pi" | "e") if module in MODULES:
@@ -248,12 +246,8 @@ class NameFacts:
                 return True
             case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
                 operands = args if numeric_call(node) else [value]
-                is_elementwise = name in ELEMENTWISE | REDUCTIONS | _ARRAYS and name not in (
-                    "log",
-                    "log2",
-                    "log10",
-                    "subtract",
-                )
+                signed = ("log", "log2", "log10", "subtract")
+                is_elementwise = name in ELEMENTWISE | REDUCTIONS | _ARRAYS and name not in signed
                 operands = operands[1:] if name == "where" else operands
                 return name in _POSITIVE or (
                     is_elementwise and name != "negative" and all(map(self.nonnegative, operands))
@@ -288,9 +282,9 @@ class NameFacts:
         self._nonnegative[name] = self.nonnegative(value) and self._nonnegative.get(name, True)
 
     def _kind_of_name(self, name: str, kind: ExpressionKind) -> ExpressionKind:
-        return (
-            ExpressionKind.COUNT if name in self._counts else ExpressionKind.OTHER if name in self._containers else kind
-        )
+        if name in self._counts:
+            return ExpressionKind.COUNT
+        return ExpressionKind.OTHER if name in self._containers else kind
 
     def _kind_of_call(self, node: ast.Call) -> ExpressionKind:
         name = numeric_call(node)
@@ -304,13 +298,9 @@ class NameFacts:
         match node.func:
             case ast.Attribute(value=value, attr=method):
                 keeps_kind = method in REDUCTIONS | ELEMENTWISE | _SAME_SHAPE | {"item", "flatten", "ravel"}
-                return (
-                    ExpressionKind.COUNT
-                    if method in INDICES
-                    else self.kind(value)
-                    if keeps_kind
-                    else ExpressionKind.OTHER
-                )
+                if method in INDICES:
+                    return ExpressionKind.COUNT
+                return self.kind(value) if keeps_kind else ExpressionKind.OTHER
             case ast.Name(id="len" | "int"):
                 return ExpressionKind.COUNT
             case ast.Name(id="min" | "max") if node.keywords or not node.args:

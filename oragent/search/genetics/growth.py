@@ -33,22 +33,14 @@ SMALL = 8  # nodes: an expression of at most these may be repeated in the text
 
 @dataclass(frozen=True)
 class _Form:
-    """A way to rewrite ``e``, by itself or with a primitive ``p`` (``q`` where it must not be zero).
+    """A way to rewrite ``e``, by itself or with a primitive ``p`` (``q`` where it must not be zero)."""
 
-    Attributes:
-        text: Expression that ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients.
-        at_root, inside: Weights of the form for a result and for its parts.
-        sign: True where the primitive, or ``e``, must be non-negative, False for when that is not known.
-        array: Whether it must be an array.
-        centre: Typical size of ``c``.
-    """
-
-    text: str
-    at_root: float
+    text: str  # expression that ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients
+    at_root: float  # weights of the form for a result and for its parts
     inside: float
-    sign: bool | None = None
-    array: bool = False
-    centre: float = 0.7
+    sign: bool | None = None  # True where the primitive, or ``e``, must be non-negative, False where that is unknown
+    array: bool = False  # whether it must be an array
+    centre: float = 0.7  # typical size of ``c``
 
 
 @dataclass(frozen=True)
@@ -63,11 +55,9 @@ class _Block:
         return site.facts.shape(self.node) if self.told is None else int(self.told.is_array)
 
     def nonnegative(self, site: Site) -> bool:
-        """Return whether the value is known to be never below zero."""
         return site.facts.nonnegative(self.node) if self.told is None else self.told.is_nonnegative
 
     def fits(self, site: Site) -> bool:
-        """Return whether the block may replace the expression of a site."""
         if self.told is not None:
             return self.shape(site) == site.shape
         is_number = site.facts.shape(self.node) is not None and site.facts.kind(self.node) is ExpressionKind.NUMBER
@@ -206,7 +196,6 @@ def _draw_donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
 
 
 def _single_assignments(tree: ast.Module, function: str) -> dict[str, ast.expr]:
-    """Return the variables of ``function`` that are assigned once, and what they stand for."""
     unit = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function][-1]
     bound = [node.id for node in all_nodes(unit) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     bound += [node.arg for node in all_nodes(unit) if isinstance(node, ast.arg)]
@@ -266,7 +255,6 @@ def _fill_form(draft: Draft, form: _Form, **parts: ast.expr) -> ast.expr:
 
 
 def _constant_exponent(node: ast.expr) -> float:
-    """Return the exponent of a power with a constant one, and 0 for anything else."""
     match node:
         case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() | float() as exponent)):
             return exponent

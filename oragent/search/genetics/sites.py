@@ -37,22 +37,15 @@ class SiteContext(NamedTuple):
 
 @dataclass(frozen=True)
 class Site:
-    """A place in a syntax tree that holds an expression.
+    """A place in a syntax tree that holds an expression."""
 
-    Attributes:
-        parent, field, index: Place in the tree: ``parent.field`` holds the expression, or ``parent.field[index]``.
-        facts: Facts that are known of the names around it.
-        block: Statements among which its own stands, and its own.
-        returned: Whether it is the whole of what the evolved function returns.
-    """
-
-    parent: ast.AST
+    parent: ast.AST  # ``parent.field`` holds the expression, or ``parent.field[index]``
     field: str
     index: int | None
-    facts: NameFacts
-    block: Block
+    facts: NameFacts  # facts that are known of the names around it
+    block: Block  # statements among which its own stands, and its own
     context: SiteContext
-    returned: bool = False
+    returned: bool = False  # whether it is the whole of what the evolved function returns
 
     @property
     def node(self) -> ast.expr:
@@ -82,17 +75,11 @@ class Site:
 
 @dataclass
 class Sites:
-    """All the places of a program.
+    """All the places of a program."""
 
-    Attributes:
-        numbers: Sub-expressions that stand for numbers, the whole before its parts.
-        constants: Numeric constants that are values.
-        compares: Comparisons of numbers that choose a value; those that choose what is done next are left alone.
-    """
-
-    numbers: list[Site] = field(default_factory=list)
-    constants: list[Site] = field(default_factory=list)
-    compares: list[ast.Compare] = field(default_factory=list)
+    numbers: list[Site] = field(default_factory=list)  # that stand for numbers, the whole before its parts
+    constants: list[Site] = field(default_factory=list)  # numeric constants that are values
+    compares: list[ast.Compare] = field(default_factory=list)  # of numbers, that choose a value and not what is done
 
 
 def find_sites(tree: ast.Module, function: str) -> Sites:
@@ -192,18 +179,16 @@ class _Walker:
             self.sites.constants.append(site)
 
     def expression(self, parent: ast.AST, name: str, index: int | None, context: SiteContext) -> None:
-        site = Site(parent, name, index, self.facts, self.block, context, self._returned(context))
+        returned = self.evolved and context.root and not context.ordinal
+        site = Site(parent, name, index, self.facts, self.block, context, returned)
         node = site.node
         if isinstance(node, ast.Constant):
             if not (context.structural and isinstance(node.value, int)):
                 self.constant(site)
             return
         kind = self.facts.kind(node)
-        if (
-            kind is ExpressionKind.NUMBER
-            and not _is_limit(node)
-            and not isinstance(node, ast.List | ast.ListComp | ast.Tuple)
-        ):
+        is_several = isinstance(node, ast.List | ast.ListComp | ast.Tuple)
+        if kind is ExpressionKind.NUMBER and not _is_limit(node) and not is_several:
             self.sites.numbers.append(site)
         self.parts(node, kind, context)
 
@@ -243,9 +228,6 @@ class _Walker:
                 held = "values" if isinstance(node, ast.Dict) else "elts"
                 for place_ in range(len(getattr(node, held))):
                     self.expression(node, held, place_, inner._replace(outer=False, structural=True))
-
-    def _returned(self, context: SiteContext) -> bool:
-        return self.evolved and context.root and not context.ordinal
 
     def call(self, node: ast.Call, context: SiteContext) -> None:
         name = numeric_call(node)
@@ -320,13 +302,9 @@ def _is_limit(node: ast.expr) -> bool:
 
 
 def _bound_names(node: ast.AST) -> tuple[str, ...]:
-    """Return the names that a target or a list of parameters binds."""
     named = (child for child in all_nodes(node) if isinstance(child, ast.arg | ast.Name))
-    return tuple(
-        child.arg if isinstance(child, ast.arg) else child.id
-        for child in named
-        if isinstance(child, ast.arg) or isinstance(child.ctx, ast.Store)
-    )
+    bound = (child for child in named if isinstance(child, ast.arg) or isinstance(child.ctx, ast.Store))
+    return tuple(child.arg if isinstance(child, ast.arg) else child.id for child in bound)
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[str]:

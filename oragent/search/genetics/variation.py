@@ -19,7 +19,16 @@ from oragent.programs.inspection import fit_to_frame, mark_safe, parse_expressio
 from oragent.programs.inspection import parse_tree as parsed
 from oragent.programs.parts import join_files, split_files
 from oragent.programs.syntax import Signature, canonical_form
-from oragent.search.genetics.draft import MODULES, Draft, build_expression, free_names
+from oragent.search.genetics.draft import (
+    MODULES,
+    Draft,
+    build_expression,
+    free_names,
+    jitter_constant,
+    shrink_program,
+    swap_function,
+    swap_operator,
+)
 from oragent.search.genetics.expressions import numeric_call
 from oragent.search.genetics.growth import (
     graft_expression,
@@ -28,7 +37,6 @@ from oragent.search.genetics.growth import (
     wrap_at,
     wrap_expression,
 )
-from oragent.search.genetics.mutations import jitter_constant, shrink_program, swap_function, swap_operator
 
 MAX_NODES = 200
 FREE_NODES, PAID = 100, 1.5  # nodes that any program may have; factor on those of the best
@@ -63,10 +71,6 @@ def room(seed: str, best: str | None = None) -> int:
     Where the best program so far is known, growth pays for itself: beyond ``FREE_NODES`` others may grow to half as
     much again as that has, so that the bound rises only when a longer program has become the best, as the dynamic
     limits of Silva & Costa 2009 (doi:10.1007/s10710-008-9075-9).
-
-    Args:
-        seed: Seed heuristic.
-        best: Best program so far; None where it is not known.
     """
     bound, begin = max(MAX_NODES, 2 * program_length(seed)), 2 * program_length(seed)
     return bound if best is None else min(bound, max(FREE_NODES, begin, round(PAID * program_length(best))))
@@ -85,15 +89,9 @@ def vary(
 
     One operator is applied, sometimes two or three. Nothing is executed: which expressions are numbers, and which
     shapes go together, is told by reading, so that most children run, but not all. Variables that nothing uses are
-    dropped, and so are comments.
-
-    Args:
-        parent: Program that passes ``syntax.check``.
-        mate: Another one that a sub-expression may be taken from.
-        function: Name of the function that evolves.
-        primitives: Expressions over its parameters that can be combined element by element with what it returns.
-        rng: Only source of randomness.
-        most: Nodes that a child has at most, unless its parent has more; the nearer, the likelier it loses some.
+    dropped, and so are comments. A sub-expression may be taken from ``mate``; ``primitives`` are expressions over the
+    function's parameters that can be combined element by element with what it returns. A child has at most ``most``
+    nodes, unless its parent has more; the nearer, the likelier it loses some.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
@@ -221,7 +219,6 @@ def _is_idle(statement: ast.stmt, read_names: set[str]) -> bool:
 
 
 def _import_missing(tree: ast.Module) -> None:
-    """Import the modules that an operator has brought into use."""
     bound = _all_bound_names(tree)
     used = {node.id for node in all_nodes(tree) if isinstance(node, ast.Name)}
     for name, module in MODULES.items():
@@ -245,7 +242,6 @@ def _unbound_names(tree: ast.Module) -> bool:
 
 
 def _all_bound_names(tree: ast.Module) -> set[str]:
-    """Return all names that the program binds anywhere."""
     bound = {"__name__", "__file__"}
     for node in all_nodes(tree):
         match node:
@@ -272,18 +268,10 @@ def vary_unit(
     rng: np.random.Generator,
     best: str | None = None,
 ) -> Offspring:
-    """Breed a child of a candidate; nothing is drawn for one that is a single function in a single file.
+    """Breed a child of a candidate as ``vary`` does; its length is bounded by that of the seed and the best program.
 
-    What a problem fixes of its candidates is put back where the child is evaluated.
-
-    Args:
-        parent: Program that passes inspection.
-        mate: Another one that a sub-expression may be taken from.
-        signature: What candidates must define.
-        seed: Seed heuristic, whose length bounds that of its descendants.
-        primitives: Expressions over the parameters of the function.
-        rng: Only source of randomness.
-        best: Best program so far, whose length bounds it too; None where it is not known.
+    Nothing is drawn for a candidate that is a single function in a single file. What a problem fixes of its candidates
+    is put back where the child is evaluated.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
@@ -293,35 +281,20 @@ def vary_unit(
     if len(names) == 1:
         return vary(parent, mate, function=function, primitives=primitives, rng=rng, most=room(seed, best))
     files, others, begun, top = (split_files(text, names) if text else {} for text in (parent, mate, seed, best))
-    home = next((name for name in names if _defines_function(files.get(name, ""), function)), names[0])
+    definition = re.compile(rf"^def {re.escape(function)}\b", re.MULTILINE)
+    home = next((name for name in names if definition.search(files.get(name, ""))), names[0])
     for text in (files[home], others.get(home), begun.get(home), top.get(home)):
         if text:
             mark_safe(text)  # a file of a program that was looked at file by file
-    child = vary(
-        files[home],
-        others.get(home),
-        function=function,
-        primitives=primitives,
-        rng=rng,
-        most=room(begun[home], top.get(home)),
-    )
+    most = room(begun[home], top.get(home))
+    child = vary(files[home], others.get(home), function=function, primitives=primitives, rng=rng, most=most)
     source = join_files({name: child.source if name == home else files[name] for name in names})
     mark_safe(source)
     return Offspring(source, child.operator)
 
 
-def _defines_function(text: str, function: str) -> bool:
-    return re.search(rf"^def {re.escape(function)}\b", text, re.MULTILINE) is not None
-
-
 def breed_child(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
-    """Breed a child of a program, whose last function is taken for the one that evolves; as it is if it has none.
-
-    Args:
-        source: Text of the program.
-        seed: Seed of the variation.
-        quoted: Texts of which those that are expressions over the function's parameters may be inserted.
-    """
+    """Breed a child of a program, whose last function is the one that evolves; quoted expressions may be inserted."""
     try:
         functions = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef)]
         if not functions:

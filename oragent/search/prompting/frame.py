@@ -9,7 +9,7 @@ of ``search/prompts``; ``NAME.STYLE.txt`` is the wording for models of a style, 
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from string import Template
@@ -53,7 +53,6 @@ def seconds_of(metrics: Mapping[str, Any]) -> str:
 
 
 def _describe_calls(metrics: Mapping[str, Any]) -> str:
-    """The number of calls and instances that took the time."""
     parts = [
         f"{word} {metrics[name]:,} {noun}"
         for name, word, noun in ((CALLS, "in", "calls"), (INSTANCES, "on", "instances"))
@@ -79,10 +78,8 @@ def round_one_two_five(value: float) -> float:
 def _describe_longest(places: Any, total: float) -> str:
     times = places if isinstance(places, dict) and len(places) > 1 else {}
     spent = {str(name): value for name, value in times.items() if isinstance(value, int | float)}
-    if not spent:
-        return ""
-    name = max(spent, key=lambda part: spent[part])
-    return f", most of it at {name[:40]}" if spent[name] > MOST_SHARE * total else ""
+    name = max(spent, key=lambda part: spent[part], default="")
+    return f", most of it at {name[:40]}" if spent and spent[name] > MOST_SHARE * total else ""
 
 
 def fill_template(template: str, style: str = "", /, **values: object) -> str:
@@ -105,9 +102,7 @@ LEAST = 40  # nodes that a seed counts as at least
 def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
     """A sentence that names building blocks of the problem; empty where none are to be named.
 
-    Args:
-        run: Round that asks.
-        parent: Program that is to be changed; one that has grown well beyond the seed has left the blocks behind.
+    A program to be changed that has grown well beyond the seed has left the blocks behind.
     """
     if parent is not None and parent.length > LEFT_BEHIND * max(
         inspect_program(run.problem.seed, run.problem.signature).length, LEAST
@@ -129,13 +124,7 @@ def bin_names(run: RoundContext) -> list[str]:
 
 
 def edits_request(run: RoundContext, base: str, first_line: str = "") -> str:
-    """Ask for edits of a program instead of the whole program.
-
-    Args:
-        run: Round that asks.
-        base: The program's text, as the prompt shows it.
-        first_line: The line of it that the example changes: the last, where none is given.
-    """
+    """Ask for edits of a program, as the prompt shows it, by the example of its last line or of another one."""
     return "\n\n" + fill_template("answer_edits", run.style, line=first_line or base.rstrip().split("\n")[-1])
 
 
@@ -189,7 +178,8 @@ def describe_limits(run: RoundContext) -> str:
         if function_s and function_s < whole
         else ".\n"
     )
-    packages = _list_names(run.desk.packages)
+    names = run.desk.packages
+    packages = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
     tells = packages and run.problem.signature.language == "python"
     return text + (f"Programs may import {packages}, in Python {_python_version()}.\n" if tells else "")
 
@@ -215,10 +205,6 @@ def _estimate_calls(metrics: Mapping[str, Any]) -> int:
     if type(calls) is not int or type(finished) is not int or type(planned) is not int or finished < 1:
         return 0
     return round(round_one_two_five(max(calls * planned / finished, 1.0)))
-
-
-def _list_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def _python_version() -> str:

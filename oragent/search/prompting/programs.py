@@ -47,16 +47,10 @@ def show_program(
     detail: Told = Told.ALL,
     against: str = "",
 ) -> str:
-    """Show a program.
+    """Show a program under a label, with the thought behind it and the figures of ``detail``.
 
-    Args:
-        label: Name that the prompt gives the program.
-        elite: Program to be shown.
-        idea: Thought behind the program; empty where none is known.
-        bins: Names of the features whose bins are told; without names none are.
-        beside: Other program, whose figures stand in brackets behind the first one's.
-        detail: Figures that are told.
-        against: Text of the program that the prompt shows last; the changes of it are shown where they are shorter.
+    ``bins`` are the names of the features whose bins are told; figures of the program ``beside`` stand in brackets
+    behind its own. Changes of ``against``, the program that the prompt shows last, are shown where they are shorter.
     """
     thinking = f"Idea: {idea}\n" if idea else ""
     behind = {
@@ -88,7 +82,6 @@ def format_figure(value: Any) -> str:
 
 
 def _join_whole(parts: Sequence[str]) -> str:
-    """The first entries that fit, with the number of the others."""
     shown = [parts[0]]
     for part in parts[1:]:
         if sum(map(len, shown)) + 2 * len(shown) + len(part) > LONGEST:
@@ -124,12 +117,7 @@ class _Step(NamedTuple):
 
 
 def describe_lineage(run: RoundContext, elite: Elite) -> str:
-    """The line of descent of a program, a step a line, the oldest first; empty without one, or where it is not wanted.
-
-    Args:
-        run: Round that asks; its strategy looks back on every candidate.
-        elite: Program to tell of.
-    """
+    """The line of descent of a program, a step a line, the oldest first; empty without one, or if it is not wanted."""
     steps_taken = _scored_ancestors(run, elite) if run.settings.strategy.history else []
     if len(steps_taken) < 2:
         return ""
@@ -159,7 +147,6 @@ def _scored_ancestors(run: RoundContext, elite: Elite) -> list[_Step]:
 
 
 def _describe_change(parent: str, after: str) -> str:
-    """The lines that came, on one line; where none did, those that went."""
     old, new = (text.strip().split("\n")[:COMPARED_STEPS] for text in (parent, after))
     lines = [
         text for text in difflib.unified_diff(old, new, lineterm="", n=0) if not text.startswith(("---", "+++", "@"))

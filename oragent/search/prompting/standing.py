@@ -26,11 +26,7 @@ COMPARED = 1500  # lines of each program
 
 
 def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
-    """Return a program's text, or its changes against a program that is shown where these are much shorter.
-
-    Returns:
-        ``"diff"`` and a unified diff without its header, or an empty word and the text.
-    """
+    """``diff`` and a program's changes against one that is shown, where these are much shorter; else "", its text."""
     text = source.strip()
     old, new = shown.strip().split("\n"), text.split("\n")
     if max(len(old), len(new)) > COMPARED:
@@ -44,14 +40,7 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
     """The best score and whose it is, a table of the best programs, and what is left of the budget.
 
     Where ``strategy.live`` is on, that is the state at the moment of the call, with failures and lessons of all
-    branches.
-
-    Args:
-        run: Round that asks.
-        parent: Program that the prompt is about, whose place among the best is told.
-
-    Returns:
-        Some lines; nothing where ``strategy.standing`` is off.
+    branches. The place of ``parent`` among the best is told. Empty where ``strategy.standing`` is off.
     """
     if not run.settings.strategy.standing:
         return ""
@@ -61,15 +50,12 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
         return budget_left(run, moment)
     named = program_titles(run, moment)
     better = run.problem.about.direction.comparative
-    remark = _parent_remark(best[0], parent)
+    remark = ", that of the program below" if parent is not None and parent.source == best[0].source else ""
     lines = [f"Where the search stands: the best score is {best[0].score:.6g} ({better} is better){remark}."]
     if parent is not None and parent.source != best[0].source:
         lines[0] += f" The program below has {parent.score:.6g}."
-    lines += (
-        ["The best programs so far:", *(_elite_row(run, elite, named) for elite in best[:ROWS])]
-        if len(best) > 1
-        else []
-    )
+    if len(best) > 1:
+        lines += ["The best programs so far:", *(_elite_row(run, elite, named) for elite in best[:ROWS])]
     if run.settings.strategy.live:
         lines += _failure_lines(run, moment, named)
         lines += _lesson_lines(run, moment)
@@ -79,11 +65,10 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
 
 
 def _failure_lines(run: RoundContext, moment: Moment, named: dict[str, str]) -> list[str]:
-    """The latest programs that failed or ran out of time, on any branch, a line each."""
     committed = [record.candidate for record in run.history if not record.candidate.is_probe]
     under_way = [finding.candidate for finding in moment.findings]
-    failed = {one.fingerprint: one for one in [*committed, *run.solutions, *under_way] if _ran_and_failed(one)}
-    latest = list(failed.values())[-FAILURES:]
+    tried = [one for one in [*committed, *run.solutions, *under_way] if one.evaluation.status is not Status.REJECTED]
+    latest = list({one.fingerprint: one for one in tried if one.evaluation.status.failed}.values())[-FAILURES:]
     return ["The latest programs that failed:", *(_failure_line(one, named) for one in latest)] if latest else []
 
 
@@ -100,11 +85,6 @@ def describe_tried(run: RoundContext) -> str:
     return "\n".join(["Tried without becoming one of these, the latest last:", *lines]) if lines else ""
 
 
-def _ran_and_failed(candidate: Candidate) -> bool:
-    status = candidate.evaluation.status
-    return status.failed and status is not Status.REJECTED
-
-
 def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
     title, evaluation = title_of(candidate.source, named), candidate.evaluation
     message = " ".join(evaluation.message.split())[:MOST_FAILURE]
@@ -113,7 +93,6 @@ def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
 
 
 def _lesson_lines(run: RoundContext, moment: Moment) -> list[str]:
-    """The latest lessons, a line each."""
     notes = [note.text for note in (*run.memory, *moment.notes) if note.kind == LESSON]
     lessons = list(dict.fromkeys(notes))[-LESSONS:]
     return ["The latest lessons:", *(f"- {text}" for text in lessons)] if lessons else []
@@ -122,12 +101,8 @@ def _lesson_lines(run: RoundContext, moment: Moment) -> list[str]:
 def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
     """The code of the best program at the moment of the call, as changes alone where these are shorter.
 
-    Args:
-        run: Round that asks.
-        shown: Programs whose texts the prompt shows, the one to be changed last.
-
-    Returns:
-        Some lines after a blank line; nothing where the prompt shows the program anyway, or ``strategy.live`` is off.
+    Empty where the prompt shows the program anyway, or ``strategy.live`` is off; else lines after a blank one. Of the
+    programs ``shown`` the one to be changed comes last.
     """
     if not run.settings.strategy.live:
         return ""
@@ -184,22 +159,14 @@ def best_elites(run: RoundContext) -> list[Elite]:
     return list(scores.values())
 
 
-def _parent_remark(best: Elite, parent: Elite | None) -> str:
-    return ", that of the program below" if parent is not None and parent.source == best.source else ""
-
-
 def _elite_row(run: RoundContext, elite: Elite, named: dict[str, str]) -> str:
-    plain = "the seed heuristic" if elite.source == run.problem.seed else f"`{_last_line(elite.source)}`"
+    last_line = elite.source.strip().rsplit("\n", 1)[-1].strip()[:LONGEST]
+    plain = "the seed heuristic" if elite.source == run.problem.seed else f"`{last_line}`"
     apart = [title_of(elite.source, named) or plain]
     declared = run.problem.about.features if run.settings.strategy.features else ()
     features: Sequence[str] = [feature.name for feature in declared]
     apart += [f"{name} {value}" for name, value in zip(features, elite.features or (), strict=False)]
     return f"- {elite.score:.6g}: {'; '.join(apart)}{frame.seconds_of(elite.metrics)}"
-
-
-def _last_line(source: str) -> str:
-    """What a program without a name is told by."""
-    return source.strip().rsplit("\n", 1)[-1].strip()[:LONGEST]
 
 
 def program_mark(source: str) -> str:

@@ -12,41 +12,16 @@ from pathlib import Path
 
 from oragent._base.errors import ConfigError
 from oragent.search.config import Config, register_section
-from oragent.search.strategies import (
-    ael,
-    eoh,
-    funsearch,
-    gp,
-    levi,
-    mcts_ahd,
-    or_agent,
-    portfolio,
-    random_search,
-    reevo,
-    tide,
-)
+from oragent.search.strategies import portfolio
 from oragent.search.strategy import Strategy
 
 __all__ = ["FUNCTION", "GROUP", "STRATEGIES", "choose_strategy", "load_strategy", "resolve_strategy"]
 
 GROUP = "oragent.strategies"  # of entry points
 FUNCTION = "()"  # ends the name of what a Python program gave, and no folder can keep
-STRATEGIES: dict[str, Strategy] = {
-    strategy.name: strategy
-    for strategy in (
-        ael.STRATEGY,
-        eoh.STRATEGY,
-        funsearch.STRATEGY,
-        gp.STRATEGY,
-        levi.STRATEGY,
-        mcts_ahd.STRATEGY,
-        or_agent.STRATEGY,
-        portfolio.STRATEGY,
-        random_search.STRATEGY,
-        reevo.STRATEGY,
-        tide.STRATEGY,
-    )
-}
+STRATEGIES: dict[str, Strategy] = dict(
+    sorted({**portfolio.MEMBERS, portfolio.STRATEGY.name: portfolio.STRATEGY}.items())
+)
 for _strategy in STRATEGIES.values():
     if _strategy.settings and _strategy.has_section:
         register_section(_strategy.name, _strategy.settings)
@@ -84,11 +59,7 @@ def choose_strategy(config: Config) -> Strategy:
 
 
 def load_strategy(path: Path) -> Strategy:
-    """Read a strategy of one's own from a Python file, which is run for that.
-
-    Raises:
-        ConfigError: if there is no such file, it cannot be run, or it exports no ``STRATEGY``.
-    """
+    """Read a strategy of one's own from a Python file, which is run for that; ConfigError where it cannot be."""
     if not path.is_file():
         raise ConfigError(f"no strategy at {path}: expected a Python file that exports STRATEGY")
     spec = importlib.util.spec_from_file_location(f"oragent_strategy_{path.stem}", path)
@@ -105,15 +76,7 @@ def load_strategy(path: Path) -> Strategy:
 
 
 def resolve_strategy(config: Config, strategy_object: Strategy | None = None) -> Config:
-    """A configuration with what depends on the strategy filled in, as a run's folder keeps it.
-
-    Args:
-        config: as a person wrote it.
-        strategy_object: a strategy that a Python program hands over, in place of the one that is named.
-
-    Raises:
-        ConfigError: as for ``chosen``, or if the strategy's own settings are wrong.
-    """
+    """A configuration with what depends on the strategy filled in, as a run's folder keeps it."""
     strategy = strategy_object or choose_strategy(config)
     strategy.own(config)
     archive = replace(config.archive, islands=config.archive.islands or strategy.islands)

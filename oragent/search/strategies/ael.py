@@ -24,7 +24,8 @@ from oragent._base.settings import STRICT
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import as_published, edits_request, fill_template, program_request, task_messages
+from oragent.search.prompting.frame import edits_request, fill_template, program_request, task_messages
+from oragent.search.prompting.programs import as_published
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records
 from oragent.search.strategies.asking import (
@@ -86,10 +87,8 @@ async def play_round(run: RoundContext) -> None:
         if not mutates or child.score is None:
             return
         run.note(REPLACED, child.fingerprint)
-        descriptions = [read_thought(reply.text) for reply in run.replies]
-        await _mutate_program(
-            run, child.source, next((words for words in reversed(descriptions) if words), ""), [Elite.of(child)]
-        )
+        thoughts = map(read_thought, (reply.text for reply in reversed(run.replies)))
+        await _mutate_program(run, child.source, next(filter(None, thoughts), ""), [Elite.of(child)])
         return
     draft, words = await _write_draft(run, parents)
     if draft is not None:
@@ -97,7 +96,6 @@ async def play_round(run: RoundContext) -> None:
 
 
 def _parent_population(run: RoundContext, first: int) -> list[Committed]:
-    """The best N of all that was made before the generation began, as far as it is committed."""
     size = run.own.population
     begun = first + (run.turn - first - 1) // size * size
     replaced = {note.text for note in run.recall(REPLACED)}
@@ -106,7 +104,6 @@ def _parent_population(run: RoundContext, first: int) -> list[Committed]:
 
 
 def _draw_parents(run: RoundContext, population: Sequence[Committed]) -> list[Committed]:
-    """Different parents, worst first."""
     ranks = np.arange(1, len(population) + 1)
     weights = 1.0 / ranks if run.own.selection == "rank" else np.ones(len(population))
     count = min(run.own.parents, len(population))
@@ -120,13 +117,8 @@ async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple
     prompt = write_prompt(
         run, fill_template("ael_crossover", run.style), shown, "answer_thought", recall_thoughts(run, parents)
     )
-    answer = await ask_and_read(
-        run,
-        "ael_crossover",
-        task_messages(run, prompt),
-        lambda text: read_program(run, text, shown[-1].source),
-        partial(repair_request, run),
-    )
+    read, complain = partial(read_program, run, base=shown[-1].source), partial(repair_request, run)
+    answer = await ask_and_read(run, "ael_crossover", task_messages(run, prompt), read, complain)
     if answer.value is None:
         reply, ids = answer.reply, [elite.id for elite in shown]
         run.reject(reply.text, answer.problem, ids, reply.role, reply.call)
@@ -134,18 +126,14 @@ async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple
 
 
 async def _mutate_program(run: RoundContext, source: str, words: str, ancestors: Sequence[Elite]) -> None:
-    """Ask for a changed version of a program."""
     description = f"Idea: {words}\n" if words else ""
     shown = f"The program:\n{description}{fence_text(source.strip(), language_tag(source))}"
     changes = "" if as_published(run) else edits_request(run, source)
     answer = fill_template("answer_thought", run.style, **program_request(run), edits=changes)
     prompt = compose_prompt(run, fill_template("ael_mutation", run.style), [shown], answer)
     candidate = await ask_for_program(run, "ael_mutation", task_messages(run, prompt), ancestors, base=source)
-    remember_thought(
-        run,
-        candidate,
-        next((description for reply in reversed(run.replies) if (description := read_thought(reply.text))), ""),
-    )
+    thoughts = map(read_thought, (reply.text for reply in reversed(run.replies)))
+    remember_thought(run, candidate, next(filter(None, thoughts), ""))
 
 
 STRATEGY = Strategy(name="ael", round=play_round, remembers=True, blocks=Blocks.NONE, settings=AELSettings)

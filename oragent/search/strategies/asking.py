@@ -12,7 +12,7 @@ from oragent.programs.blocks import NEAREST
 from oragent.programs.inspection import fit_to_frame, inspect_program
 from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, ParentProgram
-from oragent.search.prompting import fill_template, program_request
+from oragent.search.prompting.frame import fill_template, program_request
 from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 
@@ -31,15 +31,9 @@ async def ask_and_read(
 ) -> ModelAnswer[T, RecordedReply]:
     """Ask a model; a reply that cannot be used is sent back once, with the reason.
 
-    Args:
-        run: Round that asks.
-        role: Role in which the model is asked, for accounts.
-        messages: Messages of the prompt.
-        read: Function that takes what is wanted out of a reply; raises ``ReplyError`` where it is not there. It is
-            called again, in a thread, where a hostile reply takes longer than a usual one.
-        complain: Function that turns that error into the prompt for the repair.
-        temperature: Sampling temperature; None: the model's own.
-        schema: JSON schema of the reply, for servers that can hold a model to one.
+    ``read`` takes what is wanted out of a reply, and raises ``ReplyError`` where it is not there; it is called again,
+    in a thread, where a hostile reply takes longer than a usual one. ``complain`` turns that error into the prompt for
+    the repair.
     """
 
     def ask(sent: Sequence[Message], attempt: int) -> Awaitable[RecordedReply]:
@@ -57,19 +51,10 @@ async def ask_for_program(
     base: str | None = None,
     gate: Callable[[str], Gate | None] | None = None,
 ) -> Candidate:
-    """Ask a model for a program and score it; a reply without a usable one is told so, once.
+    """Ask a model for a program and score it; a reply without a usable one is told so, once, and then rejected.
 
-    Args:
-        run: Round that asks.
-        role: Role in which the model is asked, for accounts and lineage.
-        messages: Messages of the prompt.
-        parents: Programs that the prompt shows; an edit applies to the last.
-        temperature: Sampling temperature; None: the model's own.
-        base: Program that edits apply to, where the prompt shows the last of ``parents`` in another form.
-        gate: Function that says what the program must reach at one size before it is scored on all.
-
-    Returns:
-        The candidate; rejected, with the reason, if neither reply was of use.
+    ``parents`` are the programs that the prompt shows; an edit applies to the last, or to ``base`` where the prompt
+    shows that in another form. ``gate`` says what the program must reach at one size before it is scored on all.
     """
     parent_ids = [parent.id for parent in parents]
     base = parents[-1].source if parents and base is None else base
@@ -96,16 +81,7 @@ def raised_temperature(run: RoundContext, more: float) -> float | None:
 
 
 def read_program(run: RoundContext, text: str, base: str | None) -> str:
-    """Take a program of the problem's signature out of a reply.
-
-    Args:
-        run: Round that asked.
-        text: Text of the reply.
-        base: Program that edits apply to; None: edits are refused.
-
-    Raises:
-        ReplyError: there is none, it has another signature, or cannot be compiled.
-    """
+    """Take a program of the signature out of a reply, or raise a ReplyError; edits apply to ``base``, if any."""
     signature = run.problem.signature
     try:
         source = fit_to_frame(extract_code(text, signature.function, base, signature), signature)
@@ -121,13 +97,7 @@ PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first pop
 
 
 def first_population(run: RoundContext, configured: int | None, published: int) -> int:
-    """Size of the first population; 0 where strategies share a run, whose archive takes its place.
-
-    Args:
-        run: Round that asks.
-        configured: Size that the settings say; None: they say none.
-        published: Size that the paper has, which a smaller budget cuts to a fifth of it.
-    """
+    """Size of the first population; the paper's is cut to a fifth of the budget, to 0 in a shared run."""
     if configured is not None:
         return configured
     if run.turns is not None:  # of a shared run, whose archive is the first population

@@ -51,11 +51,6 @@ class EoHSettings:
     retries: Annotated[int, Ge(0)] = 2
 
     def __post_init__(self) -> None:
-        """See that there are such operators.
-
-        Raises:
-            ConfigError: there is no such one.
-        """
         for name in self.operators:
             if name not in OPERATORS:
                 raise ConfigError(f"strategy.options.operators: no operator {name!r}; there are {', '.join(OPERATORS)}")

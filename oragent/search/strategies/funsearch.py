@@ -23,23 +23,19 @@ from annotated_types import Ge, Gt
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.search.archive import restarts
+from oragent.search.archive import reset_generator, restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.history import reset_generator
-from oragent.search.prompting import (
-    Told,
-    as_published,
+from oragent.search.prompting.frame import (
     bin_meanings,
     bin_names,
     blocks_hint,
     edits_request,
     fill_template,
     program_request,
-    show_program,
-    shown_figures,
     task_messages,
 )
+from oragent.search.prompting.programs import Told, as_published, show_program, shown_figures
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, raised_temperature
 from oragent.search.strategies.operators import compose_prompt
@@ -159,7 +155,6 @@ def _short_one(cluster: Sequence[Committed], rng: np.random.Generator) -> Commit
 
 
 def _reset_islands(run: RoundContext, living: list[dict[str, Committed]], rng: np.random.Generator) -> None:
-    """Empty the worse half of the islands; each restarts from the best of a surviving one, drawn at random."""
     tops = [max(home.values(), key=run.fitness) for home in living]
     for island, survivor in restarts([run.fitness(top) for top in tops], rng):
         founder = tops[survivor]

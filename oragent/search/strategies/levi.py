@@ -13,10 +13,16 @@ Where we differ: rounds overlap, and count where the paper counts evaluations; c
 without the code's noise; the proxy is one of the problem's sizes, where LEVI chooses among inputs; there are at most as
 many variants as a fifth of the budget allows; the problem's seed heuristic belongs to the archive. Prompts tell all
 figures (``strategy.show=paper``: scores). Name the large model by ``models={idea: {name: ...}}``.
+
+Cells have counts of the syntax of programs, and centroids that follow the first ones, as in CVT-MAP-Elites
+(Vassiliades et al. 2018, doi:10.1109/TEVC.2017.2735550).
 """
 
+import ast
+import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Annotated, Any
 
@@ -25,16 +31,92 @@ from annotated_types import Ge, Le, Lt, MinLen
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
+from oragent._base.errors import CandidateError
 from oragent._base.settings import STRICT
+from oragent.programs.inspection import parse_tree
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import Told, fill_template, task_messages
+from oragent.search.prompting.frame import fill_template, task_messages
+from oragent.search.prompting.programs import Told
 from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 from oragent.search.strategies.asking import PART, ask_for_program
 from oragent.search.strategies.operators import read_prose, write_prompt
-from oragent.search.strategies.syntax_cells import Cells, find_centroids
 from oragent.search.strategy import Strategy
+
+LEAST_DEVIATION, FARTHEST = 0.1, 10.0  # of counts; of what they are normalised to, in deviations
+STEPS = 20  # of Lloyd's method
+SYNTAX = (r"\b(?:for|while)\b", r"\b(?:if|switch)\b", r"[-+*/%]")  # loops, branches, operators in other languages
+LOOPS = (ast.For, ast.While, ast.AsyncFor, ast.comprehension)
+BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.Match)
+Points = NDArray[np.float64]
+
+
+@lru_cache(4096)
+def count_syntax(source: str) -> tuple[float, float, float, float]:
+    """Loops, branches, arithmetic operators and the deepest nesting of loops; words count where it is not Python."""
+    try:
+        module = parse_tree(source)
+    except CandidateError:
+        words = [float(len(re.findall(pattern, source))) for pattern in SYNTAX]
+        return words[0], words[1], words[2], 0.0
+    nodes = list(ast.walk(module))
+    kinds = (LOOPS, BRANCHES, (ast.BinOp, ast.AugAssign))
+    loops, branches, arithmetic = (float(sum(isinstance(node, kind) for node in nodes)) for kind in kinds)
+    return loops, branches, arithmetic, float(_loop_nesting(module))
+
+
+def _loop_nesting(node: ast.AST) -> int:
+    below = max((_loop_nesting(child) for child in ast.iter_child_nodes(node)), default=0)
+    return below + isinstance(node, ast.For | ast.While | ast.AsyncFor)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells around centroids of counts, which are normalised by their mean and deviation."""
+
+    mean: Points
+    deviation: Points
+    centroids: Points
+
+    @classmethod
+    def of(cls, sources: list[str], limit: int) -> "Cells":
+        """Cells that follow programs, at least one, with at most so many centroids."""
+        raw = np.array([count_syntax(source) for source in sources])
+        spread = raw.std(axis=0, ddof=1) if len(raw) > 1 else np.ones(raw.shape[1])
+        unclustered = cls(raw.mean(axis=0), np.maximum(spread, LEAST_DEVIATION), np.empty((0, raw.shape[1])))
+        points = np.array([unclustered.place(source) for source in sources])
+        return cls(unclustered.mean, unclustered.deviation, find_centroids(points, limit))
+
+    def place(self, source: str) -> Points:
+        """``(d,)`` normalised counts of a program: z-scores, squeezed into [0, 1] by a sigmoid."""
+        scores = (np.array(count_syntax(source)) - self.mean) / self.deviation
+        return 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
+
+    def cell(self, source: str) -> int:
+        """The cell of a program: the nearest centroid's, the first of equally near ones."""
+        return int(np.argmin(((self.centroids - self.place(source)) ** 2).sum(axis=1)))
+
+
+def find_centroids(points: Points, limit: int) -> Points:
+    """``(k, d)`` centroids of ``(n, d)`` points in at most ``limit`` clusters, by Lloyd's method from far points."""
+    distinct = np.unique(points, axis=0)
+    chosen = [int(np.argmin(((distinct - points.mean(axis=0)) ** 2).sum(axis=1)))]
+    while len(chosen) < min(limit, len(distinct)):
+        gaps = ((distinct[:, None] - distinct[chosen][None]) ** 2).sum(axis=2).min(axis=1)
+        chosen.append(int(np.argmax(gaps)))
+    centroids = distinct[chosen]
+    for _ in range(STEPS):
+        nearest = ((points[:, None] - centroids[None]) ** 2).sum(axis=2).argmin(axis=1)
+        moved = np.array([
+            points[nearest == index].mean(axis=0) if np.any(nearest == index) else centroid
+            for index, centroid in enumerate(centroids)
+        ])  # fmt: skip
+        if np.allclose(moved, centroids):
+            break
+        centroids = moved
+    return centroids
+
 
 SEED, ADVICE = "levi seed", "levi advice"  # kinds of notes: a seed's fingerprint; advice
 WORDS = 250  # of advice
@@ -97,9 +179,8 @@ async def play_round(run: RoundContext) -> None:
 def variant_count(run: RoundContext) -> int:
     """Number of variants of all seeds together."""
     options: LeviSettings = run.own
-    bounds = [
-        bound for bound in (run.settings.budget.evaluations, run.settings.budget.model_calls) if bound is not None
-    ]
+    budget = run.settings.budget
+    bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
     return min([options.seeds * options.variants, *(bound // PART for bound in bounds)])
 
 
@@ -132,7 +213,6 @@ async def _write_seeds(run: RoundContext) -> None:
 
 
 async def _write_variant(run: RoundContext) -> None:
-    """Let the small model write a variant of two random seeds; of the problem's own until there are any."""
     marks = {note.text for note in run.recall(SEED)}
     seeds = [record for record in run.scored if record.candidate.fingerprint in marks] or run.scored[:1]
     places = run.rng.permutation(len(seeds))[:2]
@@ -158,7 +238,6 @@ async def _improve_elite(run: RoundContext, cells: Cells, holders: Mapping[int, 
 
 
 def _draw_member(run: RoundContext, members: Sequence[Committed], temperature: float) -> Committed:
-    """Draw a program by a softmax over scores, which go from 0 for the worst to 1 for the best."""
     fitness = np.array([run.fitness(member) for member in members])
     span = float(np.ptp(fitness)) or 1.0
     weights = np.exp(((fitness - fitness.min()) / span - 1.0) / temperature)
@@ -172,12 +251,8 @@ async def _shift_paradigm(run: RoundContext, cells: Cells, holders: Mapping[int,
         return
     holder = holders.get(cells.cell(candidate.source))
     if holder is None or run.archive.fitness(candidate.score) > run.fitness(holder):
-        await run.fork([partial(_refine_program, base=Elite.of(candidate))] * run.own.refinements)
-
-
-async def _refine_program(run: RoundContext, base: Elite) -> None:
-    prompt = write_prompt(run, fill_template("levi_refine", run.style), [base], "answer_code", paper=Told.SCORE)
-    await ask_for_program(run, "code", task_messages(run, prompt), [base])
+        refine = partial(_ask_for_child, role="code", template="levi_refine", parents=[candidate])
+        await run.fork([refine] * run.own.refinements)
 
 
 def region_representatives(run: RoundContext, cells: Cells, holders: Mapping[int, Committed]) -> list[Committed]:
@@ -193,7 +268,6 @@ def region_representatives(run: RoundContext, cells: Cells, holders: Mapping[int
 
 
 async def _write_advice(run: RoundContext) -> None:
-    """Let advice be drawn from what the latest candidates came to."""
     latest = [record for record in run.history if not record.candidate.is_probe][-RECENT:]
     failures = [record.candidate.evaluation.message[:120] for record in latest if record.score is None]
     best = max(run.scored, key=run.fitness)
@@ -210,7 +284,7 @@ async def _ask_for_child(
     run: RoundContext,
     role: str,
     template: str,
-    parents: Sequence[Committed],
+    parents: Sequence[Committed | Candidate],
     gate: Callable[[str], Gate | None] | None = None,
     **more: str,
 ) -> Candidate:
@@ -224,18 +298,11 @@ Table = NDArray[np.float64]
 
 
 def rank_faithful(table: Table, count: int) -> list[int]:
-    """Choose tests one after the other, each the one that is worth most beside those that are chosen.
+    """Choose columns of a ``(programs, tests)`` array of scores one by one, each worth most beside those chosen.
 
     A test is worth 0.5 R + 0.5 A - 0.15 C. R is the share of pairs of programs that the mean of the chosen tests orders
     as the mean of all does. A is the mean spread of the chosen tests, as a share of the largest of any. C is the mean
     absolute correlation of the test with those that were chosen before.
-
-    Args:
-        table: ``(programs, tests)`` array of scores.
-        count: Number of tests to choose; fewer come where there are fewer.
-
-    Returns:
-        Columns, in the order in which they were chosen; of equals the first.
 
     Raises:
         ValueError: if the table has no program or no test.
@@ -269,7 +336,6 @@ def _column_worth(table: Table, columns: Sequence[int]) -> float:
 
 
 def _absolute_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Absolute correlation of Pearson; of a constant with its like 1, with anything else 0."""
     if min(first.std(), second.std()) <= ALIKE:
         return float(np.allclose(first, second))
     return abs(float(np.corrcoef(first, second)[0, 1]))
@@ -278,11 +344,7 @@ def _absolute_correlation(first: NDArray[np.float64], second: NDArray[np.float64
 def proxy_gate(
     run: RoundContext, first: int, cells: Cells, holders: Mapping[int, Committed]
 ) -> Callable[[str], Gate | None] | None:
-    """Return the gate at the faithful size: the score of the elite of the program's cell there, less some slack.
-
-    Returns:
-        A function that says it for a program; None where no size is known to be faithful.
-    """
+    """The gate at the faithful size, if known: the score of the elite of a program's cell there, less some slack."""
     size = faithful_size(run, first)
     if size is None:
         return None

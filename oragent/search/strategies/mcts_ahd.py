@@ -32,7 +32,8 @@ from oragent._base.settings import STRICT
 from oragent.llm.context import PromptPart, fit_prompt
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import Told, fill_template, prompt_tokens_left, show_program, shown_figures, task_messages
+from oragent.search.prompting.frame import fill_template, prompt_tokens_left, task_messages
+from oragent.search.prompting.programs import Told, show_program, shown_figures
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records, by_rank
 from oragent.search.strategies.operators import apply_operator, read_prose, remember_thought
@@ -44,23 +45,14 @@ DEPTH = 10
 
 @dataclasses.dataclass(eq=False)
 class ProgramNode:
-    """A program in the tree; the root has none.
+    """A program in the tree; the root has none."""
 
-    Attributes:
-        record: Program with its evaluation; None at the root.
-        parent: Node that it was made from; None at the root.
-        value: Best value of its children; without children, its own fitness.
-        visits: Number of programs that were made below it, and itself.
-        children: Nodes that were made from it.
-        fitness: Its own value, whatever its children's.
-    """
-
-    record: Committed | None = None
-    parent: "ProgramNode | None" = None
-    value: float = -math.inf
-    visits: int = 0
-    children: list["ProgramNode"] = dataclasses.field(default_factory=list)
-    fitness: float = dataclasses.field(init=False)
+    record: Committed | None = None  # program with its evaluation; None at the root
+    parent: "ProgramNode | None" = None  # node that it was made from; None at the root
+    value: float = -math.inf  # best value of its children; without children, its own fitness
+    visits: int = 0  # number of programs that were made below it, and itself
+    children: list["ProgramNode"] = dataclasses.field(default_factory=list)  # nodes that were made from it
+    fitness: float = dataclasses.field(init=False)  # its own value, whatever its children's
 
     def __post_init__(self) -> None:
         self.fitness = self.value
@@ -104,17 +96,7 @@ def take_turn(root: ProgramNode, weight: float, turn: int) -> tuple[list[Program
 
 
 def select_leaf(root: ProgramNode, weight: float, low: float, high: float) -> tuple[list[ProgramNode], ProgramNode]:
-    """Descend to a leaf by UCT.
-
-    Args:
-        root: Root of the tree; it has children.
-        weight: Weight of exploration.
-        low: Least value of a node, which counts as 0.
-        high: Greatest value of a node, which counts as 1.
-
-    Returns:
-        The nodes on the way that are to be widened, and the leaf.
-    """
+    """Descend to a leaf by UCT, with values from ``low`` to ``high``: the nodes on the way to be widened, and it."""
     span = (high - low) or 1.0
     node, widened, depth = root, [], 0
     while node.children and depth < DEPTH:
@@ -179,7 +161,6 @@ def build_tree(run: RoundContext) -> ProgramNode:
 
 
 def _is_met(root: ProgramNode, fitness: float) -> bool:
-    """Whether a child of the root has a score."""
     return any(child.record is not None and child.fitness == fitness for child in root.children)
 
 
@@ -189,7 +170,6 @@ def exploration_weight(run: RoundContext) -> float:
 
 
 async def _grow_node(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> None:
-    """Make one program from a node, and ask for the thought behind it; a failure is tried anew."""
     for _ in range(run.own.tries):
         candidate = await _make_program(run, root, node, operator)
         if candidate.score is not None:
@@ -199,7 +179,6 @@ async def _grow_node(run: RoundContext, root: ProgramNode, node: ProgramNode, op
 
 
 async def _make_program(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> Candidate:
-    """One program from a node; at the root it is remembered as a child of that."""
     shown, paper = _shown_programs(run, root, node, operator), Told.NONE if operator in ("m1", "m2") else Told.SCORE
     descent = [ancestor.record for ancestor in node.line() if ancestor.record] if operator == "s1" else shown
     candidate = await apply_operator(run, operator, shown, paper=paper, descent=descent)
@@ -217,7 +196,6 @@ def _is_useless(run: RoundContext, root: ProgramNode, candidate: Candidate, oper
 
 
 async def _ask_thought(run: RoundContext, candidate: Candidate) -> None:
-    """Ask for the thought behind a program as its code has it."""
     program = show_program("The program", Elite.of(candidate), detail=shown_figures(run, Told.NONE))
     prompt = fit_prompt(
         lambda sections: fill_template("describe", programs=sections["programs"][0]),
@@ -230,7 +208,6 @@ async def _ask_thought(run: RoundContext, candidate: Candidate) -> None:
 
 
 def _shown_programs(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> Sequence[Committed]:
-    """The programs that an operator is shown; the one that it changes comes last."""
     if operator == "i1":
         return []
     if operator == "e1":

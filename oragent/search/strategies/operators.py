@@ -12,24 +12,18 @@ from functools import partial
 from oragent.llm.context import PromptPart, fit_prompt
 from oragent.programs.blocks import drop_thoughts, fence_text, fenced_blocks, language_tag, without_edits
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.prompting import (
-    Told,
-    as_published,
+from oragent.search.prompting.frame import (
     bin_meanings,
     bin_names,
     blocks_hint,
-    describe_champion,
-    describe_lineage,
-    describe_standing,
     edits_request,
     fill_template,
     program_request,
     prompt_tokens_left,
-    set_title,
-    show_program,
-    shown_figures,
     task_messages,
 )
+from oragent.search.prompting.programs import Told, as_published, describe_lineage, show_program, shown_figures
+from oragent.search.prompting.standing import describe_champion, describe_standing, set_title
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 
@@ -53,14 +47,9 @@ async def apply_operator(
 ) -> Candidate:
     """Ask for a program by an operator, score it, and remember the thought that came with it.
 
-    Args:
-        run: Round that asks.
-        operator: Name of the operator; programs carry it as their origin.
-        parents: Programs that the prompt shows, worse to better; ``m1``, ``m2`` and ``m3`` change the last.
-        paper: Figures that the strategy's paper tells of them.
-        descent: Programs that it descends from, if in another order than they are shown.
-        temperature: Sampling temperature; None: the model's own.
-        more: Further parts of the operator's template.
+    Parents are shown worse to better, with the figures that ``paper`` names; ``m1``, ``m2`` and ``m3`` change the last.
+    Programs carry the operator's name as their origin. ``descent`` are the programs that it descends from, if in
+    another order than they are shown; ``more`` has further parts of the operator's template.
     """
     outline = "" if parents else fence_text(run.problem.outline, language_tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
@@ -98,22 +87,14 @@ def write_prompt(
 ) -> str:
     """Write a prompt that asks for a program, such that it fits into the model's context.
 
-    Args:
-        run: Round that asks.
-        task: Task for the model: what to do with the programs.
-        shown: Programs to be shown, worse to better.
-        answer: Template that says what the reply must look like.
-        ideas: Thoughts behind programs, by id.
-        paper: Figures that the strategy's paper tells of them.
-        anew: Whether the program that is wanted is another one, so that edits of the last are no answer.
+    Programs are shown worse to better, with the thoughts behind them by id and the figures that ``paper`` names;
+    ``answer`` is the template that says what the reply must look like. With ``anew`` another program than those shown
+    is wanted, so that edits of the last are no answer.
     """
     thoughts_of, figures = ideas or {}, shown_figures(run, paper)
     changed = shown[-1] if shown else None
-    named, hint, telling = (
-        bin_names(run),
-        blocks_hint(run, changed),
-        bin_meanings(run) if shown and figures is Told.ALL else "",
-    )
+    named, hint = bin_names(run), blocks_hint(run, changed)
+    telling = bin_meanings(run) if shown and figures is Told.ALL else ""
     programs = [
         show_program(f"Program {number}", elite, idea=thoughts_of.get(elite.id, ""), bins=named, detail=figures)
         for number, elite in enumerate(shown, 1)
@@ -141,17 +122,8 @@ def compose_prompt(
 ) -> str:
     """Put a prompt together that asks for a program, such that it fits into the model's context.
 
-    Args:
-        run: Round that asks.
-        task: Task for the model.
-        programs: Programs as they are shown; the last one stays in any case.
-        answer: What the reply must look like, in words.
-        shown: Programs that are shown.
-        changed: Program that is to be changed, whose history and place are told where the settings have it.
-        heading: Words before the programs.
-        telling: Words behind them.
-        hint: Building blocks that are named.
-        fill: Fills the template.
+    The last program stays in any case. ``changed`` is the program that is to be changed, whose history and place are
+    told where the settings have it; ``heading`` stands before the programs, ``telling`` behind them.
     """
     live = bool(run.settings.strategy.live)
     return fit_prompt(

@@ -27,12 +27,13 @@ from oragent._base.settings import STRICT
 from oragent.llm.ensemble import Ensemble
 from oragent.search.config import Blocks
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies import ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide
+from oragent.search.strategies import ael, baselines, eoh, funsearch, levi, mcts_ahd, or_agent, reevo, tide
 from oragent.search.strategy import Strategy
 
+PUBLISHED = [module.STRATEGY for module in (ael, eoh, funsearch, levi, mcts_ahd, or_agent, reevo, tide)]
 MEMBERS = {
-    module.STRATEGY.name: module.STRATEGY
-    for module in (ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide)
+    strategy.name: strategy
+    for strategy in sorted([*PUBLISHED, baselines.GP, baselines.RANDOM], key=lambda strategy: strategy.name)
 }
 MARKS = (0.25, 0.5, 0.75)  # shares of the budget after which the better half goes on
 ENOUGH = 3  # rounds of a member from which on its noise is known
@@ -51,11 +52,6 @@ class PortfolioSettings:
     members: Annotated[tuple[str, ...], MinLen(2)] = field(default=("or_agent", "eoh", "reevo", "funsearch"))
 
     def __post_init__(self) -> None:
-        """See that there are such strategies.
-
-        Raises:
-            ConfigError: there is no such one, or one comes twice.
-        """
         unknown = [name for name in map(_strategy_name, self.members) if name not in MEMBERS]
         if unknown:
             raise ConfigError(f"strategy.options.members: no strategy {unknown[0]!r}; there are {', '.join(MEMBERS)}")
@@ -71,14 +67,15 @@ async def play_round(run: RoundContext) -> None:
     name = _choose_member(run, alive)
     run.note(PLAYED, name)
     flying = range(run.horizon + 1, run.number) if len(alive) == 1 else ()  # else they are others'
-    turns = [*_member_turns(run).get(name, ()), *flying, run.number]
+    turns = [*(note.round for note in run.recall(PLAYED) if note.text == name), *flying, run.number]
     run.case.allowance = _cap_allowance(run, stage, len(alive))
     _give_to_its_model(run, name)
-    memory = run.memory if _is_single(run, name) else [note for note in run.memory if note.round in turns]
+    strategy = MEMBERS[_strategy_name(name)]
+    # Where no other member has the same strategy, all notes of its kinds are its own.
+    is_single = sum(_strategy_name(member) == strategy.name for member in run.own.members) == 1
+    memory = run.memory if is_single else [note for note in run.memory if note.round in turns]
     numbered = {number: turn for turn, number in enumerate(turns, 1)}
-    await MEMBERS[_strategy_name(name)].round(
-        replace(run, acting=MEMBERS[_strategy_name(name)].section(run.settings), turns=numbered, memory=memory)
-    )
+    await strategy.round(replace(run, acting=strategy.section(run.settings), turns=numbered, memory=memory))
 
 
 def budget_phase(run: RoundContext) -> int:
@@ -88,15 +85,10 @@ def budget_phase(run: RoundContext) -> int:
 
 
 class MemberGain(NamedTuple):
-    """Gain of a member.
+    """Gain of a member."""
 
-    Attributes:
-        mean: Gain per evaluation, as a share of the gain from the seed to the best so far.
-        error: Standard error of the mean over the member's rounds; infinite below ``ENOUGH`` rounds.
-    """
-
-    mean: float
-    error: float
+    mean: float  # gain per evaluation, as a share of the gain from the seed to the best so far
+    error: float  # standard error of the mean over the member's rounds; infinite below ``ENOUGH`` rounds
 
 
 def member_gains(run: RoundContext) -> dict[str, MemberGain]:
@@ -121,7 +113,6 @@ def member_gains(run: RoundContext) -> dict[str, MemberGain]:
 
 
 def _gain_with_noise(rounds: Sequence[float], way: float, evaluations: int) -> MemberGain:
-    """The gain per evaluation and its standard error, from the gains of single rounds."""
     each = way * max(evaluations, 1)
     error = stdev(rounds) * math.sqrt(len(rounds)) / each if len(rounds) >= ENOUGH else math.inf
     return MemberGain(sum(rounds) / each, error)
@@ -169,14 +160,6 @@ def _choose_member(run: RoundContext, alive: Sequence[str]) -> str:
     return order[run.number % min(run.window, len(order))]
 
 
-def _member_turns(run: RoundContext) -> Mapping[str, list[int]]:
-    """Numbers of the rounds that each member has played, as far as they are committed."""
-    turns: dict[str, list[int]] = {}
-    for note in run.recall(PLAYED):
-        turns.setdefault(note.text, []).append(note.round)
-    return turns
-
-
 def _cap_allowance(run: RoundContext, stage: int, alive: int) -> Spent:
     """What a round may use: no more than its member's share of the phase, or one long round would be the phase."""
     budget, allowance = run.settings.budget, run.case.allowance
@@ -191,21 +174,10 @@ def _cap_allowance(run: RoundContext, stage: int, alive: int) -> Spent:
 
 
 def _strategy_name(name: str) -> str:
-    """The strategy of a member."""
     return name.partition("@")[0]
 
 
-def _is_single(run: RoundContext, name: str) -> bool:
-    """Whether no other member has the same strategy, so that all notes of its kinds are its own."""
-    return sum(_strategy_name(member) == _strategy_name(name) for member in run.own.members) == 1
-
-
 def _give_to_its_model(run: RoundContext, name: str) -> None:
-    """Let the model answer that a member names; where replies are given again, that is settled.
-
-    Raises:
-        ConfigError: there is no such model.
-    """
     model_name, settings = name.partition("@")[2], run.settings
     if not model_name:
         return

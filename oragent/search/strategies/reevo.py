@@ -29,7 +29,8 @@ from oragent._base.settings import STRICT
 from oragent.llm.context import PromptPart
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import Told, fill_template, show_program, shown_figures, task_messages
+from oragent.search.prompting.frame import fill_template, task_messages
+from oragent.search.prompting.programs import Told, show_program, shown_figures
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records
 from oragent.search.strategies.asking import ask_for_program, first_population, raised_temperature
@@ -85,9 +86,8 @@ async def write_initial(run: RoundContext) -> None:
 
 async def cross_programs(run: RoundContext, generation: int) -> None:
     """Compare two programs, then unite them."""
-    pairs = _differing_pairs(run, _parent_generation(run, generation)) or _differing_pairs(
-        run, best_records(run.scored, run.fitness, INITIAL)
-    )
+    pairs = _differing_pairs(run, _parent_generation(run, generation))
+    pairs = pairs or _differing_pairs(run, best_records(run.scored, run.fitness, INITIAL))
     if not pairs:
         await write_initial(run)
         return
@@ -103,17 +103,15 @@ async def mutate_best(run: RoundContext) -> None:
     """Join what was learned in words, and change the best program by it."""
     advice, hints = _latest_advice(run)
     parts = [PromptPart("hints", [f"- {hint}" for hint in hints if hint]), PromptPart("advice", [advice])]
-    if answer := await _ask_advice(
-        run, "reevo_long", parts
-    ):  # else what was known holds, and the hints wait for the next
+    # Without an answer what was known holds, and the hints wait for the next.
+    if answer := await _ask_advice(run, "reevo_long", parts):
         advice = answer
         run.note(ADVICE, advice)
         run.note(JOINED, str(run.horizon))
     (champion,) = best_records(run.scored, run.fitness, 1)
     for _ in range(run.own.mutations):
-        await generate_program(
-            run, "mutation", fill_template("reevo_mutation", reflection=advice), [Elite.of(champion)]
-        )
+        task = fill_template("reevo_mutation", reflection=advice)
+        await generate_program(run, "mutation", task, [Elite.of(champion)])
 
 
 def _latest_advice(run: RoundContext) -> tuple[str, list[str]]:
@@ -146,7 +144,6 @@ async def _ask_advice(run: RoundContext, template: str, parts: Sequence[PromptPa
 
 
 def _parent_generation(run: RoundContext, generation: int) -> list[Committed]:
-    """The generation before: what it made, and the best program so far."""
     first = initial_size(run)
     begin = first + 1 + (generation - 1) * run.own.generation if generation else 0
     end = first + 1 + generation * run.own.generation
@@ -178,12 +175,10 @@ def _draw_pair(run: RoundContext, pairs: Sequence[tuple[Committed, Committed]]) 
 
 
 def _text_without_numbers(source: str) -> str:
-    """A program's text without its numbers and white space."""
     return re.sub(r"\s+|\b\d[\d_.e+-]*", "", source)
 
 
 def _differing_pairs(run: RoundContext, members: Sequence[Committed]) -> list[tuple[Committed, Committed]]:
-    """All pairs of different scores, worse first."""
     ordered = sorted(members, key=run.fitness)
     return [(worse, better) for worse, better in combinations(ordered, 2) if run.fitness(worse) < run.fitness(better)]
 

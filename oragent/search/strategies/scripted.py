@@ -105,10 +105,10 @@ def with_new_number(source: str, rng: random.Random) -> str:
     """``source`` with one of its numbers scaled; a whole number only where there is no other."""
     if language_tag(source) == "cpp":
         places = list(DECIMAL.finditer(source))
-        number = rng.choice(places) if places else None
-        return (
-            f"{source[: number.start()]}{_scale_number(number[0], rng)}{source[number.end() :]}" if number else source
-        )
+        if not places:
+            return source
+        number = rng.choice(places)
+        return f"{source[: number.start()]}{_scale_number(number[0], rng)}{source[number.end() :]}"
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     except (tokenize.TokenError, SyntaxError):
@@ -192,11 +192,7 @@ def make_player(seed: int, breed: Breeder | None = None) -> Scripted:
 
     Its replies come in changing styles, some of them broken or empty, as real ones do. They depend on the seed, the
     prompt and the key of the call, and not on the order of calls; where a call has no key, on how often that prompt was
-    put.
-
-    Args:
-        seed: Seed of all replies.
-        breed: Function that varies a program; without it, one number of the program changes.
+    put. Without ``breed``, which varies a program, one number of the program changes.
     """
     return Scripted(_Player(seed, breed), name="scripted-varied")
 
@@ -243,7 +239,6 @@ class _Player:
 
 
 def _quoted_programs(messages: Sequence[Message]) -> list[str]:
-    """The fenced programs of the latest message that shows any; of what the model itself said, none."""
     for message in reversed(messages):
         blocks = fenced_blocks(message.content)[0] if message.role != "assistant" else []
         programs = [block.text for block in blocks if "def " in block.text or language_tag(block.text) == "cpp"]

@@ -22,7 +22,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 from pydantic.dataclasses import dataclass
@@ -32,10 +32,11 @@ from oragent.llm.context import PromptPart
 from oragent.programs.parser_client import ParseLimitExceeded, request
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import Told, show_program, shown_figures
+from oragent.search.prompting.programs import Told, show_program, shown_figures
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies.differential import LEAST, TUNED, evolve_constants
+from oragent.search.selection import best_records
 from oragent.search.strategies.operators import apply_operator, ask_reflector
+from oragent.search.strategies.tuning import EVOLVED, MEMBERS, evolve_constants
 from oragent.search.strategy import Strategy
 
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")
@@ -79,44 +80,26 @@ class TideSettings:
 
 @dataclasses.dataclass(frozen=True)
 class IslandEvent:
-    """Event of a round besides new programs, as stored in a note.
+    """Event of a round besides new programs, as stored in a note."""
 
-    Attributes:
-        island: Number of the island.
-        operator: Operator that was applied; empty for none.
-        insight: New insight of the island; empty for none.
-        lent: Insight that another island sends; empty for none.
-        settler: Id of the elite of another island that takes the place of the worst; empty for none.
-        reset: Whether the island starts anew with what the round made.
-    """
-
-    island: int
-    operator: str = ""
-    insight: str = ""
-    lent: str = ""
-    settler: str = ""
-    reset: bool = False
+    island: int  # number of the island
+    operator: str = ""  # operator that was applied; empty for none
+    insight: str = ""  # new insight of the island; empty for none
+    lent: str = ""  # insight that another island sends; empty for none
+    settler: str = ""  # id of the elite of another island that takes the place of the worst; empty for none
+    reset: bool = False  # whether the island starts anew with what the round made
 
 
 @dataclasses.dataclass
 class Island:
-    """A population.
+    """A population."""
 
-    Attributes:
-        members: Programs, best first, no two of one score.
-        since: Number of the island's rounds since it last gained.
-        insight: What makes the difference between its best and its worst, in words; empty where nobody has said.
-        explained: Id of the elite when that was said.
-        lent: What another island sent.
-        moved: Number of its rounds since the last migration into it.
-    """
-
-    members: list[Committed] = dataclasses.field(default_factory=list)
-    since: int = 0
-    insight: str = ""
-    explained: str = ""
-    lent: str = ""
-    moved: int = 0
+    members: list[Committed] = dataclasses.field(default_factory=list)  # programs, best first, no two of one score
+    since: int = 0  # number of the island's rounds since it last gained
+    insight: str = ""  # what makes the difference between its best and its worst, in words; empty where nobody has said
+    explained: str = ""  # id of the elite when that was said
+    lent: str = ""  # what another island sent
+    moved: int = 0  # number of its rounds since the last migration into it
 
 
 @dataclasses.dataclass
@@ -129,12 +112,7 @@ class BanditArm:
 
 def read_events(run: RoundContext) -> list[tuple[int, IslandEvent]]:
     """Return the events of earlier rounds by round number."""
-    return [(note.round, IslandEvent(**_load_object(note.text))) for note in run.recall(EVENT)]
-
-
-def _load_object(text: str) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(text)
-    return values
+    return [(note.round, IslandEvent(**json.loads(note.text))) for note in run.recall(EVENT)]
 
 
 def replay_islands(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> list[Island]:
@@ -149,7 +127,7 @@ def replay_islands(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> 
                 home = record.candidate.island
                 homes = islands if number == 0 else islands[home : home + 1]
                 for island in homes:
-                    _merge_scored(run, island, [record], size)
+                    island.members = best_records([*island.members, record], run.fitness, size)
             continue
         _play_event(run, islands[event.island], event, scored, size, arms)
     return islands
@@ -178,7 +156,7 @@ def _play_event(
     if event.operator in arms:
         arms[event.operator].plays += 1
         arms[event.operator].reward += earned
-    _merge_scored(run, island, scored, size)
+    island.members = best_records([*island.members, *scored], run.fitness, size)
     island.since = 0 if earned > 0 else island.since + 1
     island.moved += 1
 
@@ -193,10 +171,7 @@ def relative_gain(fitness: float, best: float) -> float:
 def choose_operator(arms: dict[str, BanditArm], exploration: float, turn: int) -> str:
     """The operator with the highest upper confidence bound, as TIDE has it; those that nobody has tried go before.
 
-    Args:
-        arms: Arms by operator.
-        exploration: Weight C of the bound C sqrt(2 ln N / n).
-        turn: Number of the round: rounds in flight at once try different ones.
+    The bound is the mean reward plus C sqrt(2 ln N / n). Rounds in flight at once try different ones, by ``turn``.
     """
     untried = [name for name, arm in arms.items() if not arm.plays]
     if untried:
@@ -208,13 +183,6 @@ def choose_operator(arms: dict[str, BanditArm], exploration: float, turn: int) -
         return arm.reward / arm.plays + exploration * math.sqrt(2 * math.log(total) / arm.plays)
 
     return max(arms, key=upper_bound)
-
-
-def _merge_scored(run: RoundContext, island: Island, scored: Sequence[Committed], size: int) -> None:
-    distinct: dict[float, Committed] = {}
-    for record in (*island.members, *scored):
-        distinct.setdefault(run.fitness(record), record)
-    island.members = [distinct[value] for value in sorted(distinct, reverse=True)[:size]]
 
 
 def _add_settler(run: RoundContext, members: Sequence[Committed], settler: str) -> list[Committed]:
@@ -246,12 +214,13 @@ async def play_round(run: RoundContext) -> None:
     parents = _draw_by_tournament(run, island.members) if operator in EXPLORING else island.members[:1]
     words = [event.insight or island.insight]
     words += [event.lent or island.lent] if operator in INFORMED else []
-    child = await apply_operator(run, f"tide_{operator}", parents, more={"insight": _insight_section(words)})
+    insights = [*filter(None, words)]
+    told = "\n\n".join(["", "What seems to make programs here good or bad:", *insights]) if insights else ""
+    child = await apply_operator(run, f"tide_{operator}", parents, more={"insight": told})
     await _tune_child(run, child, island)
 
 
 def _draw_by_tournament(run: RoundContext, members: Sequence[Committed]) -> list[Committed]:
-    """Different parents, each the best of a few that are drawn, worst first; members come best first."""
     remaining, won = list(range(len(members))), list[int]()
     while remaining and len(won) < run.own.parents:
         drawn = run.rng.permutation(len(remaining))[: run.own.tournament]
@@ -259,29 +228,21 @@ def _draw_by_tournament(run: RoundContext, members: Sequence[Committed]) -> list
     return [members[index] for index in sorted(won, reverse=True)]
 
 
-def _insight_section(words: Sequence[str]) -> str:
-    """Insights as a prompt has them."""
-    insights = [insight for insight in words if insight]
-    return "\n\n".join(["", "What seems to make programs here good or bad:", *insights]) if insights else ""
-
-
 async def _tune_child(run: RoundContext, child: Candidate, island: Island) -> None:
-    """Tune the constants of a child that comes near the island's elite, within the share of the budget."""
     options: TideSettings = run.own
     if child.score is None or not options.tuning or run.repeats(child):
         return
     best = run.fitness(island.members[0])
     if run.archive.fitness(child.score) < best - options.competitive * abs(best):
         return
-    tuned_count = sum(record.candidate.origin == TUNED for record in run.history)
+    tuned_count = sum(record.candidate.origin == EVOLVED for record in run.history)
     allowance = options.tuning * (run.spent.evaluations + options.tuning_evaluations) - tuned_count
     limit = min(options.tuning_evaluations, int(allowance), run.case.allowance.evaluations - run.used.evaluations)
-    if limit >= LEAST - 1 + options.trials:
+    if limit >= MEMBERS - 1 + options.trials:
         await evolve_constants(run, Elite.of(child), limit, options.trials)
 
 
 async def _ask_insight(run: RoundContext, island: Island) -> str:
-    """What makes the difference between an island's best program and its worst, in the model's words."""
     figures = shown_figures(run, Told.SCORE)
     best, worst = (Elite.of(record) for record in (island.members[0], island.members[-1]))
     programs = [show_program("The worst", worst, detail=figures) + "\n", show_program("The best", best, detail=figures)]
@@ -289,7 +250,6 @@ async def _ask_insight(run: RoundContext, island: Island) -> str:
 
 
 async def _migrate_best(run: RoundContext, islands: Sequence[Island], island: Island) -> IslandEvent:
-    """What comes from the island with the best elite: that elite, or what is known there."""
     others = [neighbour for neighbour in islands if neighbour is not island and neighbour.members]
     sender = max(others, key=lambda neighbour: run.fitness(neighbour.members[0]))
     if run.own.similarity < await asyncio.to_thread(mean_likeness, sender.members, island.members):
@@ -314,7 +274,6 @@ def _program_likeness(first: str, second: str) -> float:
 
 
 async def _start_anew(run: RoundContext, islands: Sequence[Island], island: Island) -> None:
-    """Ask for a program of another structure than the best of all, with which the island begins again."""
     best = max((populated.members[0] for populated in islands if populated.members), key=run.fitness)
     run.note(EVENT, json.dumps(asdict(IslandEvent(run.island, reset=True))))
     stuck = island.members[0]

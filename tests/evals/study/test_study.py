@@ -30,8 +30,8 @@ from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
 from oragent.search.config import Config
 from oragent.search.engine import Engine
+from oragent.search.events import SearchResult
 from oragent.search.genetics.variation import breed_child
-from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import make_player

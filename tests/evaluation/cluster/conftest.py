@@ -19,8 +19,8 @@ from oragent.evaluation.pool import Places
 from oragent.evaluation.problem import load_problem
 from oragent.sandbox.messages import Limits
 from oragent.search.engine import Engine
+from oragent.search.events import SearchResult
 from oragent.search.folder import RunFolder
-from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from tests.search.test_engine import climb, scored
 

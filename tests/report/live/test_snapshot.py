@@ -18,8 +18,8 @@ from oragent.report.live.evidence import read_elites, read_ideas, read_trust
 from oragent.report.live.offline import write_parquet
 from oragent.report.live.snapshot import RunReader
 from oragent.report.run import load_run
+from oragent.search.archive import Grid
 from oragent.search.evaluation_key import EvaluationKey
-from oragent.search.grid import Grid
 from oragent.search.store import Store
 from tests.report.runs import SEED, Made, describe, reply, searched, write
 

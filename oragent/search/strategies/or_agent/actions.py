@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from oragent._base.errors import CandidateError, ConfigError, ReplyError
 from oragent.programs.blocks import drop_thoughts
@@ -12,7 +13,7 @@ from oragent.programs.syntax import Signature
 from oragent.search.experiments import read_axes
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import read_program
-from oragent.search.strategies.or_agent.constants import Constant, Range
+from oragent.search.strategies.constants import Constant, Range
 
 # What comes before a word is looked for on its own line alone: so that the time grows with the length of a reply.
 WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|SWEEP|PROBE|INSTRUMENT|STOP)\b", re.IGNORECASE | re.MULTILINE)
@@ -23,59 +24,22 @@ CHOICE = re.compile(rf"\b([A-Za-z_]\w{{0,60}})\b(?:[^\w\n.+-]*({NUMBER})[^\d\n.+
 
 
 @dataclass(frozen=True)
-class EditAction:
-    """Replace the program."""
+class ExperimentAction:
+    """What a model chose to do with a solution, and why."""
 
-    source: str
+    kind: Literal["edit", "tune", "sweep", "probe", "instrument", "stop"]
     thought: str
+    source: str = ""  # program that takes its place (edit), is run for what it prints (probe) or watches (instrument)
+    ranges: tuple[Range, ...] = ()  # of the constants to tune
+    words: tuple[str, ...] = ()  # numbers with values to try, as ``read_axes`` reads them
 
 
-@dataclass(frozen=True)
-class Probe:
-    """Run a program that prints what it measures; it is never kept."""
-
-    source: str
-    thought: str
-
-
-@dataclass(frozen=True)
-class Instrument:
-    """Watch the program at work: a program of the model's own is told what happens, and prints what it likes."""
-
-    observer: str
-    thought: str
-
-
-@dataclass(frozen=True)
-class Tune:
-    """Tune constants within their ranges."""
-
-    ranges: tuple[Range, ...]
-    thought: str
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """Try values of named numbers, as ``read_axes`` reads them, on training instances."""
-
-    words: tuple[str, ...]
-    thought: str
-
-
-@dataclass(frozen=True)
-class StopAction:
-    """Do no more."""
-
-    thought: str
-
-
-Action = EditAction | Probe | Instrument | Tune | Sweep | StopAction
 AXIS = re.compile(r"[A-Za-z_]\w{0,60}=[-+\w.,]{1,200}")
 SPACES = re.compile(r"[ \t]+")
 OBSERVER = Signature("observe", ("hook", "data"), "observe(hook, data)")  # that an observer must define
 
 
-def read_action(run: RoundContext, text: str, source: str, constants: Sequence[Constant]) -> Action:
+def read_action(run: RoundContext, text: str, source: str, constants: Sequence[Constant]) -> ExperimentAction:
     """Take the action out of a reply; without the word, a program or an edit speaks for itself.
 
     Raises:
@@ -84,33 +48,30 @@ def read_action(run: RoundContext, text: str, source: str, constants: Sequence[C
     """
     answer = drop_thoughts(text)
     word = WORD.search(answer)
-    kind = word[1].upper() if word else ""
+    kind, below = (word[1].upper(), answer[word.end() :]) if word else ("", answer)
     match = THOUGHT.search(answer)
     thought = " ".join(match[1].split())[:300] if match else ""
     if kind == "STOP":
-        return StopAction(thought)
+        return ExperimentAction("stop", thought)
     if kind == "TUNE":
-        return Tune(_read_ranges(answer[word.end() :] if word else answer, constants), thought)
+        return ExperimentAction("tune", thought, ranges=_read_ranges(below, constants))
     if kind == "SWEEP":
-        return Sweep(_read_axes(answer[word.end() :] if word else answer, source), thought)
+        return ExperimentAction("sweep", thought, words=_read_axes(below, source))
     if kind == "INSTRUMENT":
-        return Instrument(_read_observer(run, answer), thought)
+        return ExperimentAction("instrument", thought, _read_observer(run, answer))
     try:
         changed = read_program(run, answer, source)
     except ReplyError as problem:
         raise ReplyError(str(problem) if kind else f"it names no ACTION, and {problem}") from None
     if kind == "PROBE":
-        return Probe(changed, thought)
-    if (
-        inspect_program(changed, run.problem.signature).fingerprint
-        == inspect_program(source, run.problem.signature).fingerprint
-    ):
+        return ExperimentAction("probe", thought, changed)
+    old, new = (inspect_program(program, run.problem.signature).fingerprint for program in (source, changed))
+    if old == new:
         raise ReplyError("the edit changes no code, or comments alone; change one thing, or choose ACTION: STOP")
-    return EditAction(changed, thought)
+    return ExperimentAction("edit", thought, changed)
 
 
 def _read_observer(run: RoundContext, answer: str) -> str:
-    """The program that is to watch: it is taken out of a reply and looked at as a candidate is, and runs as one."""
     if not run.hooks or not run.own.instrument:
         raise ReplyError("INSTRUMENT is no action here: this evaluator has no hooks; choose EDIT, PROBE or STOP")
     try:
@@ -130,7 +91,6 @@ def read_lesson(text: str) -> str:
 
 
 def _read_axes(text: str, source: str) -> tuple[str, ...]:
-    """The lines below SWEEP that name numbers of the program."""
     lines = (SPACES.sub("", line).strip("`*-") for line in text.split("\n"))
     words = tuple(line for line in lines if AXIS.fullmatch(line))
     if not words:

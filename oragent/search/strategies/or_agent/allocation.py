@@ -25,11 +25,7 @@ FINE = 10**6  # parts of a gain that count
 def affordable_ideas(run: RoundContext, ideas: int, *, opening: bool = False) -> int:
     """Number of ideas to ask for: no more than what is left can code, so that none is dropped.
 
-    Args:
-        run: Round that asks.
-        ideas: Number that the settings want.
-        opening: Whether it is for the round that fills the archive, which leaves most of a small budget to rounds that
-            learn from each other.
+    The opening, which fills the archive, leaves most of a small budget to rounds that learn from each other.
     """
     if run.own.idea_count == "settings":
         return ideas
@@ -65,10 +61,14 @@ def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Seq
     agent = run.own
     if agent.allocation != "dynamic" or not agent.experiments:
         return int(agent.experiments)
-    gain, factor = _relative_gain(run, solution, parents), 1.0
-    if gain is None or gain < 0:
+    gain, factor, best = -1.0, 1.0, run.archive.best
+    if solution is not None:  # the gain over the best parent, as a share of that one's score
+        bar = max(run.archive.fitness(parent.score) for parent in parents)
+        gain = (run.archive.fitness(solution.score) - bar) / max(abs(bar), 1e-12)
+    is_best = solution and best and run.archive.direction.better(solution.score, best.score)
+    if gain < 0:
         factor = 1 / agent.elite_factor
-    elif gain >= agent.gain_threshold or _is_best(run, solution):
+    elif gain >= agent.gain_threshold or is_best:
         factor = agent.elite_factor
     return int(max(agent.experiments_least, min(agent.experiments_most, agent.experiments * factor)))
 
@@ -76,12 +76,8 @@ def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Seq
 def experiment_turns(experiments: int) -> list[int]:
     """The turns in which ideas for one leaf have their experiments, where shares flow to those that gain.
 
-    Args:
-        experiments: Number that each would have if all had as many.
-
-    Returns:
-        Number of each turn, which each has on average: about a quarter of them, and but for the first turn at least
-        two where that can be, so that there is something to deal beside the floor.
+    The number that each idea has in each turn on average: about a quarter of all, and but for the first turn at least
+    two where that can be, so that there is something to deal beside the floor.
     """
     remaining = experiments
     sizes: list[int] = []
@@ -107,19 +103,6 @@ def deal_experiments(gains: Sequence[float], each: int) -> list[int]:
     weights = [round(FINE * gain / largest) for gain in gains]
     floor = min(FLOOR, each)
     return [floor + more for more in apportion((each - floor) * len(weights), weights)]
-
-
-def _relative_gain(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> float | None:
-    """The signed gain over the best parent, as a share of that one's score; None without a score."""
-    if solution is None:
-        return None
-    best = max(run.archive.fitness(parent.score) for parent in parents)
-    return (run.archive.fitness(solution.score) - best) / max(abs(best), 1e-12)
-
-
-def _is_best(run: RoundContext, solution: Elite | None) -> bool:
-    best = run.archive.best
-    return solution is not None and best is not None and run.archive.direction.better(solution.score, best.score)
 
 
 ACTION = "action"  # kind of the notes that record rounds
@@ -168,11 +151,7 @@ class ActionRecord:
 
     @classmethod
     def load(cls, text: str) -> "ActionRecord":
-        """Read a note.
-
-        Raises:
-            ValueError: if it is none.
-        """
+        """Read a note; ValueError if it is none."""
         values = json.loads(text)
         if not isinstance(values, dict) or set(values) != {field.name for field in fields(cls)}:
             raise ValueError("a note of an action is broken")

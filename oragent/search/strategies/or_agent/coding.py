@@ -9,18 +9,18 @@ from oragent._base.errors import CandidateError, ConfigError, ReplyError
 from oragent.programs.blocks import drop_thoughts, fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import read_axes
-from oragent.search.prompting import (
-    describe_champion,
+from oragent.search.prompting.frame import (
     describe_exceeded_limits,
-    describe_standing,
     edits_request,
     fill_template,
     program_request,
     task_messages,
 )
+from oragent.search.prompting.standing import describe_champion, describe_standing
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, read_program
 from oragent.search.strategies.or_agent import prompt_sections
+from oragent.search.strategies.or_agent.actions import AXIS
 from oragent.search.strategies.or_agent.tree import Idea
 
 DOCUMENTED = {
@@ -73,7 +73,6 @@ async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) 
 
 
 def _shown_text(run: RoundContext, elite: Elite) -> str:
-    """The text of a program as who rewrites it is shown it."""
     return elite.source if run.own.docstrings else prompt_sections.drop_docstrings(elite.source)
 
 
@@ -90,46 +89,25 @@ def _answer_format(run: RoundContext, base: str, first_line: str = "") -> dict[s
 HEAD = re.compile(r"[^\w\n]*(PROGRAM|PROBE)\b[ \t]*\d{0,3}[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
 LINE = re.compile(r"[^\w\n]*(IDEA|SWEEP|LESSON)\b[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
 FENCE = re.compile(r"\s*(?:```|~~~)")
-AXIS = re.compile(r"[A-Za-z_]\w{0,60}=[-+\w.,]{1,200}")
 SPACES = re.compile(r"\s*([=,]|\.\.)\s*")
 MOST_TITLE, MOST_IDEA, MOST_LESSON = 100, 600, 300  # characters
 
 
 @dataclass(frozen=True)
 class ProgramDraft:
-    """Part of a reply.
+    """Part of a reply."""
 
-    Attributes:
-        title: Title of the program, a few words.
-        idea: What the program does, in words.
-        source: Text of the program; empty where the part cannot be used.
-        text: Text of the part.
-        problem: Reason why the part cannot be used; empty where it can.
-        axes: Numbers with values to try before the program is scored, as ``read_axes`` reads them.
-        is_probe: True if the program is run for what it prints alone.
-    """
-
-    title: str
-    idea: str
-    source: str
-    text: str
-    problem: str = ""
-    axes: tuple[str, ...] = ()
-    is_probe: bool = False
+    title: str  # title of the program, a few words
+    idea: str  # what the program does, in words
+    source: str  # text of the program; empty where the part cannot be used
+    text: str  # text of the part
+    problem: str = ""  # reason why the part cannot be used; empty where it can
+    axes: tuple[str, ...] = ()  # numbers with values to try before the program is scored, as ``read_axes`` reads them
+    is_probe: bool = False  # True if the program is run for what it prints alone
 
 
 def read_drafts(run: RoundContext, text: str, base: str | None, limit: int) -> list[ProgramDraft]:
-    """Read the parts of a reply; a reply without headings is one part.
-
-    Args:
-        run: Round that asked.
-        text: Text of the reply.
-        base: Program that edits apply to; None: edits are refused.
-        limit: Greatest number of parts that are read.
-
-    Raises:
-        ReplyError: no part can be used.
-    """
+    """Read the parts of a reply, so many at most; a ReplyError if none can be used. Edits apply to ``base``."""
     drafts = [_read_part(run, head, lines, base) for head, lines in _split_parts(drop_thoughts(text))[:limit]]
     if not any(draft.source for draft in drafts):
         raise ReplyError(drafts[0].problem if drafts else "the reply holds no program")
@@ -147,7 +125,6 @@ def read_lesson(text: str) -> str:
 
 
 def _split_parts(text: str) -> list[tuple[tuple[str, str], list[str]]]:
-    """Split a reply at its headings outside of fenced blocks; what comes before the first one is dropped."""
     parts: list[tuple[tuple[str, str], list[str]]] = []
     before: list[str] = []
     is_fenced = False

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from oragent._base.errors import CandidateError, ConfigError
 from oragent._base.protocol import Status
@@ -10,37 +11,18 @@ from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite, ParentProgram
 from oragent.search.experiments import LEAST_S, PRACTICE, SweepRow
-from oragent.search.prompting import (
-    bin_meanings,
-    describe_champion,
-    describe_lineage,
-    describe_standing,
-    fill_template,
-    program_request,
-    set_title,
-    task_messages,
-)
-from oragent.search.prompting.standing import LESSON
+from oragent.search.prompting.frame import bin_meanings, fill_template, program_request, task_messages
+from oragent.search.prompting.programs import describe_lineage
+from oragent.search.prompting.standing import LESSON, describe_champion, describe_standing, set_title
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
+from oragent.search.strategies.constants import Constant, Range, find_constants
 from oragent.search.strategies.or_agent import prompt_sections
-from oragent.search.strategies.or_agent.actions import (
-    Action,
-    EditAction,
-    Instrument,
-    Probe,
-    StopAction,
-    Sweep,
-    Tune,
-    read_action,
-    read_lesson,
-)
+from oragent.search.strategies.or_agent.actions import ExperimentAction, read_action, read_lesson
 from oragent.search.strategies.or_agent.coding import debug_program
-from oragent.search.strategies.or_agent.constants import Constant, Range, find_constants
-from oragent.search.strategies.or_agent.notes import MEASURING, ExperimentStep
 from oragent.search.strategies.or_agent.reflection import ask_lesson, ask_report
-from oragent.search.strategies.or_agent.tree import Idea, remember_account
-from oragent.search.strategies.or_agent.tuning import tune_constants
+from oragent.search.strategies.or_agent.tree import MEASURING, ExperimentStep, Idea, remember_account
+from oragent.search.strategies.tuning import tune_constants
 
 MOST_PUBLISHED = 400  # characters of a lesson that others read
 LEAST_TUNING = 3  # evaluations that are left where tuning is offered
@@ -53,37 +35,21 @@ TOLD = "What the observer printed:\n"  # how an evaluator begins what an observe
 
 @dataclass
 class ExperimentSession:
-    """The experiments on one solution, as far as they have come.
+    """The experiments on one solution, as far as they have come."""
 
-    Attributes:
-        idea: Idea that the solution implements.
-        parents: Programs that it was made from, the one that was changed last.
-        latest: Program that was evaluated last: at first the solution as it was coded and mended.
-        best: Best solution seen: what is kept at the end, whatever came after it. None as long as none has a score.
-        memory: Long-term memory, as the round is told it.
-        others: Account of the other ideas for the same leaf, in words, as far as they have come.
-        goes_on: Whether another turn of experiments follows.
-        is_over: Whether the model has stopped.
-        begun: Score at the beginning; None where the experiments start from a failure.
-        steps: Experiments so far, in their order.
-        measured: Output of the latest probe.
-        report: Report on the experiments, in words.
-        changes: Changes since the idea was coded, by the program that has them.
-    """
-
-    idea: Idea
-    parents: Sequence[Elite]
-    latest: Candidate
-    best: Elite | None
-    memory: str = ""
-    others: str = ""
-    goes_on: bool = False
-    is_over: bool = False
-    begun: float | None = field(init=False)
-    steps: list[ExperimentStep] = field(default_factory=list)
-    measured: str = ""
-    report: str = ""
-    changes: dict[str, list[str]] = field(default_factory=dict)
+    idea: Idea  # idea that the solution implements
+    parents: Sequence[Elite]  # programs that it was made from, the one that was changed last
+    latest: Candidate  # program that was evaluated last: at first the solution as it was coded and mended
+    best: Elite | None  # best solution seen, which is kept at the end; None as long as none has a score
+    memory: str = ""  # long-term memory, as the round is told it
+    others: str = ""  # account of the other ideas for the same leaf, in words, as far as they have come
+    goes_on: bool = False  # whether another turn of experiments follows
+    is_over: bool = False  # whether the model has stopped
+    begun: float | None = field(init=False)  # score at the beginning; None where the experiments start from a failure
+    steps: list[ExperimentStep] = field(default_factory=list)  # experiments so far, in their order
+    measured: str = ""  # output of the latest probe
+    report: str = ""  # report on the experiments, in words
+    changes: dict[str, list[str]] = field(default_factory=dict)  # since the idea was coded, by the changed program
 
     def __post_init__(self) -> None:
         self.begun = self.latest.score
@@ -115,10 +81,10 @@ async def run_experiments(run: RoundContext, session: ExperimentSession, limit: 
     """Experiment on a solution until the model stops or the limit is reached."""
     for number in range(limit):
         action = await _choose_action(run, session, limit - number)
-        if isinstance(action, StopAction):
+        if action.kind == "stop":
             session.is_over = True
             break
-        if isinstance(action, Probe | Instrument):
+        if action.kind in MEASURING:
             await _run_probe(run, session, action)
         else:
             await _change_solution(run, session, action)
@@ -130,42 +96,40 @@ async def conclude_session(run: RoundContext, session: ExperimentSession) -> Non
         session.report = await ask_report(run, session.idea, *_describe_scores(run, session), session.steps)
         if session.best is not None:
             idea = session.changed_idea(session.best.source)
-            remember_account(run, session.best.source, idea, report=session.report, lesson=_latest_lesson(session))
+            lesson = next((step.lesson for step in reversed(session.steps) if step.better), "")
+            remember_account(run, session.best.source, idea, report=session.report, lesson=lesson)
 
 
-async def _choose_action(run: RoundContext, session: ExperimentSession, remaining: int) -> Action:
-    """Ask what to do next; a model that cannot say it stops."""
+async def _choose_action(run: RoundContext, session: ExperimentSession, remaining: int) -> ExperimentAction:
     agent, base = run.own, session.base.source
     remaining_evaluations = (run.case.allowance - run.used).evaluations
     tunable = session.best is not None and agent.tuning_evaluations and remaining_evaluations >= LEAST_TUNING
     offered = find_constants(base, run.problem.about.function) if tunable else []
-    answer = await ask_and_read(
-        run,
-        "experiment",
-        task_messages(run, write_prompt(run, session, offered, remaining)),
-        lambda text: read_action(run, text, base, offered),
-        lambda problem: _repair_request(run, problem, base),
-        run.temperature("experiment"),
-    )
+    messages = task_messages(run, write_prompt(run, session, offered, remaining))
+    read = partial(read_action, run, source=base, constants=offered)
+    complain = partial(_repair_request, run, base=base)
+    answer = await ask_and_read(run, "experiment", messages, read, complain, run.temperature("experiment"))
     if session.steps and not session.steps[-1].lesson and (lesson := read_lesson(answer.reply.text)):
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
         _publish_lesson(run, session)
         if session.steps[-1].better and session.best is not None:
             remember_account(run, session.best.source, session.changed_idea(session.best.source), lesson=lesson)
-    return answer.value or StopAction(answer.problem)
+    return answer.value or ExperimentAction("stop", answer.problem)
 
 
 def _repair_request(run: RoundContext, problem: str, base: str) -> str:
     """What a reply without an action is answered, in the form that was asked for, but where an edit just missed."""
     style = run.style if _written_out(run, base) and NEAREST not in problem else "strong"
-    return fill_template(
-        "or_agent_experiment_repair", style, **program_request(run), problem=problem, shape=_program_format(base)
-    )
+    shape = _program_format(base)
+    return fill_template("or_agent_experiment_repair", style, **program_request(run), problem=problem, shape=shape)
 
 
 def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequence[Constant], remaining: int) -> str:
     """Write the prompt: the problem, what is known, the solution with its figures, the experiments, the constants."""
     best = session.best
+    parents = prompt_sections.parents_section(run, session.parents, session.base.source)
+    beside = [*session.parents, *([best] if best else [])]
+    champion = describe_champion(run, beside) if run.style == "strong" else ""  # a small model does one thing at a time
     return fill_template(
         "or_agent_experiment",
         run.style,
@@ -173,10 +137,7 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
         title=session.idea.title,
         idea=session.idea.text,
         memory=prompt_sections.memory_section(session.memory),
-        parents=prompt_sections.with_blank_line(
-            prompt_sections.parents_section(run, session.parents, session.base.source)
-        )
-        + _champion_section(run, session),
+        parents=prompt_sections.with_blank_line(parents) + champion,
         others=prompt_sections.with_blank_line(session.others),
         program=prompt_sections.program_section(run, "The program", best)
         if best
@@ -195,20 +156,15 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
     )
 
 
-def _champion_section(run: RoundContext, session: ExperimentSession) -> str:
-    """Show the best program to a strong model; a small one does one thing at a time."""
-    shown = [*session.parents, *([session.best] if session.best else [])]
-    return describe_champion(run, shown) if run.style == "strong" else ""
-
-
 def _reply_format(run: RoundContext, session: ExperimentSession) -> str:
-    """The form of a reply."""
     base = session.base.source
+    # What the last experiment taught is said here, where it is not asked for by a call of its own.
+    owes_lesson = session.steps and not own_calls(run) and session.steps[-1].kind not in MEASURING
     return fill_template(
         "or_agent_experiment_whole" if _written_out(run, base) else "or_agent_experiment_lines",
         run.style,
         **program_request(run),
-        lesson=f"{fill_template('or_agent_experiment_lesson')}\n" if _owes_lesson(run, session) else "",
+        lesson=f"{fill_template('or_agent_experiment_lesson')}\n" if owes_lesson else "",
         line=base.rstrip().split("\n")[-1],
         shape=_program_format(base),
     )
@@ -223,11 +179,6 @@ def _program_format(base: str) -> str:
     return fence_text("the whole program", language_tag(base.strip()))
 
 
-def _owes_lesson(run: RoundContext, session: ExperimentSession) -> bool:
-    """Whether the reply is to say what the last experiment taught, in place of a call of its own."""
-    return bool(session.steps) and not own_calls(run) and session.steps[-1].kind not in MEASURING
-
-
 def own_calls(run: RoundContext) -> bool:
     """Return whether lessons are requested in separate calls: small models do one thing at a time."""
     chosen = run.own.reflection_calls
@@ -235,7 +186,6 @@ def own_calls(run: RoundContext) -> bool:
 
 
 def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
-    """The action of tuning; without constants there is none."""
     if not offered:
         return ""
     lines = "\n".join(_constant_line(constant) for constant in offered)
@@ -284,50 +234,43 @@ def _constant_line(constant: Constant) -> str:
 
 
 def _observer_action(run: RoundContext) -> str:
-    """The action of watching; where the evaluator has no hooks there is none."""
     if not run.hooks or not run.own.instrument:
         return ""
     hooks = "\n".join(f"  `{name}`: {meaning}" for name, meaning in run.hooks.items())
     return fill_template("or_agent_experiment_instrument", hooks=hooks) + "\n"
 
 
-async def _run_probe(run: RoundContext, session: ExperimentSession, action: Probe | Instrument) -> None:
+async def _run_probe(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> None:
     """Run a program for what it, or who watches it, prints; it is never the solution, even if it scores."""
-    watching = isinstance(action, Instrument)
-    if isinstance(action, Instrument):
-        candidate = await run.probe(session.base.source, [session.base.id], observer=action.observer)
-    else:
-        candidate = await run.probe(action.source, [session.base.id])
+    watching, base = action.kind == "instrument", session.base
+    source, observer = (base.source, action.source) if watching else (action.source, "")
+    candidate = await run.probe(source, [base.id], observer=observer)
     result = candidate.evaluation
     printed = result.log.partition(TOLD)[2] if watching else result.log
     output = prompt_sections.head_and_tail(printed.strip(), MEASURED) or "(nothing)"
     if result.score is None:
-        output = prompt_sections.head_and_tail(
-            "\n".join([prompt_sections.describe_failure(result), *([printed.strip()] if watching else [])]), MEASURED
-        )
+        parts = [prompt_sections.describe_failure(result), *([printed.strip()] if watching else [])]
+        output = prompt_sections.head_and_tail("\n".join(parts), MEASURED)
     session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{output}"
-    outcome = (
-        "it ran" if result.score is not None else prompt_sections.describe_outcome(candidate)
-    )  # its score is of few instances
-    session.steps.append(ExperimentStep("instrument" if watching else "probe", action.thought, outcome, better=False))
+    # Its score is of few instances.
+    outcome = "it ran" if result.score is not None else prompt_sections.describe_outcome(candidate)
+    session.steps.append(ExperimentStep(action.kind, action.thought, outcome, better=False))
 
 
-async def _change_solution(run: RoundContext, session: ExperimentSession, action: EditAction | Tune | Sweep) -> None:
-    """Change the solution, evaluate it, keep it if it is better, and ask what is to be learned."""
-    best, base, failed = session.best, session.base, session.latest
-    if isinstance(action, Tune) and best is not None:
-        kind, names = "tune", ", ".join(axis.constant.label for axis in action.ranges)
+async def _change_solution(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> None:
+    best, base, failed, kind = session.best, session.base, session.latest, action.kind
+    if kind == "tune" and best is not None:
+        names = ", ".join(axis.constant.label for axis in action.ranges)
         tried = await tune_constants(run, best, action.ranges, run.own.tuning_evaluations)
         words = f"{names} over {len(tried)} evaluations"
-    elif isinstance(action, Sweep) and best is not None:
-        kind = "sweep"
+    elif kind == "sweep" and best is not None:
         words, source = await _run_sweep(run, session, action)
         if not source:
             session.steps.append(ExperimentStep(kind, words, "the present values are the best", better=False))
             return
         tried = [await run.evaluate(source, [base.id], "tune")]
-    elif isinstance(action, EditAction):
-        kind, words = "edit", action.thought
+    elif kind == "edit":
+        words = action.thought
         child = await run.evaluate(action.source, [base.id], "experiment")
         # Where all fails the next experiment is the repair.
         tried = [child if best is None else await debug_program(run, child, run.own.debugging)]
@@ -356,12 +299,8 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
             remember_account(run, after.source, session.changed_idea(after.source), lesson=lesson)
 
 
-async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Sweep) -> tuple[str, str]:
-    """Try settings on practice or training instances.
-
-    Returns:
-        Words on the sweep, and the program with the best setting; an empty text where the present values are the best.
-    """
+async def _run_sweep(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> tuple[str, str]:
+    """Try settings on practice or training instances; the program with the best, empty if it has the present values."""
     try:
         result = await run.sweep(session.base.source, action.words, run.experiment_set)
     except (ConfigError, CandidateError) as problem:
@@ -378,12 +317,7 @@ async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Swee
 
 
 def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
-    """Describe a setting of a sweep on one line.
-
-    Args:
-        row: The setting.
-        expected_s: CPU seconds of the function when it is scored; None: unknown.
-    """
+    """Describe a setting of a sweep on one line, with the CPU seconds that it would take when scored, where known."""
     values = ", ".join(f"{name} = {value:g}" for name, value in row.values.items())
     time = "" if row.seconds is None or row.score is None else f", {row.seconds:.3g} s"
     time += f" (about {expected_s:.3g} s when scored)" if time and expected_s is not None else ""
@@ -398,25 +332,15 @@ def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:
 
 
 def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str, str]:
-    """The scores at the beginning and at the end of the experiments, in words."""
     start = "none, as it failed" if session.begun is None else f"{session.begun:.6g}"
     if session.best is None:
         return start, f"none: {prompt_sections.describe_outcome(session.latest)}"
     end = f"{session.best.score:.6g}"
-    return (
-        start,
-        end
-        if session.begun is None
-        else f"{end}, {prompt_sections.describe_verdict(run, session.begun, session.best.score)}",
-    )
-
-
-def _latest_lesson(session: ExperimentSession) -> str:
-    """What the last experiment taught that became the solution."""
-    return next((step.lesson for step in reversed(session.steps) if step.better), "")
+    if session.begun is None:
+        return start, end
+    return start, f"{end}, {prompt_sections.describe_verdict(run, session.begun, session.best.score)}"
 
 
 def _best_candidate(run: RoundContext, candidates: list[Candidate]) -> Candidate | None:
-    """The best of some candidates, one without a score only where none has any."""
     scored = [(run.archive.fitness(t.evaluation.score), t) for t in candidates if t.evaluation.score is not None]
     return max(scored, key=lambda pair: pair[0])[1] if scored else next(iter(candidates), None)

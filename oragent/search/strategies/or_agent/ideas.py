@@ -8,15 +8,9 @@ from typing import Any
 from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
-from oragent.search.prompting import (
-    bin_meanings,
-    blocks_hint,
-    describe_champion,
-    describe_lineage,
-    describe_standing,
-    fill_template,
-    task_messages,
-)
+from oragent.search.prompting.frame import bin_meanings, blocks_hint, fill_template, task_messages
+from oragent.search.prompting.programs import describe_lineage
+from oragent.search.prompting.standing import describe_champion, describe_standing
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import prompt_sections
@@ -64,15 +58,13 @@ async def propose_ideas(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memor
 
 
 async def _ask_for_ideas(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> list[Idea]:
-    answer = await ask_and_read(
-        run,
-        "idea",
-        task_messages(run, write_prompt(run, tree, leaf, memory, count)),
-        lambda text: read_ideas(text, count + (SURPLUS if run.own.idea_count == "budget" else 0)),
-        lambda problem: fill_template("or_agent_idea_repair", problem=problem, count=count),
-        run.temperature("idea"),
-        SCHEMA,
-    )
+    messages = task_messages(run, write_prompt(run, tree, leaf, memory, count))
+    read = partial(read_ideas, count=count + (SURPLUS if run.own.idea_count == "budget" else 0))
+
+    def complain(problem: str) -> str:
+        return fill_template("or_agent_idea_repair", problem=problem, count=count)
+
+    answer = await ask_and_read(run, "idea", messages, read, complain, run.temperature("idea"), SCHEMA)
     return answer.value or []
 
 

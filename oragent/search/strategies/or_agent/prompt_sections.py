@@ -14,10 +14,10 @@ from oragent.evaluation import Evaluation
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.programs.inspection import parse_tree as parsed
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import bin_names, describe_exceeded_limits, show_program
+from oragent.search.prompting.frame import bin_names, describe_exceeded_limits
+from oragent.search.prompting.programs import show_program
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies.or_agent.notes import MEASURING, UNTRIED, ExperimentStep
-from oragent.search.strategies.or_agent.tree import IdeaNode, IdeaTree, account_of
+from oragent.search.strategies.or_agent.tree import MEASURING, UNTRIED, ExperimentStep, IdeaNode, IdeaTree, account_of
 
 MOST_COMPARED = 1500  # lines of each program in a comparison, whose cost can grow with the square of them
 MOST_LINES = 40  # of a comparison or a traceback
@@ -50,12 +50,8 @@ def scored_parent(candidate: Candidate) -> Elite | None:
 def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = "", against: str = "") -> str:
     """A program with its score, figures and cell, the idea behind it, and what its experiments taught.
 
-    Args:
-        run: Round that asks.
-        label: Name that the prompt gives the program.
-        elite: Program to be shown.
-        text: Form in which it is shown; empty: as it is.
-        against: Text of the program that the prompt shows last; the changes of it are shown where they are shorter.
+    ``text`` is the form in which it is shown; empty: as it is. The changes of ``against``, the program that the prompt
+    shows last, are shown where they are shorter.
     """
     account = account_of(run, elite.source)
     shown = show_program(
@@ -104,7 +100,11 @@ def parents_section(run: RoundContext, programs: Sequence[Elite], against: str) 
 
 def others_section(run: RoundContext, nodes: Sequence[IdeaNode]) -> str:
     """List the results of the other ideas for the same leaf so far, best first, a line each with its lesson."""
-    tried = sorted((node for node in nodes if node.state != UNTRIED), key=lambda node: -_node_fitness(run, node))
+
+    def loss(node: IdeaNode) -> float:
+        return math.inf if node.solution is None else -run.archive.fitness(node.solution.score)
+
+    tried = sorted((node for node in nodes if node.state != UNTRIED), key=loss)
     lines = [f"- {_other_idea(node)}" for node in tried[:MOST_OTHERS]]
     return "\n".join(["Other ideas for the same program, and what came of them so far:", *lines]) if lines else ""
 
@@ -112,24 +112,13 @@ def others_section(run: RoundContext, nodes: Sequence[IdeaNode]) -> str:
 def _other_idea(node: IdeaNode) -> str:
     title = _one_line(node.idea.title if node.idea else "", MOST_SHORT)
     lesson = next((step.lesson for step in reversed(node.steps) if step.lesson), "")
-    result, experiments = _one_line(_node_result(node), MOST_SHORT), _count_experiments(node.steps)
+    result, count = _one_line(_node_result(node), MOST_SHORT), len(node.steps)
+    experiments = f"after {count} experiment{'s' if count > 1 else ''}" if count else "as it was coded"
     return f"{title} -> {result}, {experiments}. {_one_line(lesson, MOST_LESSON)}".rstrip()
-
-
-def _count_experiments(steps_taken: Sequence[ExperimentStep]) -> str:
-    return (
-        f"after {len(steps_taken)} experiment{'s' if len(steps_taken) > 1 else ''}"
-        if steps_taken
-        else "as it was coded"
-    )
 
 
 def _node_result(node: IdeaNode) -> str:
     return node.failure if node.solution is None else f"score {node.solution.score:.6g}"
-
-
-def _node_fitness(run: RoundContext, node: IdeaNode) -> float:
-    return -math.inf if node.solution is None else run.archive.fitness(node.solution.score)
 
 
 def memory_section(memory: str) -> str:
@@ -239,14 +228,9 @@ def _idea_line(node: IdeaNode, in_full: bool) -> str:
     end = _node_result(node)
     if node.state == UNTRIED:
         return f"Idea {node.number}: {_one_line(title, MOST_SHORT)}, {STATES[node.state]}."
-    if not in_full:
-        return (
-            f"Idea {node.number}: {_one_line(title, MOST_SHORT)} -> {_one_line(end, MOST_SHORT)}, {STATES[node.state]}."
-        )
-    summary = (
-        f"Idea {node.number}: {_one_line(title)} -> {_one_line(end)}, {STATES[node.state]}. {_one_line(node.report)}"
-    )
-    return summary.rstrip()
+    limit, report = (400, f" {_one_line(node.report)}") if in_full else (MOST_SHORT, "")
+    result = f"{_one_line(title, limit)} -> {_one_line(end, limit)}"
+    return f"Idea {node.number}: {result}, {STATES[node.state]}.{report}".rstrip()
 
 
 def _left_out(lines: int) -> str:

@@ -9,19 +9,20 @@ from dataclasses import dataclass
 
 from oragent.programs.blocks import drop_thoughts, fence_text
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import bin_names, fill_template, list_figures, task_messages
+from oragent.search.prompting.frame import bin_names, fill_template, task_messages
+from oragent.search.prompting.programs import list_figures
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent import prompt_sections
-from oragent.search.strategies.or_agent.notes import (
+from oragent.search.strategies.or_agent.tree import (
     MEMORY,
     TREE,
     UNTRIED,
     ExperimentStep,
+    Idea,
     MemoryNote,
     NodeNote,
     TreeNote,
 )
-from oragent.search.strategies.or_agent.tree import Idea
 
 LESSON, REPORT = 60, 120  # words
 MOST_STEPS = 6  # that speak for a missing report
@@ -31,17 +32,11 @@ MOST_REPORTS = 30  # in one prompt; more are taken in by several, one after the 
 
 @dataclass(frozen=True)
 class LessonMemory:
-    """Lessons of earlier rounds.
+    """Lessons of earlier rounds."""
 
-    Attributes:
-        text: Text of the long-term memory; at first the problem's ``knowledge.md``.
-        pending: Reports that it has not taken in yet, the latest last.
-        beyond: Numbers of rounds, later than the last that was committed when it was written, that it has taken in.
-    """
-
-    text: str
-    pending: tuple[str, ...]
-    beyond: tuple[int, ...] = ()
+    text: str  # text of the long-term memory; at first the problem's ``knowledge.md``
+    pending: tuple[str, ...]  # reports that it has not taken in yet, the latest last
+    beyond: tuple[int, ...] = ()  # rounds that it has taken in, though they were committed after it was written
 
 
 async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: Candidate) -> str:
@@ -65,14 +60,8 @@ async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: C
 
 async def ask_report(run: RoundContext, idea: Idea, start: str, end: str, steps: Sequence[ExperimentStep]) -> str:
     """Ask for a summary of the experiments on one solution, which had one score and has another, in words."""
-    values = {
-        "title": idea.title,
-        "idea": idea.text,
-        "start": start,
-        "end": end,
-        "steps": prompt_sections.list_steps(steps),
-    }
-    return await _ask_prose(run, "reflect", fill_template("or_agent_report", **values, words=REPORT), REPORT)
+    values = {"title": idea.title, "idea": idea.text, "steps": prompt_sections.list_steps(steps), "words": REPORT}
+    return await _ask_prose(run, "reflect", fill_template("or_agent_report", **values, start=start, end=end), REPORT)
 
 
 async def update_memory(run: RoundContext, *, elitist: bool) -> str:
@@ -139,12 +128,8 @@ def report_from_steps(node: NodeNote) -> str:
 async def rewrite_memory(run: RoundContext, memory: LessonMemory, beyond: Sequence[int] = ()) -> str:
     """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length.
 
-    Where the lead says nothing the memory stays as it was, and the reports wait for the next time.
-
-    Args:
-        run: Round that does so.
-        memory: Memory with its reports.
-        beyond: Rounds whose reports are among them, though they were not committed when this one began.
+    Where the lead says nothing the memory stays as it was, and the reports wait for the next time. Reports of the
+    rounds ``beyond`` are among them, though they were not committed when this one began.
     """
     text, limit = memory.text, run.own.memory_words
     for begin in range(0, len(memory.pending), MOST_REPORTS):
@@ -163,7 +148,6 @@ async def rewrite_memory(run: RoundContext, memory: LessonMemory, beyond: Sequen
 
 
 async def _ask_prose(run: RoundContext, role: str, text: str, words: int) -> str:
-    """Ask for plain text; a model that goes on and on is cut short."""
     reply = await run.ask(role, task_messages(run, text), run.temperature(role))
     return _cut_words(drop_thoughts(reply.text).strip(), 2 * words)
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from oragent._base.errors import BudgetExhausted, OragentError
 from oragent.search.candidate import Elite
-from oragent.search.prompting import set_title
+from oragent.search.prompting.standing import set_title
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import cyclic_temperature, draw_by_softmax
 from oragent.search.strategies.or_agent import prompt_sections
@@ -25,9 +25,8 @@ from oragent.search.strategies.or_agent.allocation import (
 from oragent.search.strategies.or_agent.coding import debug_program, implement_idea
 from oragent.search.strategies.or_agent.experiments import ExperimentSession, conclude_session, run_experiments
 from oragent.search.strategies.or_agent.ideas import propose_ideas
-from oragent.search.strategies.or_agent.notes import TREE, UNTRIED
 from oragent.search.strategies.or_agent.reflection import learn_from, update_memory
-from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, IdeaTree, remember_account
+from oragent.search.strategies.or_agent.tree import TREE, UNTRIED, Idea, IdeaNode, IdeaTree, remember_account
 from oragent.search.strategies.or_agent.waves import play_action
 
 MOST_GAIN = 1e9  # times the score: beyond it, a gain from nearly nothing tells no more
@@ -35,25 +34,15 @@ MOST_GAIN = 1e9  # times the score: beyond it, a gain from nearly nothing tells 
 
 @dataclass(frozen=True)
 class RoundStart:
-    """Where a round starts.
+    """Where a round starts."""
 
-    Attributes:
-        programs: Programs at the root, the one to work on last.
-        island: Number of the island where its candidates belong.
-        elitist: Whether the root is the best program ever, alone.
-        opening: Whether it is the first round, which fills the archive.
-        blind: Whether it begins beside the opening, and so sees nothing but the seed.
-        ideas: Number of ideas for the root.
-        depth: Depth of the tree.
-    """
-
-    programs: tuple[Elite, ...]
-    island: int
-    elitist: bool
-    opening: bool
-    ideas: int
-    depth: int
-    blind: bool = False
+    programs: tuple[Elite, ...]  # programs at the root, the one to work on last
+    island: int  # number of the island where its candidates belong
+    elitist: bool  # whether the root is the best program ever, alone
+    opening: bool  # whether it is the first round, which fills the archive
+    ideas: int  # number of ideas for the root
+    depth: int  # depth of the tree
+    blind: bool = False  # whether it begins beside the opening, and so sees nothing but the seed
 
 
 def choose_start(run: RoundContext) -> RoundStart:
@@ -81,12 +70,8 @@ def _home_island(run: RoundContext, elitist: Elite) -> int:
     """The island of what starts from the elitist: each in turn, or where the study's go, its own."""
     if run.own.parents_from == "islands":
         return run.island
-    homes = (
-        island
-        for island in range(run.archive.islands)
-        for elite in run.archive.ranked(island)
-        if elite.id == elitist.id
-    )
+    archive = run.archive
+    homes = (at for at in range(archive.islands) if elitist.id in [elite.id for elite in archive.ranked(at)])
     return next(homes, run.island)
 
 
@@ -126,7 +111,6 @@ async def play_round(run: RoundContext) -> None:
 
 
 async def _grow_tree(run: RoundContext, tree: IdeaTree, start: RoundStart, memory: str) -> None:
-    """Open leaves until none is left; a root whose ideas all failed has others, as often as the settings say."""
     agent, retries = run.own, run.own.root_retries
     while leaf := tree.best_open() if agent.tree == "best-first" else tree.puct_open(agent.exploration):
         at_root = leaf.parent is None
@@ -140,7 +124,6 @@ async def _grow_tree(run: RoundContext, tree: IdeaTree, start: RoundStart, memor
 
 
 def _candidate_ids(run: RoundContext) -> dict[str, str]:
-    """The ids of this round's candidates by their fingerprints, the first of equal ones; a probe is none of them."""
     solutions = [(index, candidate) for index, candidate in enumerate(run.candidates) if not candidate.is_probe]
     return {candidate.fingerprint: f"{run.number}.{index}" for index, candidate in reversed(solutions)}
 
@@ -180,20 +163,15 @@ async def explore_ideas(run: RoundContext, ideas: Sequence[Idea], grounds: Groun
 
 
 async def _explore_alone(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch:
-    """Code an idea and experiment on it to the end."""
     branch = await _code_idea(run, idea, grounds)
     if branch.session and not grounds.opening:
-        number = (
-            allotted_experiments(run, branch.best, grounds.programs)
-            if branch.session.may_begin(run.own.from_failure)
-            else 0
-        )
+        may_begin = branch.session.may_begin(run.own.from_failure)
+        number = allotted_experiments(run, branch.best, grounds.programs) if may_begin else 0
         await _continue_branch(run, branch, number, is_last=True)
     return branch
 
 
 async def _begin_branch(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch:
-    """Code an idea; what cannot be experimented on comes to its end here."""
     branch = await _code_idea(run, idea, grounds)
     if branch.session and not branch.session.may_begin(run.own.from_failure):
         await _continue_branch(run, branch, 0, is_last=True)
@@ -240,35 +218,26 @@ async def _take_turns(run: RoundContext, branches: Sequence[_Branch]) -> None:
     sizes, limit = experiment_turns(options.experiments), max(options.experiments, options.experiments_most)
     live, bar = list(branches), _best_of(run, branches)
     for turn, each in enumerate(sizes, 1):
-        live = [
-            branch for branch in live if branch.session and not branch.session.is_over and branch.experiments < limit
-        ]
+        live = [one for one in live if one.session and not one.session.is_over and one.experiments < limit]
         if not live:
             break
-        shares, bar = (
-            deal_experiments([_branch_gain(run, branch, bar) for branch in live], each),
-            _best_of(run, branches),
-        )
+        shares = deal_experiments([_branch_gain(run, branch, bar) for branch in live], each)
+        bar = _best_of(run, branches)
         numbers = [min(share, limit - branch.experiments) for share, branch in zip(shares, live, strict=True)]
         sessions = [(branch, branch.session) for branch in live if branch.session]
         for branch, session in sessions:
             session.others = prompt_sections.others_section(
                 run, [_finish_node(sibling) for sibling in branches if sibling is not branch]
             )
-        works = [
-            partial(
-                _continue_branch,
-                branch=branch,
-                number=number,
-                is_last=turn == len(sizes) or branch.experiments + number >= limit,
-            )
-            for branch, number in zip(live, numbers, strict=True)
+        pairs = zip(live, numbers, strict=True)
+        dealt = [
+            (branch, number, turn == len(sizes) or branch.experiments + number >= limit) for branch, number in pairs
         ]
+        works = [partial(_continue_branch, branch=one, number=number, is_last=last) for one, number, last in dealt]
         await run.fork(works, weights=numbers)
 
 
 def _best_of(run: RoundContext, branches: Sequence[_Branch]) -> float | None:
-    """The fitness of the best solution of some ideas; None where none has any."""
     return max((run.archive.fitness(branch.best.score) for branch in branches if branch.best), default=None)
 
 
@@ -282,7 +251,6 @@ def _branch_gain(run: RoundContext, branch: _Branch, bar: float | None) -> float
 
 
 def _finish_node(branch: _Branch) -> IdeaNode:
-    """The node, with what its session has come to."""
     node, session = branch.node, branch.session
     if session:
         node.solution, node.steps, node.report = session.best, session.steps, session.report

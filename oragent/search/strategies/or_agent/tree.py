@@ -2,18 +2,135 @@
 
 The idea behind a program, what its experiments taught and their report are notes of the round that found it: a mark
 of its text, then JSON. Who draws the program as a parent is shown it.
+
+What rounds write down for later rounds and for reports has one schema: JSON in notes of the store.
 """
 
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from itertools import chain
+from typing import Any, TypeVar
 
 from oragent.search.candidate import Elite
-from oragent.search.prompting.standing import program_mark
+from oragent.search.prompting.standing import LESSON, program_mark
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies.or_agent.notes import UNTRIED, ExperimentStep, NodeNote, TreeNote
+from oragent.search.store import RoundNote
+
+TREE, MEMORY = "tree", "memory"  # kinds of notes
+MOST_LESSONS = 30  # of a final memory, the latest
+MEASURING = ("probe", "instrument")  # kinds of steps that change nothing
+UNTRIED = "untried"  # state of an idea that the budget did not reach, or that came beyond those asked for
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ExperimentStep:
+    """An experiment on a solution."""
+
+    kind: str  # ``edit``, ``tune``, ``probe`` or ``instrument``
+    change: str  # change that was made, in words
+    outcome: str  # score after it, or how it failed
+    better: bool  # whether it became the solution; otherwise it was taken back
+    lesson: str = ""  # lesson learned from it; empty where nobody was asked
+
+
+@dataclass(frozen=True)
+class NodeNote:
+    """An idea of a tree, and what came of it."""
+
+    number: int  # number in the order of the round; the root is 0
+    parent: int | None  # number of the node that it is for; None for the root
+    title: str  # title of the idea, a few words; empty for the root
+    idea: str  # text of the idea: how to do it
+    state: str  # state of the node, as in ``tree.Node``
+    candidate: str | None  # id of its solution; None without one
+    score: float | None  # score of its solution, in the problem's natural units; None without one
+    failure: str  # reason why there is no solution; empty where there is one
+    steps: tuple[ExperimentStep, ...]  # experiments on its solution
+    report: str  # report on the experiments, in words
+    better: bool | None = None  # than what it started from; None in earlier versions, where the state says so
+
+
+@dataclass(frozen=True)
+class TreeNote:
+    """A round's tree."""
+
+    elitist: bool  # whether it began at the best program ever, alone
+    start: tuple[str, ...]  # ids of the programs at its root
+    nodes: tuple[NodeNote, ...]  # nodes of the tree, the root and all ideas, in the order of their numbers
+
+    def dump(self) -> str:
+        """The note's text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def load(cls, text: str) -> "TreeNote":
+        """Read a note; ValueError if it is none."""
+        tree = _read_object(text, cls)
+        nodes = [_make_note(NodeNote, node) for node in _expect_list(tree["nodes"])]
+        steps = [tuple(_make_note(ExperimentStep, step) for step in _expect_list(node.steps)) for node in nodes]
+        known = tuple(replace(node, steps=own) for node, own in zip(nodes, steps, strict=True))
+        return cls(bool(tree["elitist"]), tuple(map(str, _expect_list(tree["start"]))), known)
+
+
+@dataclass(frozen=True)
+class MemoryNote:
+    """The long-term memory, as a round left it."""
+
+    text: str  # text of the memory: what is known, in words
+    horizon: int  # number of the last round up to which it has taken in all reports
+    beyond: tuple[int, ...] = ()  # numbers of later rounds whose reports it has taken in too
+
+    def dump(self) -> str:
+        """The note's text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def load(cls, text: str) -> "MemoryNote":
+        """Read a note; ValueError if it is none."""
+        note = _make_note(cls, _read_object(text, cls))
+        return cls(note.text, note.horizon, tuple(map(int, _expect_list(note.beyond))))
+
+
+def final_memory(notes: Sequence[RoundNote]) -> str:
+    """The long-term memory of a run at its end: as it was last rewritten, then later reports and lessons."""
+    memories = [MemoryNote.load(note.text) for note in notes if note.kind == MEMORY]
+    latest = memories[-1] if memories else MemoryNote("", 0)
+    trees = [note for note in notes if note.kind == TREE and note.round > latest.horizon]
+    later = [node for note in trees if note.round not in latest.beyond for node in TreeNote.load(note.text).nodes[1:]]
+    reports = [
+        f"- {node.title}: {node.failure or f'score {node.score:.6g}'}. {node.report}".rstrip()
+        for node in later
+        if node.state != UNTRIED and (node.score is not None or node.failure)
+    ]
+    lessons = [f"- {text}" for text in dict.fromkeys(note.text for note in notes if note.kind == LESSON)]
+    return "\n".join(
+        [*([latest.text.strip()] if latest.text.strip() else []), *dict.fromkeys(reports), *lessons[-MOST_LESSONS:]]
+    )
+
+
+def _read_object(text: str, kind: type[Any]) -> dict[str, Any]:
+    values = json.loads(text)
+    required = [field.name for field in fields(kind) if field.default is MISSING]  # others came with later versions
+    missing = [name for name in required if not isinstance(values, dict) or name not in values]
+    if missing:
+        raise ValueError(f"a note lacks {', '.join(missing)}")
+    return dict(values)
+
+
+def _make_note(kind: type[T], values: Any) -> T:
+    try:
+        return kind(**values)
+    except TypeError as problem:
+        raise ValueError(f"a note is broken: {problem}") from None
+
+
+def _expect_list(value: Any) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"a note has {type(value).__name__} where a list was expected")
+    return value
 
 
 @dataclass(frozen=True)
@@ -26,46 +143,26 @@ class Idea:
 
 @dataclass
 class IdeaNode:
-    """An idea with its solution.
+    """An idea with its solution."""
 
-    Attributes:
-        number: Number in the order of the round; the root is 0.
-        depth: Steps from the root.
-        parent: Number of the node that the idea is for; None for the root.
-        idea: Idea of the node; None for the root.
-        solution: Best program found for the idea; None where none ran.
-        failure: Reason why no program ran; empty where one did.
-        steps: Experiments on the solution, in their order.
-        report: Report on the experiments, in words.
-        state: State of the node. ``open``: may get children; ``grown``: has better children; ``closed``: none was
-            better, or it is as deep as the tree may be; ``worse``: not better than its parent; ``failed``: no solution;
-            ``untried``: the budget did not reach, or more ideas came than were asked for.
-        better: Whether its solution is better than what it started from.
-        visits: Number of times that a leaf was opened here or below.
-    """
-
-    number: int
-    depth: int
-    parent: int | None
-    idea: Idea | None
-    solution: Elite | None
-    failure: str = ""
-    steps: list[ExperimentStep] = field(default_factory=list)
-    report: str = ""
+    number: int  # number in the order of the round; the root is 0
+    depth: int  # steps from the root
+    parent: int | None  # number of the node that the idea is for; None for the root
+    idea: Idea | None  # idea of the node; None for the root
+    solution: Elite | None  # best program found for the idea; None where none ran
+    failure: str = ""  # reason why no program ran; empty where one did
+    steps: list[ExperimentStep] = field(default_factory=list)  # experiments on the solution, in their order
+    report: str = ""  # report on the experiments, in words
+    # state of the node. ``open``: may get children; ``grown``: has better children; ``closed``: none was better, or it
+    # is as deep as the tree may be; ``worse``: not better than its parent; ``failed``: no solution; ``untried``: the
+    # budget did not reach, or more ideas came than were asked for
     state: str = "open"
-    better: bool = False
-    visits: int = 0
+    better: bool = False  # whether its solution is better than what it started from
+    visits: int = 0  # number of times that a leaf was opened here or below
 
 
 class IdeaTree:
-    """A round's tree.
-
-    Args:
-        start: Programs at its root, the one to work on last.
-        fitness: Function that turns a score so that more is better.
-        depth: Greatest depth of the tree.
-        all_at_root: Whether every child of the root that has a solution is kept, and not the better ones alone.
-    """
+    """A round's tree; with ``all_at_root`` every child of the root with a solution is kept, not only better ones."""
 
     def __init__(
         self, start: Sequence[Elite], fitness: Callable[[float], float], depth: int, *, all_at_root: bool = False
@@ -143,7 +240,6 @@ class IdeaTree:
         return -math.inf if node.solution is None else self._fitness(node.solution.score)
 
     def _relative_value(self, node: IdeaNode) -> float:
-        """The best value of a subtree, 0 for the worst of the tree and 1 for its best."""
         values = [self._node_value(peer) for peer in self.nodes if peer.solution is not None]
         low, high = min(values), max(values)
         best = max(self._node_value(peer) for peer in self._nodes_below(node))
@@ -159,7 +255,6 @@ class IdeaTree:
             yield from self._nodes_below(child)
 
     def _ancestors_of(self, node: IdeaNode) -> Iterator[IdeaNode]:
-        """A node and those above it."""
         yield node
         while node.parent is not None:
             node = self.nodes[node.parent]
@@ -188,17 +283,11 @@ ACCOUNT = "account"  # kind of these notes
 
 @dataclass(frozen=True)
 class Account:
-    """Idea, report and lesson of a program.
+    """Idea, report and lesson of a program."""
 
-    Attributes:
-        idea: Idea behind it, with its title.
-        report: Report on the experiments that led to it, in words.
-        lesson: Lesson of the last experiment that changed it; empty where nobody was asked.
-    """
-
-    idea: str
-    report: str = ""
-    lesson: str = ""
+    idea: str  # idea behind it, with its title
+    report: str = ""  # report on the experiments that led to it, in words
+    lesson: str = ""  # lesson of the last experiment that changed it; empty where nobody was asked
 
 
 def remember_account(run: RoundContext, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:

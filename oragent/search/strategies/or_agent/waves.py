@@ -11,29 +11,29 @@ from oragent.evaluation import Evaluation
 from oragent.programs.inspection import documentation
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.experiments import (
-    LEAST_S,
-    PLACES,
-    PRACTICE,
-    SweepResult,
-    SweepRow,
-    read_places,
-    scale_seconds,
-)
-from oragent.search.prompting import (
-    best_elites,
+from oragent.search.experiments import LEAST_S, PLACES, PRACTICE, SweepResult, SweepRow, read_places, scale_seconds
+from oragent.search.prompting.frame import (
+    INSTANCES,
+    PLANNED,
+    TOTAL,
     bin_meanings,
     blocks_hint,
-    describe_lineage,
-    describe_standing,
-    describe_tried,
+    describe_places,
     fill_template,
     program_request,
-    set_title,
     task_messages,
 )
-from oragent.search.prompting.frame import INSTANCES, PLANNED, TOTAL, describe_places
-from oragent.search.prompting.standing import LESSON, program_mark, program_titles, title_of
+from oragent.search.prompting.programs import describe_lineage
+from oragent.search.prompting.standing import (
+    LESSON,
+    best_elites,
+    describe_standing,
+    describe_tried,
+    program_mark,
+    program_titles,
+    set_title,
+    title_of,
+)
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read, repair_request
 from oragent.search.strategies.or_agent import prompt_sections
@@ -82,7 +82,6 @@ async def play_action(run: RoundContext) -> None:
 
 
 def _record_action(run: RoundContext, action: ActionKind, best: Elite) -> None:
-    """Write down what an action cost and gained."""
     scores = [candidate.score for candidate in run.solutions if candidate.score is not None]
     reached = max((run.archive.fitness(score) for score in scores), default=-float("inf"))
     gain = max(reached - run.archive.fitness(best.score), 0.0)
@@ -99,7 +98,6 @@ def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
 
 
 async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
-    """Search the declared ranges of a program on training instances, and score the best setting."""
     run.note(SWEPT, program_mark(best.source))
     words = [parameter.name for parameter in read_parameters(best.source).parameters]
     least = LEAST_PER_NUMBER * len(words) if _is_bounded(run) else 0
@@ -114,7 +112,6 @@ async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
 
 
 def _is_bounded(run: RoundContext) -> bool:
-    """Whether the run bounds sweeps, which those of earlier versions do not."""
     return run.settings.strategy.experiment_s is not None
 
 
@@ -123,13 +120,8 @@ async def _sweep(
 ) -> tuple[str, str]:
     """Return a program with the best values of some parameters, and the results in words.
 
-    Args:
-        run: Branch that sweeps.
-        source: Text of the program.
-        words: Parameters, as ``read_axes`` reads them.
-        scored: The program itself if it was scored, or its parent; None: there is none. Settings that would use up the
-            limit of the function are left out.
-        least: Number of settings for which the CPU seconds must last; otherwise none is tried.
+    ``scored`` is the program itself if it was scored, or its parent. Settings that would use up the limit of the
+    function are left out. None is tried unless the CPU seconds last for ``least`` of them.
     """
     try:
         result = await run.sweep(source, words, run.experiment_set, least=least)
@@ -173,32 +165,24 @@ def _expected_seconds(
 
 
 def _scored_instances(run: RoundContext) -> object:
-    """Number of instances of ``val``, as a scored program reports it."""
     return best_elites(run)[0].metrics.get(INSTANCES)
 
 
 def _has_time(run: RoundContext, seconds: float | None) -> bool:
-    """Whether so many CPU seconds are within the limit of the function."""
     limit_s = run.problem.heuristic_s(run.settings.limits)
     return limit_s is None or seconds is None or seconds <= NEARLY * limit_s
 
 
 async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) -> None:
-    """Ask for programs by one call, and score them side by side; probes are answered by another call."""
     parents = _choose_parents(run, action, best)
     base = _shown_text(run, parents[-1]) if parents else None
     role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MOST_ASKS
     measured, beside = _recall_measured(run), None
     for _ in range(asks):  # again after a reply that measures alone
         count = _program_count(run, action)
-        answer = await ask_and_read(
-            run,
-            role,
-            task_messages(run, write_prompt(run, action, parents, count, "\n\n".join(measured))),
-            partial(read_drafts, run, base=base, limit=2 * count),
-            partial(repair_request, run),
-            run.temperature(role),
-        )
+        messages = task_messages(run, write_prompt(run, action, parents, count, "\n\n".join(measured)))
+        read, complain = partial(read_drafts, run, base=base, limit=2 * count), partial(repair_request, run)
+        answer = await ask_and_read(run, role, messages, read, complain, run.temperature(role))
         if answer.value is None:
             run.reject(answer.reply.text, answer.problem, [parent.id for parent in parents], role, answer.reply.call)
             return
@@ -217,7 +201,6 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
 
 
 def _recall_measured(run: RoundContext) -> list[str]:
-    """What the last probes of the round before showed, where no prompt had it."""
     notes = run.recall(MEASURED_NOTE) if run.settings.strategy.practice is not None else []
     return [note.text for note in notes if note.round >= run.number - run.window]
 
@@ -231,7 +214,6 @@ def _program_count(run: RoundContext, action: ActionKind) -> int:
 
 
 def _choose_parents(run: RoundContext, action: ActionKind, best: Elite) -> list[Elite]:
-    """Programs that a prompt shows, the one to be changed last."""
     if action is ActionKind.RESTART:
         return []
     if action is not ActionKind.CROSSOVER:
@@ -243,7 +225,6 @@ def _choose_parents(run: RoundContext, action: ActionKind, best: Elite) -> list[
 
 
 def _list_mates(run: RoundContext) -> list[Elite]:
-    """Programs that the best one may be joined with, best first; the seed heuristic is none."""
     return [elite for elite in best_elites(run)[1:] if elite.source != run.problem.seed]
 
 
@@ -317,16 +298,7 @@ def _shown_text(run: RoundContext, elite: Elite) -> str:
 async def _try_draft(
     run: RoundContext, draft: ProgramDraft, parents: Sequence[Elite], role: str, call: int, beside: float | None
 ) -> str:
-    """Probe or score a part of a reply; return what was measured beside the score.
-
-    Args:
-        run: Branch that tries it.
-        draft: Part of the reply.
-        parents: Programs that the prompt showed.
-        role: Role of the call.
-        call: Number of the call.
-        beside: Score of the best program on the practice instances, where it was measured.
-    """
+    """Probe or score a part of a reply; return what was measured, beside the best program's score on practice."""
     ids = [parent.id for parent in parents]
     if not draft.source:
         run.reject(draft.text, draft.problem, ids, role, call)
@@ -360,7 +332,6 @@ def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
 
 
 async def _practice_score(run: RoundContext) -> float | None:
-    """Score of the best program on the practice instances; None where there are none, or no CPU seconds for it."""
     if run.experiment_set.mode != PRACTICE:
         return None
     with suppress(ConfigError, CandidateError):
@@ -382,7 +353,6 @@ def _describe_probe(run: RoundContext, draft: ProgramDraft, candidate: Candidate
 
 
 def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
-    """CPU seconds of the function on practice instances, and what they come to when the program is scored."""
     total, count = result.metrics.get(TOTAL), result.metrics.get(INSTANCES)
     if not isinstance(total, int | float) or type(count) is not int:
         return ""

@@ -10,7 +10,7 @@ from oragent.programs.inspection import parse_tree as parsed
 from oragent.programs.parameters import read_parameters, write_values
 from oragent.search.genetics.draft import build_expression, round_to_three
 from oragent.search.genetics.expressions import ExpressionKind
-from oragent.search.genetics.sites import Site, find_sites
+from oragent.search.genetics.sites import find_sites
 
 WIDTH = 4.0  # factor on a constant, up and down, where the model names no range
 MOST = 30  # constants that are offered
@@ -21,23 +21,14 @@ SEEDERS = ("default_rng", "randomstate", "seed", "generator")  # in names of cal
 
 @dataclass(frozen=True)
 class Constant:
-    """A number in a program.
+    """A number in a program."""
 
-    Attributes:
-        number: Number among the program's constants, in the order of its text.
-        value: Value in the program.
-        whole: Whether it must stay a whole number.
-        line: Statement that it stands in.
-        name: Name under which the program declares it; empty where it declares none.
-        low, high: Declared range; both 0 without one.
-    """
-
-    number: int
-    value: float
-    whole: bool
-    line: str
-    name: str = ""
-    low: float = 0.0
+    number: int  # number among the program's constants, in the order of its text
+    value: float  # value in the program
+    whole: bool  # whether it must stay a whole number
+    line: str  # statement that it stands in
+    name: str = ""  # name under which the program declares it; empty where it declares none
+    low: float = 0.0  # declared range; both 0 without one
     high: float = 0.0
 
     @property
@@ -118,11 +109,12 @@ class _Place(NamedTuple):
 
 
 def _constant_sites(tree: ast.Module, function: str) -> dict[tuple[int, int], _Place]:
-    """Each constant by its line and column, in the order of the text."""
     sites: dict[tuple[int, int], tuple[ast.expr, bool]] = {}
     for site in find_sites(tree, function).constants:
-        value = _constant_value(site.node)
-        whole = isinstance(value, int) and _is_count(site)
+        value, parent = _constant_value(site.node), site.parent
+        # It goes into an index or a size: as part of one, or alone into a variable.
+        is_count = not isinstance(parent, ast.expr) or site.facts.kind(parent) is ExpressionKind.COUNT
+        whole = isinstance(value, int) and is_count
         if value is not None and not (site.context.structural and isinstance(value, int)):
             sites[site.node.lineno, site.node.col_offset] = site.node, whole
     for node, whole in _unbred_numbers(tree):
@@ -161,7 +153,6 @@ def _is_float(node: ast.AST) -> TypeGuard[ast.Constant]:
 
 
 def _is_many(node: ast.AST) -> bool:
-    """A whole number from 2 on, which counts something."""
     value = _constant_value(node)
     return isinstance(value, int) and value >= 2
 
@@ -218,11 +209,6 @@ def _constant_rank(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> int:
             return 5
         case _:
             return 4
-
-
-def _is_count(site: Site) -> bool:
-    """Whether a whole number goes into an index or a size: as part of one, or alone into a variable."""
-    return not isinstance(site.parent, ast.expr) or site.facts.kind(site.parent) is ExpressionKind.COUNT
 
 
 def _constant_value(node: ast.AST) -> int | float | None:

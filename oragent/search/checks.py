@@ -1,13 +1,18 @@
-"""What a run's budget means for its end: whether it can come, and what would take the run beyond it."""
+"""What is seen to before a run begins: that its budget can end it, and that its folder asks for nothing unnamed."""
 
+import hashlib
 import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from oragent._base import shipped
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
+from oragent.llm import trust
 from oragent.llm.keys import server_address
 from oragent.llm.prices import Prices
+from oragent.llm.trust import Demand, expect_trusted, model_demands, quote_shortened
 from oragent.search.config import Config
 from oragent.search.strategy import Strategy
 
@@ -15,16 +20,7 @@ IDLE = "no new program to score"  # how the reason begins where a search has com
 
 
 def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
-    """See that what bounds a run can end it; who names no bound at all means to end it by hand.
-
-    Args:
-        config: Configuration of the run.
-        strategy: Strategy of the run.
-        root: Root of the project, which has the price list.
-
-    Raises:
-        ConfigError: naming what cannot.
-    """
+    """See that what bounds a run can end it, or raise a ConfigError; who names no bound means to end it by hand."""
     bounds = config.budget.named_bounds
     if config.budget.joint_bounds and not strategy.asks_model:
         raise ConfigError(
@@ -45,18 +41,7 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
 
 
 def way_on(path: Path, budget: Budget, spent: Spent, end: str, again: str) -> str:
-    """The command that takes a run on from where it is.
-
-    Args:
-        path: Folder of the run.
-        budget: Budget of the run.
-        spent: Spending against it.
-        end: Reason for its end; empty where it has none.
-        again: Problem, and options, of another search of the kind.
-
-    Returns:
-        A line for a shell, with every bound that is used up raised; the same command alone would end at once.
-    """
+    """The line for a shell that takes a run on, with every bound raised that is used up: else it would end at once."""
     if end.startswith(IDLE):
         return f"oragent run {again}  # this one finds nothing new any more"
     more = []
@@ -66,3 +51,28 @@ def way_on(path: Path, budget: Budget, spent: Spent, end: str, again: str) -> st
             raised = bound * (int(used / bound + 0.5) + 1)  # with half a bound to go at least
             more.append(f"budget.{name}={raised:.12g}" if isinstance(raised, float) else f"budget.{name}={raised}")
     return " ".join(["oragent resume", shlex.quote(str(path)), *more])
+
+
+MOST_BYTES = 1 << 20  # of a strategy's file
+
+
+def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> None:
+    """See that a run's folder asks for nothing that its user did not name, or raise an UntrustedError."""
+    expect_trusted(path, _list_demands(config), overrides)
+
+
+def remember_demands(config: Config) -> None:
+    """Remember what the user named; without a place to write nothing is, and the user is asked again."""
+    trust.remember_demands(_list_demands(config))
+
+
+def _list_demands(config: Config) -> Iterator[Demand]:
+    file = config.strategy.file or (config.strategy.name if config.strategy.name.endswith(".py") else None)
+    if file:
+        text = ""
+        with suppress(OSError), Path(file).open("rb") as source:
+            text = hashlib.sha256(source.read(MOST_BYTES)).hexdigest()
+        yield Demand(f"to run the code in {quote_shortened(file)}", ("strategy", text), is_code=True)
+    if config.cluster and not config.cluster.startswith("local"):
+        yield Demand(f"to use the cluster {quote_shortened(config.cluster)}", ("cluster", config.cluster))
+    yield from model_demands(filter(None, (config.model, *config.models.values(), *config.ensemble)))

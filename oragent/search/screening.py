@@ -1,0 +1,83 @@
+"""What keeps a program from a full evaluation: one that it hardly differs from, or a race that it cannot win.
+
+That a race ended a program early says something of it and of the terms that held, so the terms are part of the name
+under which it is kept. How a race ends is a function of the terms and of what the instances come to: a program that
+another round has measured to its end is not evaluated again, and still ends as it would have ended.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+
+from oragent._base.protocol import Status
+from oragent._base.racing import BEHAVIOUR, RaceTerms, read_instance_values
+from oragent.evaluation import Evaluation
+from oragent.programs.inspection import inspect_program
+from oragent.programs.parser_client import ParseLimitExceeded, request
+from oragent.programs.similarity import may_be_near
+from oragent.programs.syntax import Signature
+from oragent.search.archive import Archive
+
+Known = tuple[str, str]  # a program's name and its source
+TOKEN = re.compile(r"\w+(?:\.\d+)?|\S")
+
+
+def too_near(source: str, programs: Iterable[Known], threshold: float, signature: Signature) -> str | None:
+    """Return the name of the nearest known program from which one hardly differs, of equals the first; None if new.
+
+    ``threshold`` is the share of its tokens by which it must differ from each, in [0, 1]. Programs are compared in
+    their canonical forms, so that other names, comments and formatting make no difference; in a process with limits,
+    and no more of them than take some tenths of a second.
+    """
+    tokens, counts = _count_tokens(source, signature)
+    near = []
+    for name, text in programs:
+        theirs, their_counts = _count_tokens(text, signature)
+        if may_be_near(counts, their_counts, threshold):
+            near.append((name, theirs))
+    if not near:
+        return None
+    try:
+        answer = request("nearest", tokens=tokens, candidates=[theirs for _, theirs in near], threshold=threshold)
+    except ParseLimitExceeded:  # of the tokens of programs that were looked at: a comparison has a bound of its own
+        return None
+    index = answer.get("place")
+    return near[index][0] if isinstance(index, int) and 0 <= index < len(near) else None
+
+
+@lru_cache(maxsize=4096)
+def _count_tokens(source: str, signature: Signature) -> tuple[tuple[str, ...], Counter[str]]:
+    tokens = tuple(TOKEN.findall(inspect_program(source, signature).canonical))
+    return tokens, Counter(tokens)
+
+
+def terms_of(archive: Archive, length: int, quantile: float | None, probes: int) -> RaceTerms:
+    """Return the terms of the race that a candidate enters, by the archive as its round sees it.
+
+    ``length`` are the nodes of its syntax tree: a shorter twin of an elite is scored, as it may take its cell. It must
+    be able to come up to the elites' ``quantile`` (None: to none), and on ``probes`` instances of each size its answers
+    are held against theirs.
+    """
+    elites = archive.elites()
+    measured = (
+        [values for elite in elites if (values := read_instance_values(elite.metrics))] if quantile is not None else []
+    )
+    bar = measured[round((1 - (quantile or 0.0)) * (len(measured) - 1))] if measured else None
+    by_behaviour = ((elite.metrics.get(BEHAVIOUR), elite) for elite in elites) if probes else ()
+    twins = {behaviour for behaviour, elite in by_behaviour if isinstance(behaviour, str) and elite.length <= length}
+    return RaceTerms(archive.direction, bar, probes, frozenset(twins))
+
+
+def race_result(full: Evaluation, terms: RaceTerms) -> Evaluation | None:
+    """The result that a fully evaluated program would have had in a race; None where nothing tells: it is to be run."""
+    values = read_instance_values(full.metrics)
+    if full.status is not Status.OK or values is None or (terms.probes and BEHAVIOUR not in full.metrics):
+        return None
+    ended = terms.replay_race(values, str(full.metrics.get(BEHAVIOUR, "")))
+    if ended is None:
+        return full
+    return replace(
+        full, status=Status.SCREENED, score=None, features=None, metrics=ended.metrics, message=ended.reason, output=""
+    )

@@ -1,0 +1,44 @@
+"""The two controls of every comparison: independent samples of a model, and genetic programming without one.
+
+``random``: a model is told the problem and writes a program, over and over; the best one counts. The baseline of "best
+of N" that every search with a model must beat (Zhang et al. 2024, "Understanding the importance of evolutionary search
+in automated heuristic design with large language models", arXiv:2407.10873). No sample sees an earlier program, not
+even the seed. One difference remains: a reply without a usable program is sent back once, as all strategies do.
+
+``gp``: genetic programming over syntax trees (Koza 1992, "Genetic Programming"); parents come from a MAP-Elites archive
+instead of a generation.
+"""
+
+from oragent.search.config import Blocks
+from oragent.search.genetics.variation import vary_unit
+from oragent.search.round_context import RoundContext
+from oragent.search.selection import draw_parents
+from oragent.search.strategies.operators import apply_operator
+from oragent.search.strategy import Strategy
+
+TRIES = 20  # draws of an offspring that nobody has tried yet, before the round is given up
+
+
+async def draw_sample(run: RoundContext) -> None:
+    """Draw one independent sample."""
+    await apply_operator(run, "i1", [])
+
+
+async def breed_program(run: RoundContext) -> None:
+    """Breed one new program and score it."""
+    problem, settings, blocks = run.problem, run.settings.strategy, run.blocks()
+    best = run.archive.best.source if run.archive.best else None
+    for _ in range(TRIES):
+        parent, *mates = draw_parents(run.archive, run.island, 2, run.rng, settings.temperature)
+        mate = mates[0].source if mates else None
+        child = vary_unit(
+            parent.source, mate, problem.signature, problem.seed, primitives=blocks, rng=run.rng, best=best
+        )
+        if not run.seen(child.source):
+            parent_ids = [parent.id, *(elite.id for elite in mates if "graft" in child.operator)]
+            await run.evaluate(child.source, parent_ids, child.operator)
+            return
+
+
+RANDOM = Strategy(name="random", round=draw_sample, blocks=Blocks.NONE, tuning=0.0)
+GP = Strategy(name="gp", round=breed_program, asks_model=False, languages=("python",))
