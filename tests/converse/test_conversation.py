@@ -14,12 +14,11 @@ from oragent.converse.problems.exact import Exact, Solving
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.asking_deciders import Asking, dropping_requests, ranked_requests
-from oragent.evals.converse.people.generating import Target
-from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import TimePreference, Utility, is_unique, maximum_utility
+from oragent.evals.converse.evaluable_problems import read_utility_file
+from oragent.evals.converse.paradigms import Asking, dropping_requests, ranked_requests
+from oragent.evals.converse.school_people import Person
+from oragent.evals.converse.school_utilities import Target, TimePreference, Utility, is_unique, maximum_utility
 from oragent.evals.converse.stakeholders import Request, Stakeholder
-from oragent.evals.converse.utility_files import read_utility_file
 
 PROBLEM = sfusd()
 SOLVER = StateSolver(PROBLEM)

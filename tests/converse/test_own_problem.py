@@ -16,10 +16,9 @@ from oragent.converse.problems.registry import open_problem
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
-from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of, standing_in
+from oragent.evals.converse.evaluable_problems import published_of, read_utility_file, stakeholders_of, standing_in
 from oragent.evals.converse.stakeholders import Published
 from oragent.evals.converse.talking_decider import Feedback, Persona, Style, Talking, decider_prompt
-from oragent.evals.converse.utility_files import read_utility_file
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.milp import Milp, Objective, Sense, Variable, to_json
 from tests.converse.test_documented import EXAMPLE

@@ -10,8 +10,8 @@ from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.evals.converse.paradigms import Paradigm, run_baseline
-from oragent.evals.converse.people.generating import Target
-from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.school_people import Person
+from oragent.evals.converse.school_utilities import Target
 from oragent.evals.converse.scoring import Scored, contrast_sides, summarize_groups
 
 ONE = Scored("T-P-P", "conversation", "m", 0, {"direction": "early"}, "parent", "vague", "rich", 0.5, False, 8, 6)

@@ -11,7 +11,7 @@ from oragent._base.errors import ConfigError
 from oragent.converse.problems.constraints import enumerate_schedules
 from oragent.converse.problems.district import DEFAULT, SFUSD, District, School
 from oragent.converse.problems.exact import Exact
-from oragent.evals.converse.people.utilities import (
+from oragent.evals.converse.school_utilities import (
     ScheduleOutcome,
     TimePreference,
     Utility,

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from oragent.evals.bench.cases import UNBOUNDED
-from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchPlan
-from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark
-from oragent.evals.formulate.contestants import list_contestants
+from oragent.evals.bench.result import execute_plan
+from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, list_contestants
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.sandbox.messages import Command

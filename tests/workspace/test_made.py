@@ -11,8 +11,8 @@ from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
 from oragent.evals.workspace.agents import list_plants
 from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench
+from oragent.evals.workspace.domains.businesses import PRODUCTION
 from oragent.evals.workspace.domains.domain import Artifacts, Plan
-from oragent.evals.workspace.domains.production import PRODUCTION
 from oragent.evals.workspace.generating import DOMAINS, GenerateRequest, generate_set, has_moved
 from oragent.evals.workspace.importing import read_labels
 from oragent.evals.workspace.instances import KINDS, plant_noise, read_instances, remove_noise

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.revisions import Depth, Diff, RevisionOperation, read_summary
+from oragent.evals.workspace.domains.domain import Depth, Diff, RevisionOperation, read_summary
 from tests.workspace.release import PUBLIC, needs_release
 
 

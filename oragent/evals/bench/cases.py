@@ -14,9 +14,8 @@ from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
 from oragent._base.errors import OragentError
 from oragent._base.settings import STRICT, build_settings
-from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ModeScores, compare_pairs
+from oragent.evals.bench.result import BenchResult, CellEnd, Cost, Measure, ModeScore, ModeScores, compare_pairs
 from oragent.evals.bench.tables import TextTable
 from oragent.ledger import Study
 from oragent.ledger.study import FinishedCase

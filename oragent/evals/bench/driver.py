@@ -16,8 +16,8 @@ from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
 from oragent._base.plain import escape_text, one_line
 from oragent.evals.bench.cases import CaseBenchmark
-from oragent.evals.bench.execute import CellReport, CellRunner, execute_plan
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
+from oragent.evals.bench.result import CellReport, CellRunner, execute_plan
 from oragent.evals.bench.tables import VERDICT, TextTable
 from oragent.report.pages.html import make_environment
 

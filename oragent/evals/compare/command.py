@@ -18,10 +18,14 @@ from oragent.evals.bench.charts import draw_benchmark
 from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, rich_table, run_cells
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.summary import BenchSummary, find_leader
-from oragent.evals.compare.comparison import Comparison, describe_equal_settings, differing_settings, load_comparison
-from oragent.evals.compare.plan import MANIFEST, read_request, reopen_plan
-from oragent.evals.compare.runner import SearchRunner
-from oragent.evals.compare.variants import STRATEGY
+from oragent.evals.compare.plan import MANIFEST, STRATEGY, read_request, reopen_plan
+from oragent.evals.compare.runner import (
+    Comparison,
+    SearchRunner,
+    describe_equal_settings,
+    differing_settings,
+    load_comparison,
+)
 from oragent.evals.requests import CompareRequest
 from oragent.report.pages import text as in_words
 from oragent.report.pages.charts import Drawing, save_page

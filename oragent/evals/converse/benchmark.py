@@ -25,14 +25,11 @@ from oragent.converse.solving import StateSolver
 from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 from oragent.evals.bench.result import Measure
-from oragent.evals.converse.asking_deciders import Asking, dropping_requests, ranked_requests
-from oragent.evals.converse.audit import COUNTS, audit_conversation
-from oragent.evals.converse.evaluable_problems import stakeholders_of, standing_in
-from oragent.evals.converse.paradigms import RULES, Paradigm
-from oragent.evals.converse.scoring import Scored
+from oragent.evals.converse.evaluable_problems import read_utility_file, stakeholders_of, standing_in
+from oragent.evals.converse.paradigms import RULES, Asking, Paradigm, dropping_requests, ranked_requests
+from oragent.evals.converse.scoring import COUNTS, Scored, audit_conversation
 from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders
 from oragent.evals.converse.talking_decider import Feedback, Knowing, Persona, Style, Talking, Template
-from oragent.evals.converse.utility_files import read_utility_file
 from oragent.ledger import LedgerCase, ReplayModel, Study
 from oragent.ledger.study import FinishedCase
 from oragent.llm.factory import open_models

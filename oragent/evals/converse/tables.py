@@ -9,11 +9,10 @@ from oragent._base.errors import ConfigError
 from oragent.converse.conversation import ConversationEnd
 from oragent.evals.bench.cases import MeasuredCases
 from oragent.evals.bench.tables import TextTable
-from oragent.evals.converse.audit import COUNTS, total_counts
 from oragent.evals.converse.benchmark import ConverseBenchmark, score_case
 from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.paradigms import Paradigm
-from oragent.evals.converse.scoring import Contrast, Scored, contrast_sides, summarize_groups
+from oragent.evals.converse.scoring import COUNTS, Contrast, Scored, contrast_sides, summarize_groups, total_counts
 from oragent.evals.converse.stakeholders import Published
 from oragent.report.pages.text import format_money, format_share
 

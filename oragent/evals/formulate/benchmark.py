@@ -1,4 +1,7 @@
-"""Sets of problems by methods: each cell is a study in a folder of its own, which is gone on with where it was left."""
+"""Sets of problems by methods: each cell is a study in a folder of its own, which is gone on with where it was left.
+
+Published results are those of Wang et al. 2025, tables 1 to 3; GPT-3.5-turbo unless said.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -8,16 +11,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pydantic.dataclasses import dataclass as checked
+
 from oragent._base.direction import Direction
-from oragent.evals.bench.cases import CaseBenchmark
+from oragent._base.settings import STRICT
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 from oragent.evals.bench.result import Measure
-from oragent.evals.formulate.contestants import FormulateBenchSettings, options_of
+from oragent.evals.formulate.labelled import FAILED_RUNS, ProblemSet, grade_result, slug
 from oragent.evals.formulate.mock_models import expand_errors, open_stand_in
-from oragent.evals.formulate.sets import ProblemSet, read_set
-from oragent.evals.formulate.sets.labelled import FAILED_RUNS, grade_result, slug
+from oragent.evals.formulate.sets import read_set
 from oragent.formulate.formulation import FormulationResult, formulate_case
-from oragent.formulate.options import ALL, ROLES, STAND_INS
+from oragent.formulate.methods import METHODS
+from oragent.formulate.options import ALL, EXTRAS, PARTS, ROLES, STAND_INS, Options, check_known, choose_options
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
@@ -27,6 +33,126 @@ from oragent.llm.model import Model
 from oragent.llm.runtime_settings import RuntimeWords
 from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.sandbox.sandbox import Sandbox
+
+# The rows of the published table of ablations, in its order.
+ABLATIONS: tuple[Mapping[str, Any], ...] = (
+    {"method": "ormind"},
+    *({"method": "ormind", "with": [name]} for name in EXTRAS),
+    *({"method": "ormind", "without": [name]} for name in PARTS),
+    {"method": "standard"},
+)
+
+
+def list_contestants(
+    methods: Sequence[str], models: Sequence[str], temperatures: Sequence[float] = (0.0,), ablations: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Name and settings of everyone who takes part.
+
+    Raises:
+        ConfigError: A method is unknown.
+    """
+    rows: list[Mapping[str, Any]] = [{"method": check_known(name, METHODS, "method")} for name in methods]
+    if ablations:
+        rows = [*ABLATIONS, *(row for row in rows if row not in ABLATIONS)]
+    settings_of = {}
+    for model in models:
+        for temperature in temperatures:
+            for row in rows:
+                contestant = {**row, "model": model, "temperature": temperature}
+                label = options_of(contestant, FormulateBenchSettings()).label
+                label += f", {model}" if len(models) > 1 else ""
+                label += f", temperature {temperature:g}" if len(temperatures) > 1 else ""
+                settings_of[label] = contestant
+    return settings_of
+
+
+@checked(frozen=True, config=STRICT)
+class FormulateBenchSettings(CaseSettings):
+    """Settings that all contestants of a benchmark of formulations share.
+
+    Attributes:
+        limit: Number of problems of each set, the first ones; None: all.
+        preset: Preset of the options.
+        tolerance: Name of the tolerance by which objectives are compared.
+        accept_infeasible: Whether a confirmed infeasible model is an answer; None: as the preset says.
+        witness: Whether the checker's rows are solved too; None: as the preset says.
+        battery: Whether answers are tested by properties; None: as the preset says.
+        bounds: Limits of programs.
+    """
+
+    limit: int | None = None
+    preset: str = "default"
+    tolerance: str = "strict"
+    accept_infeasible: bool | None = None
+    witness: bool | None = None
+    battery: bool | None = None
+    bounds: Bounds = Bounds()  # a frozen value
+
+
+def options_of(contestant: Mapping[str, Any], settings: FormulateBenchSettings) -> Options:
+    """The options of a contestant, with what all have in common."""
+    return choose_options(
+        settings.preset,
+        method=contestant["method"],
+        without=frozenset(contestant.get("without", ())) or None,
+        extra=tuple(contestant.get("with", ())) or None,
+        temperature=contestant.get("temperature"),
+        accept_infeasible=settings.accept_infeasible,
+        witness=settings.witness,
+        battery=settings.battery,
+    )
+
+
+Rates = tuple[float, float | None, float | None]
+
+PUBLISHED: Mapping[str, Mapping[str, Rates]] = {
+    "nl4opt": {
+        "tag-BART": (47.9, None, None), "optimus": (28.6, 4.0, 11.9), "cot": (45.8, 20.5, 9.4),
+        "progressive_hint": (42.1, 19.4, 10.3), "tot": (47.3, 17.4, 9.7), "got": (48.0, 16.9, 9.1),
+        "react": (48.5, 15.5, 11.2), "reflexion": (50.7, 7.3, 9.0), "spp": (46.8, 17.9, 13.6), "coe": (58.9, 3.8, 7.7),
+        "ormind": (68.8, 0.4, 2.0), "ormind with conductor": (63.2, 0.4, 1.4),
+        "ormind with terminology": (64.9, 0.4, 2.4), "ormind with reviewer": (33.0, 0.4, 6.6),
+        "ormind without semantic_encoder": (58.0, 1.0, 6.9), "ormind without formalization": (65.6, 1.4, 7.2),
+        "ormind without counterfactual": (59.4, 2.8, 11.1), "ormind without syntax_analysis": (62.2, 1.0, 8.3),
+        "standard": (42.4, 18.1, 13.2),
+    },
+    "complexor": {
+        "tag-BART": (0.0, None, None), "optimus": (9.5, 7.9, 15.0), "cot": (0.5, 35.3, 8.6),
+        "progressive_hint": (2.2, 35.1, 13.5), "tot": (4.9, 31.4, 7.6), "got": (4.3, 32.4, 8.1),
+        "react": (14.6, 31.9, 10.8), "reflexion": (13.5, 12.9, 10.1), "spp": (7.0, 46.5, 13.5), "coe": (25.9, 7.6, 6.4),
+        "ormind": (40.5, 5.4, 21.6), "ormind with conductor": (40.5, 2.7, 16.2),
+        "ormind with terminology": (29.7, 5.4, 29.7), "ormind with reviewer": (32.4, 0.0, 35.1),
+        "ormind without semantic_encoder": (32.4, 5.4, 24.3), "ormind without formalization": (35.1, 2.7, 32.4),
+        "ormind without counterfactual": (32.4, 10.8, 24.3), "ormind without syntax_analysis": (35.1, 5.4, 29.7),
+        "standard": (0.5, 36.8, 8.6),
+    },
+}  # fmt: skip
+
+
+# SR with GPT-4, and prompt tokens a problem (mean and standard deviation), by set.
+GPT_4: Mapping[str, Mapping[str, float]] = {
+    "nl4opt": {"standard": 47.3, "reflexion": 53.0, "coe": 64.2, "optimus": 78.8, "ormind": 79.9},
+    "complexor": {"standard": 4.9, "reflexion": 16.8, "coe": 31.4, "optimus": 66.7, "ormind": 62.2},
+}
+PROMPT_TOKENS: Mapping[str, Mapping[str, tuple[int, int]]] = {
+    "nl4opt": {
+        "coe": (2003, 456), "optimus": (2838, 822), "ormind": (2676, 518),
+        "ormind without counterfactual and syntax_analysis": (1539, 228),
+    },
+    "complexor": {
+        "coe": (3288, 780), "optimus": (3241, 1194), "ormind": (3336, 997),
+        "ormind without counterfactual and syntax_analysis": (2390, 500),
+    },
+}  # fmt: skip
+
+
+def published_rates(subject: str, contestant: str) -> Rates | None:
+    """Return the published rates of a method on the set that a subject's name begins with, or None."""
+    for name, rows in PUBLISHED.items():
+        if subject.startswith(name):
+            return rows.get(contestant)
+    return None
+
 
 NO_VALID_MODEL = (SolveVerdict.MODEL_FAILURE, SolveVerdict.UNSOLVED, SolveVerdict.UNSUPPORTED)
 TERMS = BenchTerms(

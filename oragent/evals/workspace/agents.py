@@ -16,8 +16,7 @@ from oragent.evals.workspace.generating import has_moved
 from oragent.evals.workspace.instances import GeneratedInstance
 from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, parse_reply
 from oragent.evals.workspace.rubric import Rubric, exact_decisions
-from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
-from oragent.evals.workspace.views import RevisionView
+from oragent.evals.workspace.views import PROGRAM, RevisionView, WorkspaceTask
 from oragent.ledger.case import LedgerCase
 from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message

@@ -32,12 +32,11 @@ from oragent.evals.workspace.agents import (
     run_task,
 )
 from oragent.evals.workspace.evaluating import InstanceLabels, grade_answer, grade_program
-from oragent.evals.workspace.importing import VAULT, LabelSet, read_labels
+from oragent.evals.workspace.importing import LabelSet, read_labels
 from oragent.evals.workspace.instances import read_instances
 from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, by_predicates, gather_evidence
 from oragent.evals.workspace.rubric import Rubric
-from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask, lay_out, list_tasks
-from oragent.evals.workspace.views import RevisionView
+from oragent.evals.workspace.views import PROGRAM, VAULT, RevisionView, WorkspaceTask, lay_out, list_tasks
 from oragent.ledger import Study
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase

@@ -16,12 +16,20 @@ from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_t
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.requests import BenchRequest
-from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
+from oragent.evals.workspace.across_modes import (
+    PROTOCOL,
+    gain_table,
+    published_table,
+    published_tables,
+    rate_table,
+    token_table,
+    track_table,
+)
 from oragent.evals.workspace.agents import FileInterface
 from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, labels_readable, list_subjects
-from oragent.evals.workspace.generating import DOMAINS, GenerateRequest, generate_set
+from oragent.evals.workspace.domains.businesses import DOMAINS
+from oragent.evals.workspace.generating import GenerateRequest, generate_set
 from oragent.evals.workspace.outputs import explain_scores, prediction_scores
-from oragent.evals.workspace.published import PROTOCOL
 from oragent.evals.workspace.tables import (
     MeasuredAgent,
     ceiling_lines,
@@ -29,11 +37,9 @@ from oragent.evals.workspace.tables import (
     floor_lines,
     group_tables,
     instance_table,
-    published_table,
     score_table,
 )
-from oragent.evals.workspace.tasks import fitting_subject
-from oragent.evals.workspace.views import RevisionView
+from oragent.evals.workspace.views import RevisionView, fitting_subject
 from oragent.llm.model import Model
 from oragent.workspace.layout import Mode
 from oragent.workspace.roles import Track

@@ -10,7 +10,7 @@ from oragent.evals.workspace.grading import AttemptOutcome, Grade, Reference, gr
 from oragent.evals.workspace.instances import GeneratedInstance
 from oragent.evals.workspace.judging import Judgement, score_answer
 from oragent.evals.workspace.rubric import Rubric
-from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
+from oragent.evals.workspace.views import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
 from oragent.workspace import parameters, tables
 from oragent.workspace.comparing import ModelDifference, compare_models, rule_of

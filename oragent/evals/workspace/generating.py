@@ -15,17 +15,22 @@ import pulp
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.domains.blending import BLENDING
-from oragent.evals.workspace.domains.distribution import DISTRIBUTION
-from oragent.evals.workspace.domains.domain import REQUIREMENT, Artifacts, Domain, DomainRevision, NewFigure, Plan
-from oragent.evals.workspace.domains.production import PRODUCTION
-from oragent.evals.workspace.domains.rostering import ROSTERING
+from oragent.evals.workspace.domains.businesses import DOMAINS
+from oragent.evals.workspace.domains.domain import (
+    REQUIREMENT,
+    Artifacts,
+    Diff,
+    Domain,
+    DomainRevision,
+    NewFigure,
+    Plan,
+    RevisionOperation,
+)
 from oragent.evals.workspace.grading import HEADER, TOLERANCE, Reference
-from oragent.evals.workspace.importing import VAULT, vault_file
+from oragent.evals.workspace.importing import vault_file
 from oragent.evals.workspace.instances import GeneratedInstance, NoiseStep, instance_json, plant_noise
-from oragent.evals.workspace.revisions import Diff, RevisionOperation
 from oragent.evals.workspace.rubric import read_rubrics
-from oragent.evals.workspace.views import RevisionView, copy_view, labels_of, write_manifest
+from oragent.evals.workspace.views import VAULT, RevisionView, copy_view, labels_of, write_manifest
 from oragent.milp.as_pulp import to_pulp
 from oragent.milp.mathematics import to_latex
 from oragent.milp.model import Milp
@@ -147,7 +152,6 @@ def _ask_interpretation(instance: GeneratedInstance, after: ProgramRun) -> tuple
     return MARGIN, entities, worth, f"{row} binds; one unit more changes the objective by {format_number(duals[row])}."
 
 
-DOMAINS = {domain.name: domain for domain in (PRODUCTION, DISTRIBUTION, ROSTERING, BLENDING)}
 PROGRAM = "src/optimization_model.py"
 MOVED, SAME = 0.01, 1e-6  # least relative change of the optimum by a revision; agreement of two solves
 ATTEMPTS = 8  # instances that are drawn until one revision of it is accepted

@@ -14,6 +14,7 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.grading import Reference, read_references, workspace_id
 from oragent.evals.workspace.rubric import Rubric, read_rubrics
 from oragent.evals.workspace.views import (
+    VAULT,
     AgentView,
     HiddenLabels,
     RevisionNote,
@@ -26,7 +27,6 @@ from oragent.evals.workspace.views import (
 from oragent.workspace.layout import Mode, Workspace, open_workspace, sha256_of
 from oragent.workspace.reading import read_bytes, shorten_path
 
-VAULT = "vault"
 Label = TypeVar("Label", Reference, Rubric)
 INSTANCE = re.compile(r"instance_([1-9][0-9]{0,5})")
 FORMULATION = "original/src/formulation.tex"

@@ -12,7 +12,7 @@ import numpy as np
 
 from oragent._base.errors import MilpError, WorkspaceError
 from oragent.evals.workspace.domains.domain import REQUIREMENT, Artifacts, NewFigure
-from oragent.evals.workspace.importing import VAULT
+from oragent.evals.workspace.views import VAULT
 from oragent.milp import as_json
 from oragent.milp.model import Milp
 from oragent.workspace import parameters, tables

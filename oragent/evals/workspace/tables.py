@@ -15,9 +15,8 @@ from oragent.evals.bench.cases import MeasuredCases, case_table
 from oragent.evals.bench.result import ModeScores
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.workspace.grading import AttemptOutcome
-from oragent.evals.workspace.published import HIGHS, MAIN, find_scores
 from oragent.evals.workspace.rubric import Rubric, coverage_points, exact_decisions
-from oragent.evals.workspace.tasks import WorkspaceTask
+from oragent.evals.workspace.views import WorkspaceTask
 from oragent.ledger.study import FinishedCase
 from oragent.report.pages.text import format_money
 from oragent.workspace.layout import Mode
@@ -67,8 +66,6 @@ def tertiles(results: Sequence[float]) -> list[Difficulty]:
 
 MOST_MISSING = 12  # names that are listed
 PARTS = ("reasoning", "grounding", "answer_quality", "penalty")
-FIELDS = {"build": "build", "revise-code": "revise_code", "revise-model": "revise_model", "revise-all": "revise_all",
-          "explain": "explain"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -239,16 +236,3 @@ def ceiling_lines(tasks: Sequence[WorkspaceTask], rubrics: Iterable[Rubric]) -> 
     more = f" and {len(missing) - MOST_MISSING} more" if len(missing) > MOST_MISSING else ""
     unattainable = f"; in no file: {', '.join(missing[:MOST_MISSING])}{more}" if missing else ""
     return [f"ceiling: {mean(ceilings):.2f} points of 35 can be reached by names that stand in the files{unattainable}"]
-
-
-def published_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
-    """Return the published scores of this mode: of the same models if available, else of the best and the last."""
-    name = FIELDS[subject]
-    same = [
-        scores_row for scores in rows if (scores_row := find_scores(str(scores.settings.get("agent", "")))) is not None
-    ]
-    pairs = [(f"{scores.model} (Gurobi)", getattr(scores, name)) for scores in same or MAIN]
-    pairs += [(f"{scores.model} (HiGHS)", getattr(scores, name)) for scores in HIGHS]
-    return TextTable(
-        ("published", subject), tuple((model, "–" if value is None else f"{value:g}") for model, value in pairs)
-    )

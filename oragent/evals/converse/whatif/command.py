@@ -18,21 +18,18 @@ from oragent.converse.agents.model_agents import ROLE
 from oragent.converse.decision import unknown_name_error
 from oragent.evals.bench.driver import page_template, rich_table, save_text
 from oragent.evals.bench.tables import TextTable
-from oragent.evals.converse.whatif.agents import by_program, by_tools
-from oragent.evals.converse.whatif.parser import read_change
+from oragent.evals.converse.whatif.agents import by_program, by_tools, read_change
 from oragent.evals.converse.whatif.questions import (
+    BASE,
     MODELS,
     AnswerStatus,
     Question,
     WhatIfAnswer,
-    agrees_with_gold,
-    read_questions,
-)
-from oragent.evals.converse.whatif.textbooks import (
-    BASE,
     WhatIfChange,
+    agrees_with_gold,
     change_of,
     plain_data,
+    read_questions,
     solve_changed,
     variable_names,
 )
