@@ -17,8 +17,6 @@ class CompareRequest:
         strategies: Names with commas in between; None: the usual ones.
         seeds: How many; None: three.
         overrides: Settings that have options of their own.
-        config: A file of settings.
-        outputs: The comparison's folder.
         variants: Files of variants, or their keys: strategies with settings of their own.
     """
 
@@ -37,7 +35,6 @@ class BenchRequest:
 
     Attributes:
         outputs: Folder of the benchmark; one that was begun is resumed.
-        workers: Cases at once.
         words: Settings of models and budget for all contestants, such as ``model.base_url=URL``.
     """
 
@@ -52,9 +49,7 @@ class FormulateBenchRequest(BenchRequest):
 
     Attributes:
         sets: As for ``read_set``; empty goes on with what the folder holds.
-        methods, models: Names.
         temperatures: Of every call, each one a contestant.
-        ablations: Whether the published ablations take part.
         seeds: Number of seeds, from 0.
         settings: Preset, tolerance, limit on problems, budget, and whether labels may be readable.
     """
@@ -73,12 +68,9 @@ class StudyRequest:
     """Request for a table or figure of the study.
 
     Attributes:
-        name: Name of the table or figure.
         scale: Share of the study's budget.
         seeds: Number of runs of each contestant on each problem; the study has one.
         problems: Some of its problems; empty: all.
-        overrides: Settings of all runs.
-        outputs: Folder of the study.
     """
 
     name: str

@@ -33,10 +33,6 @@ class MeasuredCases:
     """A contestant on a subject, all seeds together.
 
     Attributes:
-        subject: Name of the subject.
-        contestant: Name of the contestant.
-        settings: Settings of its own.
-        cases_by_cell: Cells with the cases that are done.
         total: Number of cases that there are to do.
     """
 
@@ -105,7 +101,6 @@ class CaseSettings:
     Attributes:
         labels_readable: Whether it runs where generated programs could read labels.
         max_tokens, timeout_s: Longest reply, and seconds for one; None: the default.
-        budget: Budget of each contestant.
     """
 
     labels_readable: bool = False
@@ -115,11 +110,7 @@ class CaseSettings:
 
     @classmethod
     def of(cls, plan: BenchPlan) -> Self:
-        """Read them from a plan; what a plan lacks has its default.
-
-        Raises:
-            ConfigError: A value is wrong.
-        """
+        """Read them from a plan; what a plan lacks has its default."""
         names = {setting.name for setting in fields(cls)}
         given = {name: value for name, value in plan.settings.items() if name in names and value is not None}
         if "budget" in given:
@@ -131,12 +122,10 @@ class CaseBenchmark(ABC):
     """Runner of a plan whose cells are studies of cases, each in a folder of its own, which can be resumed.
 
     Attributes:
-        plan: Plan of what is measured.
         workers: Cases at once; it changes no result.
         note: Callback that gets each case that is done, in words.
         words: Settings of models and budget from the command line, such as ``model.base_url=URL``.
         readable: Subjects whose labels a generated program could read here.
-        roles: Roles in which models are asked.
     """
 
     plan: BenchPlan
@@ -234,11 +223,7 @@ class CaseBenchmark(ABC):
         return runtime if model else RuntimeSettings(budget=runtime.budget)
 
     def check_labels(self) -> None:
-        """Refuse to run where generated programs could read labels, unless the settings accept it.
-
-        Raises:
-            OragentError: They could, and it is not accepted.
-        """
+        """Refuse to run where generated programs could read labels, unless the settings accept it."""
         if self.readable and not self.settings.labels_readable:
             raise OragentError(
                 f"this machine cannot keep the labels of {self.readable[0]} from generated programs ('oragent doctor' "

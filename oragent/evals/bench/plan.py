@@ -52,7 +52,6 @@ class BenchCell:
     Attributes:
         subject: What is measured on: a problem, a set of questions.
         contestant: Who is measured: a strategy, a method, an agent with a model.
-        seed: Seed of the contestant's own randomness.
     """
 
     subject: str
@@ -68,12 +67,8 @@ class BenchPlan:
     """A benchmark as plain data, so that a file can hold all of it.
 
     Attributes:
-        terms: What its parts are called.
         subjects: Names, and what each is found by (a path, a question's number); None where the name says it all.
         contestants: Names, and the settings that each has of its own; empty where the name says it all.
-        seeds: Of the cells, each with every contestant on every subject.
-        settings: What all cells have in common.
-        root: Project root.
 
     Raises:
         ConfigError: There is nothing to do, or a seed is named twice.
@@ -105,11 +100,7 @@ class BenchPlan:
 
 
 def expect_distinct(noun: str, names: Iterable[str | int]) -> None:
-    """Check that nothing is named twice.
-
-    Raises:
-        ConfigError: Something is.
-    """
+    """Raise ``ConfigError`` where a name comes twice."""
     seen: set[str | int] = set()
     for name in names:
         if name in seen:
@@ -125,10 +116,9 @@ class Manifest:
     """Reader and writer of the plan file in the folders of one kind of benchmark.
 
     Attributes:
-        file: Name of the file in the folder.
         terms: What the parts are called; the plurals are keys of the file.
-        settle: Checks settings that were read, and fills in those that an older version did not know; it is also given
-            what its errors name.
+        complete_settings: Checks settings that were read, and fills in those that an older version did not know;
+            it is also given what its errors name.
         free: Settings that never change what is found, so that they may differ.
     """
 
@@ -144,7 +134,6 @@ class Manifest:
 
         Raises:
             ConfigError: The folder is that of another plan, or holds something else.
-            StoreError: It cannot be written.
         """
         path = folder / self.file
         if path.is_file():
@@ -221,11 +210,7 @@ class Manifest:
 
 
 def _read_names(names: Any) -> dict[str, Any]:
-    """Names, and what stands under each, of a list or a mapping.
-
-    Raises:
-        TypeError: It is neither, or a name is no text.
-    """
+    """Names, and what stands under each, of a list or a mapping."""
     named = dict(names) if isinstance(names, dict) else dict.fromkeys(names) if isinstance(names, list) else None
     if named is None or not all(isinstance(name, str) for name in named):
         raise TypeError(f"expected names, not {names!r}")

@@ -17,8 +17,6 @@ class Measure:
     """A subject and the direction of its score.
 
     Attributes:
-        title: One line on the subject.
-        direction: Whether more or less score is better.
         published: Best score of others in the main mode; None where it is not known.
     """
 
@@ -79,13 +77,10 @@ class BenchResult:
     """One run, complete.
 
     Attributes:
-        cell: Which one.
-        measure: How its subject measures.
         scores: By mode; the main mode is always there.
         baselines: Of the baseline by mode, where there is one.
         tried: How many answers were tried: candidates, conversations, cases.
         failed: How many of them have no score.
-        spent: In all.
         seconds: The run's own time, over all sittings.
         curve: The way to the score in the main mode; empty where there is none.
         folder: Where the run lives; None where it has no folder of its own.
@@ -110,13 +105,7 @@ class BenchResult:
 
 @dataclass(frozen=True)
 class Scale:
-    """Normalisation of the scores of a subject: 0 is the baseline, 1 the best published, or the best of these runs.
-
-    Attributes:
-        baseline: Score of the baseline.
-        best: Score that is 1.
-        source: Where that comes from.
-    """
+    """Normalisation of the scores of a subject: 0 is the baseline, 1 the best published, or the best of these runs."""
 
     baseline: float
     best: float
@@ -134,11 +123,6 @@ def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> 
 
     It goes from the baseline to the published best, where that is known (for the main mode only) and beats the
     baseline; else to the best found by any of the results. None where there is no score, or no baseline.
-
-    Args:
-        results: Of one subject, at least one.
-        mode: Name of the mode.
-        terms: What the parts are called.
     """
     measure = results[0].measure
     scores = [result.scores[mode].value for result in results if mode in result.scores]
@@ -156,7 +140,6 @@ class ModeScores:
     """A contestant's scores in one mode.
 
     Attributes:
-        name: Of the contestant.
         scores: By what pairs them with those of others: a seed, or a case.
     """
 
@@ -169,8 +152,6 @@ class ContestantDifference:
     """Two contestants on one subject, over the seeds (or cases) that both have.
 
     Attributes:
-        first, second: Their names.
-        mode: Name of the mode.
         pairs: Number of seeds.
         gain: How much better the first is, in natural units, with its interval over seeds; above 0 is better.
         p: P-value of the paired test; None for fewer than two pairs.
@@ -196,14 +177,7 @@ def compare_pairs(
     direction: Direction,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> tuple[ContestantDifference, ...]:
-    """Compare pairs of contestants; those that have no seed in common are left out.
-
-    Args:
-        pairs: All combinations, or everyone with the one that they are held against.
-        mode: Name of the mode.
-        direction: Whether more or less score is better.
-        alternative: ``GREATER``: the test asks whether the first is better.
-    """
+    """Compare pairs of contestants; those that have no seed in common are left out."""
     compared = [
         difference
         for first, second in pairs
@@ -247,7 +221,6 @@ class CellEnd:
 
     Attributes:
         reason: Why it ended before it was complete; empty where it is complete.
-        stopped: Whether a person stopped it.
     """
 
     reason: str = ""
@@ -278,11 +251,7 @@ class CellRunner(Protocol):
         """
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
-        """Read the result of a complete cell.
-
-        Raises:
-            OragentError: It cannot be read.
-        """
+        """Read the result of a complete cell."""
 
 
 @dataclass(frozen=True)
@@ -290,10 +259,7 @@ class CellReport:
     """A cell that was run, or was complete before.
 
     Attributes:
-        cell: The cell.
-        end: End of its run.
         fresh: True if anything had to be run for it.
-        remark: Remark for a person; mostly empty.
     """
 
     cell: BenchCell
@@ -304,14 +270,6 @@ class CellReport:
 
 def execute_plan(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[CellReport]:
     """Run every cell of a plan; end early where a person stops one.
-
-    Args:
-        plan: Plan of the benchmark.
-        runner: Runner of its cells.
-        folder: Folder of the benchmark.
-
-    Yields:
-        Each cell, complete or not.
 
     Raises:
         OragentError: The cell, and one line on what keeps it from beginning or going on.
@@ -333,9 +291,6 @@ def gather_results(
 
     Returns:
         The results of complete cells, in the plan's order; and the cells that are left out.
-
-    Raises:
-        OragentError: One cannot be read.
     """
     results: list[BenchResult] = []
     unfinished: list[BenchCell] = []

@@ -28,13 +28,11 @@ class SummaryRow:
     """A contestant on a subject.
 
     Attributes:
-        contestant: Its name.
         results: Its complete runs, by seed.
         means: Mean final score over seeds, with its interval, by mode; only of modes in which all runs have a score.
         spread: Standard deviation of the final score between seeds, in the main mode; None for one seed.
         noise: Half-width of the interval that came with a score in the main mode, mean over the runs; None where it is
             not known.
-        normalised: Mean normalised score by mode.
         failed: Share of failures; None where there was nothing to fail.
         reached: What it took each run to reach the target, those that did.
         spent: In all, median over the runs.
@@ -63,10 +61,8 @@ class SubjectSummary:
     """A subject.
 
     Attributes:
-        name, title, direction: Of the subject.
         rows: A contestant each, the best mean in the main mode first.
         differences: Of all pairs of contestants, by mode.
-        scales: How scores are normalised, by mode.
         target: Score whose cost is asked for, half of the way to the best found; None where that is the baseline.
     """
 
@@ -84,9 +80,7 @@ class BenchSummary:
     """A benchmark.
 
     Attributes:
-        terms: What its parts are called.
         contestants: Names in the plan's order, those included that have no complete run yet.
-        subjects: A summary each.
         overall: Mean normalised score over subjects for each contestant that has one on all of them, by mode, best
             first.
     """
@@ -198,7 +192,6 @@ class Leader:
     """The contestant with the best mean of normalised scores in the main mode.
 
     Attributes:
-        name: Its name.
         p: Largest p-value of the tests that hold it against each other contestant, adjusted for their number; None
             where there is nobody to hold it against, or too few pairs.
         limits: What so few pairs can show at best; empty where they can show a difference.

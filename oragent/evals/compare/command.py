@@ -105,26 +105,14 @@ TEMPLATES = Path(__file__).parent, Path(bench.__file__).parent
 
 
 def write_report(comparison: Comparison) -> Path:
-    """Write ``report.html`` and ``figures/*.svg``, ``figures/*.png`` into a comparison's folder.
-
-    Returns:
-        The page.
-
-    Raises:
-        StoreError: They cannot be written.
-    """
+    """Write ``report.html`` and ``figures/*.svg``, ``figures/*.png`` into its folder; return the page."""
     drawings = draw_benchmark(comparison.summary)
     save_page(comparison.folder, drawings.values(), render_page(comparison, drawings))
     return comparison.folder / "report.html"
 
 
 def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
-    """Write a comparison's report.
-
-    Args:
-        comparison: What is known of it.
-        drawings: Its figures by name.
-    """
+    """Write a comparison's report."""
     summary, terms = comparison.summary, comparison.summary.terms
     shares = next(iter(summary.overall.values()), {})
     ahead = find_leader(summary)
@@ -160,17 +148,8 @@ def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
 def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
     """Compare; a comparison that was begun in the same folder goes on.
 
-    Args:
-        request: Problems, strategies and budget, as the command takes them.
-        root: Root of the project.
-        console: Console to print on.
-        on_event: Callback that gets each event of each run; the folder of ``begun`` says which run follows.
-
     Returns:
         The exit code: 0, or 3 where runs are unfinished, or 130 where a person stopped it.
-
-    Raises:
-        OragentError: One line on what is wrong.
     """
     folder, plan = request.outputs, read_request(request, root)
     MANIFEST.write_plan(plan, folder)

@@ -37,8 +37,7 @@ class StrategyVariant:
     """Who is compared.
 
     Attributes:
-        name: Name in tables and figures.
-        own: Settings of its own by ``section.key``; with ``strategy.name`` where the name does not say it.
+        settings: Settings of its own by ``section.key``; with ``strategy.name`` where the name does not say it.
     """
 
     name: str
@@ -50,7 +49,6 @@ class Described:
     """A variant as a person writes it.
 
     Attributes:
-        name: Name in tables and figures.
         strategy: Name of a strategy, or path of one's own, from the variant's file.
         model: Name of a model, or settings of one; None: as all have it.
         settings: Tree of settings, as in a run's configuration.
@@ -63,15 +61,7 @@ class Described:
 
 
 def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyVariant:
-    """Read and check a variant.
-
-    Args:
-        variant: Path of its YAML file, or its keys.
-        common: Settings of all.
-
-    Raises:
-        ConfigError: naming the file, the key, and what was expected.
-    """
+    """Read and check a variant."""
     source, tree, base = "variant", variant, Path()
     if isinstance(variant, Path):
         source, tree, base = str(variant), trees.load_settings_tree(variant), variant.parent
@@ -98,11 +88,7 @@ def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyV
 
 
 def plain_strategy(word: str, common: Config) -> StrategyVariant:
-    """A strategy as it is, by its name or file.
-
-    Raises:
-        ConfigError: it is unknown, or lacks its model.
-    """
+    """A strategy as it is, by its name or file."""
     strategy = choose_strategy(build_config({}, [f"{STRATEGY}={json.dumps(word)}"], "--strategies"))
     if strategy.asks_model and common.model is None:
         raise ConfigError(f"strategy {word!r} asks a model: name one with --model ('scripted' needs no server)")
@@ -110,11 +96,7 @@ def plain_strategy(word: str, common: Config) -> StrategyVariant:
 
 
 def make_variant(name: str, settings: Mapping[str, Any], common: Config, source: str) -> StrategyVariant:
-    """A variant by all of its settings, checked.
-
-    Raises:
-        ConfigError: one of them is wrong, or it lacks its model.
-    """
+    """A variant by all of its settings, checked."""
     variant = StrategyVariant(name, dict(settings))
     config = configure_variant(variant, common, source)
     try:
@@ -135,11 +117,7 @@ def configure_variant(variant: StrategyVariant, common: Config | Mapping[str, An
 
 
 def _read_settings(described: Described, source: str) -> dict[str, Any]:
-    """The settings that a variant may have, by ``section.key``.
-
-    Raises:
-        ConfigError: one is unknown, or is for all alike.
-    """
+    """The settings that a variant may have, by ``section.key``."""
     settings = dict(_flatten("", described.settings))
     build_config(
         {}, [f"{key}={json.dumps(value, default=str)}" for key, value in settings.items()], source
@@ -198,11 +176,7 @@ MANIFEST = Manifest("comparison.yaml", TERMS, _complete_settings, free=("workers
 
 
 def read_request(request: CompareRequest, root: Path) -> BenchPlan:
-    """Make the plan that a person asks for; where nothing but a folder is named, the one that was begun there.
-
-    Raises:
-        OragentError: One line on what is wrong with it.
-    """
+    """Make the plan that a person asks for; where nothing but a folder is named, the one that was begun there."""
     problems = [word for word in request.words if "=" not in word]
     settings = [word for word in request.words if "=" in word]
     arguments = [
@@ -226,13 +200,7 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
 
 
 def reopen_plan(folder: Path) -> BenchPlan:
-    """Read the plan of a comparison that was begun.
-
-    Raises:
-        StoreError: There is none, or it cannot be read.
-        ProblemError: One of its problems is gone.
-        ConfigError: A setting in it is wrong.
-    """
+    """Read the plan of a comparison that was begun."""
     plan = MANIFEST.read_plan(folder)
     problems = [str(folder_name or name) for name, folder_name in plan.subjects.items()]
     common = build_config(deepcopy(dict(plan.settings)), [], MANIFEST.file)
@@ -264,10 +232,6 @@ def make_plan(
         settings: Of all runs; seed and strategy's name in it mean nothing.
         root: Project root.
         varied: Strategies with settings of their own, beside the others.
-
-    Raises:
-        ProblemError: A problem is unknown or broken.
-        ConfigError: A strategy is unknown or lacks its model, something is named twice, or there is nothing to do.
     """
     contestants = [*(plain_strategy(word.strip(), settings) for word in strategies if word.strip()), *varied]
     problems_found = [find_problem(name, root) for name in problems]
@@ -304,11 +268,7 @@ def _equal_defaults(common: Config, folder: Path) -> Config:
 
 
 def _without_own(settings: Sequence[str]) -> list[str]:
-    """Settings of runs, none of which a comparison sets itself.
-
-    Raises:
-        ConfigError: One does.
-    """
+    """Settings of runs, none of which a comparison sets itself."""
     for setting in settings:
         if option := OWN.get(setting.partition("=")[0].strip()):
             raise ConfigError(f"{setting!r}: a comparison sets this itself, by {option}")

@@ -52,12 +52,8 @@ class SearchRunner:
     Those of a variant have a folder of their own for that, ``variants/<name>``.
 
     Args:
-        plan: The comparison.
         observer: Makes what is told of the rounds of a run.
         launching: Sees a search through, as ``launch`` does.
-
-    Raises:
-        ProblemError: A problem of the plan is gone or broken.
     """
 
     def __init__(
@@ -131,12 +127,7 @@ class SearchRunner:
 
 
 def read_run(cell: BenchCell, path: Path) -> BenchResult:
-    """Read a run out of its own folder.
-
-    Raises:
-        StoreError: It cannot be read.
-        ConfigError: Its configuration cannot.
-    """
+    """Read a run out of its own folder."""
     data, tested = load_run(path), _read_held_out(path / HELD_OUT)
     candidates = {name: record.candidate.evaluation for name, record in (("best", data.best), ("seed", data.seed))}
     val = {name: _make_score(evaluation.score, evaluation.metrics) for name, evaluation in candidates.items()}
@@ -280,9 +271,6 @@ class Comparison:
     """A comparison, as far as its runs are complete.
 
     Attributes:
-        plan: What is compared.
-        folder: Where it lives.
-        summary: What the complete runs come to.
         unfinished: The runs that are left out, as they have not used up their budget.
     """
 
@@ -308,12 +296,7 @@ class Comparison:
 
 
 def load_comparison(plan: BenchPlan, runner: CellRunner, folder: Path) -> Comparison:
-    """Read the complete runs of a comparison.
-
-    Raises:
-        StoreError: There is none, or one cannot be read.
-        ConfigError: A run's configuration cannot be read.
-    """
+    """Read the complete runs of a comparison."""
     results, unfinished = gather_results(plan, runner, folder)
     if not results:
         raise StoreError(f"no run in {folder} has used up its budget yet: nothing to compare; run the command again")

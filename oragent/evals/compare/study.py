@@ -51,8 +51,6 @@ class Layout:
     """A table or figure.
 
     Attributes:
-        title: What it shows.
-        problems: Names of its problems.
         variants: Settings of ``or_agent`` by the name of each contestant; empty: the five methods.
         base: Settings of ``or_agent`` that all of them have beside those of the study.
     """
@@ -100,11 +98,7 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 def choose_layout(name: str, problems: Sequence[str]) -> Layout:
-    """A layout by its name, on some of its problems where any are named.
-
-    Raises:
-        ConfigError: there is none of that name, or it has no such problem.
-    """
+    """A layout by its name, on some of its problems where any are named."""
     if name not in LAYOUTS:
         raise ConfigError(f"the study has no {name!r}: choose one of {', '.join(LAYOUTS)}")
     layout = LAYOUTS[name]
@@ -121,9 +115,6 @@ def common_settings(scale: float, overrides: Sequence[str]) -> Config:
     Args:
         scale: Share of the budget, above 0.
         overrides: ``section.key=value`` each; they win.
-
-    Raises:
-        ConfigError: the scale is no such number, or a setting is wrong.
     """
     if not 0 < scale <= 100:
         raise ConfigError(f"--scale must be above 0, such as 0.1 for a tenth of the budget, not {scale:g}")
@@ -137,16 +128,7 @@ def common_settings(scale: float, overrides: Sequence[str]) -> Config:
 
 
 def list_contestants(layout: Layout, name: str, scale: float) -> list[dict[str, Any]]:
-    """The contestants of a layout as variants of a comparison.
-
-    Args:
-        layout: What is compared.
-        name: Name of the layout.
-        scale: Share of the budget, with which first populations go.
-
-    Raises:
-        ConfigError: a file of settings that ships is gone.
-    """
+    """The contestants of a layout as variants of a comparison."""
     if not layout.variants:
         deep = {"depth": 5} if name == "driving" else {}
         rivals = [(method, _read_settings(RIVALS / f"{method}.yaml")) for method in METHODS if method != "or_agent"]
@@ -307,11 +289,7 @@ class StudyRunner(SearchRunner):
 
 
 def make_study_plan(request: StudyRequest, root: Path) -> tuple[Layout, BenchPlan]:
-    """The layout that a person asks for, and the comparison that fills it.
-
-    Raises:
-        OragentError: one line on what is wrong with it.
-    """
+    """The layout that a person asks for, and the comparison that fills it."""
     layout, settings = choose_layout(request.name, request.problems), common_settings(request.scale, request.overrides)
     varied = [
         read_variant(contestant, settings) for contestant in list_contestants(layout, request.name, request.scale)
@@ -322,17 +300,8 @@ def make_study_plan(request: StudyRequest, root: Path) -> tuple[Layout, BenchPla
 def run(request: StudyRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
     """Fill a table or figure; one that was begun in the same folder goes on.
 
-    Args:
-        request: Problems, strategies and budget, as the command takes them.
-        root: Root of the project.
-        console: Console to print on.
-        on_event: Callback that gets each event of each run; the folder of ``begun`` says which run follows.
-
     Returns:
         The exit code: 0, or 3 where runs are unfinished, or 130 where a person stopped it.
-
-    Raises:
-        OragentError: one line on what is wrong.
     """
     layout, plan = make_study_plan(request, root)
     folder = request.outputs

@@ -56,13 +56,9 @@ class EvaluationSettings(CaseSettings):
 
     Attributes:
         styles, feedback: Names of the personas' styles and kinds of feedback; every combination takes part.
-        decider: Decision agent: ``llm``, ``rational`` or ``myopic``.
-        stopping: What ends a conversation.
-        knowing: By what a decision agent knows its utility.
         seed: Seed of utilities, roles and cases.
         decider_model: Model of the decision agents; empty: that of the contestant.
         temperature, decider_temperature: Sampling temperatures of agents and decision agents; None: the models' own.
-        paper_words: Whether words are forbidden as published.
         limit: Most messages of a conversation; None: the default.
     """
 
@@ -84,13 +80,9 @@ class ConverseBenchmark(CaseBenchmark):
     """The runner of a plan's cells.
 
     Attributes:
-        plan: Plan of what is measured.
         folder: Folder of the evaluation; its utilities lie in it.
-        workers: Conversations at once.
-        note: Callback that is told of each conversation that is done, in words.
         stand_in: Model that is asked in place of any other, for tests; None: those of the plan.
         replay: Folder of an evaluation whose replies are given again, and nobody is asked.
-        words: Settings of models of the command line, ``model.base_url=URL`` and others; names come from the plan.
         given: Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
     """
 

@@ -53,11 +53,7 @@ BINS = 20
 
 
 def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[MeasuredContestant]) -> Path:
-    """Write ``report.html`` and a page for each transcript that has none.
-
-    Raises:
-        StoreError: They cannot be written.
-    """
+    """Write ``report.html`` and a page for each transcript that has none."""
     links: dict[tuple[str, str], str] = {}
     for number, contestant in enumerate(contestants, 1):
         for case in contestant.cases:
@@ -235,8 +231,6 @@ class ConverseBenchRequest(BenchRequest):
         problem: Problem that is talked about: its name, or one of one's own; empty for that of the folder.
         agents, paradigms, models, tools, ablate: Names; of contestants every combination takes part.
         utilities: ``all``, ``paper``, a number, or a file.
-        settings: Styles, feedback, decider, its model and more, by name.
-        seed: Seed of utilities, roles and cases.
         replay: Folder of an evaluation of the same plan whose replies are given again; None to ask.
     """
 
@@ -253,11 +247,7 @@ class ConverseBenchRequest(BenchRequest):
 
 
 def run_bench(request: ConverseBenchRequest, console: Console) -> int:
-    """Hold what is missing of an evaluation, print its tables, write its pages; return the exit code.
-
-    Raises:
-        OragentError: The plan is wrong, or a file cannot be read.
-    """
+    """Hold what is missing of an evaluation, print its tables, write its pages; return the exit code."""
     folder = request.outputs
     plan = _plan(request) if request.problem else MANIFEST.read_plan(folder)
     given = None if isinstance(request.problem, str) else request.problem

@@ -47,11 +47,7 @@ def published_of(problem: DecisionProblem) -> Published:
 
 
 def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
-    """A model that plays all roles by the script of a problem.
-
-    Raises:
-        ConfigError: The problem has none.
-    """
+    """A model that plays all roles by the script of a problem."""
     script = stakeholders_of(problem).telling.script
     if script is None:
         raise ConfigError(f"nothing stands in for a model where {one_line(problem.name, 60)} is talked about: name one")
@@ -67,7 +63,6 @@ class UtilitySet:
     """What a file of utilities holds.
 
     Attributes:
-        stakeholders: Those who have them, in the order of the file.
         warnings: One line for each that cannot do all that a utility should.
     """
 
@@ -76,17 +71,7 @@ class UtilitySet:
 
 
 def write_utility_file(path: Path, problem: DecisionProblem, stakeholders: Iterable[Stakeholder], origin: str) -> None:
-    """Write utilities as JSON, a record each.
-
-    Args:
-        path: Path of the file to write; an older one is replaced.
-        problem: Problem that they are about.
-        stakeholders: Those who have them.
-        origin: Note on how they were made, for people: procedure and seed.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
+    """Write utilities as JSON, a record each."""
     rows = ",\n  ".join(json.dumps(dict(stakeholder.record()), ensure_ascii=False) for stakeholder in stakeholders)
     head = json.dumps({"schema": SCHEMA, "problem": problem.name, "made": origin}, ensure_ascii=False)[1:-1]
     try:
@@ -96,12 +81,7 @@ def write_utility_file(path: Path, problem: DecisionProblem, stakeholders: Itera
 
 
 def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
-    """Read utilities from a file of ours, or from a plain list of records such as the problem knows.
-
-    Raises:
-        StoreError: the file cannot be read.
-        ConfigError: it is no such file, or the problem has no stakeholders; names the utility and what is wrong.
-    """
+    """Read utilities from a file of ours, or from a plain list of records such as the problem knows."""
     stakeholders = stakeholders_of(problem)
     loaded, warnings = [], []
     for number, record in enumerate(_check_records(path, _load_json(path), problem.name), 1):

@@ -27,8 +27,6 @@ class Asking:
     """Makes requests in turn and leaves as soon as a decision that is shown respects what was asked last.
 
     Attributes:
-        problem: Problem whose decisions are asked for.
-        requests: Requests in order.
         at_once: Whether all of them go into one message, each in case those before cannot be met.
         in_words: Whether a model reads them; the ``rules`` agent reads commands.
     """
@@ -198,11 +196,7 @@ def list_contestants(
     agents: Sequence[str], paradigms: Sequence[str], models: Sequence[str], tools: Sequence[str] = (PAPER,),
     ablate: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
-    """Every combination, by a name that says what is special about it.
-
-    Raises:
-        ConfigError: A name is unknown, or nobody is asked.
-    """
+    """Every combination, by a name that says what is special about it."""
     for name in agents:
         if name not in AGENTS:
             raise unknown_name_error(name, AGENTS, "agent")

@@ -49,9 +49,6 @@ def read_utility(record: Mapping[str, Any], district: District) -> tuple[Utility
 
     A record of ours names its school. One of a plain list has ``school`` (its position, from 0), ``early``, ``L``,
     ``R``, ``w`` and ``schedule``.
-
-    Raises:
-        ConfigError: It is of no utility.
     """
     listed = "early" in record
     load, deviation, weights = (record.get(key) for key in (LISTED_KEYS if listed else KEYS))
@@ -102,14 +99,7 @@ def _read_direction(value: Any) -> TimePreference:
 
 
 def find_doubts(utility: Utility, optimum: str | None, best: Sequence[str], schedules: Schedules) -> Iterator[str]:
-    """List what a utility cannot reach, one line each.
-
-    Args:
-        utility: Utility that is doubted.
-        optimum: Schedule that its record says is best; None where it says none.
-        best: First two of its maximisers: enough to know.
-        schedules: All schedules of the district.
-    """
+    """List what a utility cannot reach, one line each."""
     least_load, least_deviation = schedules.load.min(), schedules.deviation.min()
     if utility.load < least_load:
         yield f"no schedule reaches load {utility.load:g}; the least is {least_load:,}"
@@ -135,7 +125,6 @@ class Person:
     """Somebody at a school.
 
     Attributes:
-        utility: Utility that is hidden.
         oracle: Oracle of the district: exact where its schedules are enumerated, by a solver beyond.
     """
 
@@ -280,12 +269,7 @@ PRECISE = (
 
 @dataclass(frozen=True, eq=False)
 class SchoolStakeholders:
-    """Whoever may care for a start time, early or late.
-
-    Attributes:
-        problem: Schools of the district.
-        exact: All its schedules.
-    """
+    """Whoever may care for a start time, early or late."""
 
     problem: Schools
     exact: Exact
@@ -306,11 +290,7 @@ class SchoolStakeholders:
         return [Person(target.utility, self.exact) for target in utilities]
 
     def of(self, record: Mapping[str, Any]) -> tuple[Person, tuple[str, ...]]:
-        """Somebody out of a record.
-
-        Raises:
-            ConfigError: It is no utility of this district.
-        """
+        """Somebody out of a record."""
         utility, optimum = read_utility(record, self.exact.district)
         person = Person(utility, self.exact)
         return person, tuple(find_doubts(utility, optimum, person.best, self.exact.schedules))

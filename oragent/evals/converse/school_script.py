@@ -37,11 +37,7 @@ class _Wanted:
 
 @dataclass(frozen=True)
 class Script:
-    """The script of both sides.
-
-    Attributes:
-        problem: Schools that are talked about.
-    """
+    """The script of both sides."""
 
     problem: Schools
 

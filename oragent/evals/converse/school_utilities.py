@@ -74,9 +74,6 @@ class Utility:
         load: L, most students at a start time that still please; itself pleases.
         deviation: R, most minutes of mean change that still please; itself pleases.
         weights: Weights of start time, load and deviation; 0 or more, sum 1 but for rounding.
-
-    Raises:
-        ConfigError: unless it is such a utility.
     """
 
     school: int
@@ -133,13 +130,7 @@ class Utility:
 
 @dataclass(frozen=True)
 class ScheduleStanding:
-    """How good a schedule is for an agent; the rich answer of ``check_utility``.
-
-    Attributes:
-        value: Utility of the schedule.
-        maximum: Greatest utility that any schedule reaches.
-        outcome: Outcome of the schedule, as the utility sees it.
-    """
+    """How good a schedule is for an agent; the rich answer of ``check_utility``."""
 
     value: float
     maximum: float
@@ -245,10 +236,6 @@ def solution_centric(exact: Exact, rng: np.random.Generator) -> list[Target]:
 
     Thresholds come from multiples of 50 students and 0.5 minutes, small first; weights are drawn from the simplex
     where a linear program says that there are any.
-
-    Args:
-        exact: District and all its schedules.
-        rng: Generator that draws the weights; the rest is determined.
 
     Returns:
         In order of school, early before late, time, load.

@@ -59,7 +59,6 @@ class AuditCounts:
         leaks: Messages that told a secret.
         sent_back: Messages that were sent back for one.
         refused: Checks of decisions that had not been shown.
-        findings: What was found, one by one.
     """
 
     figures: int = 0
@@ -175,8 +174,6 @@ class Scored:
     """How one conversation, or what stands in for one, ended.
 
     Attributes:
-        agent: Name of the optimisation agent, such as ``T-P-P``.
-        paradigm: Paradigm in which the model was used, such as ``conversation``.
         model: Name of the optimisation agent's language model; empty for rules.
         utility: Position of the decision agent's utility in its set.
         traits: What else is known of the decision agent's wishes, by name, such as what it cares for.
@@ -184,9 +181,6 @@ class Scored:
         style: Style of the decision agent, vague or precise; empty likewise.
         feedback: Feedback to the decision agent, binary or rich; empty likewise.
         score: Utility over the greatest possible, 0 to 1.
-        success: Whether the greatest possible utility was reached.
-        turns: Number of messages of the decision agent.
-        calls: Number of calls of the solver.
     """
 
     agent: str
@@ -211,15 +205,7 @@ VARIED = tuple(name for name in GROUPS if name not in DECIDER)
 
 @dataclass(frozen=True)
 class GroupMeans:
-    """The means of a group.
-
-    Attributes:
-        cases: Number of conversations.
-        score: Mean score with its interval.
-        success: Share of successes with its interval.
-        turns: Mean number of turns.
-        calls: Mean number of calls of the solver.
-    """
+    """The means of a group."""
 
     cases: int
     score: MeanInterval
@@ -233,8 +219,6 @@ class Contrast:
     """One side against another, paired by decision agent.
 
     Attributes:
-        better: Side that is claimed to be better.
-        other: Other side of the pair.
         pairs: Number of decision agents that both sides had.
         scores: Mean score of either side over the pairs, the better one first.
         successes: Share of successes of either side over the pairs.
@@ -267,9 +251,6 @@ def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[s
     Args:
         cases: Cases to sum up.
         by: Attributes of ``Scored``, or traits, whose values make a group; none for one group of all.
-
-    Raises:
-        ConfigError: ``by`` names no attribute that groups.
     """
     cases = tuple(cases)
     columns = (*GROUPS, *dict.fromkeys(name for case in cases for name in case.traits))
@@ -297,11 +278,6 @@ def contrast_sides(cases: Iterable[Scored], by: str, better: str) -> list[Contra
 
     A side whose cases leave role, style or feedback open, such as the default, stands against every decision
     agent of the same utility.
-
-    Args:
-        cases: Cases of all sides.
-        by: Attribute in which the sides differ: ``agent``, ``paradigm`` or ``model``.
-        better: Side that is claimed to be better, such as ``T-P-P``.
 
     Raises:
         ConfigError: ``by`` is something else, a side is missing or has no pair, or a decision agent comes twice.

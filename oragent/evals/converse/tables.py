@@ -19,11 +19,7 @@ from oragent.report.pages.text import format_money, format_share
 
 @dataclass(frozen=True)
 class MeasuredContestant(MeasuredCases):
-    """A contestant and its conversations.
-
-    Attributes:
-        published: Figures in print of the same problem.
-    """
+    """A contestant and its conversations."""
 
     published: Published = field(default_factory=Published)
 

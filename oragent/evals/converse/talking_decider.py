@@ -28,7 +28,6 @@ class Secrets:
 
     Attributes:
         numbers: Numbers, such as weights and values, between 0 and 1.
-        words: Patterns of words.
     """
 
     numbers: tuple[float, ...]
@@ -101,10 +100,7 @@ class Persona:
 
     Attributes:
         role: Who it is, one of the roles of the problem.
-        style: How it speaks.
-        feedback: What it learns of a decision.
         templates: What it is told of the conversation, beside the default.
-        knowing: How it knows its utility.
         paper: Whether words are forbidden as published.
     """
 
@@ -126,10 +122,7 @@ class Talking:
     """A decision agent in one conversation.
 
     Attributes:
-        asker: Asker of its language model.
         problem: Problem that is talked about; it is told nothing of its model.
-        stakeholder: Hidden utility.
-        persona: Character.
         temperature: Sampling temperature; None: the model's own.
     """
 

@@ -46,11 +46,7 @@ ABLATIONS: tuple[Mapping[str, Any], ...] = (
 def list_contestants(
     methods: Sequence[str], models: Sequence[str], temperatures: Sequence[float] = (0.0,), ablations: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """Name and settings of everyone who takes part.
-
-    Raises:
-        ConfigError: A method is unknown.
-    """
+    """Name and settings of everyone who takes part."""
     rows: list[Mapping[str, Any]] = [{"method": check_known(name, METHODS, "method")} for name in methods]
     if ablations:
         rows = [*ABLATIONS, *(row for row in rows if row not in ABLATIONS)]
@@ -72,12 +68,9 @@ class FormulateBenchSettings(CaseSettings):
 
     Attributes:
         limit: Number of problems of each set, the first ones; None: all.
-        preset: Preset of the options.
-        tolerance: Name of the tolerance by which objectives are compared.
         accept_infeasible: Whether a confirmed infeasible model is an answer; None: as the preset says.
         witness: Whether the checker's rows are solved too; None: as the preset says.
         battery: Whether answers are tested by properties; None: as the preset says.
-        bounds: Limits of programs.
     """
 
     limit: int | None = None
@@ -164,14 +157,7 @@ TERMS = BenchTerms(
 
 @dataclass
 class FormulateBenchmark(CaseBenchmark):
-    """The runner of a plan's cells.
-
-    Attributes:
-        plan: What is measured.
-        workers: Problems at once.
-        note: Told of each problem that is done, in words.
-        words: Settings of models and budget from the command line.
-    """
+    """The runner of a plan's cells."""
 
     plan: BenchPlan
     workers: int = 1

@@ -159,13 +159,7 @@ COLOURS = (BEST, KEPT, MUTED, OTHER)
 
 
 def render_bench_page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], readable: Sequence[str] = ()) -> str:
-    """The page as HTML.
-
-    Args:
-        plan: What was measured.
-        parts: By set: name, title, tables, and what is measured.
-        readable: Sets whose labels a generated program could have read.
-    """
+    """The page as HTML."""
     shown = [{**part, "figure": temperature_figure(part["name"], part["measured"])} for part in parts]
     models = list(dict.fromkeys(str(contestant["model"]) for contestant in plan.contestants.values()))
     return page_template(Path(__file__)).render(
@@ -205,11 +199,7 @@ MOST_PAIRED = 3  # methods of which all pairs are shown in a terminal; the page 
 
 
 def run_bench(request: FormulateBenchRequest, console: Console) -> int:
-    """Run what is missing of a benchmark, print its tables, write its page; return the exit code.
-
-    Raises:
-        OragentError: The plan is wrong, a set cannot be read, or oragent does not support the installed PuLP.
-    """
+    """Run what is missing of a benchmark, print its tables, write its page; return the exit code."""
     require_supported_version("pulp")  # before the folder is made
     plan = _build_plan(request, request.outputs)
     bench = FormulateBenchmark(plan, request.workers, words=request.words)

@@ -143,10 +143,8 @@ class Error:
     """An error to be planted.
 
     Attributes:
-        fault: Of which kind.
         row: Which row; empty for integrality, and for a figure of the objective.
         variable: Variable whose coefficient is misread; empty for a right-hand side.
-        figure: Figure in its place.
     """
 
     fault: Fault
@@ -213,7 +211,6 @@ class GoldModel:
     Args:
         golds: Model by the name of the case.
         errors: Error by the name of the case; a case that is not in it gets the gold formulation.
-        name: Of the model, as replies carry it.
         broken: Names of cases whose first program raises.
     """
 
@@ -228,11 +225,7 @@ class GoldModel:
         self.calls = 0
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Answer in the request's role.
-
-        Raises:
-            ModelError: The gold formulation of the case is not known.
-        """
+        """Answer in the request's role."""
         self.calls += 1
         key_match = KEY.fullmatch(request.key)
         case = key_match["case"] if key_match else request.key
@@ -348,13 +341,7 @@ BROKEN, PLANTED = 0.25, 0.5  # shares of the cases that ``scripted`` gets wrong 
 
 @dataclass(frozen=True)
 class StandIn:
-    """A set with a model that knows it.
-
-    Attributes:
-        cases: The set.
-        model: Who is asked.
-        errors: What was planted, by case.
-    """
+    """A set with a model that knows it."""
 
     cases: ProblemSet
     model: Model
@@ -374,11 +361,7 @@ def expand_errors(cases: ProblemSet) -> tuple[ProblemSet, dict[str, Error]]:
 
 
 def open_stand_in(name: str, cases: ProblemSet, seed: int) -> StandIn:
-    """The model of that name for a set.
-
-    Raises:
-        ConfigError: A case has no gold formulation.
-    """
+    """The model of that name for a set."""
     errors: dict[str, Error] = {}
     if name == ALL:
         cases, errors = expand_errors(cases)

@@ -50,11 +50,7 @@ WORDS = (
 
 
 def read_nl4opt(path: Path) -> ProblemSet:
-    """Read the verified set, or all of the test set; a formulation whose names cannot be read leaves the case without.
-
-    Raises:
-        ProblemError: It is not such a file.
-    """
+    """Read the verified set, or all of the test set; where names of a formulation cannot be read, the case has none."""
     records_read, beside = _load_records(path), path.with_name(SPELLINGS)
     spelled = {
         str(one.get("id")): one.get("var_map", {})
@@ -190,15 +186,7 @@ SIZE = 3
 
 
 def family_set(size: str = "", seeds: int = 2) -> ProblemSet:
-    """All families, some seeds each.
-
-    Args:
-        size: Of each instance; empty for a small one.
-        seeds: How many, from 1 on.
-
-    Raises:
-        ConfigError: The size is no number.
-    """
+    """All families, some seeds each."""
     if size and not (size.isdecimal() and 2 <= int(size) <= 50):
         raise ConfigError(f"families={size}: expected a size from 2 to 50")
     cases = []
@@ -211,11 +199,7 @@ def family_set(size: str = "", seeds: int = 2) -> ProblemSet:
 
 
 def read_table(path: Path) -> ProblemSet:
-    """Read a table; records without a question or an answer are left out and named by their lines.
-
-    Raises:
-        ProblemError: It has no such columns, or no record that can be used.
-    """
+    """Read a table; records without a question or an answer are left out and named by their lines."""
     reader = csv.DictReader(io.StringIO(read_text(path, "a table")), strict=True)
     if not {"question", "answer"} <= set(reader.fieldnames or ()):
         raise ProblemError(f"{show_path(path)}, line 1: expected the columns question and answer")
@@ -236,11 +220,7 @@ def read_table(path: Path) -> ProblemSet:
 
 
 def read_optibench(path: Path) -> ProblemSet:
-    """Read the file: a label is met where its figure is the objective or one of the values.
-
-    Raises:
-        ProblemError: It is not such a file.
-    """
+    """Read the file: a label is met where its figure is the objective or one of the values."""
     try:
         records_read = check_records(path, json.loads(read_text(path, "OptiBench's problems")))
     except json.JSONDecodeError as problem:
@@ -326,11 +306,7 @@ PARAMETER = re.compile(r"\\param\{([^}]*)\}")
 
 
 def read_complexor(path: Path) -> ProblemSet:
-    """Read the file, a record a line; the program is called with the record's ``input``.
-
-    Raises:
-        ProblemError: A line is no JSON.
-    """
+    """Read the file, a record a line; the program is called with the record's ``input``."""
     cases, left_out = [], []
     for line_number, text in enumerate(read_text(path, "ComplexOR's problems").splitlines(), 1):
         if not text.strip():
@@ -382,10 +358,6 @@ def read_set(spec: str) -> ProblemSet:
     Args:
         spec: ``families``, ``families=SIZE``, ``FORM=FILE`` with a form of ``FORMS``, or ``FILE.csv`` with the columns
             question and answer.
-
-    Raises:
-        ConfigError: No such set.
-        ProblemError: The file is not what it should be.
     """
     name, equals, rest = spec.partition("=")
     if name == "families":

@@ -22,16 +22,7 @@ PROTOCOL = "Gurobi 12.0.1, 120 s a run, temperature at most 0.1; other solvers a
 
 @dataclass(frozen=True)
 class Scores:
-    """One model's results.
-
-    Attributes:
-        model: Name of the model in the paper.
-        build: Per cent passed.
-        revise_code: Per cent passed, with the original's program shown.
-        revise_all: Per cent passed, with program and formulation shown; None where not published.
-        revise_model: Per cent passed, with the original's formulation shown; None where not published.
-        explain: Mean of 100 points.
-    """
+    """One model's results: per cent passed, for explain the mean of 100 points; None where not published."""
 
     model: str
     build: float
@@ -43,17 +34,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class PublishedSolver:
-    """Means over models for one solver.
-
-    Attributes:
-        solver: Name of the solver.
-        build: Per cent passed.
-        revise_model: Per cent passed, formulation shown.
-        revise_code: Per cent passed, program shown.
-        revise_all: Per cent passed, both shown.
-        explain: Mean of 100 points.
-        range: Largest less smallest of the five.
-    """
+    """Means of such scores over models for one solver; ``range``: the largest less the smallest of the five."""
 
     solver: str
     build: float
@@ -66,14 +47,7 @@ class PublishedSolver:
 
 @dataclass(frozen=True)
 class Flat:
-    """One model with tools in a file system, and with all files in one prompt; pairs in this order.
-
-    Attributes:
-        model: Name of the model in the paper.
-        build: Per cent passed.
-        revise_code: Per cent passed.
-        explain: Mean of 100 points.
-    """
+    """One model with tools in a file system, and with all files in one prompt; pairs of such scores."""
 
     model: str
     build: tuple[float, float]

@@ -56,8 +56,6 @@ class Manner:
     """Settings of a model's task.
 
     Attributes:
-        interface: With tools, or in one answer.
-        track: Solver.
         seconds: CPU seconds of a program.
     """
 
@@ -83,17 +81,7 @@ def system_prompt(task: WorkspaceTask, manner: Manner) -> str:
 
 
 async def run_task(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner) -> AgentWork:
-    """Do a task by a language model.
-
-    Args:
-        case: Case that asks and pays.
-        task: The task.
-        desk: Desk at which it is done.
-        manner: How the model is asked.
-
-    Raises:
-        OragentError: if the budget is used up or the endpoint cannot be used.
-    """
+    """Do a task by a language model."""
     request = f"Question: {task.question}" if task.mode is Mode.EXPLAIN else ""
     if manner.interface is FileInterface.FLAT:
         return await _run_flat(case, task, desk, manner, request or "Begin.")
@@ -160,12 +148,7 @@ def render_files(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str
 async def judge_answer(
     case: LedgerCase, rubric: Rubric, answer: str, evidence: str, penalty_max: float = PENALTY_PAPER
 ) -> Judgement:
-    """Have an answer judged; a reply that is no judgement goes back with the reason, three times in all.
-
-    Raises:
-        WorkspaceError: if none of them is one.
-        OragentError: if the budget is used up or the endpoint cannot be used.
-    """
+    """Have an answer judged; a reply that is no judgement goes back with the reason, three times in all."""
     criteria = (
         "\n".join(f"- {criterion.id}: {criterion.text} {criterion.instruction}" for criterion in rubric.semantic)
         or "none"
@@ -203,7 +186,6 @@ class Plant:
     Attributes:
         kind: ``row``, ``cell`` or ``operation``.
         name: Name of the row, or of the operation of the revision.
-        milp: Model with the error.
     """
 
     kind: str
@@ -215,13 +197,6 @@ def attempt_task(
     name: str, task: WorkspaceTask, folder: Path, instance: GeneratedInstance | None, runner: ProgramRunner
 ) -> AgentWork:
     """Do a task by an agent without a model.
-
-    Args:
-        name: One of ``AGENTS``.
-        task: The task.
-        folder: Folder in which it is done.
-        instance: Exact models of the instance.
-        runner: Runner of programs.
 
     Raises:
         WorkspaceError: if the agent has to know exact models, and the set has none.
@@ -255,11 +230,7 @@ def attempt_task(
 
 
 def list_plants(instance: GeneratedInstance, revised: bool) -> list[Plant]:
-    """One error of each kind that is possible, each moving the optimum far enough to fail.
-
-    Raises:
-        WorkspaceError: if there is none.
-    """
+    """One error of each kind that is possible, each moving the optimum far enough to fail."""
     exact = instance.revised if revised else instance.milp
     optimum = instance.revised_optimum if revised else instance.optimum
     kinds = (

@@ -56,11 +56,7 @@ class CodeAudit:
 
 
 def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
-    """Count what the tables and parameters of some workspaces are like.
-
-    Raises:
-        WorkspaceError: if one is no text, or its parameters are none.
-    """
+    """Count what the tables and parameters of some workspaces are like."""
     numbers_by_trait: dict[str, set[int]] = {name: set() for name in TableAudit.__dataclass_fields__}
     for number, workspace in workspaces.items():
         for path, file in workspace.of_role(FileRole.TABLE, FileRole.PARAMETERS).items():
@@ -86,11 +82,7 @@ def _table_traits(path: str, text: str) -> list[str]:
 
 
 def audit_code(workspaces: Mapping[int, Workspace]) -> CodeAudit:
-    """Count the programs of the originals of some workspaces.
-
-    Raises:
-        WorkspaceError: if one is no text.
-    """
+    """Count the programs of the originals of some workspaces."""
     names: Counter[str] = Counter()
     pandas = []
     for number, workspace in workspaces.items():
@@ -109,11 +101,11 @@ class RecordAudit:
     """The records of explain against the references of build and revise.
 
     Attributes:
-        solutions: Solver records, notes included.
-        relaxations: Number of solver records, notes included.
-        notes: Number of records of linear relaxations.
-        rounded: Number of records that only note what a search of the program's own found.
-        unbacked: Number of programs that print the value of a model, to fewer digits.
+        solutions: Number of solver records, notes included.
+        relaxations: Number of records of linear relaxations.
+        notes: Number of records that only note what a search of the program's own found.
+        rounded: Number of programs that print the value of a model, to fewer digits.
+        unbacked: Programs that print a value that no solver record has, by mode and number.
         off: References that differ from the record, by mode and number, with the relative difference.
         failing: References that the record itself does not pass.
     """
@@ -132,8 +124,6 @@ class RubricAudit:
     """The checklists of explain, and what answers cover that explain nothing.
 
     Attributes:
-        exact: Number of exact criteria.
-        semantic: Number of semantic criteria.
         entities: Number of entities of all exact criteria.
         short_answers: Mean coverage of the reference answers, points, semantic criteria not counted as hit.
         echo: Mean coverage of the question given back, points.
@@ -147,11 +137,7 @@ class RubricAudit:
 
 
 def audit_records(release: Release) -> RecordAudit:
-    """Compare the references of a release with its own records.
-
-    Raises:
-        WorkspaceError: if a record is no JSON object.
-    """
+    """Compare the references of a release with its own records."""
     versions = _label_records(release)
     off, failing = {}, []
     for key, reference in release.references.items():
@@ -184,11 +170,7 @@ def _label_records(release: Release) -> dict[tuple[Mode, int], VersionRecords]:
 
 
 def audit_rubrics(release: Release) -> RubricAudit:
-    """Count the checklists of a release and what answers cover that explain nothing.
-
-    Raises:
-        WorkspaceError: if there is no rubric.
-    """
+    """Count the checklists of a release and what answers cover that explain nothing."""
     rubrics = release.rubrics.values()
     if not rubrics:
         raise WorkspaceError("the file of rubrics is empty; expected one line for each question")
@@ -212,11 +194,7 @@ def audit_rubrics(release: Release) -> RubricAudit:
 
 
 def predict_from_records(release: Release, mode: Mode) -> dict[str, Prediction]:
-    """Predict what the release's own records say: of the original for build, of the revised version for revise.
-
-    Raises:
-        WorkspaceError: if a record is no JSON object.
-    """
+    """Predict what the release's own records say: of the original for build, of the revised version for revise."""
     return {
         workspace_id(mode, number): Prediction(workspace_id(mode, number), "Optimal", records.objective)
         for (kind, number), records in _label_records(release).items()
@@ -245,13 +223,8 @@ class ReleaseAudit:
     """All that there is to say of a release.
 
     Attributes:
-        imported: Number of workspaces of each mode.
         variants: Number of revisions that can have each variant.
         stray: Revised documents beside the requirement, by number.
-        tables: Audit of the tables of build.
-        code: Audit of the programs of revise.
-        records: Audit of the records of explain.
-        rubrics: Audit of the checklists of explain.
         unrevised: Numbers of revisions that pass with the original's reference, the floor of doing nothing.
     """
 
@@ -307,11 +280,7 @@ def _record_lines(records: RecordAudit) -> list[str]:
 
 
 def audit_release(release: Release) -> ReleaseAudit:
-    """Count what a release holds and compare its labels with its records.
-
-    Raises:
-        WorkspaceError: if a file cannot be read.
-    """
+    """Count what a release holds and compare its labels with its records."""
     revisions = release.of_mode(Mode.REVISE)
     chosen = [fitting_variant(workspace) for workspace in revisions.values()]
     stray = [number for number, revision in revisions.items() if _count_documents(revision, "revised") > 1]

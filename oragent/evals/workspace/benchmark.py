@@ -70,7 +70,6 @@ class WorkspaceBenchSettings(CaseSettings):
     """Settings that all agents of a benchmark of workspaces share.
 
     Attributes:
-        set: Folder of the set.
         limit: Number of instances of each mode, the first ones; None: all.
         judge: Model that judges answers; empty: predicates judge.
         penalty_max: Largest penalty that a judge may give, in points.
@@ -87,11 +86,7 @@ class WorkspaceBenchmark(CaseBenchmark):
     """The runner of a plan's cells.
 
     Attributes:
-        plan: What is measured; its settings name the set.
-        workers: Instances at once; it changes no result.
-        note: Told of each instance that is done, in words.
         given_models: Models by name, in place of those of a server.
-        words: Settings of models and budget from the command line.
     """
 
     plan: BenchPlan
@@ -167,11 +162,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         return Measure(self.labels.title, Direction.MAXIMIZE), score_cases(cell.subject, cases), failed
 
     def labels_of(self, task: WorkspaceTask) -> InstanceLabels:
-        """Return the labels of an instance, which no agent sees.
-
-        Raises:
-            WorkspaceError: if the set has no label of it.
-        """
+        """Return the labels of an instance, which no agent sees."""
         instance = self._exact_instances.get(task.number)
         if task.mode is Mode.EXPLAIN:
             rubrics = [rubric for rubric in self.labels.rubrics.values() if rubric.number == task.number]

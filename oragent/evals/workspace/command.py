@@ -56,7 +56,6 @@ class WorkspaceBenchRequest(BenchRequest):
     Attributes:
         root: Folder of the set; None goes on with what the folder holds.
         modes, variants, interfaces, tracks, agents: What is measured, every one with every other.
-        seeds: Number of seeds, from 0.
         settings: Limit on instances, judge, largest penalty, budget, whether labels may be readable, how long a reply
             may be (``max_tokens``) and how long it may take (``timeout_s``).
     """
@@ -72,16 +71,7 @@ class WorkspaceBenchRequest(BenchRequest):
 
 
 def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[str, Model] | None = None) -> int:
-    """Run what is missing of a benchmark, print its tables, write its page; return the exit code.
-
-    Args:
-        request: Request of the command line.
-        console: Where tables go.
-        models: Models by name, instead of those of a server.
-
-    Raises:
-        OragentError: if the plan is wrong, or the set cannot be read.
-    """
+    """Run what is missing of a benchmark, print its tables, write its page; return the exit code."""
     bench = WorkspaceBenchmark(_make_plan(request), request.workers, given_models=models or {}, words=request.words)
     try:
         for subject in bench.plan.subjects:
@@ -93,11 +83,7 @@ def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[
 
 
 def generate_and_report(domains: list[str], count: int, seed: int, out: Path, console: Console) -> int:
-    """Make a set and say what is in it.
-
-    Raises:
-        WorkspaceError: It cannot be made.
-    """
+    """Make a set and say what is in it."""
     names = tuple(DOMAINS) if domains in ([], ["all"]) else tuple(domains)
     request = GenerateRequest(names, count, seed)
     instances = generate_set(request, out, lambda text: console.print(Text(text), soft_wrap=True))

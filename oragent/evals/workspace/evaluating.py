@@ -35,7 +35,7 @@ class InstanceLabels:
         reference: Reference of a build or revision; None for a question.
         original: Reference of the version before; None where there is none.
         rubric: Rubric of a question; None for any other.
-        known: Exact models; None where they are not known, as in the public release.
+        instance: Exact models; None where they are not known, as in the public release.
     """
 
     reference: Reference | None = None
@@ -47,15 +47,7 @@ class InstanceLabels:
 def grade_program(
     task: WorkspaceTask, folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner
 ) -> dict[str, Any]:
-    """Run and grade a program that was left in a folder.
-
-    Args:
-        task: The task.
-        folder: Folder in which the agent worked.
-        path: Path of the program; empty where there is none.
-        labels: Labels of the instance.
-        runner: Runner of programs.
-    """
+    """Run and grade a program that was left in a folder."""
     assert labels.reference is not None
     if not path:
         nothing = Grade(task.name, AttemptOutcome.NO_ATTEMPT, False, None, None, "no program")
@@ -133,14 +125,7 @@ def _scale(table: CsvTable, factors: Mapping[int, float]) -> CsvTable:
 
 
 def grade_answer(task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: Judgement | None) -> dict[str, Any]:
-    """Score an answer.
-
-    Args:
-        task: The task.
-        answer: The answer; may be empty.
-        labels: Labels of the instance.
-        judged: Judgement on it; None where nobody judged: then semantic criteria count as missed, and that is said.
-    """
+    """Score an answer; where nobody judged it, semantic criteria count as missed, and that is said."""
     assert labels.rubric is not None
     missed = Judgement({criterion.id: False for criterion in labels.rubric.semantic}, {}, None)
     scored = score_answer(labels.rubric, answer, judged or missed)

@@ -188,11 +188,7 @@ class _Draft:
 def generate_set(
     request: GenerateRequest, out: Path, report: Callable[[str], None] = lambda text: None
 ) -> tuple[GeneratedInstance, ...]:
-    """Make a set in a new folder.
-
-    Raises:
-        WorkspaceError: The folder exists, a domain is unknown, or an instance cannot be made.
-    """
+    """Make a set in a new folder."""
     unknown = [name for name in request.domains if name not in DOMAINS]
     if unknown or not request.domains or request.count < 1 or request.seed < 0:
         what = f"domain {unknown[0]!r}" if unknown else f"{request.count} instances with seed {request.seed}"

@@ -36,8 +36,6 @@ class Reference:
 
     Attributes:
         workspace_id: Id of the workspace: ``or_space_007_build`` in the public release.
-        mode: Mode of the instance, build or revise.
-        number: Number of the instance.
         instance_id: Id of the source that the instance comes from.
         objective: Objective of the reference program, in the units of the instance.
         tolerance: Relative error up to which a value passes.
@@ -57,14 +55,7 @@ def workspace_id(mode: Mode, number: int) -> str:
 
 
 def read_references(path: Path) -> Mapping[str, Reference]:
-    """Read a file of reference objectives, in the format of the public release.
-
-    Returns:
-        References by workspace id.
-
-    Raises:
-        WorkspaceError: if it is no such table, holds an id twice, or a number that is none.
-    """
+    """Read a file of reference objectives, in the format of the public release; by workspace id."""
     table = tables.read_strict(read_text(path), path)
     missing = [name for name in HEADER if name not in table.header]
     if missing:
@@ -134,8 +125,6 @@ class Grade:
     """The verdict on one attempt.
 
     Attributes:
-        workspace_id: Id of the instance's workspace.
-        outcome: Outcome: passed, or the kind of failure.
         strict: Whether it also passes at ``STRICT``.
         objective: Value that was graded; None where there was none.
         error: Relative error of the value; None where there was no value.
@@ -245,7 +234,6 @@ class Prediction:
     """Predicted status and objective of one instance.
 
     Attributes:
-        workspace_id: Id of the instance's workspace.
         status: Status as the solver named it; only ``Optimal`` can pass.
         objective: Value of the objective; None where none was found.
     """
@@ -257,11 +245,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class PredictionScore:
-    """Grades of all instances of a mode; one without a prediction fails.
-
-    Attributes:
-        grades: One for each reference, in their order.
-    """
+    """Grades of all instances of a mode; one without a prediction fails."""
 
     grades: tuple[Grade, ...]
 
@@ -292,11 +276,7 @@ class PredictionScore:
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Read predictions, one JSON object a line: ``{"workspace_id", "status", "objective"}``.
-
-    Raises:
-        WorkspaceError: if a line is none, an id comes twice, or an objective is neither a finite number nor null.
-    """
+    """Read predictions, one JSON object a line: ``{"workspace_id", "status", "objective"}``."""
     predictions: dict[str, Prediction] = {}
     for location, row in read_jsonl(path):
         prediction = _read_prediction(row, shorten_path(location))
@@ -328,16 +308,7 @@ def grade_predictions(
     references: Iterable[Reference],
     originals: Mapping[int, float] | None = None,
 ) -> PredictionScore:
-    """Grade predictions by the published rule; the denominator is the number of references.
-
-    Args:
-        predictions: Predictions by workspace id.
-        references: References of all instances of one mode or of several.
-        originals: Reference of the version before the revision, by the instance's number; None for build.
-
-    Raises:
-        WorkspaceError: if a prediction is for an instance that has no reference, or there is no reference at all.
-    """
+    """Grade predictions by the published rule; the denominator is the number of references."""
     by_name = {reference.workspace_id: reference for reference in references}
     strangers = [name for name in predictions if name not in by_name]
     if not by_name:
@@ -370,11 +341,7 @@ def _grade_prediction(prediction: Prediction | None, reference: Reference, origi
 
 
 def predict_unrevised(references: Iterable[Reference], originals: Mapping[int, float]) -> dict[str, Prediction]:
-    """Predict that nothing changed: the original's reference for every revise instance, the floor of each report.
-
-    Raises:
-        WorkspaceError: if an instance has no original reference.
-    """
+    """Predict that nothing changed: the original's reference for every revise instance, the floor of each report."""
     predictions = {}
     for reference in references:
         if reference.number not in originals:

@@ -42,7 +42,6 @@ class Release:
     """A release as it lies on disk.
 
     Attributes:
-        root: Folder of the release.
         workspaces: Workspaces by mode and number.
         references: Labels of build and revise, by mode and number.
         rubrics: Labels of explain, by number.
@@ -70,9 +69,6 @@ def read_release(root: Path) -> Release:
     """Read a release's folder or clone.
 
     A revision that lacks the formulation of its original takes that of the question with the same number.
-
-    Raises:
-        WorkspaceError: if it is no release, or a workspace or a file of labels in it is broken, or one has no label.
     """
     top = root / "Workspace_OR"
     if not top.is_dir():
@@ -132,16 +128,7 @@ def _all_labelled(release: Release) -> None:
 def import_release(
     release: Release, folder: Path, variant: RevisionView = RevisionView.CODE, note: RevisionNote = RevisionNote.NONE
 ) -> dict[str, AgentView]:
-    """Lay out a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner may enter.
-
-    Args:
-        release: Release that is imported.
-        folder: Folder to make; it must not exist yet.
-        variant: Variant of revisions; where the original lacks its program, the formulation is shown instead.
-        note: Whether the description of a revision is shown as well.
-
-    Returns:
-        Views by workspace id.
+    """Lay out a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner may enter; by id.
 
     Raises:
         WorkspaceError: if the folder exists or cannot be written, or a view would hold a label; nothing is left then.
@@ -180,7 +167,6 @@ class LabelSet:
     """All that is needed to score what others found.
 
     Attributes:
-        title: What the set is, for tables.
         references: References by mode and workspace id.
         rubrics: Rubrics by instance id.
         release: The release that they come from, which has records too; None for any other set.
@@ -203,11 +189,7 @@ def vault_file(mode: Mode) -> str:
 
 
 def read_labels(root: Path) -> LabelSet:
-    """Read the labels of a set.
-
-    Raises:
-        WorkspaceError: if there are none, or they are broken.
-    """
+    """Read the labels of a set."""
     if (root / "Workspace_OR").is_dir():
         release = read_release(root)
         references = {

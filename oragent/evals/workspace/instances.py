@@ -33,7 +33,6 @@ class NoiseStep:
     """One kind of noise in a workspace.
 
     Attributes:
-        kind: Name of the kind.
         where: Place of the noise, such as table and column; never a value.
     """
 
@@ -195,17 +194,10 @@ class GeneratedInstance:
     """An instance with everything that is hidden from agents; saved in the vault as JSON.
 
     Attributes:
-        number: Number in its set.
-        domain: Name of the domain.
-        revision: Name of the revision.
         depth: Depth of the revision, ``L1`` to ``L5``.
-        title: Line for people.
         programs: Programs of the planning team, before and after the revision.
         milp: Exact original.
-        revised: Exact revised model.
         optimum: Of the original, by two solvers.
-        revised_optimum: Of the revised model.
-        figures: Figures that the revision brings.
         operations: Operations of the revision, such as ``+constraint safety``.
         tables: Tables without noise, by file name.
         noise: Noise of the build view.
@@ -244,9 +236,6 @@ def read_instances(root: Path) -> dict[int, GeneratedInstance]:
     """Return the exact models of a generated set, by number; empty where the set has none that this version reads.
 
     The public release and sets of earlier versions have none.
-
-    Raises:
-        WorkspaceError: A record is broken.
     """
     folder = root / VAULT / "instances"
     instances = {}

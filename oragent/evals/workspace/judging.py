@@ -91,9 +91,7 @@ class AnswerScore:
     """The score of one answer.
 
     Attributes:
-        instance_id: Id of the instance.
         exact: Decisions on all entities, by ``c<criterion>.e<entity>``.
-        semantic: Decisions on all semantic criteria, by their ids.
         coverage: Points for both, 0 to 35.
         marks: Marks of the judge for its four parts; None without a judge.
     """
@@ -154,11 +152,7 @@ def parse_judgement(
 
 
 def by_predicates(rubric: Rubric, answer: str) -> Judgement:
-    """Decide the semantic criteria of a generated set without a judge; there are no marks then.
-
-    Raises:
-        WorkspaceError: if a semantic criterion has no predicate.
-    """
+    """Decide the semantic criteria of a generated set without a judge; there are no marks then."""
     decisions = {}
     for criterion in rubric.semantic:
         if criterion.predicate is None:
@@ -168,11 +162,7 @@ def by_predicates(rubric: Rubric, answer: str) -> Judgement:
 
 
 def score_answer(rubric: Rubric, answer: str, judged: Judgement) -> AnswerScore:
-    """The score of an answer: what it names by matching, all else by the judgement.
-
-    Raises:
-        WorkspaceError: if the judgement misses a criterion or has one too many.
-    """
+    """The score of an answer: what it names by matching, all else by the judgement."""
     exact = exact_decisions(rubric, answer)
     return AnswerScore(
         rubric.instance_id, exact, judged.decisions, coverage_points(rubric, exact, judged.decisions), judged.marks
@@ -182,11 +172,7 @@ def score_answer(rubric: Rubric, answer: str, judged: Judgement) -> AnswerScore:
 def score_all(
     rubrics: Mapping[str, Rubric], answers: Mapping[str, str], judgements: Mapping[str, Judgement]
 ) -> tuple[AnswerScore, ...]:
-    """Scores of all instances, in the order of their rubrics.
-
-    Raises:
-        WorkspaceError: if an answer or a judgement is missing, or belongs to no instance.
-    """
+    """Scores of all instances, in the order of their rubrics."""
     for what, rows in (("answer", answers), ("judgement", judgements)):
         missing, strangers = set(rubrics) - set(rows), set(rows) - set(rubrics)
         if strangers:
@@ -201,11 +187,7 @@ def score_all(
 
 
 def mean_scores(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
-    """Mean coverage and mean total of some results; no total where one has none.
-
-    Raises:
-        WorkspaceError: if there is no result.
-    """
+    """Mean coverage and mean total of some results; no total where one has none."""
     if not results:
         raise WorkspaceError("no rubrics: there is nothing to score answers against")
     totals = [result.total for result in results]
@@ -217,11 +199,7 @@ def mean_scores(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
 def read_judgements(
     path: Path, rubrics: Mapping[str, Rubric], penalty_max: float = PENALTY_PAPER
 ) -> dict[str, Judgement]:
-    """Read judgements, one JSON object a line, each with its ``instance_id``.
-
-    Raises:
-        WorkspaceError: if a line is none, an id is unknown or comes twice, or as ``judgement``.
-    """
+    """Read judgements, one JSON object a line, each with its ``instance_id``."""
     judgements: dict[str, Judgement] = {}
     for location, row in read_jsonl(path):
         name = row.get("instance_id")

@@ -43,7 +43,6 @@ class Outputs:
     """Outputs to score, as the command line names them.
 
     Attributes:
-        root: Folder of the set.
         predictions: File or word; empty for none.
         answers: File or word; empty for none.
         judgements: File or word; empty: predicates judge.
@@ -60,11 +59,7 @@ class Outputs:
 
 
 def import_command(root: Path, out: Path | None, variant: RevisionView, note: RevisionNote, console: Console) -> int:
-    """Audit a release, and lay it out as views and a vault where a folder is named.
-
-    Raises:
-        WorkspaceError: if it is none, or the folder is there already.
-    """
+    """Audit a release, and lay it out as views and a vault where a folder is named."""
     release = read_release(root)
     _print_lines(console, audit_release(release).lines())
     if out is not None:
@@ -74,11 +69,7 @@ def import_command(root: Path, out: Path | None, variant: RevisionView, note: Re
 
 
 def score_command(outputs: Outputs, console: Console) -> int:
-    """Score predictions and answers that were made elsewhere.
-
-    Raises:
-        WorkspaceError: if something is missing, broken or out of place.
-    """
+    """Score predictions and answers that were made elsewhere."""
     labels = read_labels(outputs.root)
     if outputs.predictions:
         scores = prediction_scores(labels, outputs.predictions, outputs.modes)
@@ -113,8 +104,6 @@ class Explained:
     """Scores of answers.
 
     Attributes:
-        results: One an instance.
-        coverage: Mean points of coverage.
         total: Mean points of all five parts; None without a judge's marks.
     """
 
@@ -130,9 +119,6 @@ def prediction_scores(labels: LabelSet, source: str, modes: Sequence[Mode] = ())
         labels: Labels of the set.
         source: A file of predictions, or one of ``PREDICTIONS``.
         modes: Modes that count; none: those for which there is a prediction.
-
-    Raises:
-        WorkspaceError: if they cannot be read, or belong to no instance of these modes.
     """
     predictions = _load_predictions(labels, source)
     names = {name for references in labels.references.values() for name in references}
@@ -169,9 +155,6 @@ def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max:
         answers: A file of answers, or one of ``ANSWERS``.
         judgements: A file of judgements, one of ``JUDGEMENTS``, or nothing: then predicates judge.
         penalty_max: Largest penalty that a judge may give.
-
-    Raises:
-        WorkspaceError: if anything is missing, broken, or of no instance.
     """
     texts = _load_answers(labels.rubrics, answers)
     judged = _load_judgements(labels.rubrics, judgements, texts, penalty_max)

@@ -35,11 +35,7 @@ class Predicate:
 
     @staticmethod
     def read(value: object, location: str) -> "Predicate":
-        """A predicate from a rubric: ``{"together": [TEXT, ...], "denied": false}``.
-
-        Raises:
-            WorkspaceError: if it is none; ``place`` tells where it stood.
-        """
+        """A predicate from a rubric: ``{"together": [TEXT, ...], "denied": false}``."""
         together = value.get("together") if isinstance(value, Mapping) else None
         denied = value.get("denied", False) if isinstance(value, Mapping) else None
         if not isinstance(together, list) or not together or not isinstance(denied, bool):
@@ -85,7 +81,6 @@ class Criterion:
     Attributes:
         id: Id of the criterion: ``c1``, ``c2`` and so on.
         kind: Kind of criterion: exact, decided by matching, or semantic, decided by a judge or a predicate.
-        text: Text of the criterion: what is asked of the answer.
         entities: Entities that an exact criterion wants named; at least one.
         instruction: Instruction for judges: when to give a hit.
         predicate: Predicate that decides a semantic criterion without a judge; None where there is none.
@@ -105,10 +100,7 @@ class Rubric:
 
     Attributes:
         instance_id: Id of the instance: ``OR_explain_007`` in the public release.
-        number: Number of the instance.
         dimension: Dimension of explanation that is tested.
-        question: Question as it was asked.
-        criteria: Criteria of the checklist.
         short_answer: Reference answer, for people; it need not hit every criterion.
         path: Documents, code, data and records that the answer has to connect.
     """
@@ -150,11 +142,6 @@ def exact_decisions(rubric: Rubric, answer: str, bounded: bool = False) -> dict[
 def coverage_points(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping[str, bool]) -> float:
     """Points for what was named and said, from 0 to ``COVERAGE``.
 
-    Args:
-        rubric: Label of the instance.
-        exact: Decisions on all entities.
-        semantic: Decisions on all semantic criteria, by their ids.
-
     Raises:
         WorkspaceError: if a semantic decision is missing or belongs to no criterion: neither counts as a zero.
     """
@@ -168,14 +155,7 @@ def coverage_points(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping
 
 
 def read_rubrics(path: Path) -> dict[str, Rubric]:
-    """Read rubrics in the format of the public release, one JSON object a line.
-
-    Returns:
-        Rubrics by instance id.
-
-    Raises:
-        WorkspaceError: if a line is no rubric, or an id comes twice.
-    """
+    """Read rubrics in the format of the public release, one JSON object a line; by instance id."""
     rubrics: dict[str, Rubric] = {}
     for location, row in read_jsonl(path):
         rubric = _read_rubric(row, shorten_path(location))
@@ -188,14 +168,7 @@ def read_rubrics(path: Path) -> dict[str, Rubric]:
 
 
 def read_answers(path: Path) -> dict[str, str]:
-    """Read answers, one JSON object a line: ``{"instance_id", "answer"}``.
-
-    Returns:
-        Answers by instance id.
-
-    Raises:
-        WorkspaceError: if a line is none, or an id comes twice.
-    """
+    """Read answers, one JSON object a line: ``{"instance_id", "answer"}``; by instance id."""
     answers: dict[str, str] = {}
     for location, row in read_jsonl(path):
         name, answer = (_require_text(row, key, shorten_path(location)) for key in ("instance_id", "answer"))

@@ -36,15 +36,6 @@ def tertiles(results: Sequence[float]) -> list[Difficulty]:
 
     Of all divisions that keep equal results together, the one with the least squared deviation of its sizes from a
     third; among those, the one with the fewest easy, then the fewest medium instances (Zhou et al. 2026).
-
-    Args:
-        results: Pass rates or mean scores, one an instance; more is easier.
-
-    Returns:
-        A label for each, in their order.
-
-    Raises:
-        WorkspaceError: if a result is no number that can be compared.
     """
     if any(result != result for result in results):
         raise WorkspaceError("a result is NaN; expected a pass rate or a mean score for each instance")

@@ -59,8 +59,6 @@ class Leak:
     """A label that was found.
 
     Attributes:
-        path: Path of the file, relative to the folder.
-        trace: Trace by which it showed.
         label: Name of the label, never its content.
         certain: Whether chance is out of the question; a value of few digits may stand in any table.
     """
@@ -92,11 +90,7 @@ def labels_of(
 
 
 def search_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
-    """Find labels in the files below a folder.
-
-    Raises:
-        WorkspaceError: if the folder cannot be read, or holds a link or a device.
-    """
+    """Find labels in the files below a folder."""
     sentences = {label: normalise_text(text) for label, text in labels.sentences.items()}
     sentences = {label: text for label, text in sentences.items() if len(text) >= SHORTEST}
     leaks: list[Leak] = []
@@ -170,10 +164,7 @@ class AgentView:
     """A folder that was made for an agent.
 
     Attributes:
-        folder: Folder of the view.
-        mode: Mode of the workspace: what is asked.
         variant: Variant: how much of the original it shows; None unless it is a revision.
-        entries: Files of the view.
         hidden: Files of the workspace that it does not show.
         removed: Keys of the metadata that it does not show.
         chances: Values of labels that stand in it, too short to be more than chance.
@@ -203,11 +194,7 @@ def _filter_allowed(values: Mapping[str, Any], allowed: Mapping[str, type]) -> d
 
 
 def fitting_variant(workspace: Workspace, preferred: RevisionView = RevisionView.CODE) -> RevisionView:
-    """The variant wanted, or the one that a workspace without the original's program or formulation can have.
-
-    Raises:
-        WorkspaceError: if it has neither.
-    """
+    """The variant wanted, or the one that a workspace without the original's program or formulation can have."""
     original = {role_of(path) for path in workspace.files if path.startswith("original/")}
     code, model = FileRole.CODE in original, FileRole.FORMULATION in original
     possible = {RevisionView.CODE: code, RevisionView.MODEL: model, RevisionView.ALL: code and model}
@@ -218,11 +205,7 @@ def fitting_variant(workspace: Workspace, preferred: RevisionView = RevisionView
 
 
 def visible_files(workspace: Workspace, variant: RevisionView | None = None) -> dict[str, Path]:
-    """The files that a mode and variant show, metadata aside.
-
-    Raises:
-        WorkspaceError: if a revision is asked for without a variant, or anything else with one.
-    """
+    """The files that a mode and variant show, metadata aside."""
     if (workspace.mode is Mode.REVISE) != (variant is not None):
         raise WorkspaceError(f"variant {variant} does not go with {workspace.mode}; expected one for revise alone")
     return {path: file for path, file in workspace.files.items() if _is_shown(path, workspace.mode, variant)}
@@ -247,14 +230,6 @@ def copy_view(
     vault: Path | None = None,
 ) -> AgentView:
     """Copy what an agent may see into a new folder, and search it for labels.
-
-    Args:
-        workspace: Workspace that is copied.
-        folder: Folder to make; it must not exist yet.
-        labels: Labels that must not be found in it.
-        variant: Variant: how much of the original a revision shows; None unless it is a revision.
-        note: Whether the description of a revision is shown as well.
-        vault: Folder of labels; neither may lie in the other.
 
     Raises:
         WorkspaceError: if the folder exists, lies in the vault or around it, cannot be written, or would hold a label;
@@ -281,11 +256,7 @@ def copy_view(
 
 
 def write_manifest(view: AgentView, path: Path) -> None:
-    """Write what a view shows and hides, with hashes, as JSON; outside the view, as it names hidden files.
-
-    Raises:
-        WorkspaceError: if it cannot be written.
-    """
+    """Write what a view shows and hides, with hashes, as JSON; outside the view, as it names hidden files."""
     manifest = {"mode": view.mode, "variant": view.variant, "files": [asdict(entry) for entry in view.entries],
             "hidden": view.hidden, "removed": view.removed}  # fmt: skip
     _write_bytes(path, json.dumps(manifest, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace"))
@@ -341,8 +312,6 @@ class WorkspaceTask:
 
     Attributes:
         name: Id of its workspace.
-        number: Number in the set.
-        mode: What is asked.
         variant: How much of the original a revision shows; None for any other mode.
         view: Folder of its view in the set.
         question: Question; empty where none is asked.
@@ -359,17 +328,7 @@ class WorkspaceTask:
 def list_tasks(
     root: Path, mode: Mode, variant: RevisionView = RevisionView.CODE, limit: int | None = None
 ) -> tuple[WorkspaceTask, ...]:
-    """The tasks of one mode in a set, in the order of their numbers.
-
-    Args:
-        root: Folder of the set.
-        mode: What is asked.
-        variant: How much of the original revisions show.
-        limit: Number of tasks; None for all.
-
-    Raises:
-        WorkspaceError: if the set has no views.
-    """
+    """The tasks of one mode in a set, in the order of their numbers."""
     views = root / "views"
     if not views.is_dir() or not (root / VAULT).is_dir():
         raise WorkspaceError(
@@ -402,9 +361,6 @@ def lay_out(task: WorkspaceTask, folder: Path) -> Path:
     """Copy what a task shows into a new folder; one that was begun and left is begun again.
 
     Where a view lacks what its variant shows, as the release's copy without programs does, it shows what there is.
-
-    Raises:
-        WorkspaceError: if it cannot be written, or the view holds a link.
     """
     files = list_files(task.view)
     shown = {path: file for path, file in files.items() if _is_laid_out(path, task.variant)}

@@ -50,9 +50,6 @@ def run_gold(questions: Sequence[Question], box: Sandbox) -> Gold:
 
     Returns:
         For each question the answer, or None and why there is none.
-
-    Raises:
-        SandboxError: The code could not be run at all.
     """
     requests = [_gold_request(question) for question in questions]
     files = {"executing.py": EXECUTING.read_text(encoding="utf-8"), "questions.json": json.dumps(requests)}
@@ -98,8 +95,6 @@ class WhatIfRequest(BenchRequest):
     """Request of ``bench converse --whatif``.
 
     Attributes:
-        folder: Folder of the questions.
-        agents: Names of agents.
         models: Names of models, each with every agent that asks one.
     """
 
@@ -111,16 +106,8 @@ class WhatIfRequest(BenchRequest):
 def run_whatif(request: WhatIfRequest, console: Console, model: Model | None = None) -> int:
     """Ask all questions, print the table and write its page.
 
-    Args:
-        request: Request of the command line.
-        console: Console to print on.
-        model: Model to use instead of those of the request.
-
     Returns:
         Exit code: 0 where all was asked, 3 where a study was left unfinished.
-
-    Raises:
-        OragentError: An agent is unknown, nobody is asked, or a file cannot be read.
     """
     for name in request.agents:
         if name not in AGENTS:
@@ -240,12 +227,7 @@ def _write_answers_page(outputs: Path, table: TextTable, questions: Sequence[Que
 
 @dataclass(frozen=True)
 class Tally:
-    """How many answers are right.
-
-    Attributes:
-        right: Number of right answers.
-        asked: Number of questions.
-    """
+    """How many answers are right."""
 
     right: int
     asked: int
@@ -254,12 +236,7 @@ class Tally:
 def count_answers(
     questions: Sequence[Question], answers: Iterable[WhatIfAnswer | None]
 ) -> dict[tuple[str, str], Tally]:
-    """Count right answers by model and kind of question, in the order of the questions.
-
-    Args:
-        questions: Questions that were asked.
-        answers: Answers, one for each question in the same order; None where there is none.
-    """
+    """Count right answers by model and kind of question, in the order of the questions."""
     counted: dict[tuple[str, str], Tally] = {}
     for question, answer in zip(questions, answers, strict=True):
         key = (question.model, question.kind)
@@ -269,10 +246,5 @@ def count_answers(
 
 
 def floor_answers(questions: Sequence[Question], base: Mapping[str, WhatIfAnswer]) -> dict[tuple[str, str], Tally]:
-    """Count the right answers if the unchanged model's result is always given: the floor of every table.
-
-    Args:
-        questions: Questions that are asked.
-        base: Result of each unchanged model, by its name.
-    """
+    """Count the right answers if the unchanged model's result is always given: the floor of every table."""
     return count_answers(questions, [base[question.model] for question in questions])

@@ -34,7 +34,6 @@ class WhatIfAnswer:
     """What the changed model gives.
 
     Attributes:
-        status: Status with which it was solved.
         objective: Optimal value of the changed model; None unless there is one.
     """
 
@@ -63,15 +62,11 @@ class Question:
     """A what-if question.
 
     Attributes:
-        model: Name of the textbook model it is about.
         number: Place in the file of its model, from 1.
-        text: Text of the question as it is asked.
         plain: Text of the same question in the words of its template; the text itself where that is no paraphrase.
         kind: Kind of change that it asks for, such as ``demand-increase``.
-        template: Identifier of the template that it was made from.
         data_code: Gold: Python that changes data before the model is built; empty where there is none.
         row_code: Gold: Python that adds rows to the model; empty where there is none.
-        gold: Gold: what the changed model gives.
     """
 
     model: str
@@ -86,12 +81,7 @@ class Question:
 
 
 def read_questions(folder: Path) -> tuple[Question, ...]:
-    """Read the questions of all three models.
-
-    Raises:
-        StoreError: a file is missing or cannot be read.
-        ConfigError: a file holds something else; names the question and what is wrong with it.
-    """
+    """Read the questions of all three models."""
     return tuple(question for model in MODELS for question in _of_model(folder / f"{model}{SUFFIX}", model))
 
 
@@ -335,11 +325,7 @@ def _make_milp(
 
 
 def change_of(plain: Any) -> WhatIfChange:
-    """A change out of JSON that a child wrote; nothing in it is trusted.
-
-    Raises:
-        ConfigError: It is none.
-    """
+    """A change out of JSON that a child wrote; nothing in it is trusted."""
     try:
         data = {(str(table), tuple(map(str, key))): float(value) for table, key, value in plain["data"]}
         rows = tuple(

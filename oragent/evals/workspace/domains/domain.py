@@ -124,11 +124,7 @@ class Diff:
 
 
 def read_summary(summary: str) -> Diff:
-    """Read a diff as the release sums it up: ``+4var_binary, -2constr, mod_5constr, mod_obj, mod_3data``.
-
-    Raises:
-        WorkspaceError: if a part of it is none of these.
-    """
+    """Read a diff as the release sums it up: ``+4var_binary, -2constr, mod_5constr, mod_obj, mod_3data``."""
     counts = dict.fromkeys(RevisionOperation, 0)
     for part in filter(None, (piece.strip() for piece in REMARK.sub("", summary).split(","))):
         matches = [(change, match) for change, form in SUMMARIES.items() if (match := form.fullmatch(part))]
@@ -151,7 +147,6 @@ class Artifacts:
 
     Attributes:
         tables: Tables by file name; all rows as long as their header.
-        documents: Texts by file name.
     """
 
     tables: Mapping[str, CsvTable]
@@ -171,11 +166,7 @@ class NewFigure:
     """A figure that a revision brings.
 
     Attributes:
-        name: Name of the general parameter.
-        value: Value in the revised workspace.
         neutral: Value at which the revised model has the optimum of the original one.
-        unit: Unit.
-        meaning: Meaning, for the table.
     """
 
     name: str
@@ -190,7 +181,6 @@ class Plan:
     """Optimal plan of the original, as revisions see it.
 
     Attributes:
-        values: Values of variables by name.
         artifacts: Tables and documents without noise.
     """
 
@@ -215,8 +205,6 @@ class DomainRevision:
     """A change of the business that a planner of the domain would recognise.
 
     Attributes:
-        name: Name, such as ``safety stock``.
-        type: Type by the taxonomy of the release.
         brief: What the business says of it; names the figures in backquotes.
         figures: Figures that it brings, by the plan before it.
         code: Body of the function ``revise(m)`` of the revised program.
@@ -236,11 +224,7 @@ class Domain:
     """A business with its planning problem.
 
     Attributes:
-        name: Name of the domain.
-        title: Title for people.
         sense: ``LpMinimize`` or ``LpMaximize``.
-        draw: Tables and requirement of an instance.
-        revisions: Revisions.
     """
 
     name: str
@@ -276,12 +260,7 @@ def text_of(value: float) -> str:
 
 
 def draw_table(header: str, rows: list[list[object]]) -> CsvTable:
-    """Return a table; numbers become text of at most two decimals.
-
-    Args:
-        header: Names of the columns with ``|`` between them.
-        rows: Cells.
-    """
+    """Return a table by its column names with ``|`` between them; numbers become text of at most two decimals."""
     cells = [tuple(cell if isinstance(cell, str) else text_of(float(str(cell))) for cell in row) for row in rows]
     return CsvTable(tuple(header.split("|")), tuple(cells))
 
