@@ -13,7 +13,7 @@ from oragent._base.errors import ConfigError, ProblemError
 from oragent.converse.agents.prompts import PARTS
 from oragent.converse.agents.registry import AGENTS, ASKING
 from oragent.converse.decider import DeciderMessage, DecisionView
-from oragent.converse.decision import DecisionProblem, Judged, format_figure, unknown_name_error
+from oragent.converse.decision import DecisionProblem, format_figure, unknown_name_error
 from oragent.converse.solving import StateSolver, begin
 from oragent.converse.state import Restriction, RestrictionKind
 from oragent.converse.tools import EXTENDED, PAPER
@@ -142,21 +142,6 @@ class Paradigm(StrEnum):
     CONVERSATION = "conversation"
 
 
-@dataclass(frozen=True)
-class RuleBaseline:
-    """What a rule-based decision agent ends with.
-
-    Attributes:
-        decision: Decision that it is given.
-        judged: How good that decision is for the agent.
-        requests: Number of requests until one could be met; 0 where it has no say.
-    """
-
-    decision: str
-    judged: Judged
-    requests: int
-
-
 def _no_requests(stakeholder: Stakeholder) -> Iterator[Request]:
     yield ()
 
@@ -184,12 +169,6 @@ def negotiate(solver: StateSolver, requests: Iterable[Request]) -> tuple[str, in
         if solved.decision:
             return solved.decision, number
     raise ProblemError(f"none of {number} requests can be met; expected one that asks for less than the others")
-
-
-def run_baseline(paradigm: Paradigm, stakeholder: Stakeholder, solver: StateSolver) -> RuleBaseline:
-    """Return the decision that a decision agent ends with under a paradigm."""
-    decision, number = negotiate(solver, RULES[paradigm](stakeholder))
-    return RuleBaseline(decision, stakeholder(decision), 0 if paradigm is Paradigm.DEFAULT else number)
 
 
 def list_contestants(

@@ -22,7 +22,6 @@ from oragent.evals.converse.school_utilities import (
     TimePreference,
     Utility,
     function_centric,
-    judge_standing,
     maximum_utility,
     rank_outcomes,
     solution_centric,
@@ -212,34 +211,23 @@ class Person:
         ]
 
     def _judge_schedule(self, schedule: str) -> Judged:
-        utility, standing_of_schedule = (
-            self.utility,
-            judge_standing(self.utility, self.district, schedule, self.maximum),
-        )
+        utility, outcome = self.utility, self.utility.outcome(self.district, schedule)
         parts = [
             (
-                standing_of_schedule.outcome.time == self._best_positions,
+                outcome.time == self._best_positions,
                 "your school has the start time that you want most",
                 "your school does not have the start time that you want most",
             ),
+            (outcome.load_met, "the load is low enough", f"bring the load to {utility.load:g} students or below"),
             (
-                standing_of_schedule.outcome.load_met,
-                "the load is low enough",
-                f"bring the load to {utility.load:g} students or below",
-            ),
-            (
-                standing_of_schedule.outcome.deviation_met,
+                outcome.deviation_met,
                 "the mean change is small enough",
                 f"bring the mean change to {utility.deviation:g} minutes or below",
             ),
         ]
         met = tuple(yes for holds, yes, _ in parts if holds)
-        return Judged(
-            standing_of_schedule.value,
-            standing_of_schedule.maximum,
-            met,
-            tuple(no for holds, _, no in parts if not holds),
-        )
+        missed = tuple(no for holds, _, no in parts if not holds)
+        return Judged(utility.value(outcome, self._times), self.maximum, met, missed)
 
     def _worth_table(self) -> str:
         """A table of the outcomes."""

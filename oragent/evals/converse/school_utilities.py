@@ -8,8 +8,8 @@ reaching, and look for a utility that it alone maximises. *Function-centric*, fo
 what they give.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import count, product, takewhile
@@ -20,23 +20,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import Solved
 from oragent.converse.problems.constraints import Constraints, ScheduleOracle, Schedules
 from oragent.converse.problems.district import District
 from oragent.converse.problems.exact import (
     Exact,
     FrontierPoint,
-    OfDistrict,
-    Solving,
     conditional_points,
-    to_restrictions,
 )
-from oragent.converse.solving import build_model
-from oragent.converse.state import RestrictionState
-from oragent.milp.model import Objective as Cost
-from oragent.milp.model import Relation, Row
-from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import solve
 
 TOLERANCE = 1e-9  # of sums of three products
 WEIGHTS_OFF = 1e-3  # how far weights that were rounded may miss 1
@@ -128,25 +118,6 @@ class Utility:
         return np.flatnonzero(values >= values.max() - TOLERANCE)
 
 
-@dataclass(frozen=True)
-class ScheduleStanding:
-    """How good a schedule is for an agent; the rich answer of ``check_utility``."""
-
-    value: float
-    maximum: float
-    outcome: ScheduleOutcome
-
-    @property
-    def score(self) -> float:
-        """Utility over the maximum, 0 to 1; 1 where no schedule is worth anything, so that all are equally good."""
-        return self.value / self.maximum if self.maximum else 1.0
-
-    @property
-    def success(self) -> bool:
-        """True if the maximum is reached; the binary answer."""
-        return self.value >= self.maximum - TOLERANCE
-
-
 def rank_outcomes(utility: Utility, times: int) -> list[tuple[ScheduleOutcome, Constraints]]:
     """All outcomes from best to worst, each with what to ask for: four for each of so many start times.
 
@@ -175,46 +146,12 @@ def maximum_utility(utility: Utility, oracle: ScheduleOracle) -> float:
     return utility.value(next(possible), times)  # the last outcomes ask for a start time alone, which every school has
 
 
-def judge_standing(utility: Utility, district: District, schedule: str, greatest: float) -> ScheduleStanding:
-    """Judge a schedule, recomputed from itself, against the greatest utility that can be had."""
-    outcome = utility.outcome(district, schedule)
-    return ScheduleStanding(utility.value(outcome, len(district.times)), greatest, outcome)
-
-
 def _outcome_constraints(utility: Utility, outcome: ScheduleOutcome) -> Constraints:
     return Constraints(
         fixed=frozenset({(utility.school, outcome.time)}),
         load=utility.load if outcome.load_met else inf,
         deviation=utility.deviation if outcome.deviation_met else inf,
     )
-
-
-def is_unique(
-    problem: OfDistrict,
-    utility: Utility,
-    schedule: str,
-    solver: Callable[[RestrictionState], Solved],
-    limit_s: float = 60.0,
-) -> bool | None:
-    """Return whether only this schedule has the greatest utility: no other is, by a no-good cut in each best outcome.
-
-    Returns:
-        None where a limit came first.
-    """
-    greatest = maximum_utility(utility, Solving(problem, solver))
-    times = len(problem.district.times)
-    chosen = {f"x[{school},{time + 1}]": 1.0 for school, time in enumerate(problem.district.chosen(schedule), 1)}
-    exclusion = Row("another schedule", chosen, Relation.AT_MOST, len(chosen) - 1.0)
-    for outcome, constraints in rank_outcomes(utility, times):
-        if utility.value(outcome, times) < greatest - 1e-9:
-            return True
-        milp = build_model(problem, RestrictionState((0.0, 0.0), to_restrictions(problem.district, constraints)))
-        solution = solve(replace(milp, rows=(*milp.rows, exclusion), objective=Cost()), limit_s, duals=False)
-        if solution.status.has_point:
-            return False
-        if solution.status is not SolveStatus.INFEASIBLE:
-            return None
-    return True
 
 
 LOAD_STEP, DEVIATION_STEP = 50, 0.5

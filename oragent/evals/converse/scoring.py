@@ -234,16 +234,6 @@ class Contrast:
     score_p: float | None
     success_p: float | None
 
-    @property
-    def relative_gain(self) -> float | None:
-        """By which share the better mean score exceeds the other one; None where that is 0."""
-        return self.scores[0] / self.scores[1] - 1 if self.scores[1] else None
-
-    @property
-    def success_gain(self) -> float:
-        """Difference of both shares of successes."""
-        return self.successes[0] - self.successes[1]
-
 
 def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], GroupMeans]:
     """The means of each group with bootstrap intervals, groups in the order in which they first appear.

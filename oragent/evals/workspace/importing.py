@@ -128,7 +128,7 @@ def _all_labelled(release: Release) -> None:
 def import_release(
     release: Release, folder: Path, variant: RevisionView = RevisionView.CODE, note: RevisionNote = RevisionNote.NONE
 ) -> dict[str, AgentView]:
-    """Lay out a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner may enter; by id.
+    """Lay out a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner may enter.
 
     Raises:
         WorkspaceError: if the folder exists or cannot be written, or a view would hold a label; nothing is left then.

@@ -1,7 +1,6 @@
 """Generated instances as a vault keeps them, and the noise of their tables and documents."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -25,7 +24,6 @@ VALID, MAILS = "valid until", "mails.txt"
 DAY = "Rows whose `valid until` is before today, 2025-03-01, are no longer in force."
 STATED = "The {} of {}, left open in {}, is {}."
 MAIL = "Date: {}\n\nPlease use {} = {} {} ({})."
-MAIL_FORM = re.compile(r"Date: (\S+)\n\nPlease use (\S+) = (\S+) (.+?) \((.*)\)\.")
 
 
 @dataclass(frozen=True)
@@ -44,18 +42,11 @@ def plant_noise(artifacts: Artifacts, rng: np.random.Generator, count: int) -> t
     """Plant up to ``count`` kinds of noise, drawn at random; each at most once."""
     steps: list[NoiseStep] = []
     for kind in rng.permutation(list(KINDS)):
-        planted = KINDS[str(kind)][0](artifacts, rng) if len(steps) < count else None
+        planted = KINDS[str(kind)](artifacts, rng) if len(steps) < count else None
         if planted is not None:
             artifacts = planted[0]
             steps.append(NoiseStep(str(kind), planted[1]))
     return artifacts, tuple(steps)
-
-
-def remove_noise(artifacts: Artifacts, steps: Sequence[NoiseStep]) -> Artifacts:
-    """Return the artifacts without noise; the last step is undone first."""
-    for step in reversed(steps):
-        artifacts = KINDS[step.kind][1](artifacts, step.where)
-    return artifacts
 
 
 def _map_column(artifacts: Artifacts, where: Where, header: str, change: Callable[[str], str]) -> Artifacts:
@@ -95,22 +86,10 @@ def _plant_unit(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifac
     return _map_column(artifacts, where, header, lambda cell: _scale_cell(cell, Decimal(factor))), (*where, unit)
 
 
-def _undo_unit(artifacts: Artifacts, where: Where) -> Artifacts:
-    small, factor = UNITS[where[2]]
-    header = where[1].removesuffix(where[2]) + small
-    return _map_column(
-        artifacts, (where[0], header), where[1], lambda cell: f"{(Decimal(cell) / factor).normalize():f}"
-    )
-
-
 def _plant_separators(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
     where = _draw_column(artifacts, rng, lambda column, cells: all(cell.isdecimal() for cell in cells)
                          and any(len(cell) > 3 for cell in cells))  # fmt: skip
     return (_map_column(artifacts, where, where[1], lambda cell: f"{int(cell):,}"), where) if where else None
-
-
-def _undo_separators(artifacts: Artifacts, where: Where) -> Artifacts:
-    return _map_column(artifacts, where, where[1], lambda cell: cell.replace(",", ""))
 
 
 def _plant_validity(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
@@ -123,13 +102,6 @@ def _plant_validity(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Art
     rows = ((*past, "2024-06-30"), *((*row, "2026-12-31") for row in table.rows))
     text = artifacts.documents[REQUIREMENT] + DAY + "\n"
     return artifacts.with_table(name, CsvTable((*table.header, VALID), rows)).with_document(REQUIREMENT, text), (name,)
-
-
-def _undo_validity(artifacts: Artifacts, where: Where) -> Artifacts:
-    table, text = artifacts.tables[where[0]], artifacts.documents[REQUIREMENT]
-    rows = tuple(row[:-1] for row in table.rows if row[-1] >= "2025-03-01")
-    clean = artifacts.with_table(where[0], CsvTable(table.header[:-1], rows))
-    return clean.with_document(REQUIREMENT, text.replace(DAY + "\n", "", 1))
 
 
 def _plant_stated(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
@@ -153,14 +125,6 @@ def _with_cell(artifacts: Artifacts, where: Where, cell: str) -> Artifacts:
     return artifacts.with_table(where[0], CsvTable(table.header, rows))
 
 
-def _undo_stated(artifacts: Artifacts, where: Where) -> Artifacts:
-    start, _, end = STATED.format(where[1], where[2], where[0], "\0").partition("\0")
-    text = artifacts.documents[REQUIREMENT]
-    sentence = next(sentence for sentence in text.splitlines() if sentence.startswith(start))
-    clean = _with_cell(artifacts, where, sentence.removeprefix(start).removesuffix(end))
-    return clean.with_document(REQUIREMENT, text.replace(sentence + "\n", "", 1))
-
-
 def _plant_mail(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
     table = artifacts.tables[parameters.FILE]
     at = int(rng.integers(len(table.rows)))
@@ -172,20 +136,12 @@ def _plant_mail(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifac
     return noisy.with_document(MAILS, "\n---\n".join(mails) + "\n"), (str(at),)
 
 
-def _undo_mail(artifacts: Artifacts, where: Where) -> Artifacts:
-    table, at = artifacts.tables[parameters.FILE], int(where[0])
-    row = max(MAIL_FORM.findall(artifacts.documents[MAILS]))[1:]
-    rows = (*table.rows[:at], row, *table.rows[at:])
-    documents = {name: text for name, text in artifacts.documents.items() if name != MAILS}
-    return Artifacts({**artifacts.tables, parameters.FILE: CsvTable(table.header, rows)}, documents)
-
-
 KINDS = {
-    "other unit": (_plant_unit, _undo_unit),
-    "thousands separators": (_plant_separators, _undo_separators),
-    "rows out of force": (_plant_validity, _undo_validity),
-    "figure in a sentence": (_plant_stated, _undo_stated),
-    "parameter in a mail": (_plant_mail, _undo_mail),
+    "other unit": _plant_unit,
+    "thousands separators": _plant_separators,
+    "rows out of force": _plant_validity,
+    "figure in a sentence": _plant_stated,
+    "parameter in a mail": _plant_mail,
 }
 
 

@@ -1,6 +1,5 @@
 """Parts of a domain, its programs, and the kinds and depths of revisions by the taxonomy of the public release."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -10,7 +9,6 @@ import numpy as np
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import parameters, tables
-from oragent.workspace.reading import shorten
 from oragent.workspace.tables import CsvTable
 
 
@@ -46,18 +44,6 @@ class Depth(IntEnum):
     L5 = 5
 
 
-REMARK = re.compile(r"\([^()]*\)")  # as in +1var(z)
-SUMMARIES = {
-    RevisionOperation.ADD_VARIABLE: re.compile(r"\+([0-9]+)var(?:_[a-z]+)?"),
-    RevisionOperation.REMOVE_VARIABLE: re.compile(r"-([0-9]+)var(?:_[a-z]+)?"),
-    RevisionOperation.ADD_CONSTRAINT: re.compile(r"\+([0-9]+)constr"),
-    RevisionOperation.REMOVE_CONSTRAINT: re.compile(r"-([0-9]+)constr"),
-    RevisionOperation.MODIFY_CONSTRAINT: re.compile(r"mod_([0-9]+)constr"),
-    RevisionOperation.MODIFY_OBJECTIVE: re.compile(r"mod_([0-9]*)obj"),
-    RevisionOperation.MODIFY_DATA: re.compile(r"mod_([0-9]+)data"),
-}
-
-
 @dataclass(frozen=True)
 class Diff:
     """Number of operations of each kind in a revision.
@@ -72,9 +58,9 @@ class Diff:
         if any(count < 0 for count in self.counts.values()):
             raise WorkspaceError("a count of operations is negative; expected 0 or more of each kind")
 
-    def has_operation(self, change: RevisionOperation) -> bool:
-        """Return True if there is an operation of this kind."""
-        return self.counts.get(change, 0) > 0
+    def has_any(self, *changes: RevisionOperation) -> bool:
+        """Return True if there is an operation of one of these kinds."""
+        return any(self.counts.get(change) for change in changes)
 
     @property
     def operation_count(self) -> int:
@@ -84,31 +70,22 @@ class Diff:
     @property
     def kind_count(self) -> int:
         """Number of kinds of operation, without changes of data."""
-        return sum(
-            self.has_operation(change) for change in RevisionOperation if change is not RevisionOperation.MODIFY_DATA
-        )
+        return sum(map(self.has_any, set(RevisionOperation) - {RevisionOperation.MODIFY_DATA}))
 
     @property
     def is_coupled(self) -> bool:
         """True if variables are added or removed, and constraints are added or changed with them."""
-        variables = self.has_operation(RevisionOperation.ADD_VARIABLE) or self.has_operation(
-            RevisionOperation.REMOVE_VARIABLE
-        )
-        return variables and (
-            self.has_operation(RevisionOperation.ADD_CONSTRAINT)
-            or self.has_operation(RevisionOperation.MODIFY_CONSTRAINT)
-        )
+        variables = self.has_any(RevisionOperation.ADD_VARIABLE, RevisionOperation.REMOVE_VARIABLE)
+        return variables and self.has_any(RevisionOperation.ADD_CONSTRAINT, RevisionOperation.MODIFY_CONSTRAINT)
 
     @property
     def is_cascading(self) -> bool:
         """True if one operation forces another: a removed variable, or constraints changed for a new variable."""
-        replaced = self.has_operation(RevisionOperation.ADD_CONSTRAINT) and self.has_operation(
-            RevisionOperation.REMOVE_CONSTRAINT
+        pairs = (
+            (RevisionOperation.ADD_CONSTRAINT, RevisionOperation.REMOVE_CONSTRAINT),
+            (RevisionOperation.MODIFY_CONSTRAINT, RevisionOperation.ADD_VARIABLE),
         )
-        bent = self.has_operation(RevisionOperation.MODIFY_CONSTRAINT) and self.has_operation(
-            RevisionOperation.ADD_VARIABLE
-        )
-        return self.has_operation(RevisionOperation.REMOVE_VARIABLE) or replaced or bent
+        return self.has_any(RevisionOperation.REMOVE_VARIABLE) or any(all(map(self.has_any, pair)) for pair in pairs)
 
     @property
     def depth(self) -> Depth:
@@ -121,20 +98,6 @@ class Diff:
             Depth.L2: operations >= 2,
         }
         return next((depth for depth, holds in rules.items() if holds), Depth.L1)
-
-
-def read_summary(summary: str) -> Diff:
-    """Read a diff as the release sums it up: ``+4var_binary, -2constr, mod_5constr, mod_obj, mod_3data``."""
-    counts = dict.fromkeys(RevisionOperation, 0)
-    for part in filter(None, (piece.strip() for piece in REMARK.sub("", summary).split(","))):
-        matches = [(change, match) for change, form in SUMMARIES.items() if (match := form.fullmatch(part))]
-        if not matches:
-            raise WorkspaceError(
-                f"{shorten(part)!r} is no operation; expected such as +2var, -1constr, mod_obj, mod_1data"
-            )
-        change, match = matches[0]
-        counts[change] += int(match[1] or 1)
-    return Diff(counts)
 
 
 REQUIREMENT = "business_requirement.md"
