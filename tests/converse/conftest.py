@@ -10,8 +10,8 @@ from oragent.converse.problems.district import SFUSD
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
 from oragent.evals.converse.evaluable_problems import write_utility_file
-from oragent.evals.converse.school_people import Person
-from oragent.evals.converse.school_utilities import Target, TimePreference, Utility, solution_centric
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.utilities import Target, TimePreference, Utility, solution_centric
 from tests.converse.worked import UTILITY
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"

@@ -19,8 +19,8 @@ from oragent.converse.state import RestrictionState
 from oragent.converse.tools import Toolbox
 from oragent.evals.converse.evaluable_problems import read_utility_file
 from oragent.evals.converse.paradigms import Asking, dropping_requests, ranked_requests
-from oragent.evals.converse.school_people import Person
-from oragent.evals.converse.school_utilities import Target, TimePreference, Utility, maximum_utility, rank_outcomes
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.utilities import Target, TimePreference, Utility, maximum_utility, rank_outcomes
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 from oragent.milp.model import Objective as Cost
 from oragent.milp.model import Relation, Row

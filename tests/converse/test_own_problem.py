@@ -76,7 +76,7 @@ def most(thing: str, kilograms: float, share: float) -> float:
 
 
 def test_a_knapsack_goes_through_a_whole_evaluation(trip: dict[str, Any]) -> None:
-    bench = ConverseBenchmark(MANIFEST.read_plan(trip["out"]), trip["out"], given=trip["trip"])
+    bench = ConverseBenchmark(MANIFEST.read_plan(trip["out"]), folder=trip["out"], given=trip["trip"])
     held = {
         cell.contestant: [one.result for one in bench.finished_cases(cell, bench.folder)] for cell in bench.plan.cells
     }
@@ -125,7 +125,7 @@ def test_its_own_script_stands_in_for_models(trip: dict[str, Any], tmp_path: Pat
             tmp_path, problem, ["T-P-P"], models=["scripted"], utilities="3", settings={"decider": "rational"}
         )  # fmt: skip
         assert run_bench(request, Console(quiet=True)) == 0
-        bench = ConverseBenchmark(MANIFEST.read_plan(tmp_path), tmp_path, given=problem)
+        bench = ConverseBenchmark(MANIFEST.read_plan(tmp_path), folder=tmp_path, given=problem)
         (cell,) = bench.plan.cells
         found = [one.result for one in bench.finished_cases(cell, tmp_path)]
     assert [one["success"] for one in found] == [True] * 3

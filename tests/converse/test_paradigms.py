@@ -15,8 +15,8 @@ from oragent.converse.solving import StateSolver, begin
 from oragent.converse.state import Restriction, RestrictionKind
 from oragent.evals.converse.evaluable_problems import read_utility_file
 from oragent.evals.converse.paradigms import RULES, Paradigm, negotiate
-from oragent.evals.converse.school_people import Person
-from oragent.evals.converse.school_utilities import Target, TimePreference
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.utilities import Target, TimePreference
 from tests.converse.baselines import RuleBaseline, run_baseline
 
 PROBLEM = sfusd()

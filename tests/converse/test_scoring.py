@@ -10,8 +10,8 @@ from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.evals.converse.paradigms import Paradigm
-from oragent.evals.converse.school_people import Person
-from oragent.evals.converse.school_utilities import Target
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.utilities import Target
 from oragent.evals.converse.scoring import Scored, contrast_sides, summarize_groups
 from tests.converse.baselines import run_baseline
 

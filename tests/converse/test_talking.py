@@ -7,8 +7,8 @@ import pytest
 from oragent.converse.decider import DecisionView
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.schools import Schools, sfusd
-from oragent.evals.converse.school_people import Person, SchoolRole
-from oragent.evals.converse.school_utilities import TimePreference, Utility
+from oragent.evals.converse.people.person import Person, SchoolRole
+from oragent.evals.converse.people.utilities import TimePreference, Utility
 from oragent.evals.converse.talking_decider import (
     FORBIDDEN,
     PAPER_FORBIDDEN,

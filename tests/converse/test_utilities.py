@@ -11,8 +11,8 @@ from oragent._base.errors import ConfigError
 from oragent.converse.problems.constraints import enumerate_schedules
 from oragent.converse.problems.district import DEFAULT, SFUSD, District, School
 from oragent.converse.problems.exact import Exact
-from oragent.evals.converse.school_people import Person
-from oragent.evals.converse.school_utilities import (
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.utilities import (
     ScheduleOutcome,
     TimePreference,
     Utility,

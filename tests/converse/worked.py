@@ -1,7 +1,7 @@
 """The worked conversation of Drossman et al. 2026 (arXiv:2604.02666) with scripted replies of parent and agent."""
 
 from oragent.converse.problems.schools import Schools
-from oragent.evals.converse.school_utilities import TimePreference, Utility
+from oragent.evals.converse.people.utilities import TimePreference, Utility
 from oragent.ledger.replies import RecordedReply
 from oragent.llm.callable import Scripted, ScriptedReply
 from oragent.llm.dialogue import Asker

@@ -19,7 +19,6 @@ from oragent._base.errors import ConfigError, ModelError, OragentError
 from oragent.cli.app import app
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import execute_plan
-from oragent.evals.formulate import command as bench_command
 from oragent.evals.formulate.benchmark import (
     ABLATIONS,
     PUBLISHED,
@@ -197,7 +196,7 @@ def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypa
     path = tmp_path / "t.csv"
     path.write_text("question,answer\nWhat?,1\n")
     assert not can_read_labels(path)  # a program that tries is turned away
-    monkeypatch.setattr(bench_command, "can_read_labels", lambda path: True)
+    monkeypatch.setattr("oragent.evals.formulate.benchmark.can_read_labels", lambda path: True)
     with pytest.raises(OragentError, match="cannot keep the labels"):
         run_bench(FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
 

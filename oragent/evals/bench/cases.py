@@ -2,11 +2,12 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic.dataclasses import dataclass as checked
 
@@ -17,8 +18,10 @@ from oragent._base.settings import STRICT, build_settings
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, CellEnd, Cost, Measure, ModeScore, ModeScores, compare_pairs
 from oragent.evals.bench.tables import TextTable
-from oragent.ledger import Study
+from oragent.ledger import LedgerCase, ReplayModel, Study
 from oragent.ledger.study import FinishedCase
+from oragent.llm.factory import open_models
+from oragent.llm.model import Model, Reply
 from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
 from oragent.report.pages.text import format_share
 
@@ -118,6 +121,10 @@ class CaseSettings:
         return build_settings(cls, given, [], f"the settings of the {plan.terms.benchmark}")
 
 
+Work = Callable[[LedgerCase], Awaitable[object]]
+
+
+@dataclass
 class CaseBenchmark(ABC):
     """Runner of a plan whose cells are studies of cases, each in a folder of its own, which can be resumed.
 
@@ -126,14 +133,17 @@ class CaseBenchmark(ABC):
         note: Callback that gets each case that is done, in words.
         words: Settings of models and budget from the command line, such as ``model.base_url=URL``.
         readable: Subjects whose labels a generated program could read here.
+        replay: Folder of a benchmark of the same plan whose replies are given again; None to ask.
+        roles: Roles in which models are asked.
     """
 
     plan: BenchPlan
-    workers: int
-    note: Callable[[BenchCell, str], None]
-    words: RuntimeWords
+    workers: int = 1
+    note: Callable[[BenchCell, str], None] = lambda cell, text: None
+    words: RuntimeWords = field(default_factory=RuntimeWords)
     readable: Sequence[str] = ()
-    roles: Sequence[str] = ()
+    replay: Path | None = None
+    roles: ClassVar[Sequence[str]] = ()
 
     @property
     @abstractmethod
@@ -157,8 +167,22 @@ class CaseBenchmark(ABC):
         """Describe the outcome of a cell with at least one case, in a few words."""
 
     @abstractmethod
-    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        """Do the missing cases of a cell; return why some are still missing, or an empty text."""
+    def describe_case(self, result: Mapping[str, Any]) -> str:
+        """Describe the outcome of a case, in a few words."""
+
+    @abstractmethod
+    def open_cell(
+        self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
+    ) -> tuple[Mapping[str, str | Model], Work]:
+        """Open what the cases of a cell need; return who is asked by role, as model or by name, and the work."""
+
+    def find_readable(self) -> Sequence[str]:
+        """Find the subjects whose labels a generated program could read here."""
+        return ()
+
+    def contestant_of(self, cell: BenchCell) -> Mapping[str, Any]:
+        """Return the settings of a cell's contestant."""
+        return self.plan.contestants[cell.contestant]
 
     def close(self) -> None:  # noqa: B027  # most share nothing
         """Release what the cells share."""
@@ -179,6 +203,30 @@ class CaseBenchmark(ABC):
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do the cases of a cell that are missing."""
         return CellEnd(asyncio.run(self._run_cases(cell, self.cell_folder(cell, folder))))
+
+    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
+        """Do the missing cases of a cell; return why some are still missing, or an empty text."""
+        async with AsyncExitStack() as stack:
+            players, work = self.open_cell(cell, cell_folder, stack)
+            models: dict[str, Model] = {}
+            checks: list[Reply] = []
+            for role, player in players.items() if self.replay is None else ():
+                if isinstance(player, str):
+                    models[role] = opened = await stack.enter_async_context(open_models(self.read_runtime(player)))
+                    checks += opened.checks
+                else:
+                    models[role] = player
+            study = stack.enter_context(Study(cell_folder, models, self.read_runtime().budget, cell.seed, self.workers))
+            study.record_checks(checks)
+            if self.replay is not None:
+                study.replies.copy_from(self.cell_folder(cell, self.replay) / "run.db")
+                study.models = {"": ReplayModel(study.replies)}
+            await study.run_cases(
+                self.case_names(cell),
+                work,
+                lambda case: self.note(cell, f"{case.name}: {self.describe_case(case.result)}"),
+            )
+            return study.stop_reason
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Describe the outcome of a cell."""

@@ -96,6 +96,7 @@ class BenchCommand(Generic[B]):
         Returns:
             Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
         """
+        bench.readable = bench.find_readable()
         bench.read_runtime()  # a wrong setting is refused before anything is written
         bench.check_labels()
         self.manifest.write_plan(bench.plan, folder)
@@ -117,6 +118,7 @@ class BenchCommand(Generic[B]):
         """
         bench = self.open(self.manifest.read_plan(folder), folder)
         try:
+            bench.readable = bench.find_readable() if bench.settings.labels_readable else ()
             return COMPLETE if self._print_results(bench, folder, console, write=write) else UNFINISHED
         finally:
             bench.close()

@@ -1,13 +1,13 @@
 """Conversations by the hundred: each contestant is a study in a folder of its own, each decision agent a case of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic.dataclasses import dataclass as checked
@@ -22,19 +22,17 @@ from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver
-from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
+from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.evals.converse.evaluable_problems import read_utility_file, stakeholders_of, standing_in
 from oragent.evals.converse.paradigms import RULES, Asking, Paradigm, dropping_requests, ranked_requests
 from oragent.evals.converse.scoring import COUNTS, Scored, audit_conversation
 from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders
 from oragent.evals.converse.talking_decider import Feedback, Knowing, Persona, Style, Talking, Template
-from oragent.ledger import LedgerCase, ReplayModel, Study
+from oragent.ledger import LedgerCase
 from oragent.ledger.study import FinishedCase
-from oragent.llm.factory import open_models
-from oragent.llm.model import Model, Reply
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model import Model
 from oragent.sandbox.sandbox import Sandbox
 
 TERMS = BenchTerms(
@@ -45,9 +43,6 @@ TERMS = BenchTerms(
 UTILITIES, SCRIPTED = "utilities.json", "scripted"
 DECIDERS = ("llm", "rational", "myopic")
 RULE = {"rational": ranked_requests, "myopic": dropping_requests}
-
-
-MODEL_ROLES = ("agent", "decider")  # roles in which models are asked
 
 
 @checked(frozen=True, config=STRICT)
@@ -82,19 +77,13 @@ class ConverseBenchmark(CaseBenchmark):
     Attributes:
         folder: Folder of the evaluation; its utilities lie in it.
         stand_in: Model that is asked in place of any other, for tests; None: those of the plan.
-        replay: Folder of an evaluation whose replies are given again, and nobody is asked.
         given: Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
     """
 
-    plan: BenchPlan
-    folder: Path
-    workers: int = 1
-    note: Callable[[BenchCell, str], None] = lambda cell, text: None
-    stand_in: Model | None = None
-    replay: Path | None = None
+    folder: Path = Path()
     given: DecisionProblem | None = None
-    words: RuntimeWords = field(default_factory=RuntimeWords)
-    roles: Sequence[str] = MODEL_ROLES
+    stand_in: Model | None = None
+    roles: ClassVar[Sequence[str]] = ("agent", "decider")
 
     @cached_property
     def settings(self) -> EvaluationSettings:
@@ -152,7 +141,7 @@ class ConverseBenchmark(CaseBenchmark):
         _, style, feedback = case.split("-", 2)
         roles = self.known.telling.roles
         role = roles[np.random.default_rng([seed, *b"role", *case.encode()]).integers(len(roles))]
-        contestant, templates = self._contestant_of(cell), []
+        contestant, templates = self.contestant_of(cell), []
         if contestant["paradigm"] in (Paradigm.ONE_SHOT, Paradigm.AWARE):
             templates += [Template.AWARE] * (contestant["paradigm"] == Paradigm.AWARE)
         if contestant["agent"] == "C-N-R":
@@ -161,58 +150,35 @@ class ConverseBenchmark(CaseBenchmark):
             role, Style(style), Feedback(feedback), tuple(templates), self.settings.knowing, self.settings.paper_words
         )
 
-    def _contestant_of(self, cell: BenchCell) -> Mapping[str, Any]:
-        return self.plan.contestants[cell.contestant]
-
     def _uses_persona(self, cell: BenchCell) -> bool:
-        return bool(self._contestant_of(cell)["paradigm"] != Paradigm.DEFAULT and self.settings.decider == "llm")
+        return bool(self.contestant_of(cell)["paradigm"] != Paradigm.DEFAULT and self.settings.decider == "llm")
 
-    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        contestant = self._contestant_of(cell)
-        async with AsyncExitStack() as stack:
-            models, checks = await self._open_models(contestant, stack, self._uses_persona(cell))
-            study = stack.enter_context(Study(cell_folder, models, self.read_runtime().budget, cell.seed, self.workers))
-            study.record_checks(checks)
-            if self.replay is not None:
-                study.replies.copy_from(self.cell_folder(cell, self.replay) / "run.db")
-                study.models = {"": ReplayModel(study.replies)}
-            programs = contestant["agent"] in PROGRAMMING
-            guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
+    def describe_case(self, result: Mapping[str, Any]) -> str:
+        """Return score and end."""
+        return f"{result['score']:.3f}, {result['end']}"
 
-            async def run_case(case: LedgerCase) -> object:
-                return await self._hold_case(cell, case, guests)
-
-            def note_case(case: FinishedCase) -> None:
-                self.note(cell, f"{case.name}: {case.result['score']:.3f}, {case.result['end']}")
-
-            await study.run_cases(self.case_names(cell), run_case, note_case)
-            return study.stop_reason
-
-    async def _open_models(
-        self, contestant: Mapping[str, Any], stack: AsyncExitStack, talks: bool
-    ) -> tuple[dict[str, Model], list[Reply]]:
-        """Open the agent's model in its role and the decider's in its own; return the checks of their servers too."""
-        if self.stand_in is not None:
-            return {"": self.stand_in}, []
-        if self.replay is not None:
-            return {}, []
-        named = {
+    def open_cell(
+        self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
+    ) -> tuple[Mapping[str, str | Model], Work]:
+        """Open the sandbox where programs run; the agent is asked in its role, the decider in its own."""
+        contestant = self.contestant_of(cell)
+        programs = contestant["agent"] in PROGRAMMING
+        guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
+        names = {
             "agent": contestant["model"] if contestant["agent"] in ASKING else "",
-            "decider": self.settings.decider_model or contestant["model"] if talks else "",
+            "decider": self.settings.decider_model or contestant["model"] if self._uses_persona(cell) else "",
         }
-        opened: dict[str, Model] = {}
-        checks: list[Reply] = []
-        for role, name in named.items():
-            if name == SCRIPTED:
-                opened[role] = standing_in(self.problem)
-            elif name:
-                made = await stack.enter_async_context(open_models(self.read_runtime(name)))
-                opened[role] = made
-                checks += made.checks
-        return opened, checks
+        players = {
+            role: standing_in(self.problem) if name == SCRIPTED else name for role, name in names.items() if name
+        }
+
+        async def run_case(case: LedgerCase) -> object:
+            return await self._hold_case(cell, case, guests)
+
+        return players if self.stand_in is None else {"": self.stand_in}, run_case
 
     async def _hold_case(self, cell: BenchCell, case: LedgerCase, guests: Guests | None) -> dict[str, Any]:
-        contestant, settings, number = self._contestant_of(cell), self.settings, int(case.name[:4])
+        contestant, settings, number = self.contestant_of(cell), self.settings, int(case.name[:4])
         stakeholder, paradigm = self.stakeholders[number], Paradigm(contestant["paradigm"])
         persona = self.persona(cell, case.name, settings.seed) if self._uses_persona(cell) else None
         if paradigm is Paradigm.DEFAULT:

@@ -251,7 +251,9 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     folder = request.outputs
     plan = _plan(request) if request.problem else MANIFEST.read_plan(folder)
     given = None if isinstance(request.problem, str) else request.problem
-    bench = ConverseBenchmark(plan, folder, request.workers, replay=request.replay, given=given, words=request.words)
+    bench = ConverseBenchmark(
+        plan, request.workers, words=request.words, replay=request.replay, folder=folder, given=given
+    )
     warnings, new = _utilities(bench.problem, plan, folder)  # checked before anything is written
 
     def write_utilities() -> None:
@@ -264,22 +266,19 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     return COMMAND.run(bench, folder, console, write_utilities)
 
 
-def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
-    """Print the tables of an evaluation as far as it is done, and write its page if wanted; return the exit code."""
-    return COMMAND.show_folder(folder, console, write=write)
-
-
 def _show_results(bench: ConverseBenchmark, folder: Path) -> Iterator[Line | TextTable]:
     for title, table in terminal_tables(measure_contestants(bench)):
         yield Line(f"\n{title}", "bold")
         yield table
 
 
-def _write_page(bench: ConverseBenchmark, folder: Path) -> Path:
-    return write_page(folder, bench, measure_contestants(bench))
-
-
-COMMAND = BenchCommand(MANIFEST, ConverseBenchmark, _show_results, _write_page)
+COMMAND = BenchCommand(
+    MANIFEST,
+    lambda plan, folder: ConverseBenchmark(plan, folder=folder),
+    _show_results,
+    lambda bench, folder: write_page(folder, bench, measure_contestants(bench)),
+)
+show_bench = COMMAND.show_folder
 
 
 def _plan(request: ConverseBenchRequest) -> BenchPlan:

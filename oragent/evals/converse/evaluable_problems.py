@@ -15,7 +15,7 @@ from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.district import SFUSD
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.problems.schools import Schools
-from oragent.evals.converse.school_people import DROSSMAN, SchoolStakeholders
+from oragent.evals.converse.people.person import DROSSMAN, SchoolStakeholders
 from oragent.evals.converse.stakeholders import Evaluable, Published, Stakeholder, Stakeholders, measure_diversity
 from oragent.llm.callable import Scripted
 

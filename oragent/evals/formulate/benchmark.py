@@ -4,19 +4,19 @@ Published results are those of Wang et al. 2025, tables 1 to 3; GPT-3.5-turbo un
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.direction import Direction
 from oragent._base.settings import STRICT
-from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
+from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.evals.formulate.labelled import FAILED_RUNS, ProblemSet, grade_result, slug
 from oragent.evals.formulate.mock_models import expand_errors, open_stand_in
@@ -27,10 +27,8 @@ from oragent.formulate.options import ALL, EXTRAS, PARTS, ROLES, STAND_INS, Opti
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
-from oragent.ledger.runtime import open_study
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model
-from oragent.llm.runtime_settings import RuntimeWords
 from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.sandbox.sandbox import Sandbox
 
@@ -159,12 +157,7 @@ TERMS = BenchTerms(
 class FormulateBenchmark(CaseBenchmark):
     """The runner of a plan's cells."""
 
-    plan: BenchPlan
-    workers: int = 1
-    note: Callable[[BenchCell, str], None] = lambda cell, text: None
-    words: RuntimeWords = field(default_factory=RuntimeWords)
-    readable: Sequence[str] = ()
-    roles: Sequence[str] = ROLES
+    roles: ClassVar[Sequence[str]] = ROLES
     _sets: dict[str, ProblemSet] = field(default_factory=dict)
 
     @cached_property
@@ -187,7 +180,7 @@ class FormulateBenchmark(CaseBenchmark):
     def case_names(self, cell: BenchCell) -> list[str]:
         """Names of the cases of a cell."""
         cases = self.problems(cell.subject)
-        if self._contestant_settings(cell)["model"] == ALL:
+        if self.contestant_of(cell)["model"] == ALL:
             cases, _ = expand_errors(cases)
         return [case.problem.name for case in cases.supported]
 
@@ -201,44 +194,38 @@ class FormulateBenchmark(CaseBenchmark):
         measure = Measure(self.problems(cell.subject).title, Direction.MAXIMIZE)
         return measure, verdict_rates(cases)["SR"], wrong
 
-    @cached_property
-    def _find_tolerance(self) -> Any:
-        return TOLERANCES[self.settings.tolerance]
+    def describe_case(self, result: Mapping[str, Any]) -> str:
+        """Return the verdict."""
+        return str(result["verdict"])
 
-    def _contestant_settings(self, cell: BenchCell) -> Mapping[str, Any]:
-        return self.plan.contestants[cell.contestant]
+    def find_readable(self) -> Sequence[str]:
+        """Find the sets whose labels a generated program could read here."""
+        sources = {name: self.problems(name).source for name in self.plan.subjects}
+        return [name for name, source in sources.items() if source is not None and can_read_labels(source)]
 
-    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        contestant, settings = self._contestant_settings(cell), self.settings
-        cases, options = self.problems(cell.subject), options_of(contestant, settings)
-        model: Model | None = None
-        is_mock = contestant["model"] in (*STAND_INS, ALL)
-        runtime = self.read_runtime("" if is_mock else contestant["model"])
-        async with AsyncExitStack() as stack:
-            if is_mock:
-                standing = open_stand_in(contestant["model"], cases, cell.seed)
-                cases, model = standing.cases, standing.model
-            case_of = {case.problem.name: case for case in cases.supported}
-            opening = open_study(cell_folder, runtime, model=model, seed=cell.seed, workers=self.workers)
-            study = await stack.enter_async_context(opening)
-            box = stack.enter_context(Sandbox(self.workers))
-            runner = FormulationRunner(box, settings.bounds)
+    def open_cell(
+        self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
+    ) -> tuple[Mapping[str, str | Model], Work]:
+        """Open the sandbox, and the set with the model that knows it where one stands in."""
+        contestant, settings, cases = self.contestant_of(cell), self.settings, self.problems(cell.subject)
+        options, player = options_of(contestant, settings), contestant["model"]
+        if player in (*STAND_INS, ALL):
+            standing = open_stand_in(player, cases, cell.seed)
+            cases, player = standing.cases, standing.model
+        case_of = {case.problem.name: case for case in cases.supported}
+        runner = FormulationRunner(stack.enter_context(Sandbox(self.workers)), settings.bounds)
 
-            async def run_case(case: LedgerCase) -> object:
-                labelled = case_of[case.name]
-                result = await formulate_case(case, labelled.problem, options, runner)
-                verdict = grade_result(result, labelled.label, self._find_tolerance, options.accept_infeasible)
-                return _case_record(result, verdict) | {
-                    "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
-                    "seconds": sum(reply.seconds for reply in case.replies),
-                }
+        async def run_case(case: LedgerCase) -> object:
+            labelled = case_of[case.name]
+            result = await formulate_case(case, labelled.problem, options, runner)
+            tolerance = TOLERANCES[settings.tolerance]
+            verdict = grade_result(result, labelled.label, tolerance, options.accept_infeasible)
+            return _case_record(result, verdict) | {
+                "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
+                "seconds": sum(reply.seconds for reply in case.replies),
+            }
 
-            await study.run_cases(
-                list(case_of),
-                run_case,
-                lambda finished: self.note(cell, f"{finished.name}: {finished.result['verdict']}"),
-            )
-            return study.stop_reason
+        return {"": player}, run_case
 
 
 def verdict_rates(finished: Sequence[FinishedCase]) -> dict[str, float]:

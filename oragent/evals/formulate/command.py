@@ -22,7 +22,6 @@ from oragent.evals.formulate.benchmark import (
     PUBLISHED,
     TERMS,
     FormulateBenchmark,
-    can_read_labels,
     list_contestants,
     published_rates,
     verdict_rates,
@@ -203,19 +202,7 @@ def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     require_supported_version("pulp")  # before the folder is made
     plan = _build_plan(request, request.outputs)
     bench = FormulateBenchmark(plan, request.workers, words=request.words)
-    bench.readable = _find_readable_sets(bench)
     return COMMAND.run(bench, request.outputs, console)
-
-
-def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
-    """Print the tables of a benchmark as far as it is done, and write its page if wanted; return the exit code."""
-    return COMMAND.show_folder(folder, console, write=write)
-
-
-def _open_bench(plan: BenchPlan, folder: Path) -> FormulateBenchmark:
-    bench = FormulateBenchmark(plan)
-    bench.readable = _find_readable_sets(bench) if bench.settings.labels_readable else ()
-    return bench
 
 
 def _show_results(bench: FormulateBenchmark, folder: Path) -> Iterator[Line | TextTable]:
@@ -265,7 +252,8 @@ def _write_page(bench: FormulateBenchmark, folder: Path) -> Path:
     return save_text(folder / "report.html", render_bench_page(bench.plan, parts, bench.readable))
 
 
-COMMAND = BenchCommand(MANIFEST, _open_bench, _show_results, _write_page)
+COMMAND = BenchCommand(MANIFEST, lambda plan, folder: FormulateBenchmark(plan), _show_results, _write_page)
+show_bench = COMMAND.show_folder
 
 
 def _build_plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
@@ -290,9 +278,3 @@ def _subject_name(spec: str) -> str:
         return slug(Path(spec).stem)
     stem = slug(Path(rest).stem)
     return stem if stem.startswith(form) else f"{form}-{stem}"
-
-
-def _find_readable_sets(bench: FormulateBenchmark) -> Sequence[str]:
-    """The sets whose labels a generated program could read here."""
-    sources = {name: bench.problems(name).source for name in bench.plan.subjects}
-    return [name for name, source in sources.items() if source is not None and can_read_labels(Path(str(source)))]

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic.dataclasses import dataclass as checked
 
@@ -17,9 +17,9 @@ from oragent._base import files
 from oragent._base.direction import Direction
 from oragent._base.errors import WorkspaceError
 from oragent._base.settings import STRICT
-from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
 from oragent.evals.bench.driver import save_text
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
+from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.evals.workspace.agents import (
     AGENTS,
@@ -37,12 +37,9 @@ from oragent.evals.workspace.instances import read_instances
 from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, by_predicates, gather_evidence
 from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.views import PROGRAM, VAULT, RevisionView, WorkspaceTask, lay_out, list_tasks
-from oragent.ledger import Study
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
-from oragent.llm.factory import open_models
-from oragent.llm.model import Model, Reply
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model import Model
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.roles import AgentWork, Track
@@ -89,13 +86,8 @@ class WorkspaceBenchmark(CaseBenchmark):
         given_models: Models by name, in place of those of a server.
     """
 
-    plan: BenchPlan
-    workers: int = 1
-    note: Callable[[BenchCell, str], None] = lambda cell, text: None
     given_models: Mapping[str, Model] = field(default_factory=dict)
-    words: RuntimeWords = field(default_factory=RuntimeWords)
-    readable: Sequence[str] = ()
-    roles: Sequence[str] = (*ROLES.values(), JUDGE)
+    roles: ClassVar[Sequence[str]] = (*ROLES.values(), JUDGE)
 
     @cached_property
     def settings(self) -> WorkspaceBenchSettings:
@@ -175,34 +167,38 @@ class WorkspaceBenchmark(CaseBenchmark):
         original = self.labels.originals.get(task.number) if task.mode is Mode.REVISE else None
         return InstanceLabels(reference, original, instance=instance)
 
-    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        contestant, settings = self.plan.contestants[cell.contestant], self.settings
+    def describe_case(self, result: Mapping[str, Any]) -> str:
+        """Return the outcome."""
+        return str(result["outcome"])
+
+    def find_readable(self) -> Sequence[str]:
+        """Find whether a submitted program could read the set's labels here, by running one that tries."""
+        first = next((path for path in sorted((self.root / VAULT).rglob("*")) if path.is_file()), None)
+        if first is None:
+            return ()
+        view = next(iter(sorted((self.root / "views").iterdir())), None)
+        if view is None:
+            raise WorkspaceError(f"no views in {self.root}; expected those of a set")
+        source = f"open({str(first.resolve())!r}, 'rb').read(1)\n"
+        ran = ProgramRunner(self.sandbox).run(view, "src/try.py", {"src/try.py": source})
+        return () if ran.code else (self.labels.title,)
+
+    def open_cell(
+        self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
+    ) -> tuple[Mapping[str, str | Model], Work]:
+        """Make the work; the agent is asked in all roles, but a judge has its own."""
+        contestant, judge = self.contestant_of(cell), self.settings.judge
         tasks = {task.name: task for task in self.tasks(cell.subject)}
-        async with AsyncExitStack() as stack:
-            by_role: dict[str, Model] = {}
-            checks: list[Reply] = []
-            names = {"": contestant["agent"]} | ({JUDGE: settings.judge} if settings.judge else {})
-            for role, name in names.items():
-                if name in self.given_models:
-                    by_role[role] = self.given_models[name]
-                elif name not in AGENTS:
-                    opened = await stack.enter_async_context(open_models(self.read_runtime(name)))
-                    by_role[role], checks = opened, [*checks, *opened.checks]
-            budget = self.read_runtime().budget
-            study = stack.enter_context(Study(cell_folder, by_role, budget, cell.seed, self.workers))
-            study.record_checks(checks)
-            runner = ProgramRunner(self.sandbox, LIMITS)
-            manner = Manner(FileInterface(contestant["interface"]), Track(contestant["track"]))
+        names = {"": contestant["agent"]} | ({JUDGE: judge} if judge else {})
+        players = {role: self.given_models.get(name, name) for role, name in names.items()}
+        runner = ProgramRunner(self.sandbox, LIMITS)
+        manner = Manner(FileInterface(contestant["interface"]), Track(contestant["track"]))
 
-            async def run_case(case: LedgerCase) -> object:
-                desk = cell_folder / "desks" / case.name
-                return await self._run_task(case, tasks[case.name], desk, contestant["agent"], manner, runner)
+        async def run_case(case: LedgerCase) -> object:
+            desk = cell_folder / "desks" / case.name
+            return await self._run_task(case, tasks[case.name], desk, contestant["agent"], manner, runner)
 
-            def report_case(finished: FinishedCase) -> None:
-                self.note(cell, f"{finished.name}: {finished.result['outcome']}")
-
-            await study.run_cases(list(tasks), run_case, report_case)
-            return study.stop_reason
+        return {role: player for role, player in players.items() if player not in AGENTS}, run_case
 
     async def _run_task(
         self, case: LedgerCase, task: WorkspaceTask, desk: Path, agent: str, manner: Manner, runner: ProgramRunner
@@ -267,23 +263,6 @@ def score_cases(subject: str, cases: Sequence[FinishedCase]) -> float:
     totals = [case.result["total"] for case in cases]
     points = totals if all(case is not None for case in totals) else [case.result["coverage"] for case in cases]
     return sum(map(float, points)) / len(points)
-
-
-def labels_readable(root: Path, sandbox: Sandbox) -> bool:
-    """Test whether a submitted program could read the set's labels here, by running one that tries."""
-    files_of = [path for path in sorted((root / VAULT).rglob("*")) if path.is_file()][:1]
-    if not files_of:
-        return False
-    source = f"open({str(files_of[0].resolve())!r}, 'rb').read(1)\n"
-    return ProgramRunner(sandbox).run(_empty_view(root), "src/try.py", {"src/try.py": source}).code == 0
-
-
-def _empty_view(root: Path) -> Path:
-    """A view of the set, to run something in."""
-    views = sorted((root / "views").iterdir())
-    if not views:
-        raise WorkspaceError(f"no views in {root}; expected those of a set")
-    return views[0]
 
 
 def _names_planted_error(planted: str, record: Mapping[str, Any]) -> bool:

@@ -26,7 +26,7 @@ from oragent.evals.workspace.across_modes import (
     track_table,
 )
 from oragent.evals.workspace.agents import FileInterface
-from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, labels_readable, list_subjects
+from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, list_subjects
 from oragent.evals.workspace.domains.businesses import DOMAINS
 from oragent.evals.workspace.generating import GenerateRequest, generate_set
 from oragent.evals.workspace.outputs import explain_scores, prediction_scores
@@ -76,7 +76,6 @@ def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[
     try:
         for subject in bench.plan.subjects:
             bench.tasks(subject)  # a set without it is refused before anything is paid for
-        bench.readable = _find_readable(bench)
         return COMMAND.run(bench, request.outputs, console)
     finally:
         bench.close()
@@ -103,21 +102,6 @@ def generate_and_report(domains: list[str], count: int, seed: int, out: Path, co
 
 def _format_counts(names: Iterable[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(Counter(names).items()))
-
-
-def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
-    """Print the tables of a benchmark as far as it is done, and write its page if wanted; return the exit code."""
-    return COMMAND.show_folder(folder, console, write=write)
-
-
-def _open_bench(plan: BenchPlan, folder: Path) -> WorkspaceBenchmark:
-    bench = WorkspaceBenchmark(plan)
-    bench.readable = _find_readable(bench) if bench.settings.labels_readable else ()
-    return bench
-
-
-def _find_readable(bench: WorkspaceBenchmark) -> Sequence[str]:
-    return [bench.labels.title] if labels_readable(bench.root, bench.sandbox) else []
 
 
 def _show_results(bench: WorkspaceBenchmark, folder: Path) -> Iterator[Line | TextTable]:
@@ -205,7 +189,8 @@ def _write_page(bench: WorkspaceBenchmark, folder: Path) -> Path:
     return save_text(folder / "report.html", text)
 
 
-COMMAND = BenchCommand(MANIFEST, _open_bench, _show_results, _write_page)
+COMMAND = BenchCommand(MANIFEST, lambda plan, folder: WorkspaceBenchmark(plan), _show_results, _write_page)
+show_bench = COMMAND.show_folder
 
 
 def _link_files(folder: Path, bench: WorkspaceBenchmark, rows: Sequence[MeasuredAgent]) -> list[list[tuple[str, str]]]:

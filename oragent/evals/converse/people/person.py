@@ -16,8 +16,8 @@ from oragent.converse.problems.exact import Exact, to_restrictions
 from oragent.converse.problems.school_texts import fill_text
 from oragent.converse.problems.schools import Schools
 from oragent.converse.prompting import quote_line
-from oragent.evals.converse.school_script import Script
-from oragent.evals.converse.school_utilities import (
+from oragent.evals.converse.people.script import Script
+from oragent.evals.converse.people.utilities import (
     ScheduleOutcome,
     TimePreference,
     Utility,
