@@ -39,16 +39,10 @@ def overall_table(summary: BenchSummary) -> TextTable:
     heads = (terms.contestant, "mode", f"all {terms.subjects}", *(subject.name for subject in summary.subjects))
     rows = []
     for name, shares in summary.overall.items():
-        contestant_rows = [row for subject in summary.subjects for row in subject.rows if row.contestant == name]
-        rows += [
-            (
-                name,
-                m,
-                in_words.format_share(shares.get(m)),
-                *(in_words.format_share(row.normalised[m]) for row in contestant_rows),
-            )
-            for m in terms.modes
-        ]
+        own = [row for subject in summary.subjects for row in subject.rows if row.contestant == name]
+        for mode in terms.modes:
+            numbers = (shares.get(mode), *(row.normalised[mode] for row in own))
+            rows.append((name, mode, *map(in_words.format_share, numbers)))
     return TextTable(heads, tuple(rows))
 
 
@@ -63,9 +57,7 @@ def finals_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
 def differences_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
     """All pairs of contestants: score of the first minus score of the second, beside its noise."""
     heads = ("pair", "mode", "difference", GAIN, "± seeds", f"± {terms.noise}", "p", "p, all pairs", VERDICT)
-    return TextTable(
-        heads, tuple(_difference_row(difference, subject.direction, terms) for difference in subject.differences)
-    )
+    return TextTable(heads, tuple(_difference_row(one, subject.direction, terms) for one in subject.differences))
 
 
 def target_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
@@ -87,15 +79,9 @@ def _describe_scale(scale: Scale, terms: BenchTerms) -> str:
 
 def _finals_row(row: SummaryRow, terms: BenchTerms) -> tuple[str, ...]:
     main, *others = (_mean_cells(row.means.get(mode)) for mode in terms.modes)
-    return (
-        row.contestant,
-        str(len(row.results)),
-        *main,
-        _format_width(row.spread),
-        _format_width(row.noise),
-        *(text for mean in others for text in mean),
-        "–" if row.failed is None else in_words.format_percent(row.failed),
-    )
+    widths = map(_format_width, (row.spread, row.noise))
+    failed = "–" if row.failed is None else in_words.format_percent(row.failed)
+    return row.contestant, str(len(row.results)), *main, *widths, *(text for mean in others for text in mean), failed
 
 
 def _mean_cells(mean: MeanInterval | None) -> tuple[str, str]:
@@ -104,17 +90,11 @@ def _mean_cells(mean: MeanInterval | None) -> tuple[str, str]:
 
 def _difference_row(difference: ContestantDifference, direction: Direction, terms: BenchTerms) -> tuple[str, ...]:
     low, high = sorted(direction.sign * end for end in (difference.gain.low, difference.gain.high))
-    return (
-        f"{difference.first} − {difference.second}",
-        difference.mode,
-        _signed_gain(difference.gain.mean, direction),
-        f"{low:+.3g} to {high:+.3g}" if difference.pairs > 1 else "–",
-        _format_width(difference.spread),
-        _format_width(difference.noise),
-        in_words.format_share(difference.p),
-        in_words.format_share(difference.adjusted),
-        _difference_verdict(difference, terms),
-    )
+    pair, gain = f"{difference.first} − {difference.second}", _signed_gain(difference.gain.mean, direction)
+    interval = f"{low:+.3g} to {high:+.3g}" if difference.pairs > 1 else "–"
+    widths = map(_format_width, (difference.spread, difference.noise))
+    p_values = map(in_words.format_share, (difference.p, difference.adjusted))
+    return pair, difference.mode, gain, interval, *widths, *p_values, _difference_verdict(difference, terms)
 
 
 def _signed_gain(gain: float, direction: Direction) -> str:
@@ -130,10 +110,8 @@ def _difference_verdict(difference: ContestantDifference, terms: BenchTerms) -> 
     if difference.adjusted is None or difference.adjusted >= ALPHA:
         return "no difference shown"
     better = difference.first if difference.gain.mean > 0 else difference.second
-    small = (
-        f", by less than ± {terms.noise}" if difference.noise and abs(difference.gain.mean) < difference.noise else ""
-    )
-    return f"{better} is better{small}"
+    is_small = difference.noise and abs(difference.gain.mean) < difference.noise
+    return f"{better} is better{f', by less than ± {terms.noise}' if is_small else ''}"
 
 
 def _target_row(row: SummaryRow) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.evals.converse.evaluable_problems import read_utility_file, stakeholders_of, standing_in
 from oragent.evals.converse.paradigms import RULES, Asking, Paradigm, dropping_requests, ranked_requests
-from oragent.evals.converse.scoring import COUNTS, Scored, audit_conversation
+from oragent.evals.converse.scoring import COUNTS, DECIDER, VARIED, Scored, audit_conversation
 from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders
 from oragent.evals.converse.talking_decider import Feedback, Knowing, Persona, Style, Talking, Template
 from oragent.ledger import LedgerCase
@@ -40,6 +40,7 @@ TERMS = BenchTerms(
     contestants="contestants", modes={"score": "mean utility over the greatest possible"}, answer="conversation",
     work="calls", noise="conversations",
 )  # fmt: skip
+MOST_FINDINGS = 40  # of a conversation that are kept
 UTILITIES, SCRIPTED = "utilities.json", "scripted"
 DECIDERS = ("llm", "rational", "myopic")
 RULE = {"rational": ranked_requests, "myopic": dropping_requests}
@@ -182,25 +183,30 @@ class ConverseBenchmark(CaseBenchmark):
         stakeholder, paradigm = self.stakeholders[number], Paradigm(contestant["paradigm"])
         persona = self.persona(cell, case.name, settings.seed) if self._uses_persona(cell) else None
         if paradigm is Paradigm.DEFAULT:
-            judged = stakeholder(self.problem.default)
-            outcome = ConversationResult(
-                ConversationEnd.NONE, (), self.problem.default, False, judged.value, judged.maximum
-            )
+            default = self.problem.default
+            judged = stakeholder(default)
+            outcome = ConversationResult(ConversationEnd.NONE, (), default, False, judged.value, judged.maximum)
         else:
             without = frozenset(filter(None, [contestant["without"]]))
             design = Design(contestant["agent"], contestant["tools"], settings.temperature, without)
             opponent = make_agent(design, self.solver, case, guests)
             limit = LIMIT if paradigm is Paradigm.CONVERSATION else 1
             decider = self._make_decider(stakeholder, paradigm, persona, case, in_words=contestant["agent"] in ASKING)
-            outcome = await Conversation(
-                self.problem,
-                opponent,
-                decider,
-                stakeholder,
-                settings.limit or limit if limit > 1 else 1,
-                settings.stopping,
-            ).hold()
-        return self._make_record(outcome, contestant, stakeholder, persona, number) | {
+            most = settings.limit or limit if limit > 1 else 1
+            talk = Conversation(self.problem, opponent, decider, stakeholder, most, settings.stopping)
+            outcome = await talk.hold()
+        name = contestant["agent"]
+        counts = audit_conversation(
+            self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules"
+        )
+        told = {key: str(getattr(persona, key)) if persona else "" for key in ("role", "style", "feedback")}
+        return outcome.to_plain() | {
+            "utility": number,
+            "traits": dict(stakeholder.profile.traits),
+            **told,
+            "calls": outcome.calls,
+            "audit": {name: getattr(counts, name) for name in COUNTS},
+            "findings": [asdict(finding) for finding in counts.findings[:MOST_FINDINGS]],
             "seconds": sum(reply.seconds for reply in case.replies),
             "tokens": sum(reply.tokens_in + reply.tokens_out for reply in case.replies),
         }
@@ -213,46 +219,9 @@ class ConverseBenchmark(CaseBenchmark):
         rule = RULE[self.settings.decider] if paradigm is Paradigm.CONVERSATION else RULES[paradigm]
         return Asking.of(rule, stakeholder, self.problem, at_once=paradigm is Paradigm.AWARE, in_words=in_words)
 
-    def _make_record(
-        self,
-        outcome: ConversationResult,
-        contestant: Mapping[str, Any],
-        stakeholder: Stakeholder,
-        persona: Persona | None,
-        number: int,
-    ) -> dict[str, Any]:
-        name = contestant["agent"]
-        counts = audit_conversation(
-            self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules"
-        )
-        return outcome.to_plain() | {
-            "utility": number,
-            "traits": dict(stakeholder.profile.traits),
-            "role": str(persona.role) if persona else "",
-            "style": str(persona.style) if persona else "",
-            "feedback": str(persona.feedback) if persona else "",
-            "calls": outcome.calls,
-            "audit": {name: getattr(counts, name) for name in COUNTS},
-            "findings": [asdict(finding) for finding in counts.findings[:MOST_FINDINGS]],
-        }
-
-
-MOST_FINDINGS = 40
-
 
 def score_case(contestant: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
     """A conversation that was held, as scores are summed up; those of older evaluations have no traits."""
-    return Scored(
-        agent=contestant["agent"],
-        paradigm=contestant["paradigm"],
-        model=contestant["model"],
-        utility=result["utility"],
-        traits=result.get("traits", {}),
-        role=result["role"],
-        style=result["style"],
-        feedback=result["feedback"],
-        score=result["score"],
-        success=result["success"],
-        turns=len(result["turns"]),
-        calls=result["calls"],
-    )
+    of_contestant = {name: contestant[name] for name in VARIED}
+    of_decider = {name: result[name] for name in (*DECIDER, "score", "success", "calls")}
+    return Scored(**of_contestant, **of_decider, traits=result.get("traits", {}), turns=len(result["turns"]))

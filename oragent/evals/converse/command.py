@@ -1,6 +1,6 @@
 """What ``oragent bench converse`` does: plan, hold or go on, tables, and its pages: one in all, one a transcript."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -112,78 +112,55 @@ def _list_conversations(
 
 def _render_transcript(bench: ConverseBenchmark, contestant: MeasuredContestant, case: FinishedCase) -> str:
     result = case.result
-    outcome = ConversationResult.from_plain(result)
-    facts = dict(bench.stakeholders[int(result["utility"])].profile.facts)
-    facts |= {key: result[key] for key in ("role", "style", "feedback") if result[key]}
-    return transcript_page(
-        bench.problem,
-        f"{contestant.name}: {case.name}",
-        contestant.agent,
-        outcome,
-        facts,
-        _stakeholder_text(bench, contestant, case),
-        result["findings"],
-    )
-
-
-def _stakeholder_text(bench: ConverseBenchmark, contestant: MeasuredContestant, case: FinishedCase) -> str:
-    stakeholder = bench.stakeholders[int(case.result["utility"])]
-    if case.result["style"]:
-        subject = next(iter(bench.plan.subjects))
-        persona = bench.persona(
-            BenchCell(subject, contestant.name, bench.plan.seeds[0]), case.name, bench.settings.seed
-        )
-        return decider_prompt(bench.problem, stakeholder, persona)
-    return stakeholder.profile.utility
+    stakeholder = bench.stakeholders[int(result["utility"])]
+    facts = dict(stakeholder.profile.facts) | {key: result[key] for key in ("role", "style", "feedback") if result[key]}
+    hidden = stakeholder.profile.utility
+    if result["style"]:
+        cell = BenchCell(next(iter(bench.plan.subjects)), contestant.name, bench.plan.seeds[0])
+        persona = bench.persona(cell, case.name, bench.settings.seed)
+        hidden = decider_prompt(bench.problem, stakeholder, persona)
+    title, outcome = f"{contestant.name}: {case.name}", ConversationResult.from_plain(result)
+    return transcript_page(bench.problem, title, contestant.agent, outcome, facts, hidden, result["findings"])
 
 
 def _draw_figures(contestants: Sequence[MeasuredContestant]) -> list[Drawing]:
     shown = [contestant for contestant in contestants if contestant.cases][:MOST_DRAWN]
     talking = [contestant for contestant in shown if any(case.result["turns"] for case in contestant.cases)]
-    if not shown:
-        return []
-    drawings = [render_figure("scores", "Distribution of scores by contestant.", lambda: _draw_scores(shown))]
-    if talking:
-        drawings += [
-            render_figure(
-                "lengths", "Distribution of lengths: messages of the decision agent.", lambda: _draw_lengths(talking)
-            ),
-            render_figure(
-                "successes",
-                "Share of conversations that reached the maximum by so many turns.",
-                lambda: _draw_successes(talking),
-            ),
-        ]
-        styles = {case.result["style"] for contestant in talking for case in contestant.cases} - {""}
-        if len(styles) > 1:
-            drawings.append(render_figure("styles", "Distribution of scores by style.", lambda: _draw_styles(talking)))
-    return drawings
-
-
-def _draw_scores(contestants: Sequence[MeasuredContestant]) -> Figure:
-    return _draw_histograms(
-        {contestant.name: [case.result["score"] for case in contestant.cases] for contestant in contestants},
-        "score",
-        1.0,
-    )
-
-
-def _draw_lengths(contestants: Sequence[MeasuredContestant]) -> Figure:
-    lengths = {
-        contestant.name: [float(len(case.result["turns"])) for case in contestant.cases] for contestant in contestants
-    }
-    return _draw_histograms(lengths, "messages", float(LIMIT))
-
-
-def _draw_styles(contestants: Sequence[MeasuredContestant]) -> Figure:
-    by = {
-        f"{contestant.name}, {style}": [
-            case.result["score"] for case in contestant.cases if case.result["style"] == style
-        ]
-        for contestant in contestants[:3]
+    styles = {case.result["style"] for contestant in talking for case in contestant.cases} - {""}
+    scores = {one.name: [case.result["score"] for case in one.cases] for one in shown}
+    lengths = {one.name: [float(len(case.result["turns"])) for case in one.cases] for one in talking}
+    by_style = {
+        f"{one.name}, {style}": [case.result["score"] for case in one.cases if case.result["style"] == style]
+        for one in talking[:3]
         for style in ("vague", "precise")
     }
-    return _draw_histograms(by, "score", 1.0)
+    plots: tuple[tuple[str, str, bool, Callable[[], Figure]], ...] = (
+        (
+            "scores",
+            "Distribution of scores by contestant.",
+            bool(shown),
+            lambda: _draw_histograms(scores, "score", 1.0),
+        ),
+        (
+            "lengths",
+            "Distribution of lengths: messages of the decision agent.",
+            bool(talking),
+            lambda: _draw_histograms(lengths, "messages", float(LIMIT)),
+        ),
+        (
+            "successes",
+            "Share of conversations that reached the maximum by so many turns.",
+            bool(talking),
+            lambda: _draw_successes(talking),
+        ),
+        (
+            "styles",
+            "Distribution of scores by style.",
+            len(styles) > 1,
+            lambda: _draw_histograms(by_style, "score", 1.0),
+        ),
+    )
+    return [render_figure(name, caption, draw) for name, caption, is_drawn, draw in plots if is_drawn]
 
 
 def _draw_histograms(values: Mapping[str, Sequence[float]], what: str, upper: float) -> Figure:
@@ -202,22 +179,16 @@ def _draw_successes(contestants: Sequence[MeasuredContestant]) -> Figure:
     axes = figure.subplots()
     for contestant, color in zip(contestants, COLORS, strict=False):
         reached = [0] * (LIMIT + 1)
-        for case in contestant.cases:
-            turn_reached = _first_success(case.result)
-            if turn_reached is not None:
-                reached[min(turn_reached, LIMIT)] += 1
+        for result in (case.result for case in contestant.cases):
+            best = (max(turn["values"], default=-1.0) for turn in result["turns"])
+            first = next((number for number, value in enumerate(best, 1) if value >= result["maximum"] - 1e-9), None)
+            if first is not None:
+                reached[min(first, LIMIT)] += 1
         share = [100 * count / len(contestant.cases) for count in accumulate(reached)]
         axes.step(range(LIMIT + 1), share, where="post", color=color, label=fit_label(contestant.name, 40))
     axes.set(xlabel="turns", ylabel="reached the maximum, %", ylim=(-3, 103))
     axes.legend(frameon=False, fontsize=7)
     return figure
-
-
-def _first_success(result: Mapping[str, Any]) -> int | None:
-    for number, turn in enumerate(result["turns"], 1):
-        if any(value >= result["maximum"] - 1e-9 for value in turn["values"]):
-            return number
-    return None
 
 
 MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))

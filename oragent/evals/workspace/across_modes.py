@@ -8,7 +8,7 @@ over solver tracks, and points for prompt tokens with their Pareto front.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import combinations
 from statistics import StatisticsError, correlation, mean
 
@@ -128,23 +128,18 @@ DASH = "–"
 NOT_EXECUTED = frozenset(
     (AttemptOutcome.NO_ATTEMPT, AttemptOutcome.TIMEOUT, AttemptOutcome.MEMORY, AttemptOutcome.RUNTIME_ERROR)
 )
-NOT_FEASIBLE = NOT_EXECUTED | {
-    AttemptOutcome.NO_MODEL,
-    AttemptOutcome.NO_OBJECTIVE,
-    AttemptOutcome.INFEASIBLE,
-    AttemptOutcome.UNBOUNDED,
-}
+NOT_FEASIBLE = NOT_EXECUTED.union(
+    (AttemptOutcome.NO_MODEL, AttemptOutcome.NO_OBJECTIVE, AttemptOutcome.INFEASIBLE, AttemptOutcome.UNBOUNDED)
+)
 PUBLISHED_GAINS = {  # of Zhou et al. 2026, means over the models in question
-    "revise-all − revise-code": mean(
-        scores.revise_all - scores.revise_code for scores in MAIN if scores.revise_all is not None
-    ),
+    "revise-all − revise-code": mean(one.revise_all - one.revise_code for one in MAIN if one.revise_all is not None),
     "revise-model − revise-code": mean(
-        scores.revise_model - scores.revise_code for scores in MAIN if scores.revise_model is not None
+        one.revise_model - one.revise_code for one in MAIN if one.revise_model is not None
     ),
-    "revise-code − build": mean(scores.revise_code - scores.build for scores in MAIN),
-    "build, filesystem − flat": mean(scores.build[0] - scores.build[1] for scores in FLAT),
-    "revise-code, filesystem − flat": mean(scores.revise_code[0] - scores.revise_code[1] for scores in FLAT),
-    "explain, filesystem − flat": mean(scores.explain[0] - scores.explain[1] for scores in FLAT),
+    "revise-code − build": mean(one.revise_code - one.build for one in MAIN),
+    "build, filesystem − flat": mean(one.build[0] - one.build[1] for one in FLAT),
+    "revise-code, filesystem − flat": mean(one.revise_code[0] - one.revise_code[1] for one in FLAT),
+    "explain, filesystem − flat": mean(one.explain[0] - one.explain[1] for one in FLAT),
 }
 
 
@@ -224,17 +219,8 @@ def token_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTa
         ]
         for name, points, tokens in measured:
             best = not any(p >= points and t <= tokens and (p, t) != (points, tokens) for _, p, t in measured)
-            rows.append(
-                (
-                    subject,
-                    name,
-                    f"{points:.1f}",
-                    f"{tokens:.0f}",
-                    f"{1000 * points / tokens:.2f}",
-                    "yes" if best else "no",
-                    DASH,
-                )
-            )
+            figures = (f"{points:.1f}", f"{tokens:.0f}", f"{1000 * points / tokens:.2f}")
+            rows.append((subject, name, *figures, "yes" if best else "no", DASH))
     for name, by_mode in _by_agent(agents_by_mode).items():
         build, revise = by_mode.get("build"), by_mode.get("revise-code")
         if build is None or revise is None or not (build.cases and revise.cases):
@@ -242,8 +228,8 @@ def token_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTa
         more = _mean_prompt_tokens(revise) - _mean_prompt_tokens(build)
         if more > 0:
             gain = mean(revise.points) - mean(build.points)
-            rows.append(("revise-code − build", name, f"{gain:+.1f}", f"{more:.0f}", DASH, DASH,
-                         f"{1000 * gain / more:+.2f}"))  # fmt: skip
+            figures = (f"{gain:+.1f}", f"{more:.0f}", DASH)
+            rows.append(("revise-code − build", name, *figures, DASH, f"{1000 * gain / more:+.2f}"))
     heads = ("mode", "agent", "points", "prompt tokens", "points per 1,000 tokens", "on the front",
              "points per 1,000 more")  # fmt: skip
     return TextTable(heads, tuple(rows)) if rows else None
@@ -265,44 +251,25 @@ def published_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
 def published_tables() -> list[tuple[str, TextTable]]:
     """All that was published, for the page."""
     heads = ("model", "build", "revise-code", "revise-all", "revise-model", "explain")
-    solvers = tuple(
-        (
-            scores.solver,
-            *(
-                f"{value:g}"
-                for value in (
-                    scores.build,
-                    scores.revise_model,
-                    scores.revise_code,
-                    scores.revise_all,
-                    scores.explain,
-                    scores.range,
-                )
-            ),
-        )
-        for scores in SOLVERS
-    )
-    flat = tuple(
-        (
-            scores.model,
-            *(f"{first:g} / {second:g}" for first, second in (scores.build, scores.revise_code, scores.explain)),
-        )
-        for scores in FLAT
-    )
+    solver_heads = ("solver", "build", "revise-model", "revise-code", "revise-all", "explain", "range")
+    flat = [(name, *(f"{first:g} / {second:g}" for first, second in pairs)) for name, *pairs in map(astuple, FLAT)]
+    failures = [(kind, f"{share:g}") for kind, share in REVISE_FAILURES.items()]
     return [
-        ("Models, Gurobi", TextTable(heads, tuple(map(_published_row, MAIN)))),
-        ("Models, HiGHS: the track nearest to ours", TextTable(heads, tuple(map(_published_row, HIGHS)))),
-        ("A later state of the release, withdrawn since", TextTable(heads, tuple(map(_published_row, SNAPSHOT)))),
-        (
-            "Means by solver",
-            TextTable(("solver", "build", "revise-model", "revise-code", "revise-all", "explain", "range"), solvers),
-        ),
-        ("File system / flat", TextTable(("model", "build", "revise-code", "explain"), flat)),
-        (
-            "Failures of revise, % of 2,000 trials",
-            TextTable(("kind", "%"), tuple((kind, f"{share:g}") for kind, share in REVISE_FAILURES.items())),
-        ),
+        ("Models, Gurobi", TextTable(heads, _published_rows(MAIN))),
+        ("Models, HiGHS: the track nearest to ours", TextTable(heads, _published_rows(HIGHS))),
+        ("A later state of the release, withdrawn since", TextTable(heads, _published_rows(SNAPSHOT))),
+        ("Means by solver", TextTable(solver_heads, _published_rows(SOLVERS))),
+        ("File system / flat", TextTable(("model", "build", "revise-code", "explain"), tuple(flat))),
+        ("Failures of revise, % of 2,000 trials", TextTable(("kind", "%"), tuple(failures))),
     ]
+
+
+def _published_rows(scores: Sequence[Scores | PublishedSolver]) -> tuple[tuple[str, ...], ...]:
+    """Rows with the figures in the order of the fields."""
+    return tuple(
+        (name, *(DASH if value is None else f"{value:g}" for value in figures))
+        for name, *figures in map(astuple, scores)
+    )
 
 
 def _by_agent(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> dict[str, dict[str, MeasuredAgent]]:
@@ -343,8 +310,3 @@ def _correlate(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 def _format_share(count: int, total: int) -> str:
     return f"{100 * count / total:.1f}" if total else DASH
-
-
-def _published_row(scores: Scores) -> tuple[str, ...]:
-    values = (scores.build, scores.revise_code, scores.revise_all, scores.revise_model, scores.explain)
-    return (scores.model, *(DASH if value is None else f"{value:g}" for value in values))

@@ -29,7 +29,7 @@ from oragent.evals.workspace.agents import FileInterface
 from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, list_subjects
 from oragent.evals.workspace.domains.businesses import DOMAINS
 from oragent.evals.workspace.generating import GenerateRequest, generate_set
-from oragent.evals.workspace.outputs import explain_scores, prediction_scores
+from oragent.evals.workspace.outputs import prediction_scores, question_floor
 from oragent.evals.workspace.tables import (
     MeasuredAgent,
     ceiling_lines,
@@ -141,7 +141,7 @@ def _make_plan(request: WorkspaceBenchRequest) -> BenchPlan:
 def _measure_floor(bench: WorkspaceBenchmark, subject: str) -> float | None:
     labels = bench.labels
     if subject == Mode.EXPLAIN:
-        return explain_scores(labels, "questions", "none", 12.0).coverage if labels.rubrics else None
+        return question_floor(labels)
     if subject.startswith("revise") and labels.originals:
         return prediction_scores(labels, "originals")[Mode.REVISE].pass_rate
     return None

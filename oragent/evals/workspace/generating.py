@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +45,8 @@ from oragent.workspace.tables import CsvTable
 
 DIMENSIONS = ("Logical-Physical Alignment", "Comparative Dynamics", "Dual-Theory Soundness & State Interpretation")
 TRACE = (
-    "Trace the revision from the business document to the model and to the data: which rules of the revised model "
-    "are new "
-    "or changed, which figures of the data are new, in which file do they stand, and what are their values?"
+    "Trace the revision from the business document to the model and to the data: which rules of the revised model are "
+    "new or changed, which figures of the data are new, in which file do they stand, and what are their values?"
 )
 COMPARE = (
     "Compare both versions: by how much does the optimal objective move and from where to where, which rules, kinds of "
@@ -55,13 +54,11 @@ COMPARE = (
 )
 RELAX = (
     "What does the linear relaxation of the revised model come to beside the plan itself, and may the duals in its "
-    "record "
-    "be read as prices of the plan that is carried out?"
+    "record be read as prices of the plan that is carried out?"
 )
 MARGIN = (
-    "In the revised plan, which limit is worth the most at the margin, by how much would the objective change for "
-    "one unit "
-    "more of it, and which limits leave room?"
+    "In the revised plan, which limit is worth the most at the margin, by how much would the objective change for one "
+    "unit more of it, and which limits leave room?"
 )
 Entities = list[tuple[str, list[str]]]
 Sentences = list[tuple[str, list[str], bool]]
@@ -95,22 +92,13 @@ def format_number(value: float) -> str:
 
 
 def _ask_trace(instance: GeneratedInstance, after: ProgramRun) -> tuple[str, Entities, Sentences, str]:
-    names, rules = (
-        [new_figure.name for new_figure in instance.figures],
-        list(changed_rules(instance.milp, instance.revised)),
-    )
+    names = [figure.name for figure in instance.figures]
+    rules = list(changed_rules(instance.milp, instance.revised))
     entities: Entities = [("Names the new figures", names), ("Names their file", [parameters.FILE])]
     entities += [("Names the rules", rules[:4])] if rules else []
-    values: Sentences = [
-        (f"Gives the value of {new_figure.name}", [new_figure.name, format_number(new_figure.value)], False)
-        for new_figure in instance.figures
-    ]
-    return (
-        TRACE,
-        entities,
-        values,
-        "; ".join(f"{new_figure.name} = {format_number(new_figure.value)}" for new_figure in instance.figures),
-    )
+    values = [(figure.name, format_number(figure.value)) for figure in instance.figures]
+    sentences: Sentences = [(f"Gives the value of {name}", [name, value], False) for name, value in values]
+    return TRACE, entities, sentences, "; ".join(f"{name} = {value}" for name, value in values)
 
 
 def _ask_comparison(instance: GeneratedInstance, after: ProgramRun) -> tuple[str, Entities, Sentences, str]:
@@ -254,9 +242,7 @@ def _run_accepted(
     new = after.printed_objective.value
     if new is None or not is_proven(after) or not has_moved(new, old) or new * old < 0:
         return None
-    neutral = [
-        NewFigure(figure.name, figure.neutral, figure.neutral, figure.unit, figure.meaning) for figure in figures
-    ]
+    neutral = [replace(figure, value=figure.neutral) for figure in figures]
     write_artifacts(folder, _revise_artifacts(clean, revision, neutral))
     back = runner.run(folder, PROGRAM, source).printed_objective.value
     return after if back is not None and math.isclose(back, old, rel_tol=SAME) else None
@@ -314,14 +300,13 @@ def _describe_instance(
         RevisionOperation.MODIFY_CONSTRAINT: sum(entry.startswith("modify_c") for entry in operations),
         RevisionOperation.MODIFY_OBJECTIVE: int("modify_objective" in operations),
     }).depth.name  # fmt: skip
-    programs = domain.program(), domain.program(revision)
     return GeneratedInstance(
         number=number,
         domain=domain.name,
         revision=revision.name,
         depth=depth,
         title=f"{domain.title}, {number}",
-        programs=programs,
+        programs=(domain.program(), domain.program(revision)),
         milp=old,
         revised=new,
         optimum=optimum,
@@ -359,28 +344,16 @@ def _write_set(drafts: Sequence[_Draft], request: GenerateRequest, out: Path) ->
     for draft in drafts:
         files.replace_file(vault / "instances" / f"{draft.instance.number:03}.json", instance_json(draft.instance))
     for mode in (Mode.BUILD, Mode.REVISE):
-        rows = [
-            HEADER,
-            *(
-                (
-                    reference.workspace_id,
-                    mode,
-                    reference.number,
-                    reference.instance_id,
-                    repr(reference.objective),
-                    TOLERANCE,
-                )
-                for reference in (_make_reference(draft.instance, mode) for draft in drafts)
-            ),
-        ]
+        rows: list[tuple[object, ...]] = [HEADER]
+        for label in (_make_reference(draft.instance, mode) for draft in drafts):
+            objective = repr(label.objective)
+            rows.append((label.workspace_id, mode, label.number, label.instance_id, objective, TOLERANCE))
         files.replace_file(vault / vault_file(mode), "".join(",".join(map(str, row)) + "\n" for row in rows))
     files.replace_file(vault / vault_file(Mode.EXPLAIN), "".join(json.dumps(reference) + "\n" for reference in rubrics))
     settings = {"domains": list(request.domains), "count": request.count, "noise": request.noise}
     files.replace_file(out / "set.json", json.dumps(settings, indent=1) + "\n")
-    lines = [
-        f"{reference.instance.number},{reference.instance.domain},{reference.instance.revision},{reference.instance.depth}\n"
-        for reference in drafts
-    ]
+    instances = [draft.instance for draft in drafts]
+    lines = [f"{one.number},{one.domain},{one.revision},{one.depth}\n" for one in instances]
     files.replace_file(out / "index.csv", "number,domain,revision,depth\n" + "".join(lines))
 
 

@@ -80,11 +80,11 @@ def score_command(outputs: Outputs, console: Console) -> int:
     if outputs.answers:
         explained = explain_scores(labels, outputs.answers, outputs.judgements, outputs.penalty_max)
         console.print(Text(f"{labels.title}: answers", style="bold"))
-        console.print(rich_table(answer_table(explained, _question_floor(labels))))
+        console.print(rich_table(answer_table(explained, question_floor(labels))))
     return 0
 
 
-def _question_floor(labels: LabelSet) -> float | None:
+def question_floor(labels: LabelSet) -> float | None:
     """Return the coverage of the questions themselves as answers: the floor of each score."""
     return explain_scores(labels, "questions", "none", 12.0).coverage if labels.rubrics else None
 
@@ -186,20 +186,13 @@ def _load_judgements(
 
 def prediction_table(scores: Mapping[Mode, PredictionScore], floor: Mapping[Mode, PredictionScore]) -> TextTable:
     """One row a mode: passed, Pass@1, the strict rate, and what doing nothing passes."""
-    heads = ("mode", "passed", "Pass@1", "at 1e-6", "doing nothing")
-    return TextTable(
-        heads,
-        tuple(
-            (
-                str(mode),
-                f"{score.passed_count} of {len(score.grades)}",
-                f"{score.pass_rate:.1f} %",
-                f"{100 * score.strict_count / len(score.grades):.1f} %",
-                f"{floor[mode].pass_rate:.1f} %" if mode in floor else "–",
-            )
-            for mode, score in scores.items()
-        ),
-    )
+    rows = []
+    for mode, score in scores.items():
+        count = len(score.grades)
+        shares = (f"{score.pass_rate:.1f} %", f"{100 * score.strict_count / count:.1f} %")
+        nothing = f"{floor[mode].pass_rate:.1f} %" if mode in floor else "–"
+        rows.append((str(mode), f"{score.passed_count} of {count}", *shares, nothing))
+    return TextTable(("mode", "passed", "Pass@1", "at 1e-6", "doing nothing"), tuple(rows))
 
 
 def outcome_lines(scores: Mapping[Mode, PredictionScore], limit: int = 12) -> list[str]:

@@ -50,9 +50,8 @@ PRODUCTION = Domain(
     (
         DomainRevision(
             "safety stock", Type.R3,
-            "Two deliveries were late in spring. From now on at least the share `safety_share` of a week's orders "
-            "of each "
-            "product is in the store at the end of the week.",
+            "Two deliveries were late in spring. From now on at least the share `safety_share` of a week's orders of "
+            "each product is in the store at the end of the week.",
             lambda plan: (NewFigure("safety_share", 0.15, 0.0, "share", "part of a week's orders kept in store"),),
             'for product, week in m.demand:\n'
             '    m.problem += m.stock[product, week] >= m.p["safety_share"] * m.demand[product, week], (\n'
@@ -81,8 +80,7 @@ PRODUCTION = Domain(
         DomainRevision(
             "late delivery", Type.R5,
             "Customers accept that up to the share `late_share` of a week's orders comes one week later, for a "
-            "rebate of "
-            "`late_rebate` on each such piece. The last week's orders are never late.",
+            "rebate of `late_rebate` on each such piece. The last week's orders are never late.",
             lambda plan: (NewFigure("late_share", 0.3, 0.0, "share", "part of a week's orders that may be late"),
                           NewFigure("late_rebate", 1.5, 1.5, "EUR/piece", "rebate on a piece that is late")),
             'for (product, week), late in m.late.items():\n'
@@ -104,8 +102,7 @@ PRODUCTION = Domain(
         DomainRevision(
             "growing orders", Type.R1,
             "Sales expects that every order is larger than the list says: all figures of `demand.csv` are to be "
-            "multiplied "
-            "by `demand_growth`.",
+            "multiplied by `demand_growth`.",
             lambda plan: (NewFigure("demand_growth", 1.08, 1.0, "factor", "growth of all orders"),),
             edits=(("): float(row[week]) for row in rows",
                     '): m.p["demand_growth"] * float(row[week]) for row in rows'),),
@@ -150,9 +147,8 @@ DISTRIBUTION = Domain(
     (
         DomainRevision(
             "depot in use", Type.R4,
-            "The contracts of our depots end. A depot that handles anything in a week costs a rent of "
-            "`depot_rent`; one that "
-            "handles nothing costs none.",
+            "The contracts of our depots end. A depot that handles anything in a week costs a rent of `depot_rent`; "
+            "one that handles nothing costs none.",
             lambda plan: (NewFigure("depot_rent",
                 round(2.4 * plan.column_sum("shops.csv", "water (pallets)")), 0.0,
                                     "EUR", "rent of a depot that is used in a week"),),
@@ -192,9 +188,8 @@ DISTRIBUTION = Domain(
         ),
         DomainRevision(
             "works under repair", Type.R1,
-            "The bottling line in Ulm is under repair: Ulm loads the share `ulm_share` of what `works.csv` says, "
-            "of both "
-            "products.",
+            "The bottling line in Ulm is under repair: Ulm loads the share `ulm_share` of what `works.csv` says, of "
+            "both products.",
             lambda plan: (NewFigure("ulm_share", 0.7, 1.0, "share", "part of its figures that Ulm loads"),),
             edits=(('<= float(row[f"{g} (pallets)"]), (\n                f"supply',
                     '<= float(row[f"{g} (pallets)"]) * (m.p["ulm_share"] if w == "Ulm" else 1), (\n                '
@@ -237,8 +232,7 @@ ROSTERING = Domain(
         DomainRevision(
             "trained people", Type.R3,
             "An inspection found untrained people alone at the stoves. In the whole week at least the share "
-            "`cook_share` of "
-            "all shifts is worked by cooks.",
+            "`cook_share` of all shifts is worked by cooks.",
             lambda plan: (NewFigure("cook_share", 0.35, 0.0, "share", "part of all shifts that cooks work"),),
             'cooks = pulp.lpSum(one for key, one in m.begin.items() if key[0] == "cook")\n'
             'm.problem += cooks >= m.p["cook_share"] * pulp.lpSum(m.begin.values()), "trained"',
@@ -262,8 +256,7 @@ ROSTERING = Domain(
         DomainRevision(
             "part-time limit", Type.R3,
             "The union asks for full contracts: on every day at most the share `parttime_share` of the shifts that "
-            "begin is "
-            "part-time.",
+            "begin is part-time.",
             lambda plan: (NewFigure("parttime_share", 0.2, 1.0, "share", "part of a day's shifts that are part-time"),),
             'for day in m.days:\n'
             '    parttime = pulp.lpSum(one for key, one in m.begin.items() if key[:2] == ("parttime", day))\n'
@@ -350,8 +343,7 @@ BLENDING = Domain(
         DomainRevision(
             "cleaning of the line", Type.R4,
             "Before a feed is blended in a month, the line is cleaned, which costs `cleaning_cost`; a feed that is "
-            "not made "
-            "needs no cleaning.",
+            "not made needs no cleaning.",
             lambda plan: (NewFigure("cleaning_cost", 900.0, 0.0, "EUR", "cleaning before a feed in a month"),),
             'for (f, t), made in m.made.items():\n'
             '    run = pulp.LpVariable(f"run__{f}__{t}", cat="Binary")\n'
@@ -361,8 +353,7 @@ BLENDING = Domain(
         DomainRevision(
             "richer feeds", Type.R1,
             "The association raises its standard: every feed needs `protein_extra` percent of the weight more "
-            "protein than "
-            "`feeds.csv` says.",
+            "protein than `feeds.csv` says.",
             lambda plan: (NewFigure("protein_extra", 1.5, 0.0, "%", "protein in addition to the table"),),
             edits=(('float(row["least protein (%)"]) * made',
                     '(float(row["least protein (%)"]) + m.p["protein_extra"]) * made'),),
