@@ -78,7 +78,7 @@ SITES = {
     "formulate/evaluator.py": ({"json.loads": 4}, f"{SANDBOX}: {BOUNDED}"),
     "formulate/folder.py": ({"json.loads": 2}, OURS),
     "formulate/running.py": ({"json.loads": 1}, f"what the evaluator wrote: {BOUNDED}"),
-    "evals/formulate/sets.py": ({"json.loads": 3}, USER),
+    "evals/formulate/sets.py": ({"json.loads": 2}, USER),
     "milp/capturing.py": ({"json.loads": 1}, "in a stranger's process, what it wrote itself"),
     "evals/workspace/benchmark.py": ({"json.loads": 1}, OURS),
     "workspace/resolving.py": ({"json.loads": 3}, f"{SANDBOX}: {BOUNDED}"),

@@ -201,8 +201,8 @@ class Manifest:
             if gone := [name for name in old_names if name not in new_names]:
                 raise ConfigError(f"{folder} is another {self.terms.benchmark}: it has {noun} {gone[0]!r}; {remedy}")
         contestant_settings = {name: new.contestants[name] for name in old.contestants}
-        was = _flatten(old.settings) | _flatten(old.contestants, f"{self.terms.contestants}.")
-        now = _flatten(new.settings) | _flatten(contestant_settings, f"{self.terms.contestants}.")
+        was = flatten_tree(old.settings) | flatten_tree(old.contestants, f"{self.terms.contestants}.")
+        now = flatten_tree(new.settings) | flatten_tree(contestant_settings, f"{self.terms.contestants}.")
         for key in sorted(was.keys() | now.keys()):
             if was.get(key) != now.get(key) and key not in self.free:
                 difference = f"{key}={_format_value(was.get(key))}, not {_format_value(now.get(key))}"
@@ -228,10 +228,11 @@ def _read_seeds(seeds: Any) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def _flatten(tree: Settings, prefix: str = "") -> dict[str, Any]:
+def flatten_tree(tree: Settings, prefix: str = "") -> dict[str, Any]:
+    """Values of a tree of settings by ``section.key``."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
-        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+        flat |= flatten_tree(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
     return flat
 
 

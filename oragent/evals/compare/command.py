@@ -43,11 +43,8 @@ def observe_on_board(board: Board) -> Callable[[BenchCell], Observer]:
 
     def make_observer(cell: BenchCell) -> Observer:
         def show_progress(progress: Progress) -> None:
-            spent, best = (
-                in_words.format_count(progress.spent.evaluations, "evaluation"),
-                in_words.format_score(progress.best.score),
-            )
-            board.show_progress(cell, f"{spent}, best {best}")
+            spent = in_words.format_count(progress.spent.evaluations, "evaluation")
+            board.show_progress(cell, f"{spent}, best {in_words.format_score(progress.best.score)}")
 
         return show_progress
 

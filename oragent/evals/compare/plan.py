@@ -6,7 +6,7 @@ keys ``name``, ``strategy``, ``model`` and ``settings``; from Python it is a map
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base import settings as trees
 from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT, dump_settings
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, Manifest, expect_distinct
+from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, Manifest, expect_distinct, flatten_tree
 from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import find_problem
 from oragent.search.bounds import expect_an_end
@@ -118,7 +118,7 @@ def configure_variant(variant: StrategyVariant, common: Config | Mapping[str, An
 
 def _read_settings(described: Described, source: str) -> dict[str, Any]:
     """The settings that a variant may have, by ``section.key``."""
-    settings = dict(_flatten("", described.settings))
+    settings = flatten_tree(described.settings)
     build_config(
         {}, [f"{key}={json.dumps(value, default=str)}" for key, value in settings.items()], source
     )  # unknown keys, types
@@ -132,16 +132,7 @@ def _read_settings(described: Described, source: str) -> dict[str, Any]:
             sections = ", ".join(OWN_SECTIONS)
             raise ConfigError(f"{source}: 'settings.{key}' must be the same for all; a variant may set {sections}")
     model = {"name": described.model} if isinstance(described.model, str) else described.model or {}
-    return settings | dict(_flatten("model", model))
-
-
-def _flatten(section: str, tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for key, value in tree.items():
-        path = f"{section}.{key}" if section else str(key)
-        if isinstance(value, Mapping):
-            yield from _flatten(path, value)
-        else:
-            yield path, value
+    return settings | flatten_tree(model, "model.")
 
 
 TERMS = BenchTerms(
@@ -179,15 +170,8 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
     """Make the plan that a person asks for; where nothing but a folder is named, the one that was begun there."""
     problems = [word for word in request.words if "=" not in word]
     settings = [word for word in request.words if "=" in word]
-    arguments = [
-        *request.words,
-        *request.overrides,
-        *request.variants,
-        request.strategies,
-        request.seeds,
-        request.config,
-    ]
-    if all(word is None for word in arguments):
+    given = [*request.words, *request.overrides, *request.variants]
+    if not given and request.strategies is None and request.seeds is None and request.config is None:
         return reopen_plan(request.outputs)
     if not problems:
         raise ConfigError("name the problems to compare on; to go on with a comparison name nothing but --outputs")

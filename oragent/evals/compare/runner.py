@@ -14,7 +14,7 @@ from oragent._base.bounded_yaml import load_yaml
 from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError, ProblemError, StoreError
 from oragent._base.settings import dump_settings
-from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.plan import BenchCell, BenchPlan, flatten_tree
 from oragent.evals.bench.result import (
     BenchResult,
     CellEnd,
@@ -78,11 +78,8 @@ class SearchRunner:
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do a run, or the rest of it, and write its report."""
-        path, settings, problem = (
-            self._find_begun(cell, folder),
-            cell_config(self._plan, cell),
-            self._problems[cell.subject],
-        )
+        path, problem = self._find_begun(cell, folder), self._problems[cell.subject]
+        settings = cell_config(self._plan, cell)
         opened, home = list[RunFolder](), evaluation_root(problem)
 
         def open_folder() -> RunFolder:
@@ -249,15 +246,7 @@ def _settings_by_contestant(plan: BenchPlan) -> dict[str, Mapping[str, Any]]:
         name: configure_variant(StrategyVariant(name, settings), plan.settings, "settings")
         for name, settings in plan.contestants.items()
     }
-    return {name: _flatten(dump_settings(resolve_strategy(config)), "") for name, config in configs.items()}
-
-
-def _flatten(tree: Mapping[str, Any], section: str) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        path = f"{section}{key}"
-        flat |= _flatten(value, f"{path}.") if isinstance(value, Mapping) else {path: value}
-    return flat
+    return {name: flatten_tree(dump_settings(resolve_strategy(config))) for name, config in configs.items()}
 
 
 def _format_value(value: Any) -> str:

@@ -188,10 +188,8 @@ def normalise_scores(scores: Mapping[str, float], sign: float) -> dict[str, floa
     Returns:
         None where all are equal, so that there is no scale.
     """
-    worst, best = (
-        min(scores.values(), key=lambda value: sign * value),
-        max(scores.values(), key=lambda value: sign * value),
-    )
+    ordered = sorted(scores.values(), key=lambda value: sign * value)
+    worst, best = ordered[0], ordered[-1]
     if worst == best:
         return None
     return {name: abs(score - worst) / abs(best - worst) for name, score in scores.items()}
@@ -236,12 +234,11 @@ def average_shares(summary: BenchSummary) -> dict[str, float]:
     """Mean normalised score of each contestant that has one on every problem where there is a scale."""
     all_shares = [normalise_scores(_final_means(subject.rows), subject.direction.sign) for subject in summary.subjects]
     shares_with_scale = [shares for shares in all_shares if shares]
-    names = [
-        name
+    return {
+        name: mean(shares[name] for shares in shares_with_scale)
         for name in summary.contestants
         if shares_with_scale and all(name in shares for shares in shares_with_scale)
-    ]
-    return {name: mean(shares[name] for shares in shares_with_scale) for name in names}
+    }
 
 
 def write_markdown(table: TextTable) -> str:

@@ -281,10 +281,7 @@ def contrast_sides(cases: Iterable[Scored], by: str, better: str) -> list[Contra
         raise ConfigError(f"no case of {by} {better!r}; there are {', '.join(map(repr, sides)) or 'none at all'}")
     others = [side for side in sides if side != better]
     paired = [_pair_cases(sides[better], sides[rival], f"{by} {rival!r}") for rival in others]
-    score_ps, success_ps = (
-        adjust_holm([_score_p(pairs) for pairs in paired]),
-        adjust_holm([_success_p(pairs) for pairs in paired]),
-    )
+    score_ps, success_ps = (adjust_holm([test(pairs) for pairs in paired]) for test in (_score_p, _success_p))
     return [
         Contrast(
             better, rival, len(pairs),

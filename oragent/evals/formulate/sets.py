@@ -175,9 +175,9 @@ def _read_label(record: Mapping[str, Any]) -> Label | None:
     return Label(status=status) if status else None
 
 
-def _load_records(path: Path) -> list[dict[str, Any]]:
+def _load_records(path: Path, what: str = "NL4Opt's problems") -> list[dict[str, Any]]:
     try:
-        return check_records(path, json.loads(read_text(path, "NL4Opt's problems")))
+        return check_records(path, json.loads(read_text(path, what)))
     except json.JSONDecodeError as problem:
         raise ProblemError(f"{show_path(path)}, line {problem.lineno}: no JSON ({problem.msg})") from None
 
@@ -221,12 +221,8 @@ def read_table(path: Path) -> ProblemSet:
 
 def read_optibench(path: Path) -> ProblemSet:
     """Read the file: a label is met where its figure is the objective or one of the values."""
-    try:
-        records_read = check_records(path, json.loads(read_text(path, "OptiBench's problems")))
-    except json.JSONDecodeError as problem:
-        raise ProblemError(f"{show_path(path)}, line {problem.lineno}: no JSON ({problem.msg})") from None
     cases, left_out = [], []
-    for index, record in enumerate(records_read):
+    for index, record in enumerate(_load_records(path, "OptiBench's problems")):
         results = _read_results(record.get("results"))
         question = str(record.get("question") or "")
         if not question.strip() or not results:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.rubric import collect_once
 from oragent.workspace import objective, tables
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import (
@@ -60,42 +61,29 @@ def read_references(path: Path) -> Mapping[str, Reference]:
     missing = [name for name in HEADER if name not in table.header]
     if missing:
         raise WorkspaceError(f"{shorten_path(path)} has no column {missing[0]}; expected {', '.join(HEADER)}")
-    references: dict[str, Reference] = {}
-    for number, row in enumerate(table.rows, 2):
-        reference = _read_reference(dict(zip(table.header, row, strict=True)), f"{shorten_path(path)}:{number}")
-        if reference.workspace_id in references:
-            where = f"{shorten_path(path)}:{number}"
-            raise WorkspaceError(
-                f"{where} gives {shorten(reference.workspace_id)} a second time; expected one reference an instance"
-            )
-        references[reference.workspace_id] = reference
-    return references
+    places = [f"{shorten_path(path)}:{number}" for number in range(2, len(table.rows) + 2)]
+    rows = ((at, dict(zip(table.header, row, strict=True))) for at, row in zip(places, table.rows, strict=True))
+    references = ((at, _read_reference(row, at)) for at, row in rows)
+    entries = ((at, reference.workspace_id, reference) for at, reference in references)
+    return collect_once(entries, "gives", "one reference an instance")
 
 
 def _read_reference(row: dict[str, str], location: str) -> Reference:
     objective, tolerance = (tables.parse_number(row[name]) for name in HEADER[4:])
-    if objective is None or not math.isfinite(objective):
-        raise WorkspaceError(
-            f"{location}: reference_objective is {shorten(row[HEADER[4]])!r}; expected a finite number"
-        )
-    if tolerance is None or not 0 < tolerance < 1:
-        raise WorkspaceError(
-            f"{location}: relative_tolerance is {shorten(row[HEADER[5]])!r}; expected a number in (0, 1)"
-        )
-    if row["task_type"] not in {Mode.BUILD, Mode.REVISE}:
-        raise WorkspaceError(f"{location}: task_type is {shorten(row['task_type'])!r}; expected build or revise")
-    if not (row["instance_number"].isascii() and row["instance_number"].isdigit()):
-        raise WorkspaceError(
-            f"{location}: instance_number is {shorten(row['instance_number'])!r}; expected a whole number"
-        )
-    return Reference(
-        row["workspace_id"],
-        Mode(row["task_type"]),
-        int(row["instance_number"]),
-        row["instance_id"],
-        objective,
-        tolerance,
-    )
+    number = row["instance_number"]
+    checks = {
+        "reference_objective": (objective is not None and math.isfinite(objective), "a finite number"),
+        "relative_tolerance": (tolerance is not None and 0 < tolerance < 1, "a number in (0, 1)"),
+        "task_type": (row["task_type"] in {Mode.BUILD, Mode.REVISE}, "build or revise"),
+        "instance_number": (number.isascii() and number.isdigit(), "a whole number"),
+    }
+    for name, (is_right, expected) in checks.items():
+        if not is_right:
+            raise WorkspaceError(f"{location}: {name} is {shorten(row[name])!r}; expected {expected}")
+    assert objective is not None
+    assert tolerance is not None
+    mode = Mode(row["task_type"])
+    return Reference(row["workspace_id"], mode, int(number), row["instance_id"], objective, tolerance)
 
 
 STRICT = 1e-6  # relative tolerance that is reported beside the release's
@@ -277,16 +265,9 @@ class PredictionScore:
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
     """Read predictions, one JSON object a line: ``{"workspace_id", "status", "objective"}``."""
-    predictions: dict[str, Prediction] = {}
-    for location, row in read_jsonl(path):
-        prediction = _read_prediction(row, shorten_path(location))
-        if prediction.workspace_id in predictions:
-            raise WorkspaceError(
-                f"{shorten_path(location)} predicts {shorten(prediction.workspace_id)} a second time; expected one "
-                f"an instance"
-            )
-        predictions[prediction.workspace_id] = prediction
-    return predictions
+    predictions = ((at, _read_prediction(row, shorten_path(at))) for at, row in read_jsonl(path))
+    entries = ((at, prediction.workspace_id, prediction) for at, prediction in predictions)
+    return collect_once(entries, "predicts", "one an instance")
 
 
 def _read_prediction(row: Mapping[str, Any], location: str) -> Prediction:
@@ -314,17 +295,18 @@ def grade_predictions(
     if not by_name:
         raise WorkspaceError("no references: there is nothing to grade predictions against")
     if strangers:
-        raise WorkspaceError(f"a prediction for {shorten(strangers[0])}, which is no instance of this set; "
-        f"expected ids "
-                             f"such as {shorten(next(iter(by_name)))}")  # fmt: skip
-    return PredictionScore(tuple(
-        _grade_prediction(predictions.get(name), reference, _original_of(reference, originals))
-        for name, reference in by_name.items()
-    ))  # fmt: skip
+        raise stranger_error(strangers[0], next(iter(by_name)))
+    grades = []
+    for name, reference in by_name.items():
+        original = originals.get(reference.number) if originals and reference.mode is Mode.REVISE else None
+        grades.append(_grade_prediction(predictions.get(name), reference, original))
+    return PredictionScore(tuple(grades))
 
 
-def _original_of(reference: Reference, originals: Mapping[int, float] | None) -> float | None:
-    return originals.get(reference.number) if originals and reference.mode is Mode.REVISE else None
+def stranger_error(name: str, example: str) -> WorkspaceError:
+    """Return the error for a prediction of no instance of a set."""
+    where = f"a prediction for {shorten(name)}, which is no instance of this set"
+    return WorkspaceError(f"{where}; expected ids such as {shorten(example)}")
 
 
 def _grade_prediction(prediction: Prediction | None, reference: Reference, original: float | None) -> Grade:

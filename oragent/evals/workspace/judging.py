@@ -3,13 +3,13 @@
 Totals are computed here: one that a judge returns is never used, and what a judge left out is an error, not a zero.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.rubric import Rubric, coverage_points, exact_decisions
+from oragent.evals.workspace.rubric import Rubric, collect_once, coverage_points, exact_decisions
 from oragent.workspace.layout import FileRole, Mode, Workspace, role_of
 from oragent.workspace.reading import finite_number, parse_json, read_jsonl, read_text, shorten, shorten_path
 
@@ -200,19 +200,20 @@ def read_judgements(
     path: Path, rubrics: Mapping[str, Rubric], penalty_max: float = PENALTY_PAPER
 ) -> dict[str, Judgement]:
     """Read judgements, one JSON object a line, each with its ``instance_id``."""
-    judgements: dict[str, Judgement] = {}
-    for location, row in read_jsonl(path):
-        name = row.get("instance_id")
-        if not isinstance(name, str) or name not in rubrics:
-            raise WorkspaceError(
-                f"{shorten_path(location)} judges {shorten(repr(name))}; expected an instance_id of this set"
-            )
-        if name in judgements:
-            raise WorkspaceError(
-                f"{shorten_path(location)} judges {shorten(name)} a second time; expected one judgement an instance"
-            )
-        judgements[name] = parse_judgement(row, rubrics[name], location, penalty_max)
-    return judgements
+
+    def read_rows() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        for location, row in read_jsonl(path):
+            name = row.get("instance_id")
+            if not isinstance(name, str) or name not in rubrics:
+                where = f"{shorten_path(location)} judges {shorten(repr(name))}"
+                raise WorkspaceError(f"{where}; expected an instance_id of this set")
+            yield location, name, row
+
+    entries = (
+        (location, name, parse_judgement(row, rubrics[name], location, penalty_max))
+        for location, name, row in read_rows()
+    )
+    return collect_once(entries, "judges", "one judgement an instance")
 
 
 def _read_decisions(items: object, rubric: Rubric, location: str) -> tuple[dict[str, bool], dict[str, str]]:

@@ -22,6 +22,7 @@ from oragent.evals.workspace.grading import (
     grade_predictions,
     predict_unrevised,
     read_predictions,
+    stranger_error,
 )
 from oragent.evals.workspace.importing import LabelSet, import_release, read_labels, read_release
 from oragent.evals.workspace.judging import (
@@ -124,9 +125,7 @@ def prediction_scores(labels: LabelSet, source: str, modes: Sequence[Mode] = ())
     names = {name for references in labels.references.values() for name in references}
     strangers = [name for name in predictions if name not in names]
     if strangers:
-        raise WorkspaceError(f"a prediction for {shorten(strangers[0])}, which is no instance of this set; "
-        f"expected ids "
-                             f"such as {shorten(next(iter(sorted(names)), 'none'))}")  # fmt: skip
+        raise stranger_error(strangers[0], min(names, default="none"))
     scores = {}
     for mode, references in labels.references.items():
         mode_predictions = {name: prediction for name, prediction in predictions.items() if name in references}

@@ -1,16 +1,17 @@
 """Rubrics of explain with their predicates: names and statements that an answer needs, and their points."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.matching import SearchableAnswer, normalise_text
 from oragent.workspace.reading import read_jsonl, shorten, shorten_path
 
+Entry = TypeVar("Entry")
 ENDS = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)(?<!\bvs)[.!]+(?=\s|$)"  # a point, but for those of abbreviations
     r"|(?<=\?)(?=\s|$)|\n\s*\n|\n\s*(?=[-*#]|\d+[.)]\s)"
@@ -154,30 +155,34 @@ def coverage_points(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping
     return COVERAGE * (sum(exact.values()) + sum(semantic.values())) / rubric.decision_count
 
 
+def collect_once(entries: Iterable[tuple[str, str, Entry]], verb: str, expected: str) -> dict[str, Entry]:
+    """Collect what a file holds by id.
+
+    Args:
+        entries: Location, id and value of each.
+        verb: What a line does with an id, such as ``answers``.
+        expected: What is expected in place of an id that comes twice; then ``WorkspaceError`` is raised.
+    """
+    by_id: dict[str, Entry] = {}
+    for location, name, value in entries:
+        if name in by_id:
+            where = f"{shorten_path(location)} {verb} {shorten(name)} a second time"
+            raise WorkspaceError(f"{where}; expected {expected}")
+        by_id[name] = value
+    return by_id
+
+
 def read_rubrics(path: Path) -> dict[str, Rubric]:
     """Read rubrics in the format of the public release, one JSON object a line; by instance id."""
-    rubrics: dict[str, Rubric] = {}
-    for location, row in read_jsonl(path):
-        rubric = _read_rubric(row, shorten_path(location))
-        if rubric.instance_id in rubrics:
-            raise WorkspaceError(
-                f"{shorten_path(location)} gives {shorten(rubric.instance_id)} a second time; expected it once"
-            )
-        rubrics[rubric.instance_id] = rubric
-    return rubrics
+    rubrics = ((at, _read_rubric(row, shorten_path(at))) for at, row in read_jsonl(path))
+    return collect_once(((at, rubric.instance_id, rubric) for at, rubric in rubrics), "gives", "it once")
 
 
 def read_answers(path: Path) -> dict[str, str]:
     """Read answers, one JSON object a line: ``{"instance_id", "answer"}``; by instance id."""
-    answers: dict[str, str] = {}
-    for location, row in read_jsonl(path):
-        name, answer = (_require_text(row, key, shorten_path(location)) for key in ("instance_id", "answer"))
-        if name in answers:
-            raise WorkspaceError(
-                f"{shorten_path(location)} answers {shorten(name)} a second time; expected one answer an instance"
-            )
-        answers[name] = answer
-    return answers
+    keys = ("instance_id", "answer")
+    rows = ((at, [_require_text(row, key, shorten_path(at)) for key in keys]) for at, row in read_jsonl(path))
+    return collect_once(((at, name, answer) for at, (name, answer) in rows), "answers", "one answer an instance")
 
 
 def _require_text(row: Mapping[str, Any], key: str, location: str) -> str:

@@ -55,14 +55,17 @@ def read_utility(record: Mapping[str, Any], district: District) -> tuple[Utility
         raise ConfigError(f"load and deviation must be numbers, not {load!r:.40} and {deviation!r:.40}")
     if not isinstance(weights, list) or not all(map(_is_number, weights)):
         raise ConfigError(f"weights must be three numbers, not {weights!r:.60}")
+    school, direction = record.get("school"), record["early"] if listed else record.get("direction")
+    position = _school_position(school, district) if listed else _named_school(school, district)
+    if listed and not isinstance(direction, bool):
+        raise ConfigError(f"early must be true or false, not {direction!r:.40}")
     if listed:
-        school, direction = _school_position(record.get("school"), district), _is_early(record["early"])
-        optimum = record.get("schedule")
-    else:
-        school, direction = _named_school(record.get("school"), district), _read_direction(record.get("direction"))
-        optimum = record.get("optimum")
+        direction = TimePreference.EARLY if direction else TimePreference.LATE
+    elif direction not in list(TimePreference):
+        raise ConfigError(f"direction must be early or late, not {direction!r:.40}")
+    optimum = record.get("schedule" if listed else "optimum")
     # Three weights or another number of them: the utility itself says which it expected.
-    result = Utility(school, direction, float(load), float(deviation), tuple(weights))  # type: ignore[arg-type]
+    result = Utility(position, TimePreference(direction), float(load), float(deviation), tuple(weights))  # type: ignore[arg-type]
     return result, optimum if isinstance(optimum, str) else None
 
 
@@ -83,18 +86,6 @@ def _named_school(value: Any, district: District) -> int:
     if position is None:
         raise ConfigError(unknown_school(district, name))
     return position
-
-
-def _is_early(value: Any) -> TimePreference:
-    if not isinstance(value, bool):
-        raise ConfigError(f"early must be true or false, not {value!r:.40}")
-    return TimePreference.EARLY if value else TimePreference.LATE
-
-
-def _read_direction(value: Any) -> TimePreference:
-    if value not in list(TimePreference):
-        raise ConfigError(f"direction must be early or late, not {value!r:.40}")
-    return TimePreference(value)
 
 
 def find_doubts(utility: Utility, optimum: str | None, best: Sequence[str], schedules: Schedules) -> Iterator[str]:
