@@ -172,10 +172,8 @@ def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawi
     lines: dict[str, list[tuple[float, float]]] = {}
     for method in measured:
         if method.cases:
-            name = method.contestant.split(", temperature")[0]
-            lines.setdefault(name, []).append(
-                (float(str(method.settings["temperature"])), 100 * verdict_rates(method.cases)["SR"])
-            )
+            points = lines.setdefault(method.contestant.split(", temperature")[0], [])
+            points.append((float(str(method.settings["temperature"])), 100 * verdict_rates(method.cases)["SR"]))
     if max((len(points) for points in lines.values()), default=0) < 2:
         return None
 
@@ -200,8 +198,7 @@ MOST_PAIRED = 3  # methods of which all pairs are shown in a terminal; the page 
 def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     """Run what is missing of a benchmark, print its tables, write its page; return the exit code."""
     require_supported_version("pulp")  # before the folder is made
-    plan = _build_plan(request, request.outputs)
-    bench = FormulateBenchmark(plan, request.workers, words=request.words)
+    bench = FormulateBenchmark(_build_plan(request, request.outputs), request.workers, words=request.words)
     return COMMAND.run(bench, request.outputs, console)
 
 

@@ -96,12 +96,7 @@ async def _run_flat(
     prompt = f"{system_prompt(task, manner)}\n{flat}"
     reply = await case.ask(ROLES[task.mode], [Message("user", f"{prompt}\n{request}")], TEMPERATURE)
     if task.mode is Mode.EXPLAIN:
-        answer = drop_thoughts(reply.text)
-        return AgentWork(
-            answer=answer,
-            broken=tuple(str(problem) for problem in check_citations(answer, desk.list_files())),
-            end="answered at once",
-        )
+        return _answered(drop_thoughts(reply.text), desk.list_files(), "answered at once")
     try:
         source = code_in(reply.text)
     except ReplyError as problem:
@@ -109,6 +104,10 @@ async def _run_flat(
     path = f"{PROGRAM[task.mode]}/{NAME}"
     (desk.folder / path).write_text(source.encode("utf-8", "replace").decode(), encoding="utf-8")
     return AgentWork(path, end="answered at once")
+
+
+def _answered(answer: str, files: Mapping[str, Path], end: str) -> AgentWork:
+    return AgentWork(answer=answer, broken=tuple(map(str, check_citations(answer, files))), end=end)
 
 
 def code_in(text: str) -> str:
@@ -139,9 +138,9 @@ def render_files(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str
             parts.append(f"=== {path}\n({problem})\n")
     size = sum(map(len, parts))
     if size > limit:
-        raise WorkspaceError(f"the files have {size} characters, "
-        f"{shorten_path(max(files, key=lambda file_path: len(file_path)))} among "
-                             f"them; expected at most {limit}: use --interface filesystem")  # fmt: skip
+        longest = shorten_path(max(files, key=len))
+        what = f"the files have {size} characters, {longest} among them"
+        raise WorkspaceError(f"{what}; expected at most {limit}: use --interface filesystem")
     return "".join(parts)
 
 
@@ -149,16 +148,13 @@ async def judge_answer(
     case: LedgerCase, rubric: Rubric, answer: str, evidence: str, penalty_max: float = PENALTY_PAPER
 ) -> Judgement:
     """Have an answer judged; a reply that is no judgement goes back with the reason, three times in all."""
-    criteria = (
-        "\n".join(f"- {criterion.id}: {criterion.text} {criterion.instruction}" for criterion in rubric.semantic)
-        or "none"
-    )
+    criteria = "\n".join(f"- {one.id}: {one.text} {one.instruction}" for one in rubric.semantic)
     exact = "\n".join(f"- {name}: {'hit' if hit else 'miss'}" for name, hit in exact_decisions(rubric, answer).items())
     prompt = fill_prompt(
         "judge",
         PROMPTS,
         penalty=f"{penalty_max:g}",
-        criteria=criteria,
+        criteria=criteria or "none",
         exact=exact or "none",
         question=rubric.question,
         answer=answer,
@@ -206,11 +202,7 @@ def attempt_task(
             return AgentWork(answer=task.question, end="the question, given back")
         files = list_files(folder)
         answer = answer_question(known_facts(folder, files, runner), task.question, runner)
-        return AgentWork(
-            answer=answer,
-            broken=tuple(str(problem) for problem in check_citations(answer, files)),
-            end="answered from records",
-        )
+        return _answered(answer, files, "answered from records")
     if name == "copy":
         return _copy_original(task, folder)
     if name == "records":
@@ -219,9 +211,8 @@ def attempt_task(
         raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none; use a generated set")
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE
     if name == "oracle":
-        source = (
-            instance.programs[1] if revised else write_program(instance.milp, instance.title)
-        )  # build tables have noise
+        # The tables of build have noise, so there the program holds the figures.
+        source = instance.programs[1] if revised else write_program(instance.milp, instance.title)
         (folder / path).write_text(source, encoding="utf-8")
         return AgentWork(path, end="the exact model")
     plant = list_plants(instance, revised)[(task.number - 1) % len(list_plants(instance, revised))]
@@ -233,11 +224,7 @@ def list_plants(instance: GeneratedInstance, revised: bool) -> list[Plant]:
     """One error of each kind that is possible, each moving the optimum far enough to fail."""
     exact = instance.revised if revised else instance.milp
     optimum = instance.revised_optimum if revised else instance.optimum
-    kinds = (
-        [_omit_operations(instance), _omit_rules(exact), _alter_cells(exact)]
-        if revised
-        else [_omit_rules(exact), _alter_cells(exact)]
-    )
+    kinds = [*([_omit_operations(instance)] if revised else []), _omit_rules(exact), _alter_cells(exact)]
     planted = [plant for kind in kinds if (plant := _first_moving(kind, optimum)) is not None]
     if not planted:
         raise WorkspaceError(f"instance {instance.number}: no error that moves the optimum; take another set")
@@ -268,15 +255,11 @@ def _alter_cells(milp: Milp) -> Iterator[Plant]:
     for index in rng.permutation(len(milp.rows))[:20]:
         row = milp.rows[int(index)]
         if row.rhs:
-            yield _with_row(milp, row.name, replace(row, rhs=3.0 * row.rhs))
+            rows = tuple(replace(one, rhs=3.0 * one.rhs) if one.name == row.name else one for one in milp.rows)
+            yield Plant("cell", row.name, replace(milp, rows=rows))
     for name, value in list(milp.objective.terms.items())[:20]:
         terms = {**milp.objective.terms, name: 30.0 * value}
         yield Plant("cell", f"objective {name}", replace(milp, objective=replace(milp.objective, terms=terms)))
-
-
-def _with_row(milp: Milp, name: str, row: object) -> Plant:
-    rows = tuple(row if candidate.name == name else candidate for candidate in milp.rows)
-    return Plant("cell", name, replace(milp, rows=rows))  # type: ignore[arg-type]  # a Row, as replace gives it
 
 
 def _omit_operations(instance: GeneratedInstance) -> Iterator[Plant]:

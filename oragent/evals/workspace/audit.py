@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from oragent._base.errors import WorkspaceError
@@ -177,9 +177,7 @@ def audit_rubrics(release: Release) -> RubricAudit:
 
     def mean_coverage(answers: Iterable[str]) -> float:
         points = [
-            coverage_points(
-                rubric, exact_decisions(rubric, answer), {criterion.id: False for criterion in rubric.semantic}
-            )
+            coverage_points(rubric, exact_decisions(rubric, answer), {one.id: False for one in rubric.semantic})
             for rubric, answer in zip(rubrics, answers, strict=True)
         ]
         return sum(points) / len(points)
@@ -204,14 +202,9 @@ def predict_from_records(release: Release, mode: Mode) -> dict[str, Prediction]:
 
 def left_alone(release: Release) -> tuple[int, ...]:
     """Numbers of the revisions that pass with the original's reference: the floor of doing nothing."""
-    originals = {
-        number: reference.objective for (mode, number), reference in release.references.items() if mode is Mode.BUILD
-    }
-    revised = [
-        reference
-        for (mode, number), reference in release.references.items()
-        if mode is Mode.REVISE and number in originals
-    ]
+    labels = release.references.items()
+    originals = {number: label.objective for (mode, number), label in labels if mode is Mode.BUILD}
+    revised = [label for (mode, number), label in labels if mode is Mode.REVISE and number in originals]
     if not revised:
         return ()
     score = grade_predictions(predict_unrevised(revised, originals), revised, originals)
@@ -240,22 +233,12 @@ class ReleaseAudit:
     def lines(self) -> list[str]:
         """The audit in sentences, one finding a line."""
         modes = ", ".join(f"{count} {mode}" for mode, count in self.imported.items())
-        uneven, rubrics = self.tables.uneven, self.rubrics
-        sentences = [f"{sum(self.imported.values())} imported: {modes}"]
-        if self.variants.get(RevisionView.MODEL):
-            sentences.append(
-                f"code missing in {self.variants[RevisionView.MODEL]} revisions: {RevisionView.MODEL} used"
-            )
-        if self.code.pandas:
-            sentences.append(
-                f"{len(self.code.pandas)} programs of originals need pandas: {_join_numbers(self.code.pandas)}"
-            )
-        if uneven:
-            sentences.append(
-                f"{len(uneven)} builds have uneven tables, which read as plain CSV only: {_join_numbers(uneven)}"
-            )
+        missing, rubrics = self.variants.get(RevisionView.MODEL), self.rubrics
         return [
-            *sentences,
+            f"{sum(self.imported.values())} imported: {modes}",
+            *([f"code missing in {missing} revisions: {RevisionView.MODEL} used"] if missing else []),
+            *_count_line(self.code.pandas, "programs of originals need pandas"),
+            *_count_line(self.tables.uneven, "builds have uneven tables, which read as plain CSV only"),
             *_record_lines(self.records),
             f"doing nothing passes {len(self.unrevised)} revisions: {_join_numbers(self.unrevised)}",
             f"{rubrics.entities} entities and {rubrics.semantic} semantic criteria; of 35 points, short answers cover "
@@ -268,12 +251,8 @@ def _record_lines(records: RecordAudit) -> list[str]:
     for mode in VERSIONS:
         off = [number for kind, number in records.off if kind is mode]
         unbacked = [number for kind, number in records.unbacked if kind is mode]
-        if off:
-            sentences.append(f"{len(off)} references of {mode} off their record: {_join_numbers(off)}")
-        if unbacked:
-            sentences.append(
-                f"{len(unbacked)} values of {mode} printed that no solver record has: {_join_numbers(unbacked)}"
-            )
+        sentences += _count_line(off, f"references of {mode} off their record")
+        sentences += _count_line(unbacked, f"values of {mode} printed that no solver record has")
     for mode, number in records.failing:
         sentences.append(f"suspect: {mode} #{number} is {100 * records.off[mode, number]:.0f} % off its own record")
     return sentences
@@ -294,6 +273,10 @@ def audit_release(release: Release) -> ReleaseAudit:
         rubrics=audit_rubrics(release),
         unrevised=left_alone(release),
     )
+
+
+def _count_line(numbers: Sequence[int], what: str) -> list[str]:
+    return [f"{len(numbers)} {what}: {_join_numbers(numbers)}"] if numbers else []
 
 
 def _join_numbers(numbers: Iterable[int]) -> str:

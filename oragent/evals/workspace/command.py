@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -123,19 +124,14 @@ def _make_plan(request: WorkspaceBenchRequest) -> BenchPlan:
         fitting_subject(request.root, variant) if Mode.REVISE in request.modes else variant
         for variant in request.variants
     )
-    many = len(request.interfaces) > 1, len(request.tracks) > 1
     contestants = {}
-    for agent in request.agents:
-        for interface in request.interfaces:
-            for track in request.tracks:
-                label = agent + (f", {interface}" if many[0] else "") + (f", {track}" if many[1] else "")
-                contestants[label] = {"agent": agent, "interface": str(interface), "track": str(track)}
-    settings = {"set": str(request.root)} | {
-        name: value for name, value in request.settings.items() if value is not None
-    }
-    return BenchPlan(
-        TERMS, list_subjects(list(request.modes), list(variants)), contestants, tuple(range(request.seeds)), settings
-    )
+    for agent, interface, track in product(request.agents, request.interfaces, request.tracks):
+        label = agent + (f", {interface}" if len(request.interfaces) > 1 else "")
+        label += f", {track}" if len(request.tracks) > 1 else ""
+        contestants[label] = {"agent": agent, "interface": str(interface), "track": str(track)}
+    given = {name: value for name, value in request.settings.items() if value is not None}
+    subjects = list_subjects(list(request.modes), list(variants))
+    return BenchPlan(TERMS, subjects, contestants, tuple(range(request.seeds)), {"set": str(request.root)} | given)
 
 
 def _measure_floor(bench: WorkspaceBenchmark, subject: str) -> float | None:
@@ -154,10 +150,9 @@ def _subject_lines(bench: WorkspaceBenchmark, subject: str) -> list[str]:
         lines += ceiling_lines(bench.tasks(subject), bench.labels.rubrics.values())
     elif subject.startswith("revise"):
         other = [task.number for task in bench.tasks(subject) if task.variant != subject]
-        numbers = ", ".join(map(str, other))
-        lines += (
-            [f"{len(other)} revisions show {RevisionView.MODEL}, as they have no program: {numbers}"] if other else []
-        )
+        if other:
+            numbers = ", ".join(map(str, other))
+            lines.append(f"{len(other)} revisions show {RevisionView.MODEL}, as they have no program: {numbers}")
     return lines
 
 
@@ -201,10 +196,8 @@ def _link_files(folder: Path, bench: WorkspaceBenchmark, rows: Sequence[Measured
         case_links = []
         for row in rows:
             cell_folder = bench.cell_folder(BenchCell(row.subject, row.contestant, seed), folder)
-            paths = [
-                cell_folder / f"transcripts/{name}.json",
-                *(cell_folder / f"submitted/{name}.{form}" for form in ("py", "md")),
-            ]
+            names_of = (f"transcripts/{name}.json", f"submitted/{name}.py", f"submitted/{name}.md")
+            paths = [cell_folder / path for path in names_of]
             case_links += [
                 (f"{row.contestant} {path.parent.name}", quote(str(path.relative_to(folder))))
                 for path in paths

@@ -149,9 +149,8 @@ def coverage_points(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping
     criteria = {criterion.id for criterion in rubric.semantic}
     for wrong, what in ((criteria - set(semantic), "has no decision"), (set(semantic) - criteria, "is no criterion")):
         if wrong:
-            raise WorkspaceError(f"{shorten(rubric.instance_id)}: {shorten(min(wrong))} {what}; expected one "
-        f"decision for "
-                                 f"each of {', '.join(sorted(criteria))}")  # fmt: skip
+            where = f"{shorten(rubric.instance_id)}: {shorten(min(wrong))} {what}"
+            raise WorkspaceError(f"{where}; expected one decision for each of {', '.join(sorted(criteria))}")
     return COVERAGE * (sum(exact.values()) + sum(semantic.values())) / rubric.decision_count
 
 

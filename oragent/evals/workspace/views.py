@@ -266,9 +266,8 @@ def _require_apart(folder: Path, vault: Path | None) -> None:
     if vault is not None:
         view, labels = folder.resolve(), vault.resolve()
         if view == labels or labels in view.parents or view in labels.parents:
-            raise WorkspaceError(f"the view {shorten_path(folder)} and the labels in {shorten_path(vault)} lie "
-        f"one in the other; "
-                                 "expected separate folders")  # fmt: skip
+            both = f"the view {shorten_path(folder)} and the labels in {shorten_path(vault)}"
+            raise WorkspaceError(f"{both} lie one in the other; expected separate folders")
 
 
 def _write_files(

@@ -132,12 +132,8 @@ def run_whatif(request: WhatIfRequest, console: Console, model: Model | None = N
         console.print(Text(f"{name}: {right} of {len(questions)}"), highlight=False)
     if unfinished:
         console.print(Text(f"unfinished: {unfinished}", style="bold red"), soft_wrap=True)
-    console.print(
-        f"report: {_write_answers_page(request.outputs, table, questions, answers)}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    path = _write_answers_page(request.outputs, table, questions, answers)
+    console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
     return 3 if unfinished else 0
 
 
@@ -149,7 +145,10 @@ def answers_by_rules(questions: Sequence[Question]) -> list[WhatIfAnswer | None]
         change = read_change(question)
         key = f"{question.model} {change!r}"
         if key not in parsed:
-            parsed[key] = None if change is None else _is_solved(question.model, change)
+            try:
+                parsed[key] = None if change is None else solve_changed(question.model, change)
+            except (ConfigError, MilpError):  # it names what the model has not: not understood
+                parsed[key] = None
         answers.append(parsed[key])
     return answers
 
@@ -199,18 +198,9 @@ async def _by_model(
 
         await study.run_cases(list(cases), answer_case)
         results = {case.name: case.result for case in study.finished_cases()}
-        return [_read_answer(results.get(name)) for name in cases], study.stop_reason
-
-
-def _read_answer(plain: Mapping[str, Any] | None) -> WhatIfAnswer | None:
-    return None if plain is None else WhatIfAnswer(AnswerStatus(plain["status"]), plain["objective"])
-
-
-def _is_solved(model: str, change: WhatIfChange) -> WhatIfAnswer | None:
-    try:
-        return solve_changed(model, change)
-    except (ConfigError, MilpError):  # it names what the model has not: not understood
-        return None
+        found = [results.get(name) for name in cases]
+        answers = [one and WhatIfAnswer(AnswerStatus(one["status"]), one["objective"]) for one in found]
+        return answers, study.stop_reason
 
 
 def _write_answers_page(outputs: Path, table: TextTable, questions: Sequence[Question], answers: Answers) -> Path:
