@@ -165,12 +165,16 @@ class Manifest:
         try:
             subjects, contestants = _read_names(tree[words.subjects]), _read_names(tree[words.contestants])
             contestant_settings = {name: dict(settings or {}) for name, settings in contestants.items()}
-            seeds, root, settings = _read_seeds(tree["seeds"]), Path(tree["root"]), dict(tree["settings"])
+            seeds, root, settings = tree["seeds"], Path(tree["root"]), dict(tree["settings"])
+            if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds):
+                raise TypeError(f"expected a list of seeds, not {seeds!r}")
         except (KeyError, TypeError, ValueError) as problem:
             raise StoreError(
                 f"{path} is not what a {words.benchmark} leaves: {type(problem).__name__} {problem}"
             ) from None
-        return BenchPlan(words, subjects, contestant_settings, seeds, self.complete_settings(settings, str(path)), root)
+        return BenchPlan(
+            words, subjects, contestant_settings, tuple(seeds), self.complete_settings(settings, str(path)), root
+        )
 
     def _load_tree(self, path: Path) -> dict[str, Any]:
         try:
@@ -220,12 +224,6 @@ def _read_names(names: Any) -> dict[str, Any]:
 def _list_or_mapping(named: Mapping[str, Any]) -> list[str] | dict[str, Any]:
     """A list where nothing stands under the names."""
     return list(named) if all(value in (None, {}) for value in named.values()) else dict(named)
-
-
-def _read_seeds(seeds: Any) -> tuple[int, ...]:
-    if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds):
-        raise TypeError(f"expected a list of seeds, not {seeds!r}")
-    return tuple(seeds)
 
 
 def flatten_tree(tree: Settings, prefix: str = "") -> dict[str, Any]:

@@ -233,13 +233,9 @@ def _normalised_scores(summary: BenchSummary) -> dict[str, dict[tuple[str, int],
     mode = summary.terms.main
     scores: dict[str, dict[tuple[str, int], float]] = {name: {} for name in summary.overall}
     for subject in summary.subjects:
-        for row in subject.rows:
-            for result in row.results:
-                share = _normalised_score(subject.scales.get(mode), result, mode)
-                if row.contestant in scores and share is not None:
-                    scores[row.contestant][subject.name, result.cell.seed] = share
+        scale = subject.scales.get(mode)
+        for result in (result for row in subject.rows for result in row.results if mode in result.scores):
+            share = scale.normalise(result.scores[mode].value) if scale else None
+            if result.cell.contestant in scores and share is not None:
+                scores[result.cell.contestant][subject.name, result.cell.seed] = share
     return scores
-
-
-def _normalised_score(scale: Scale | None, result: BenchResult, mode: str) -> float | None:
-    return scale.normalise(result.scores[mode].value) if scale and mode in result.scores else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from oragent._base.direction import Direction
 from oragent._base.statistics import ALPHA, MeanInterval
 from oragent.evals.bench.plan import BenchTerms
-from oragent.evals.bench.result import ContestantDifference, Cost, Scale
+from oragent.evals.bench.result import ContestantDifference, Cost
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
 from oragent.report.pages import text as in_words
 
@@ -69,12 +69,11 @@ def target_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
 
 def describe_scales(subject: SubjectSummary, terms: BenchTerms) -> Sequence[str]:
     """Say, for each mode, what 0 and 1 are."""
-    return [f"{mode}: {_describe_scale(scale, terms)}" for mode, scale in subject.scales.items()]
-
-
-def _describe_scale(scale: Scale, terms: BenchTerms) -> str:
-    baseline, best = in_words.format_score(scale.baseline), in_words.format_score(scale.best)
-    return f"0 is {baseline} ({terms.baseline}), 1 is {best} ({scale.source})"
+    return [
+        f"{mode}: 0 is {in_words.format_score(scale.baseline)} ({terms.baseline}), "
+        f"1 is {in_words.format_score(scale.best)} ({scale.source})"
+        for mode, scale in subject.scales.items()
+    ]
 
 
 def _finals_row(row: SummaryRow, terms: BenchTerms) -> tuple[str, ...]:
@@ -82,10 +81,6 @@ def _finals_row(row: SummaryRow, terms: BenchTerms) -> tuple[str, ...]:
     widths = map(_format_width, (row.spread, row.noise))
     failed = "–" if row.failed is None else in_words.format_percent(row.failed)
     return row.contestant, str(len(row.results)), *main, *widths, *(text for mean in others for text in mean), failed
-
-
-def _mean_cells(mean: MeanInterval | None) -> tuple[str, str]:
-    return (in_words.format_score(mean.mean), _format_interval(mean)) if mean else ("–", "–")
 
 
 def _difference_row(difference: ContestantDifference, direction: Direction, terms: BenchTerms) -> tuple[str, ...]:
@@ -125,9 +120,11 @@ def _cost_cells(spent: Cost) -> tuple[str, str, str]:
     return f"{spent.work:,}", f"{spent.tokens:,}", money
 
 
-def _format_interval(interval: MeanInterval) -> str:
-    low, high = in_words.format_score(interval.low), in_words.format_score(interval.high)
-    return "–" if interval.low == interval.high else f"{low} to {high}"
+def _mean_cells(mean: MeanInterval | None) -> tuple[str, str]:
+    if mean is None:
+        return "–", "–"
+    low, high = in_words.format_score(mean.low), in_words.format_score(mean.high)
+    return in_words.format_score(mean.mean), "–" if mean.low == mean.high else f"{low} to {high}"
 
 
 def _format_width(value: float | None) -> str:

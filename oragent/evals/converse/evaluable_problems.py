@@ -83,8 +83,10 @@ def write_utility_file(path: Path, problem: DecisionProblem, stakeholders: Itera
 def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
     """Read utilities from a file of ours, or from a plain list of records such as the problem knows."""
     stakeholders = stakeholders_of(problem)
+    expected = "a file that `oragent converse utilities` wrote"
+    loaded_tree = load_json(path, LARGEST, "a file of utilities", expected)
     loaded, warnings = [], []
-    for number, record in enumerate(_check_records(path, _load_json(path), problem.name), 1):
+    for number, record in enumerate(_check_records(path, loaded_tree, problem.name), 1):
         try:
             stakeholder, doubts = stakeholders.of(record)
         except ConfigError as error:
@@ -97,15 +99,24 @@ def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
     return UtilitySet(tuple(loaded), tuple(warnings))
 
 
-def _load_json(path: Path) -> Any:
+def load_json(path: Path, largest: int, what: str, expected: str, missing: str = "") -> Any:
+    """Load a JSON file of a person.
+
+    Args:
+        path: Path of the file.
+        largest: Most bytes that it may have.
+        what: What it should be, such as ``a file of utilities``.
+        expected: The same, where it is no JSON.
+        missing: What is expected where it cannot be read.
+    """
     try:
-        if path.stat().st_size > LARGEST:
-            raise ConfigError(f"{path} is larger than {LARGEST // 10**6} MB: expected a file of utilities")
+        if path.stat().st_size > largest:
+            raise ConfigError(f"{path} is larger than {largest // 10**6} MB: expected {what}")
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
-        raise StoreError(f"cannot read {path}: {problem.strerror}") from None
+        raise StoreError(f"cannot read {path}: {problem.strerror}{missing}") from None
     except (ValueError, RecursionError):
-        raise ConfigError(f"{path} is no JSON: expected a file that `oragent converse utilities` wrote") from None
+        raise ConfigError(f"{path} is no JSON: expected {expected}") from None
 
 
 def _check_records(path: Path, tree: Any, problem: str) -> list[Mapping[str, Any]]:

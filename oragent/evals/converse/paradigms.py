@@ -142,12 +142,8 @@ class Paradigm(StrEnum):
     CONVERSATION = "conversation"
 
 
-def _no_requests(stakeholder: Stakeholder) -> Iterator[Request]:
-    yield ()
-
-
 RULES: dict[Paradigm, Requests] = {
-    Paradigm.DEFAULT: _no_requests,
+    Paradigm.DEFAULT: lambda stakeholder: iter([()]),
     Paradigm.ONE_SHOT: first_request,
     Paradigm.AWARE: dropping_requests,
     Paradigm.CONVERSATION: ranked_requests,
@@ -176,15 +172,16 @@ def list_contestants(
     ablate: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
     """Every combination, by a name that says what is special about it."""
-    for name in agents:
-        if name not in AGENTS:
-            raise unknown_name_error(name, AGENTS, "agent")
-    for name in paradigms:
-        if name not in list(Paradigm):
-            raise unknown_name_error(name, list(Paradigm), "paradigm")
-    for name in tools:
-        if name not in (PAPER, EXTENDED):
-            raise unknown_name_error(name, (PAPER, EXTENDED), "set of tools")
+    kits = (PAPER, EXTENDED)
+    choices: tuple[tuple[Sequence[str], Sequence[str], str], ...] = (
+        (agents, list(AGENTS), "agent"),
+        (paradigms, list(Paradigm), "paradigm"),
+        (tools, kits, "set of tools"),
+    )
+    for names, known, what in choices:
+        for name in names:
+            if name not in known:
+                raise unknown_name_error(name, known, what)
     parts = [_check_part(name) for name in ablate]
     if any(name in ASKING for name in agents) and not models:
         raise ConfigError("nobody is asked: name models with --models, 'scripted' for a stand-in, or take rules")

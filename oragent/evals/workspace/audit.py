@@ -262,7 +262,11 @@ def audit_release(release: Release) -> ReleaseAudit:
     """Count what a release holds and compare its labels with its records."""
     revisions = release.of_mode(Mode.REVISE)
     chosen = [fitting_variant(workspace) for workspace in revisions.values()]
-    stray = [number for number, revision in revisions.items() if _count_documents(revision, "revised") > 1]
+    stray = [
+        number
+        for number, revision in revisions.items()
+        if sum(path.startswith("revised/docs/") for path in revision.files) > 1
+    ]
     return ReleaseAudit(
         imported={mode: len(release.of_mode(mode)) for mode in Mode},
         variants={variant: chosen.count(variant) for variant in RevisionView},
@@ -281,7 +285,3 @@ def _count_line(numbers: Sequence[int], what: str) -> list[str]:
 
 def _join_numbers(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers)) or "none"
-
-
-def _count_documents(workspace: Workspace, version: str) -> int:
-    return sum(path.startswith(f"{version}/docs/") for path in workspace.files)

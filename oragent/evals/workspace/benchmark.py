@@ -34,8 +34,7 @@ from oragent.evals.workspace.agents import (
 from oragent.evals.workspace.evaluating import InstanceLabels, grade_answer, grade_program
 from oragent.evals.workspace.importing import LabelSet, read_labels
 from oragent.evals.workspace.instances import read_instances
-from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, by_predicates, gather_evidence
-from oragent.evals.workspace.rubric import Rubric
+from oragent.evals.workspace.judging import PENALTY_PAPER, by_predicates, gather_evidence
 from oragent.evals.workspace.views import PROGRAM, VAULT, RevisionView, WorkspaceTask, lay_out, list_tasks
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
@@ -211,23 +210,32 @@ class WorkspaceBenchmark(CaseBenchmark):
             writable = (PROGRAM[task.mode],) if task.mode in PROGRAM else ()
             work_done = await run_task(case, task, ToolSession(folder, runner, writable), manner)
         record = await self._score_work(case, task, folder, work_done, labels, runner)
-        transcript = _make_transcript(case)
-        if transcript:
-            text = json.dumps(transcript, indent=1, ensure_ascii=False) + "\n"
-            save_text(desk.parents[1] / "transcripts" / f"{task.name}.json", text)
-        _store_output(desk.parents[1] / "submitted" / task.name, folder, work_done)
+        self._keep_work(case, task.name, folder, desk.parents[1], work_done)
         shutil.rmtree(folder, ignore_errors=True)
-        seconds = sum(reply.seconds for reply in case.replies)
         record |= {
             "planted": work_done.planted,
             "calls": work_done.calls,
             "end": work_done.end,
             "broken_citations": list(work_done.broken),
-            "seconds": seconds,
+            "seconds": sum(reply.seconds for reply in case.replies),
             "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
         }
         record["named"] = _names_planted_error(work_done.planted, record) if work_done.planted else None
         return record
+
+    def _keep_work(self, case: LedgerCase, name: str, folder: Path, cell_folder: Path, work_done: AgentWork) -> None:
+        """Keep transcript and submission, so that they can be looked at and scored again."""
+        if case.replies:
+            turns = [
+                {"role": reply.role, "prompt": json.loads(reply.prompt)[-6:], "reply": reply.text}
+                for reply in case.replies
+            ]
+            text = json.dumps(turns, indent=1, ensure_ascii=False) + "\n"
+            save_text(cell_folder / "transcripts" / f"{name}.json", text)
+        path, program = work_done.path, work_done.answer
+        if path:
+            program = (folder / path).read_text(encoding="utf-8", errors="replace")
+        save_text(cell_folder / "submitted" / f"{name}.{'py' if path else 'md'}", program)
 
     async def _score_work(
         self,
@@ -241,17 +249,13 @@ class WorkspaceBenchmark(CaseBenchmark):
         if task.mode is not Mode.EXPLAIN:
             return await asyncio.to_thread(grade_program, task, folder, work_done.path, labels, runner)
         assert labels.rubric is not None
-        judged = await self._judge_answer(case, task, labels.rubric, work_done.answer)
-        return grade_answer(task, work_done.answer, labels, judged)
-
-    async def _judge_answer(
-        self, case: LedgerCase, task: WorkspaceTask, rubric: Rubric, answer: str
-    ) -> Judgement | None:
-        penalty = self.settings.penalty_max
+        rubric, answer, judged = labels.rubric, work_done.answer, None
         if self.settings.judge:
             seen = gather_evidence(open_workspace(task.view, Mode.EXPLAIN))
-            return await judge_answer(case, rubric, answer, seen, penalty)
-        return by_predicates(rubric, answer) if all(criterion.predicate for criterion in rubric.semantic) else None
+            judged = await judge_answer(case, rubric, answer, seen, self.settings.penalty_max)
+        elif all(criterion.predicate for criterion in rubric.semantic):
+            judged = by_predicates(rubric, answer)
+        return grade_answer(task, answer, labels, judged)
 
 
 def score_cases(subject: str, cases: Sequence[FinishedCase]) -> float:
@@ -274,15 +278,3 @@ def _names_planted_error(planted: str, record: Mapping[str, Any]) -> bool:
         return name in record["missing_operations"]
     subject = name.removeprefix("objective ")
     return any(subject in text for text in record["differences"])
-
-
-def _make_transcript(case: LedgerCase) -> list[dict[str, Any]]:
-    return [
-        {"role": reply.role, "prompt": json.loads(reply.prompt)[-6:], "reply": reply.text} for reply in case.replies
-    ]
-
-
-def _store_output(path: Path, folder: Path, work_done: AgentWork) -> None:
-    """Keep what was submitted, so that it can be looked at and scored again."""
-    program = (folder / work_done.path).read_text(encoding="utf-8", errors="replace") if work_done.path else ""
-    save_text(path.with_suffix(".py" if work_done.path else ".md"), program if work_done.path else work_done.answer)

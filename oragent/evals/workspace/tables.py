@@ -56,6 +56,7 @@ def tertiles(results: Sequence[float]) -> list[Difficulty]:
 
 
 MOST_MISSING = 12  # names that are listed
+PROGRAM_HEADS = ("at 1e-6", "backed", "equivalent", "preserved", "kept")
 PARTS = ("reasoning", "grounding", "answer_quality", "penalty")
 
 
@@ -83,11 +84,7 @@ def _case_points(subject: str, case: FinishedCase) -> float:
 def score_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
     """One row an agent, with a bootstrap interval over instances and what it took."""
     explain = subject == Mode.EXPLAIN
-    columns = (
-        ("coverage", *PARTS, "citations that fail")
-        if explain
-        else ("at 1e-6", "backed", "equivalent", "preserved", "kept")
-    )
+    columns = ("coverage", *PARTS, "citations that fail") if explain else PROGRAM_HEADS
     heads = ("agent", "instances", "points" if explain else "Pass@1", "95 %", *columns, "named", "tool calls", "calls",
              "tokens", "money", "seconds")  # fmt: skip
     return TextTable(heads, tuple(_score_row(agent, explain, len(columns)) for agent in rows))
@@ -134,20 +131,14 @@ def _answer_cells(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 def failure_table(rows: Sequence[MeasuredAgent]) -> TextTable | None:
     """Share of each kind of failure in percent; None where there is none."""
     counts = {agent.contestant: Counter(case.result["outcome"] for case in agent.cases) for agent in rows}
-    kinds = [
-        str(kind)
-        for kind in AttemptOutcome
-        if kind is not AttemptOutcome.PASSED and any(kind in agent for agent in counts.values())
-    ]
+    failures = [kind for kind in AttemptOutcome if kind is not AttemptOutcome.PASSED]
+    kinds = [str(kind) for kind in failures if any(kind in agent for agent in counts.values())]
     if not kinds:
         return None
-    body = [
-        (
-            agent.contestant,
-            *(f"{100 * counts[agent.contestant][kind] / max(1, len(agent.cases)):.1f}" for kind in kinds),
-        )
-        for agent in rows
-    ]
+    body = []
+    for agent in rows:
+        shares = (100 * counts[agent.contestant][kind] / max(1, len(agent.cases)) for kind in kinds)
+        body.append((agent.contestant, *(f"{share:.1f}" for share in shares)))
     return TextTable(("agent", *kinds), tuple(body))
 
 

@@ -115,14 +115,9 @@ def _find_values(path: str, text: str, values: Mapping[str, float]) -> list[Leak
     for label, value in values.items():
         same = [token for token, number in numbers.items() if relative_error(number, abs(value)) <= 1e-9]
         if same:
-            leaks.append(Leak(path, Trace.VALUE, label, certain=max(map(_significant_digits, same)) >= DIGITS))
+            digits = max(len(token.partition("e")[0].replace(".", "").strip("0")) for token in same)
+            leaks.append(Leak(path, Trace.VALUE, label, certain=digits >= DIGITS))
     return leaks
-
-
-def _significant_digits(token: str) -> int:
-    """Significant digits of a number, zeros at its end aside."""
-    digits = token.partition("e")[0].replace(".", "").lstrip("0")
-    return len(digits.rstrip("0"))
 
 
 NOTE = "REVISE_NOTE.md"

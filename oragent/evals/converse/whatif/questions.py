@@ -4,7 +4,6 @@ Coffee distribution is of Li et al. 2023 (OptiGuide, arXiv:2307.03875); multi-co
 well-known examples of solver manuals. The diet has no solution from the outset: milk and ice cream are limited.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,8 +11,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import ConfigError, StoreError
+from oragent._base.errors import ConfigError
 from oragent.converse.decision import unknown_name_error
+from oragent.evals.converse.evaluable_problems import load_json
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp import SolveStatus as Solved
 from oragent.milp.solving import solve
@@ -86,16 +86,8 @@ def read_questions(folder: Path) -> tuple[Question, ...]:
 
 
 def _of_model(path: Path, model: str) -> list[Question]:
-    try:
-        if path.stat().st_size > LARGEST:
-            raise ConfigError(f"{path} is larger than {LARGEST // 10**6} MB: expected a file of questions")
-        tree = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise StoreError(
-            f"cannot read {path}: {problem.strerror}; expected {', '.join(MODELS)}, each {SUFFIX}"
-        ) from None
-    except (ValueError, RecursionError):
-        raise ConfigError(f"{path} is no JSON: expected a file of questions") from None
+    what, missing = "a file of questions", f"; expected {', '.join(MODELS)}, each {SUFFIX}"
+    tree = load_json(path, LARGEST, what, what, missing)
     records = tree.get("questions") if isinstance(tree, dict) else None
     if not isinstance(records, list) or not records:
         raise ConfigError(f"{path} must hold a list of questions, at least one, under 'questions'")
