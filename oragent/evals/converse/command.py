@@ -19,6 +19,7 @@ from oragent.converse.transcript import transcript_page
 from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
+from oragent.evals.converse import tables
 from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, ConverseBenchmark
 from oragent.evals.converse.evaluable_problems import (
     published_of,
@@ -28,19 +29,6 @@ from oragent.evals.converse.evaluable_problems import (
 )
 from oragent.evals.converse.paradigms import list_contestants
 from oragent.evals.converse.stakeholders import Stakeholder
-from oragent.evals.converse.tables import (
-    MeasuredContestant,
-    agent_table,
-    audit_table,
-    contestant_table,
-    contrast_table,
-    end_table,
-    group_tables,
-    measure_contestants,
-    model_table,
-    paradigm_table,
-    terminal_tables,
-)
 from oragent.evals.converse.talking_decider import Feedback, Knowing, Style, decider_prompt
 from oragent.evals.requests import BenchRequest
 from oragent.ledger.study import FinishedCase
@@ -52,7 +40,7 @@ MOST_LISTED = 2000
 BINS = 20
 
 
-def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[MeasuredContestant]) -> Path:
+def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[tables.MeasuredContestant]) -> Path:
     """Write ``report.html`` and a page for each transcript that has none."""
     links: dict[tuple[str, str], str] = {}
     for number, contestant in enumerate(contestants, 1):
@@ -65,22 +53,22 @@ def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[Mea
 
 
 def render_page(
-    bench: ConverseBenchmark, contestants: Sequence[MeasuredContestant], links: Mapping[tuple[str, str], str]
+    bench: ConverseBenchmark, contestants: Sequence[tables.MeasuredContestant], links: Mapping[tuple[str, str], str]
 ) -> str:
     """The page with tables and figures, as HTML."""
     word, printed = bench.problem.vocabulary.decision, published_of(bench.problem)
     ends = f"Published: by the maximum / by itself / at the limit, of {printed.conversations}." if printed.ends else ""
-    tables = [
+    parts = [
         ("Contestants", f"Mean score: utility of the best {word} shown over the greatest possible.",
-         contestant_table(contestants)),
-        ("Paradigms", "Score / success in percent.", paradigm_table(contestants)),
-        ("Agents by style and feedback", "Score / success in percent, and turns.", agent_table(contestants)),
-        ("Models", "T-P-P against C-N-R.", model_table(contestants)),
+         tables.contestant_table(contestants)),
+        ("Paradigms", "Score / success in percent.", tables.paradigm_table(contestants)),
+        ("Agents by style and feedback", "Score / success in percent, and turns.", tables.agent_table(contestants)),
+        ("Models", "T-P-P against C-N-R.", tables.model_table(contestants)),
         ("One-sided tests", "Paired sign-flip test of scores, exact McNemar test of success, adjusted by Holm.",
-         contrast_table(contestants)),
-        ("Ends", ends, end_table(contestants, word)),
-        ("Audit", "Counts over all conversations of a contestant.", audit_table(contestants)),
-        *((title, "", table) for title, table in group_tables(contestants)),
+         tables.contrast_table(contestants)),
+        ("Ends", ends, tables.end_table(contestants, word)),
+        ("Audit", "Counts over all conversations of a contestant.", tables.audit_table(contestants)),
+        *((title, "", table) for title, table in tables.group_tables(contestants)),
     ]  # fmt: skip
     return page_template(Path(__file__)).render(
         problem=bench.problem.name,
@@ -88,15 +76,15 @@ def render_page(
         published=printed.note,
         utilities=len(bench.stakeholders),
         settings=dict(bench.plan.settings),
-        tables=[table for table in tables if table[2].rows],
+        tables=[part for part in parts if part[2].rows],
         figures=_draw_figures(contestants),
         rows=_list_conversations(contestants, links),
-        count_all=sum(len(table.cases) for table in contestants),
+        count_all=sum(len(contestant.cases) for contestant in contestants),
     )
 
 
 def _list_conversations(
-    contestants: Sequence[MeasuredContestant], links: Mapping[tuple[str, str], str]
+    contestants: Sequence[tables.MeasuredContestant], links: Mapping[tuple[str, str], str]
 ) -> list[dict[str, Any]]:
     """One line a conversation; those in which something was found come first."""
     rows = [
@@ -110,7 +98,7 @@ def _list_conversations(
     return sorted(rows, key=lambda row: -len(row["found"]))[:MOST_LISTED]
 
 
-def _render_transcript(bench: ConverseBenchmark, contestant: MeasuredContestant, case: FinishedCase) -> str:
+def _render_transcript(bench: ConverseBenchmark, contestant: tables.MeasuredContestant, case: FinishedCase) -> str:
     result = case.result
     stakeholder = bench.stakeholders[int(result["utility"])]
     facts = dict(stakeholder.profile.facts) | {key: result[key] for key in ("role", "style", "feedback") if result[key]}
@@ -123,7 +111,7 @@ def _render_transcript(bench: ConverseBenchmark, contestant: MeasuredContestant,
     return transcript_page(bench.problem, title, contestant.agent, outcome, facts, hidden, result["findings"])
 
 
-def _draw_figures(contestants: Sequence[MeasuredContestant]) -> list[Drawing]:
+def _draw_figures(contestants: Sequence[tables.MeasuredContestant]) -> list[Drawing]:
     shown = [contestant for contestant in contestants if contestant.cases][:MOST_DRAWN]
     talking = [contestant for contestant in shown if any(case.result["turns"] for case in contestant.cases)]
     styles = {case.result["style"] for contestant in talking for case in contestant.cases} - {""}
@@ -174,7 +162,7 @@ def _draw_histograms(values: Mapping[str, Sequence[float]], what: str, upper: fl
     return figure
 
 
-def _draw_successes(contestants: Sequence[MeasuredContestant]) -> Figure:
+def _draw_successes(contestants: Sequence[tables.MeasuredContestant]) -> Figure:
     figure = new_figure(6.2, 3.0)
     axes = figure.subplots()
     for contestant, color in zip(contestants, COLORS, strict=False):
@@ -238,7 +226,7 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
 
 
 def _show_results(bench: ConverseBenchmark, folder: Path) -> Iterator[Line | TextTable]:
-    for title, table in terminal_tables(measure_contestants(bench)):
+    for title, table in tables.terminal_tables(tables.measure_contestants(bench)):
         yield Line(f"\n{title}", "bold")
         yield table
 
@@ -247,7 +235,7 @@ COMMAND = BenchCommand(
     MANIFEST,
     lambda plan, folder: ConverseBenchmark(plan, folder=folder),
     _show_results,
-    lambda bench, folder: write_page(folder, bench, measure_contestants(bench)),
+    lambda bench, folder: write_page(folder, bench, tables.measure_contestants(bench)),
 )
 show_bench = COMMAND.show_folder
 

@@ -6,16 +6,8 @@ from dataclasses import dataclass, field, fields
 from statistics import fmean
 from typing import Any
 
+from oragent._base import statistics
 from oragent._base.errors import ConfigError
-from oragent._base.statistics import (
-    Alternative,
-    MeanInterval,
-    adjust_holm,
-    bootstrap_mean,
-    mcnemar,
-    sign_flip_test,
-    success_share,
-)
 from oragent.converse.conversation import ConversationEnd, ConversationResult, state_of
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind
@@ -208,8 +200,8 @@ class GroupMeans:
     """The means of a group."""
 
     cases: int
-    score: MeanInterval
-    success: MeanInterval
+    score: statistics.MeanInterval
+    success: statistics.MeanInterval
     turns: float
     calls: float
 
@@ -254,8 +246,8 @@ def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[s
     return {
         key: GroupMeans(
             len(group),
-            bootstrap_mean([case.score for case in group]),
-            success_share([case.success for case in group]),
+            statistics.bootstrap_mean([case.score for case in group]),
+            statistics.success_share([case.success for case in group]),
             fmean(case.turns for case in group),
             fmean(case.calls for case in group),
         )
@@ -281,7 +273,9 @@ def contrast_sides(cases: Iterable[Scored], by: str, better: str) -> list[Contra
         raise ConfigError(f"no case of {by} {better!r}; there are {', '.join(map(repr, sides)) or 'none at all'}")
     others = [side for side in sides if side != better]
     paired = [_pair_cases(sides[better], sides[rival], f"{by} {rival!r}") for rival in others]
-    score_ps, success_ps = (adjust_holm([test(pairs) for pairs in paired]) for test in (_score_p, _success_p))
+    score_ps, success_ps = (
+        statistics.adjust_holm([test(pairs) for pairs in paired]) for test in (_score_p, _success_p)
+    )
     return [
         Contrast(
             better, rival, len(pairs),
@@ -314,8 +308,12 @@ def _decider_key(case: Scored, shared: Sequence[str]) -> tuple[object, ...]:
 
 
 def _score_p(pairs: Sequence[Pair]) -> float | None:
-    return sign_flip_test([ours.score - theirs.score for ours, theirs in pairs], Alternative.GREATER)
+    return statistics.sign_flip_test(
+        [ours.score - theirs.score for ours, theirs in pairs], statistics.Alternative.GREATER
+    )
 
 
 def _success_p(pairs: Sequence[Pair]) -> float | None:
-    return mcnemar([ours.success for ours, _ in pairs], [theirs.success for _, theirs in pairs], Alternative.GREATER)
+    return statistics.mcnemar(
+        [ours.success for ours, _ in pairs], [theirs.success for _, theirs in pairs], statistics.Alternative.GREATER
+    )

@@ -16,16 +16,7 @@ from oragent.evals.bench.cases import MeasuredCases, case_table, difference_tabl
 from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
 from oragent.evals.bench.plan import BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
-from oragent.evals.formulate.benchmark import (
-    GPT_4,
-    PROMPT_TOKENS,
-    PUBLISHED,
-    TERMS,
-    FormulateBenchmark,
-    list_contestants,
-    published_rates,
-    verdict_rates,
-)
+from oragent.evals.formulate import benchmark
 from oragent.evals.formulate.labelled import ProblemSet, slug
 from oragent.evals.formulate.mock_models import misread_cases
 from oragent.evals.formulate.sets import FORMS
@@ -94,7 +85,7 @@ def problem_table(measured: Sequence[MeasuredCases]) -> TextTable:
 
 def reference_names(measured: Sequence[MeasuredCases]) -> str:
     """State how published figures differ from ours; empty where none are shown."""
-    if not any(published_rates(method.subject, method.contestant) for method in measured):
+    if not any(benchmark.published_rates(method.subject, method.contestant) for method in measured):
         return ""
     return (
         "Published (Wang et al. 2025): GPT-3.5-turbo, NL4Opt's whole test set of 289 and ComplexOR's 37, tolerance "
@@ -104,15 +95,15 @@ def reference_names(measured: Sequence[MeasuredCases]) -> str:
 
 def published_table(subject: str) -> TextTable | None:
     """All that was published of a set; None where nothing was."""
-    form = next((name for name in PUBLISHED if subject.startswith(name)), None)
+    form = next((name for name in benchmark.PUBLISHED if subject.startswith(name)), None)
     if form is None:
         return None
-    rows, tokens = PUBLISHED[form], PROMPT_TOKENS[form]
+    rows, tokens = benchmark.PUBLISHED[form], benchmark.PROMPT_TOKENS[form]
     rows_shown = [
         (
             name,
             *("–" if rate is None else f"{rate:.1f}" for rate in rows.get(name, (None, None, None))),
-            f"{GPT_4[form][name]:.1f}" if name in GPT_4[form] else "–",
+            f"{benchmark.GPT_4[form][name]:.1f}" if name in benchmark.GPT_4[form] else "–",
             "{} ± {}".format(*tokens[name]) if name in tokens else "–",
         )
         for name in dict.fromkeys((*rows, *tokens))
@@ -124,9 +115,9 @@ def _rate_row(method: MeasuredCases) -> tuple[str, ...]:
     cases = method.cases
     if not cases:
         return (method.contestant, f"0 of {method.total}", *("–",) * 10)
-    rates, tokens = verdict_rates(cases), [case.result["prompt_tokens"] for case in cases]
+    rates, tokens = benchmark.verdict_rates(cases), [case.result["prompt_tokens"] for case in cases]
     interval = success_share([case.result["verdict"] == SolveVerdict.ACCEPT for case in cases])
-    published = published_rates(method.subject, method.contestant)
+    published = benchmark.published_rates(method.subject, method.contestant)
     spread = f" ± {stdev(tokens):.0f}" if len(tokens) > 1 else ""
     return (
         method.contestant,
@@ -173,7 +164,9 @@ def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawi
     for method in measured:
         if method.cases:
             points = lines.setdefault(method.contestant.split(", temperature")[0], [])
-            points.append((float(str(method.settings["temperature"])), 100 * verdict_rates(method.cases)["SR"]))
+            points.append(
+                (float(str(method.settings["temperature"])), 100 * benchmark.verdict_rates(method.cases)["SR"])
+            )
     if max((len(points) for points in lines.values()), default=0) < 2:
         return None
 
@@ -190,7 +183,7 @@ def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawi
     return render_figure(f"temperature {subject}", f"SR on {subject} over the temperature of every call", draw_figure)
 
 
-MANIFEST = Manifest("formulate-bench.yaml", TERMS, free=("workers",))
+MANIFEST = Manifest("formulate-bench.yaml", benchmark.TERMS, free=("workers",))
 ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds")
 MOST_PAIRED = 3  # methods of which all pairs are shown in a terminal; the page has all
 
@@ -198,11 +191,11 @@ MOST_PAIRED = 3  # methods of which all pairs are shown in a terminal; the page 
 def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     """Run what is missing of a benchmark, print its tables, write its page; return the exit code."""
     require_supported_version("pulp")  # before the folder is made
-    bench = FormulateBenchmark(_build_plan(request, request.outputs), request.workers, words=request.words)
+    bench = benchmark.FormulateBenchmark(_build_plan(request, request.outputs), request.workers, words=request.words)
     return COMMAND.run(bench, request.outputs, console)
 
 
-def _show_results(bench: FormulateBenchmark, folder: Path) -> Iterator[Line | TextTable]:
+def _show_results(bench: benchmark.FormulateBenchmark, folder: Path) -> Iterator[Line | TextTable]:
     for subject, rows in bench.measure(folder, MeasuredCases).items():
         problems = bench.problems(subject)
         yield Line(f"\n{subject}: {problems.title}", "bold")
@@ -234,7 +227,7 @@ def omission_lines(problems: ProblemSet) -> list[str]:
     return [*lines, *problems.left_out]
 
 
-def _write_page(bench: FormulateBenchmark, folder: Path) -> Path:
+def _write_page(bench: benchmark.FormulateBenchmark, folder: Path) -> Path:
     parts = [
         {
             "name": subject, "title": bench.problems(subject).title,
@@ -249,7 +242,7 @@ def _write_page(bench: FormulateBenchmark, folder: Path) -> Path:
     return save_text(folder / "report.html", render_bench_page(bench.plan, parts, bench.readable))
 
 
-COMMAND = BenchCommand(MANIFEST, lambda plan, folder: FormulateBenchmark(plan), _show_results, _write_page)
+COMMAND = BenchCommand(MANIFEST, lambda plan, folder: benchmark.FormulateBenchmark(plan), _show_results, _write_page)
 show_bench = COMMAND.show_folder
 
 
@@ -261,11 +254,11 @@ def _build_plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
     settings = {"tolerance": "strict"} | {name: value for name, value in request.settings.items() if value is not None}
     check_known(str(settings.get("preset", "default")), PRESETS, "preset")
     check_known(str(settings["tolerance"]), TOLERANCES, "tolerance")
-    chosen = list_contestants(request.methods, request.models, request.temperatures, request.ablations)
+    chosen = benchmark.list_contestants(request.methods, request.models, request.temperatures, request.ablations)
     subjects = {_subject_name(spec): spec for spec in request.sets}
     if len(subjects) < len(request.sets):
         raise ConfigError("two sets have the same name: run them in two benchmarks")
-    return BenchPlan(TERMS, subjects, chosen, tuple(range(request.seeds)), settings)
+    return BenchPlan(benchmark.TERMS, subjects, chosen, tuple(range(request.seeds)), settings)
 
 
 def _subject_name(spec: str) -> str:

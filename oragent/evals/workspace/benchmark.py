@@ -21,16 +21,7 @@ from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
 from oragent.evals.bench.driver import save_text
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
-from oragent.evals.workspace.agents import (
-    AGENTS,
-    JUDGE,
-    ROLES,
-    FileInterface,
-    Manner,
-    attempt_task,
-    judge_answer,
-    run_task,
-)
+from oragent.evals.workspace import agents
 from oragent.evals.workspace.evaluating import InstanceLabels, grade_answer, grade_program
 from oragent.evals.workspace.importing import LabelSet, read_labels
 from oragent.evals.workspace.instances import read_instances
@@ -86,7 +77,7 @@ class WorkspaceBenchmark(CaseBenchmark):
     """
 
     given_models: Mapping[str, Model] = field(default_factory=dict)
-    roles: ClassVar[Sequence[str]] = (*ROLES.values(), JUDGE)
+    roles: ClassVar[Sequence[str]] = (*agents.ROLES.values(), agents.JUDGE)
 
     @cached_property
     def settings(self) -> WorkspaceBenchSettings:
@@ -188,27 +179,33 @@ class WorkspaceBenchmark(CaseBenchmark):
         """Make the work; the agent is asked in all roles, but a judge has its own."""
         contestant, judge = self.contestant_of(cell), self.settings.judge
         tasks = {task.name: task for task in self.tasks(cell.subject)}
-        names = {"": contestant["agent"]} | ({JUDGE: judge} if judge else {})
+        names = {"": contestant["agent"]} | ({agents.JUDGE: judge} if judge else {})
         players = {role: self.given_models.get(name, name) for role, name in names.items()}
         runner = ProgramRunner(self.sandbox, LIMITS)
-        manner = Manner(FileInterface(contestant["interface"]), Track(contestant["track"]))
+        manner = agents.Manner(agents.FileInterface(contestant["interface"]), Track(contestant["track"]))
 
         async def run_case(case: LedgerCase) -> object:
             desk = cell_folder / "desks" / case.name
             return await self._run_task(case, tasks[case.name], desk, contestant["agent"], manner, runner)
 
-        return {role: player for role, player in players.items() if player not in AGENTS}, run_case
+        return {role: player for role, player in players.items() if player not in agents.AGENTS}, run_case
 
     async def _run_task(
-        self, case: LedgerCase, task: WorkspaceTask, desk: Path, agent: str, manner: Manner, runner: ProgramRunner
+        self,
+        case: LedgerCase,
+        task: WorkspaceTask,
+        desk: Path,
+        agent: str,
+        manner: agents.Manner,
+        runner: ProgramRunner,
     ) -> dict[str, Any]:
         labels = self.labels_of(task)
         folder = await asyncio.to_thread(lay_out, task, desk)
-        if agent in AGENTS:
-            work_done = await asyncio.to_thread(attempt_task, agent, task, folder, labels.instance, runner)
+        if agent in agents.AGENTS:
+            work_done = await asyncio.to_thread(agents.attempt_task, agent, task, folder, labels.instance, runner)
         else:
             writable = (PROGRAM[task.mode],) if task.mode in PROGRAM else ()
-            work_done = await run_task(case, task, ToolSession(folder, runner, writable), manner)
+            work_done = await agents.run_task(case, task, ToolSession(folder, runner, writable), manner)
         record = await self._score_work(case, task, folder, work_done, labels, runner)
         self._keep_work(case, task.name, folder, desk.parents[1], work_done)
         shutil.rmtree(folder, ignore_errors=True)
@@ -252,7 +249,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         rubric, answer, judged = labels.rubric, work_done.answer, None
         if self.settings.judge:
             seen = gather_evidence(open_workspace(task.view, Mode.EXPLAIN))
-            judged = await judge_answer(case, rubric, answer, seen, self.settings.penalty_max)
+            judged = await agents.judge_answer(case, rubric, answer, seen, self.settings.penalty_max)
         elif all(criterion.predicate for criterion in rubric.semantic):
             judged = by_predicates(rubric, answer)
         return grade_answer(task, answer, labels, judged)

@@ -17,29 +17,12 @@ from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_t
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.requests import BenchRequest
-from oragent.evals.workspace.across_modes import (
-    PROTOCOL,
-    gain_table,
-    published_table,
-    published_tables,
-    rate_table,
-    token_table,
-    track_table,
-)
+from oragent.evals.workspace import across_modes, tables
 from oragent.evals.workspace.agents import FileInterface
 from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, list_subjects
 from oragent.evals.workspace.domains.businesses import DOMAINS
 from oragent.evals.workspace.generating import GenerateRequest, generate_set
 from oragent.evals.workspace.outputs import prediction_scores, question_floor
-from oragent.evals.workspace.tables import (
-    MeasuredAgent,
-    ceiling_lines,
-    failure_table,
-    floor_lines,
-    group_tables,
-    instance_table,
-    score_table,
-)
 from oragent.evals.workspace.views import RevisionView, fitting_subject
 from oragent.llm.model import Model
 from oragent.workspace.layout import Mode
@@ -106,9 +89,9 @@ def _format_counts(names: Iterable[str]) -> str:
 
 
 def _show_results(bench: WorkspaceBenchmark, folder: Path) -> Iterator[Line | TextTable]:
-    for subject, rows in bench.measure(folder, MeasuredAgent).items():
+    for subject, rows in bench.measure(folder, tables.MeasuredAgent).items():
         yield Line(f"\n{subject}: {bench.labels.title}", "bold")
-        table = score_table(subject, rows)
+        table = tables.score_table(subject, rows)
         yield table.drop_columns(*(head for head in table.heads if head not in IN_A_TERMINAL))
         yield from map(Line, _subject_lines(bench, subject))
 
@@ -145,9 +128,9 @@ def _measure_floor(bench: WorkspaceBenchmark, subject: str) -> float | None:
 
 def _subject_lines(bench: WorkspaceBenchmark, subject: str) -> list[str]:
     """Return the floor of a mode, what its views lack, and how much can be reached at all."""
-    lines = floor_lines(subject, _measure_floor(bench, subject))
+    lines = tables.floor_lines(subject, _measure_floor(bench, subject))
     if subject == Mode.EXPLAIN:
-        lines += ceiling_lines(bench.tasks(subject), bench.labels.rubrics.values())
+        lines += tables.ceiling_lines(bench.tasks(subject), bench.labels.rubrics.values())
     elif subject.startswith("revise"):
         other = [task.number for task in bench.tasks(subject) if task.variant != subject]
         if other:
@@ -157,15 +140,15 @@ def _subject_lines(bench: WorkspaceBenchmark, subject: str) -> list[str]:
 
 
 def _write_page(bench: WorkspaceBenchmark, folder: Path) -> Path:
-    agents_by_mode = bench.measure(folder, MeasuredAgent)
+    agents_by_mode = bench.measure(folder, tables.MeasuredAgent)
     parts = [
         {
-            "name": subject, "scores": score_table(subject, rows),
+            "name": subject, "scores": tables.score_table(subject, rows),
             "floors": _subject_lines(bench, subject),
-            "failures": None if subject == Mode.EXPLAIN else failure_table(rows),
-            "groups": group_tables(subject, rows),
+            "failures": None if subject == Mode.EXPLAIN else tables.failure_table(rows),
+            "groups": tables.group_tables(subject, rows),
             "differences": difference_table([row.group for row in rows], "instances") if len(rows) > 1 else None,
-            "published": published_table(subject, rows), "instances": instance_table(rows),
+            "published": across_modes.published_table(subject, rows), "instances": tables.instance_table(rows),
             "links": _link_files(folder, bench, rows),
         }
         for subject, rows in agents_by_mode.items()
@@ -173,12 +156,12 @@ def _write_page(bench: WorkspaceBenchmark, folder: Path) -> Path:
     text = page_template(Path(__file__)).render(
         plan=bench.plan, parts=parts, settings=dict(bench.plan.settings), title=bench.labels.title,
         readable=bool(bench.readable),
-        protocol=PROTOCOL, sizes=bench.sizes, published=published_tables(),
+        protocol=across_modes.PROTOCOL, sizes=bench.sizes, published=across_modes.published_tables(),
         together=[(title, table) for title, table in (
-            ("Programs that ran, and whose model has a point", rate_table(agents_by_mode)),
-            ("Gains and correlations", gain_table(agents_by_mode)),
-            ("Solver tracks, and how far modes lie apart", track_table(agents_by_mode)),
-            ("What prompt tokens buy", token_table(agents_by_mode)),
+            ("Programs that ran, and whose model has a point", across_modes.rate_table(agents_by_mode)),
+            ("Gains and correlations", across_modes.gain_table(agents_by_mode)),
+            ("Solver tracks, and how far modes lie apart", across_modes.track_table(agents_by_mode)),
+            ("What prompt tokens buy", across_modes.token_table(agents_by_mode)),
         ) if table is not None],
     )  # fmt: skip
     return save_text(folder / "report.html", text)
@@ -188,7 +171,9 @@ COMMAND = BenchCommand(MANIFEST, lambda plan, folder: WorkspaceBenchmark(plan), 
 show_bench = COMMAND.show_folder
 
 
-def _link_files(folder: Path, bench: WorkspaceBenchmark, rows: Sequence[MeasuredAgent]) -> list[list[tuple[str, str]]]:
+def _link_files(
+    folder: Path, bench: WorkspaceBenchmark, rows: Sequence[tables.MeasuredAgent]
+) -> list[list[tuple[str, str]]]:
     """Transcripts and submitted files of each instance, in the order of the table of instances."""
     names = dict.fromkeys(key for row in rows for key in row.by_name)
     links = []

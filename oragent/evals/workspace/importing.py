@@ -11,19 +11,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace import views
 from oragent.evals.workspace.grading import Reference, read_references, workspace_id
 from oragent.evals.workspace.rubric import Rubric, read_rubrics
-from oragent.evals.workspace.views import (
-    VAULT,
-    AgentView,
-    HiddenLabels,
-    RevisionNote,
-    RevisionView,
-    copy_view,
-    fitting_variant,
-    labels_of,
-    write_manifest,
-)
 from oragent.workspace.layout import Mode, Workspace, open_workspace, sha256_of
 from oragent.workspace.reading import read_bytes, shorten_path
 
@@ -58,11 +48,11 @@ class Release:
         """The workspaces of a mode, by number."""
         return {number: workspace for (kind, number), workspace in self.workspaces.items() if kind is mode}
 
-    def labels_of(self, mode: Mode, number: int) -> HiddenLabels:
+    def labels_of(self, mode: Mode, number: int) -> views.HiddenLabels:
         """Return the labels that must not be in the view of an instance; evidence of explain may hold objectives."""
         reference = self.references.get((mode, number))
         references = {reference.workspace_id: reference} if reference else {}
-        return labels_of(references, self.rubrics.get(number), self.hashes)
+        return views.labels_of(references, self.rubrics.get(number), self.hashes)
 
 
 def read_release(root: Path) -> Release:
@@ -126,8 +116,11 @@ def _all_labelled(release: Release) -> None:
 
 
 def import_release(
-    release: Release, folder: Path, variant: RevisionView = RevisionView.CODE, note: RevisionNote = RevisionNote.NONE
-) -> dict[str, AgentView]:
+    release: Release,
+    folder: Path,
+    variant: views.RevisionView = views.RevisionView.CODE,
+    note: views.RevisionNote = views.RevisionNote.NONE,
+) -> dict[str, views.AgentView]:
     """Lay out a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner may enter.
 
     Raises:
@@ -139,18 +132,18 @@ def import_release(
     except OSError as error:
         raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
     try:
-        views = {}
+        made = {}
         for (mode, number), workspace in release.workspaces.items():
             name, labels = workspace_id(mode, number), release.labels_of(mode, number)
-            chosen = fitting_variant(workspace, variant) if mode is Mode.REVISE else None
-            view = copy_view(workspace, folder / "views" / name, labels, chosen, note, folder / "vault")
-            write_manifest(view, folder / "manifests" / f"{name}.json")
-            views[name] = view
+            chosen = views.fitting_variant(workspace, variant) if mode is Mode.REVISE else None
+            view = views.copy_view(workspace, folder / "views" / name, labels, chosen, note, folder / "vault")
+            views.write_manifest(view, folder / "manifests" / f"{name}.json")
+            made[name] = view
         _fill_vault(release, folder / "vault")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return views
+    return made
 
 
 def _fill_vault(release: Release, vault: Path) -> None:
@@ -198,7 +191,7 @@ def read_labels(root: Path) -> LabelSet:
         }
         rubrics = {label.instance_id: label for label in release.rubrics.values()}
         return LabelSet(f"the public release, {len(release.workspaces)} instances", references, rubrics, release)
-    vault = root / VAULT
+    vault = root / views.VAULT
     if not vault.is_dir():
         raise WorkspaceError(
             f"no set at {shorten_path(root)}: expected a release with Workspace_OR/, or views/ and vault/ as "

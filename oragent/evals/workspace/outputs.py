@@ -14,25 +14,9 @@ from rich.text import Text
 from oragent._base.errors import WorkspaceError
 from oragent.evals.bench.driver import rich_table
 from oragent.evals.bench.tables import TextTable
+from oragent.evals.workspace import grading, judging
 from oragent.evals.workspace.audit import audit_release, predict_from_records
-from oragent.evals.workspace.grading import (
-    AttemptOutcome,
-    Prediction,
-    PredictionScore,
-    grade_predictions,
-    predict_unrevised,
-    read_predictions,
-    stranger_error,
-)
 from oragent.evals.workspace.importing import LabelSet, import_release, read_labels, read_release
-from oragent.evals.workspace.judging import (
-    AnswerScore,
-    Judgement,
-    by_predicates,
-    mean_scores,
-    read_judgements,
-    score_all,
-)
 from oragent.evals.workspace.rubric import Rubric, read_answers
 from oragent.evals.workspace.views import RevisionNote, RevisionView
 from oragent.workspace.layout import Mode
@@ -108,12 +92,12 @@ class Explained:
         total: Mean points of all five parts; None without a judge's marks.
     """
 
-    results: tuple[AnswerScore, ...]
+    results: tuple[judging.AnswerScore, ...]
     coverage: float
     total: float | None
 
 
-def prediction_scores(labels: LabelSet, source: str, modes: Sequence[Mode] = ()) -> dict[Mode, PredictionScore]:
+def prediction_scores(labels: LabelSet, source: str, modes: Sequence[Mode] = ()) -> dict[Mode, grading.PredictionScore]:
     """Grade predictions.
 
     Args:
@@ -125,25 +109,25 @@ def prediction_scores(labels: LabelSet, source: str, modes: Sequence[Mode] = ())
     names = {name for references in labels.references.values() for name in references}
     strangers = [name for name in predictions if name not in names]
     if strangers:
-        raise stranger_error(strangers[0], min(names, default="none"))
+        raise grading.stranger_error(strangers[0], min(names, default="none"))
     scores = {}
     for mode, references in labels.references.items():
         mode_predictions = {name: prediction for name, prediction in predictions.items() if name in references}
         if references and (mode in modes if modes else mode_predictions):
-            scores[mode] = grade_predictions(mode_predictions, references.values(), labels.originals)
+            scores[mode] = grading.grade_predictions(mode_predictions, references.values(), labels.originals)
     if not scores:
         raise WorkspaceError(f"no prediction for any instance of {', '.join(modes) or 'this set'}; nothing to score")
     return scores
 
 
-def _load_predictions(labels: LabelSet, source: str) -> dict[str, Prediction]:
+def _load_predictions(labels: LabelSet, source: str) -> dict[str, grading.Prediction]:
     if source == "originals":
-        return predict_unrevised(labels.references[Mode.REVISE].values(), labels.originals)
+        return grading.predict_unrevised(labels.references[Mode.REVISE].values(), labels.originals)
     if source == "records":
         if labels.release is None:
             raise WorkspaceError("--predictions records: only the public release has records; give a file")
         return predict_from_records(labels.release, Mode.BUILD) | predict_from_records(labels.release, Mode.REVISE)
-    return read_predictions(Path(source))
+    return grading.read_predictions(Path(source))
 
 
 def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max: float) -> Explained:
@@ -157,8 +141,8 @@ def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max:
     """
     texts = _load_answers(labels.rubrics, answers)
     judged = _load_judgements(labels.rubrics, judgements, texts, penalty_max)
-    results = score_all(labels.rubrics, texts, judged)
-    return Explained(results, *mean_scores(results))
+    results = judging.score_all(labels.rubrics, texts, judged)
+    return Explained(results, *judging.mean_scores(results))
 
 
 def _load_answers(rubrics: Mapping[str, Rubric], source: str) -> dict[str, str]:
@@ -172,18 +156,20 @@ def _load_answers(rubrics: Mapping[str, Rubric], source: str) -> dict[str, str]:
 
 def _load_judgements(
     rubrics: Mapping[str, Rubric], source: str, answers: Mapping[str, str], penalty_max: float
-) -> dict[str, Judgement]:
+) -> dict[str, judging.Judgement]:
     if source in JUDGEMENTS:
         return {
-            name: Judgement({criterion.id: source == "all" for criterion in rubric.semantic}, {}, None)
+            name: judging.Judgement({criterion.id: source == "all" for criterion in rubric.semantic}, {}, None)
             for name, rubric in rubrics.items()
         }
     if source:
-        return read_judgements(Path(source), rubrics, penalty_max)
-    return {name: by_predicates(rubric, answers[name]) for name, rubric in rubrics.items() if name in answers}
+        return judging.read_judgements(Path(source), rubrics, penalty_max)
+    return {name: judging.by_predicates(rubric, answers[name]) for name, rubric in rubrics.items() if name in answers}
 
 
-def prediction_table(scores: Mapping[Mode, PredictionScore], floor: Mapping[Mode, PredictionScore]) -> TextTable:
+def prediction_table(
+    scores: Mapping[Mode, grading.PredictionScore], floor: Mapping[Mode, grading.PredictionScore]
+) -> TextTable:
     """One row a mode: passed, Pass@1, the strict rate, and what doing nothing passes."""
     rows = []
     for mode, score in scores.items():
@@ -194,14 +180,14 @@ def prediction_table(scores: Mapping[Mode, PredictionScore], floor: Mapping[Mode
     return TextTable(("mode", "passed", "Pass@1", "at 1e-6", "doing nothing"), tuple(rows))
 
 
-def outcome_lines(scores: Mapping[Mode, PredictionScore], limit: int = 12) -> list[str]:
+def outcome_lines(scores: Mapping[Mode, grading.PredictionScore], limit: int = 12) -> list[str]:
     """Describe the ends of attempts, one line for each mode and outcome, with the instances if they are few."""
     lines = []
     for mode, score in scores.items():
         for outcome, count in score.outcome_counts.items():
             names = ", ".join(shorten(name, 60) for name in score.of_outcome(outcome)[:limit])
             more = f" and {count - limit} more" if count > limit else ""
-            listed = f": {names}{more}" if outcome is not AttemptOutcome.PASSED or count <= limit else ""
+            listed = f": {names}{more}" if outcome is not grading.AttemptOutcome.PASSED or count <= limit else ""
             lines.append(f"{mode}: {count} {outcome}{listed}")
     return lines
 

@@ -16,6 +16,7 @@ from oragent.converse.decision import unknown_name_error
 from oragent.evals.converse.evaluable_problems import load_json
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp import SolveStatus as Solved
+from oragent.milp.solution import Solution
 from oragent.milp.solving import solve
 
 TOLERANCE = 1e-6  # of objectives, relative where they are larger than 1
@@ -220,7 +221,11 @@ def solve_changed(model: str, change: WhatIfChange) -> WhatIfAnswer:
     Raises:
         ConfigError: The change names a table or a variable that the model has not.
     """
-    solution = solve(build_textbook(model, change), 30.0, duals=False)
+    return answer_of(solve(build_textbook(model, change), 30.0, duals=False))
+
+
+def answer_of(solution: Solution) -> WhatIfAnswer:
+    """Return the answer that a solved model gives."""
     if solution.status is Solved.OPTIMAL:
         return WhatIfAnswer(AnswerStatus.OPTIMAL, solution.objective)
     return WhatIfAnswer(AnswerStatus.UNBOUNDED if solution.status is Solved.UNBOUNDED else AnswerStatus.INFEASIBLE)
