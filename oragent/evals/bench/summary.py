@@ -1,6 +1,6 @@
 """Summary of all runs of a benchmark: one for each subject, one over all, and the leader with its evidence."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import mean, median, stdev
@@ -12,7 +12,6 @@ from oragent.evals.bench.result import (
     BenchResult,
     ContestantDifference,
     Cost,
-    ModeScore,
     ModeScores,
     Scale,
     compare_pairs,
@@ -109,33 +108,24 @@ def _summarise_subject(terms: BenchTerms, results: Sequence[BenchResult]) -> Sub
     measure = results[0].measure
     direction = measure.direction
     scales = {mode: scale_of_mode for mode in terms.modes if (scale_of_mode := make_scale(results, mode, terms))}
-    target = _target_score(results, terms)
+    baseline = next((run.baselines[terms.main].value for run in results if terms.main in run.baselines), None)
+    best = direction.best(result.scores[terms.main].value for result in results)
+    target = None if baseline is None or best == baseline else baseline + TARGET * (best - baseline)
     contestants = dict.fromkeys(result.cell.contestant for result in results)
     rows = [
         _summarise_contestant(terms, [item for item in results if item.cell.contestant == name], scales, target)
         for name in contestants
     ]
     rows.sort(key=lambda row: -direction.fitness(row.means[terms.main].mean))
-    pairs = [
-        item
-        for mode in terms.modes
-        for item in compare_pairs(combinations([_scores_in_mode(row, mode) for row in rows], 2), mode, direction)
-    ]
+    pairs: list[ContestantDifference] = []
+    for mode in terms.modes:
+        scores = [
+            ModeScores(row.contestant, {run.cell.seed: run.scores[mode] for run in row.results if mode in run.scores})
+            for row in rows
+        ]
+        pairs += compare_pairs(combinations(scores, 2), mode, direction)
     name = results[0].cell.subject
     return SubjectSummary(name, measure.title, direction, tuple(rows), tuple(pairs), scales, target)
-
-
-def _target_score(results: Sequence[BenchResult], terms: BenchTerms) -> float | None:
-    baseline = next((run.baselines[terms.main].value for run in results if terms.main in run.baselines), None)
-    best = results[0].measure.direction.best(result.scores[terms.main].value for result in results)
-    return None if baseline is None or best == baseline else baseline + TARGET * (best - baseline)
-
-
-def _scores_in_mode(row: SummaryRow, mode: str) -> ModeScores:
-    scores: dict[Hashable, ModeScore] = {
-        result.cell.seed: result.scores[mode] for result in row.results if mode in result.scores
-    }
-    return ModeScores(row.contestant, scores)
 
 
 def _summarise_contestant(

@@ -12,10 +12,9 @@ from rich.text import Text
 
 from oragent import __version__
 from oragent._base.statistics import best_case
-from oragent.evals import bench
 from oragent.evals.bench import tables
 from oragent.evals.bench.charts import draw_benchmark
-from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, rich_table, run_cells
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, page_template, rich_table, run_cells
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.summary import BenchSummary, find_leader
 from oragent.evals.compare.plan import MANIFEST, STRATEGY, read_request, reopen_plan
@@ -29,7 +28,6 @@ from oragent.evals.compare.runner import (
 from oragent.evals.requests import CompareRequest
 from oragent.report.pages import text as in_words
 from oragent.report.pages.charts import Drawing, save_page
-from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
 from oragent.search.events import OnEvent, ignore_event
 from oragent.search.launch import launch
@@ -98,9 +96,6 @@ def show_comparison(comparison: Comparison, console: Console) -> None:
         console.print(Text(f"left out, as its budget is not used up: {cell}", style="yellow"))
 
 
-TEMPLATES = Path(__file__).parent, Path(bench.__file__).parent
-
-
 def write_report(comparison: Comparison) -> Path:
     """Write ``report.html`` and ``figures/*.svg``, ``figures/*.png`` into its folder; return the page."""
     drawings = draw_benchmark(comparison.summary)
@@ -113,8 +108,7 @@ def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
     summary, terms = comparison.summary, comparison.summary.terms
     shares = next(iter(summary.overall.values()), {})
     ahead = find_leader(summary)
-    template = make_environment(*TEMPLATES).get_template("page.html")
-    return template.render(
+    return page_template(Path(__file__)).render(
         comparison=comparison,
         drawings=drawings,
         ahead=ahead,

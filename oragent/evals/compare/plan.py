@@ -175,7 +175,10 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
         return reopen_plan(request.outputs)
     if not problems:
         raise ConfigError("name the problems to compare on; to go on with a comparison name nothing but --outputs")
-    common = read_config(request.config, [*request.overrides, *_without_own(settings)])
+    for setting in settings:
+        if option := OWN.get(setting.partition("=")[0].strip()):
+            raise ConfigError(f"{setting!r}: a comparison sets this itself, by {option}")
+    common = read_config(request.config, [*request.overrides, *settings])
     common = _equal_defaults(common, request.outputs)
     usual = "" if request.variants else "gp,random,funsearch,or_agent"
     strategies = (request.strategies or usual).split(",")
@@ -249,11 +252,3 @@ def _equal_defaults(common: Config, folder: Path) -> Config:
         if tree[section][name] is None:
             chosen[section][name] = value if begun is None else begun[section][name]
     return build_config(tree | {section: tree[section] | values for section, values in chosen.items()}, [], "settings")
-
-
-def _without_own(settings: Sequence[str]) -> list[str]:
-    """Settings of runs, none of which a comparison sets itself."""
-    for setting in settings:
-        if option := OWN.get(setting.partition("=")[0].strip()):
-            raise ConfigError(f"{setting!r}: a comparison sets this itself, by {option}")
-    return list(settings)

@@ -7,6 +7,7 @@ of the model, one round of all wishes, and a conversation that ends at the best 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from oragent._base.errors import ConfigError, ProblemError
@@ -52,9 +53,8 @@ class Asking:
 
     async def say(self, view: DecisionView) -> DeciderMessage | None:
         """Put the next request; leave once one is met, or where none is left."""
-        if any(
-            _respects_request(self.problem, decision, request) for decision in view.presented for request in self._asked
-        ):
+        meets = partial(_meets_restriction, self.problem)
+        if any(all(meets(shown, one) for one in request) for shown in view.presented for request in self._asked):
             return None
         self._asked = next(self._left, ())
         if not self._asked:
@@ -74,14 +74,13 @@ class Asking:
 
 def command_of(problem: DecisionProblem, request: Request) -> str:
     """A request in the words of the ``rules`` agent; what was asked before is cleared."""
-    return "; ".join(["reset all", *(_restriction_command(problem, restriction) for restriction in request)])
-
-
-def _restriction_command(problem: DecisionProblem, restriction: Restriction) -> str:
-    if restriction.kind is RestrictionKind.BOUND:
-        goal = problem.expressions[_position_of(problem, restriction)]
-        return f"{goal.word} {restriction.relation} {format_figure(restriction.value)}"
-    return f"{restriction.kind} {restriction.subject} {restriction.option}"
+    commands = [
+        f"{problem.expressions[_position_of(problem, one)].word} {one.relation} {format_figure(one.value)}"
+        if one.kind is RestrictionKind.BOUND
+        else f"{one.kind} {one.subject} {one.option}"
+        for one in request
+    ]
+    return "; ".join(["reset all", *commands])
 
 
 def _restriction_words(problem: DecisionProblem, restriction: Restriction) -> str:
@@ -91,19 +90,14 @@ def _restriction_words(problem: DecisionProblem, restriction: Restriction) -> st
     return f"{restriction.subject} {'at' if restriction.kind is RestrictionKind.FIX else 'not at'} {restriction.option}"
 
 
-def _respects_request(problem: DecisionProblem, decision: str, request: Request) -> bool:
-    return all(_meets_restriction(problem, decision, restriction) for restriction in request)
-
-
 def _meets_restriction(problem: DecisionProblem, decision: str, restriction: Restriction) -> bool:
     if restriction.kind is RestrictionKind.BOUND:
         value = problem.features(decision)[_position_of(problem, restriction)]
         return value <= restriction.limit + TOLERANCE if restriction.upper else value >= restriction.limit - TOLERANCE
     # An option may be written in several ways, such as 1,000 and 1000.
-    wanted_option = problem.option(restriction.subject, problem.chosen(decision)[restriction.subject])
-    return (wanted_option == problem.option(restriction.subject, restriction.option)) is (
-        restriction.kind is RestrictionKind.FIX
-    )
+    chosen = problem.option(restriction.subject, problem.chosen(decision)[restriction.subject])
+    is_chosen = chosen == problem.option(restriction.subject, restriction.option)
+    return is_chosen is (restriction.kind is RestrictionKind.FIX)
 
 
 def _position_of(problem: DecisionProblem, bound: Restriction) -> int:

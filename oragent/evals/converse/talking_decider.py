@@ -189,23 +189,20 @@ class Talking:
 
     def _answer_check(self, call: ToolCall, presented: Sequence[str]) -> AgentEvent:
         """Answer a check; only a decision that was just presented is judged."""
-        arguments = dict(call.arguments)
+        arguments, words = dict(call.arguments), self.problem.vocabulary
         if call.problem or call.name != "check_utility":
             wrong = call.problem or f"there is no tool {call.name[:60]!r}; expected check_utility"
             return AgentEvent(call.name[:60], arguments, f"error: {wrong}", failed=True)
-        words = self.problem.vocabulary
-        read = self.problem.read(
-            json.dumps(_flatten_options(arguments.get(self._argument_schema), texts=bool(words.options)))
-        )
+        options = _flatten_options(arguments.get(self._argument_schema), texts=bool(words.options))
+        read, wrong = self.problem.read(json.dumps(options)), ""
         if not read.decisions:
             wrong = read.problems[0] if read.problems else f"no {words.decision}: {self._feedback_words}"
-            return AgentEvent(call.name, arguments, f"error: {wrong}", failed=True)
-        if read.decisions[0] not in presented:
+        elif read.decisions[0] not in presented:
             wrong = f"this is none of the {words.decision}s that you were just shown: check one of those"
+        if wrong or not read.decisions:
             return AgentEvent(call.name, arguments, f"error: {wrong}", failed=True)
-        return AgentEvent(
-            call.name, arguments, _describe_judged(self.stakeholder(read.decisions[0]), self.persona.feedback)
-        )
+        judged = _describe_judged(self.stakeholder(read.decisions[0]), self.persona.feedback)
+        return AgentEvent(call.name, arguments, judged)
 
 
 def decider_prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona) -> str:

@@ -63,18 +63,13 @@ class Manner:
     track: Track = Track.PULP
     seconds: float = LIMITS.cpu_s
 
-    @property
-    def track_text(self) -> str:
-        """Return what the model is told of the solver and the time."""
-        return track_text(self.track, self.seconds)
-
 
 def system_prompt(task: WorkspaceTask, manner: Manner) -> str:
     """Return the system prompt of the task's role."""
     role = ROLES[task.mode]
     if task.mode is Mode.EXPLAIN:
         return fill_prompt(role)
-    values = {"place": f"{PROGRAM[task.mode]}/{NAME}", "track": manner.track_text}
+    values = {"place": f"{PROGRAM[task.mode]}/{NAME}", "track": track_text(manner.track, manner.seconds)}
     if task.variant is not None:
         values["shown"] = SHOWN[task.variant]
     return fill_prompt(role, PROMPTS if task.mode is Mode.REVISE else PRODUCT_PROMPTS, **values)

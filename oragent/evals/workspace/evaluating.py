@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +82,11 @@ def is_equivalent(
     if last is not None and last.milp is not None and not compare_models(last.milp, _exact_model(task, known)):
         return True
     prefix, source = ("revised/", known.programs[1]) if task.mode is Mode.REVISE else ("", known.programs[0])
-    clean = {name: table for name, table in _figure_tables(task, known).items()
-             if _is_shown(list_files(folder), f"{prefix}data/{name}", table)}  # fmt: skip
+    whole, shown = _figure_tables(task, known), list_files(folder)
+    clean = {name: table for name, table in whole.items() if _is_shown(shown, f"{prefix}data/{name}", table)}
     for changed in _perturb(clean):
         texts = {name: tables.write_table(table) for name, table in changed.items()}
-        data = {name: tables.write_table(table) for name, table in _figure_tables(task, known).items()} | texts
+        data = {name: tables.write_table(table) for name, table in whole.items()} | texts
         exact = {f"exact/data/{name}": text for name, text in data.items()} | {"exact/src/program.py": source}
         reference = runner.run(task.view, "exact/src/program.py", exact).printed_objective.value
         before = known.revised_optimum if task.mode is Mode.REVISE else known.optimum
@@ -182,11 +183,8 @@ def _compare_with_exact(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLa
     instance, last = labels.instance, ran.last_model
     if instance is None or last is None or last.milp is None:
         return ()
-    return compare_models(
-        last.milp,
-        _exact_model(task, instance),
-        lambda hint, value: locate_cell(_figure_tables(task, instance), hint, value),
-    )
+    locate = partial(locate_cell, _figure_tables(task, instance))
+    return compare_models(last.milp, _exact_model(task, instance), locate)
 
 
 def _exact_model(task: WorkspaceTask, instance: GeneratedInstance) -> Milp:
@@ -197,7 +195,7 @@ def _figure_tables(task: WorkspaceTask, instance: GeneratedInstance) -> dict[str
     """The tables in which a figure may stand; of a revision, with the figures that it brings."""
     grid = dict(instance.tables)
     if task.mode is Mode.REVISE:
-        rows = tuple((figure.name, f"{figure.value:.10g}", figure.unit, figure.meaning) for figure in instance.figures)
+        rows = tuple(figure.row for figure in instance.figures)
         base = grid.get(parameters.FILE)
         grid[parameters.FILE] = CsvTable(parameters.HEADER, (*(base.rows if base else ()), *rows))
     return grid

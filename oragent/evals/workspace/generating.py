@@ -275,7 +275,7 @@ def is_proven(ran: ProgramRun) -> bool:
 def _revise_artifacts(artifacts: Artifacts, revision: DomainRevision, figures: Sequence[NewFigure]) -> Artifacts:
     """Return the artifacts with the brief of a revision and its figures."""
     table = artifacts.tables[parameters.FILE]
-    rows = tuple((figure.name, f"{figure.value:.10g}", figure.unit, figure.meaning) for figure in figures)
+    rows = tuple(figure.row for figure in figures)
     names = ", ".join(f"`{figure.name}`" for figure in figures)
     brief = (
         f"\n## What changes\n\n{revision.brief}\n\nThe values of {names} are in `{parameters.FILE}`; all else stays.\n"

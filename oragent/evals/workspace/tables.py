@@ -188,15 +188,6 @@ def _describe_end(case: FinishedCase) -> str:
     return text
 
 
-def floor_lines(subject: str, labels_floor: float | None) -> list[str]:
-    """Describe the scores of empty outputs on this mode."""
-    if labels_floor is None:
-        return []
-    what = "giving the question back covers" if subject == Mode.EXPLAIN else "doing nothing passes"
-    unit = "points of 35" if subject == Mode.EXPLAIN else "%"
-    return [f"floor: {what} {labels_floor:.2f} {unit}"]
-
-
 def ceiling_lines(tasks: Sequence[WorkspaceTask], rubrics: Iterable[Rubric]) -> list[str]:
     """Say how many points answers can reach: an entity that no file and no question has can be named by nobody."""
     by_number = {rubric.number: rubric for rubric in rubrics}

@@ -138,6 +138,11 @@ class NewFigure:
     unit: str
     meaning: str
 
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Row of the table of general parameters."""
+        return self.name, f"{self.value:.10g}", self.unit, self.meaning
+
 
 @dataclass(frozen=True)
 class Plan:
