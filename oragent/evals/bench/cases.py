@@ -33,11 +33,7 @@ DASH = "–"
 
 @dataclass(frozen=True)
 class MeasuredCases:
-    """A contestant on a subject, all seeds together.
-
-    Attributes:
-        total: Number of cases that there are to do.
-    """
+    """A contestant on a subject, all seeds together; ``total``: number of cases that there are to do."""
 
     subject: str
     contestant: str

@@ -68,11 +68,7 @@ COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 @dataclass(frozen=True)
 class Line:
-    """A line of text in a terminal.
-
-    Attributes:
-        text: Untrusted text.
-    """
+    """A line of text in a terminal; ``text``: untrusted text."""
 
     text: str
     style: str = ""
@@ -111,11 +107,7 @@ class BenchCommand(Generic[B]):
         return STOPPED if stopped else COMPLETE if complete else UNFINISHED
 
     def show_folder(self, folder: Path, console: Console, *, write: bool = True) -> int:
-        """Print the tables of a benchmark as far as it is done; nobody is asked.
-
-        Returns:
-            Exit code: 0 where all is done, 3 where not.
-        """
+        """Print the tables of a benchmark as far as it is done; the exit code is 0 where all is done, else 3."""
         bench = self.open(self.manifest.read_plan(folder), folder)
         try:
             bench.readable = bench.find_readable() if bench.settings.labels_readable else ()

@@ -14,11 +14,7 @@ from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 
 @dataclass(frozen=True)
 class Measure:
-    """A subject and the direction of its score.
-
-    Attributes:
-        published: Best score of others in the main mode; None where it is not known.
-    """
+    """A subject, the direction of its score, and the best published score in the main mode, where that is known."""
 
     title: str
     direction: Direction
@@ -137,11 +133,7 @@ def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> 
 
 @dataclass(frozen=True)
 class ModeScores:
-    """A contestant's scores in one mode.
-
-    Attributes:
-        scores: By what pairs them with those of others: a seed, or a case.
-    """
+    """A contestant's scores in one mode; ``scores``: by what pairs them with those of others: a seed, or a case."""
 
     name: str
     scores: Mapping[Hashable, ModeScore]
@@ -217,11 +209,7 @@ def _compare_pair(
 
 @dataclass(frozen=True)
 class CellEnd:
-    """How a run ended.
-
-    Attributes:
-        reason: Why it ended before it was complete; empty where it is complete.
-    """
+    """How a run ended; ``reason``: why it ended before it was complete; empty where it is complete."""
 
     reason: str = ""
     stopped: bool = False
@@ -256,11 +244,7 @@ class CellRunner(Protocol):
 
 @dataclass(frozen=True)
 class CellReport:
-    """A cell that was run, or was complete before.
-
-    Attributes:
-        fresh: True if anything had to be run for it.
-    """
+    """A cell that was run, or was complete before; ``fresh``: true if anything had to be run for it."""
 
     cell: BenchCell
     end: CellEnd
@@ -287,11 +271,7 @@ def execute_plan(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[
 def gather_results(
     plan: BenchPlan, runner: CellRunner, folder: Path
 ) -> tuple[tuple[BenchResult, ...], tuple[BenchCell, ...]]:
-    """Read a benchmark, as far as it is complete.
-
-    Returns:
-        The results of complete cells, in the plan's order; and the cells that are left out.
-    """
+    """Read a benchmark; return the results of complete cells in the plan's order, and the cells that are left out."""
     results: list[BenchResult] = []
     unfinished: list[BenchCell] = []
     for cell in plan.cells:

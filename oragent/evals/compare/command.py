@@ -137,11 +137,7 @@ def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
 
 
 def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
-    """Compare; a comparison that was begun in the same folder goes on.
-
-    Returns:
-        The exit code: 0, or 3 where runs are unfinished, or 130 where a person stopped it.
-    """
+    """Compare, or go on; the exit code is 0, or 3 where runs are unfinished, or 130 where a person stopped it."""
     folder, plan = request.outputs, read_request(request, root)
     MANIFEST.write_plan(plan, folder)
     console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)

@@ -34,11 +34,7 @@ ELSEWHERE = {STRATEGY: "the key strategy", FILE: "the key strategy", "seed": "--
 
 @dataclass(frozen=True)
 class StrategyVariant:
-    """Who is compared.
-
-    Attributes:
-        settings: Settings of its own by ``section.key``; with ``strategy.name`` where the name does not say it.
-    """
+    """Who is compared; settings are by ``section.key``, with ``strategy.name`` where the name does not say it."""
 
     name: str
     settings: Mapping[str, Any]

@@ -257,11 +257,7 @@ def _format_value(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison, as far as its runs are complete.
-
-    Attributes:
-        unfinished: The runs that are left out, as they have not used up their budget.
-    """
+    """A comparison, as far as its runs are complete; the unfinished ones have not used up their budget."""
 
     plan: BenchPlan
     folder: Path

@@ -295,11 +295,7 @@ def make_study_plan(request: StudyRequest, root: Path) -> tuple[Layout, BenchPla
 
 
 def run(request: StudyRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
-    """Fill a table or figure; one that was begun in the same folder goes on.
-
-    Returns:
-        The exit code: 0, or 3 where runs are unfinished, or 130 where a person stopped it.
-    """
+    """Fill a table or figure, or go on; the exit code is 0, 3 where runs are unfinished, 130 where it was stopped."""
     layout, plan = make_study_plan(request, root)
     folder = request.outputs
     MANIFEST.write_plan(plan, folder)

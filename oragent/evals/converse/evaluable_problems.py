@@ -60,11 +60,7 @@ LARGEST = 10_000_000  # bytes
 
 @dataclass(frozen=True)
 class UtilitySet:
-    """What a file of utilities holds.
-
-    Attributes:
-        warnings: One line for each that cannot do all that a utility should.
-    """
+    """What a file of utilities holds; ``warnings``: one line for each that cannot do all that a utility should."""
 
     stakeholders: tuple[Stakeholder, ...]
     warnings: tuple[str, ...]

@@ -24,11 +24,7 @@ PAPER_FORBIDDEN = (*FORBIDDEN, "solution")  # the published list; its own parent
 
 @dataclass(frozen=True)
 class Secrets:
-    """What must not be said.
-
-    Attributes:
-        numbers: Numbers, such as weights and values, between 0 and 1.
-    """
+    """What must not be said; ``numbers``: numbers, such as weights and values, between 0 and 1."""
 
     numbers: tuple[float, ...]
     words: tuple[str, ...] = FORBIDDEN

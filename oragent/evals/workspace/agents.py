@@ -53,11 +53,7 @@ class FileInterface(StrEnum):
 
 @dataclass(frozen=True)
 class Manner:
-    """Settings of a model's task.
-
-    Attributes:
-        seconds: CPU seconds of a program.
-    """
+    """Settings of a model's task; ``seconds``: CPU seconds of a program."""
 
     interface: FileInterface = FileInterface.FILESYSTEM
     track: Track = Track.PULP

@@ -70,11 +70,7 @@ class WorkspaceBenchSettings(CaseSettings):
 
 @dataclass
 class WorkspaceBenchmark(CaseBenchmark):
-    """The runner of a plan's cells.
-
-    Attributes:
-        given_models: Models by name, in place of those of a server.
-    """
+    """The runner of a plan's cells; ``given_models``: models by name, in place of those of a server."""
 
     given_models: Mapping[str, Model] = field(default_factory=dict)
     roles: ClassVar[Sequence[str]] = (*agents.ROLES.values(), agents.JUDGE)

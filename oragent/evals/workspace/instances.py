@@ -28,11 +28,7 @@ MAIL = "Date: {}\n\nPlease use {} = {} {} ({})."
 
 @dataclass(frozen=True)
 class NoiseStep:
-    """One kind of noise in a workspace.
-
-    Attributes:
-        where: Place of the noise, such as table and column; never a value.
-    """
+    """One kind of noise in a workspace; ``where``: place of the noise, such as table and column; never a value."""
 
     kind: str
     where: Where

@@ -86,11 +86,7 @@ JUDGEMENTS = ("all", "none")
 
 @dataclass(frozen=True)
 class Explained:
-    """Scores of answers.
-
-    Attributes:
-        total: Mean points of all five parts; None without a judge's marks.
-    """
+    """Scores of answers; ``total``: mean points of all five parts; None without a judge's marks."""
 
     results: tuple[judging.AnswerScore, ...]
     coverage: float

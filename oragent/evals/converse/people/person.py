@@ -112,11 +112,7 @@ class SchoolRole(StrEnum):
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody at a school.
-
-    Attributes:
-        oracle: Oracle of the district: exact where its schedules are enumerated, by a solver beyond.
-    """
+    """Somebody at a school; the oracle is exact where the district's schedules are enumerated, by a solver beyond."""
 
     utility: Utility
     oracle: ScheduleOracle

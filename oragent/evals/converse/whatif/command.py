@@ -46,11 +46,7 @@ Gold = list[tuple[WhatIfAnswer | None, str]]
 
 
 def run_gold(questions: Sequence[Question], box: Sandbox) -> Gold:
-    """Run the gold code and solve its changes on our models.
-
-    Returns:
-        For each question the answer, or None and why there is none.
-    """
+    """Run the gold code and solve its changes on our models: answers, or None and why there is none."""
     requests = [_gold_request(question) for question in questions]
     files = {"executing.py": EXECUTING.read_text(encoding="utf-8"), "questions.json": json.dumps(requests)}
     ended = box(Command((PYTHON, "executing.py"), files, limits=LIMITS, bring=("changes.json",)), warm_up=EXECUTING)
@@ -92,11 +88,7 @@ Answers = dict[str, list[WhatIfAnswer | None]]
 
 @dataclass(frozen=True)
 class WhatIfRequest(BenchRequest):
-    """Request of ``bench converse --whatif``.
-
-    Attributes:
-        models: Names of models, each with every agent that asks one.
-    """
+    """Request of ``bench converse --whatif``; ``models``: names of models, each with every agent that asks one."""
 
     folder: Path
     agents: Sequence[str]
@@ -104,11 +96,7 @@ class WhatIfRequest(BenchRequest):
 
 
 def run_whatif(request: WhatIfRequest, console: Console, model: Model | None = None) -> int:
-    """Ask all questions, print the table and write its page.
-
-    Returns:
-        Exit code: 0 where all was asked, 3 where a study was left unfinished.
-    """
+    """Ask all questions, print the table, write its page; the exit code is 3 where a study is unfinished, else 0."""
     for name in request.agents:
         if name not in AGENTS:
             raise unknown_name_error(name, AGENTS, "agent for what-if questions")

@@ -32,11 +32,7 @@ class AnswerStatus(StrEnum):
 
 @dataclass(frozen=True)
 class WhatIfAnswer:
-    """What the changed model gives.
-
-    Attributes:
-        objective: Optimal value of the changed model; None unless there is one.
-    """
+    """What the changed model gives; ``objective``: optimal value of the changed model; None unless there is one."""
 
     status: AnswerStatus
     objective: float | None = None

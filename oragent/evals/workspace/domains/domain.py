@@ -46,11 +46,7 @@ class Depth(IntEnum):
 
 @dataclass(frozen=True)
 class Diff:
-    """Number of operations of each kind in a revision.
-
-    Attributes:
-        counts: Number of operations by kind; kinds that are not used may be left out.
-    """
+    """Number of operations of each kind in a revision; kinds that are not used may be left out."""
 
     counts: Mapping[RevisionOperation, int]
 
@@ -106,11 +102,7 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Artifacts:
-    """Tables and documents of a workspace.
-
-    Attributes:
-        tables: Tables by file name; all rows as long as their header.
-    """
+    """Tables and documents of a workspace; ``tables``: tables by file name; all rows as long as their header."""
 
     tables: Mapping[str, CsvTable]
     documents: Mapping[str, str]
@@ -126,11 +118,7 @@ class Artifacts:
 
 @dataclass(frozen=True)
 class NewFigure:
-    """A figure that a revision brings.
-
-    Attributes:
-        neutral: Value at which the revised model has the optimum of the original one.
-    """
+    """A figure that a revision brings; at its neutral value the revised model has the optimum of the original."""
 
     name: str
     value: float
@@ -146,11 +134,7 @@ class NewFigure:
 
 @dataclass(frozen=True)
 class Plan:
-    """Optimal plan of the original, as revisions see it.
-
-    Attributes:
-        artifacts: Tables and documents without noise.
-    """
+    """Optimal plan of the original, as revisions see it; ``artifacts``: tables and documents without noise."""
 
     values: Mapping[str, float]
     artifacts: Artifacts
@@ -189,11 +173,7 @@ class DomainRevision:
 
 @dataclass(frozen=True)
 class Domain:
-    """A business with its planning problem.
-
-    Attributes:
-        sense: ``LpMinimize`` or ``LpMaximize``.
-    """
+    """A business with its planning problem; ``sense``: ``LpMinimize`` or ``LpMaximize``."""
 
     name: str
     title: str
