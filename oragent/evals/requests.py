@@ -65,17 +65,11 @@ class FormulateBenchRequest(BenchRequest):
 
 @dataclass(frozen=True)
 class StudyRequest:
-    """Request for a table or figure of the study.
-
-    Attributes:
-        scale: Share of the study's budget.
-        seeds: Number of runs of each contestant on each problem; the study has one.
-        problems: Some of its problems; empty: all.
-    """
+    """Request for a table or figure of the study."""
 
     name: str
-    scale: float
-    seeds: int
-    problems: Sequence[str]
+    scale: float  # share of the study's budget
+    seeds: int  # number of runs of each contestant on each problem; the study has one
+    problems: Sequence[str]  # some of its problems; empty: all
     overrides: Sequence[str]
     outputs: Path

@@ -47,15 +47,10 @@ class BenchTerms:
 
 @dataclass(frozen=True)
 class BenchCell:
-    """One run of a benchmark.
+    """One run of a benchmark."""
 
-    Attributes:
-        subject: What is measured on: a problem, a set of questions.
-        contestant: Who is measured: a strategy, a method, an agent with a model.
-    """
-
-    subject: str
-    contestant: str
+    subject: str  # what is measured on: a problem, a set of questions
+    contestant: str  # who is measured: a strategy, a method, an agent with a model
     seed: int
 
     def __str__(self) -> str:

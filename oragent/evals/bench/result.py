@@ -36,62 +36,38 @@ class ModeScore:
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost until some moment or in total.
+    """Cost until some moment or in total."""
 
-    Attributes:
-        work: In the unit of the benchmark, such as evaluations.
-        tokens: In and out.
-        money: US dollars, of the replies whose price is known.
-        unpriced: Replies whose price is not known.
-        calls: Replies of models, where they are not the unit of work; 0 where nobody counts them apart.
-    """
-
-    work: int = 0
-    tokens: int = 0
-    money: float = 0.0
-    unpriced: int = 0
-    calls: int = 0
+    work: int = 0  # in the unit of the benchmark, such as evaluations
+    tokens: int = 0  # in and out
+    money: float = 0.0  # US dollars, of the replies whose price is known
+    unpriced: int = 0  # replies whose price is not known
+    calls: int = 0  # replies of models, where they are not the unit of work; 0 where nobody counts them apart
 
 
 @dataclass(frozen=True)
 class ProgressStep:
-    """A score on the way of a run.
+    """A score on the way of a run."""
 
-    Attributes:
-        score: Its own, in the main mode.
-        best: The best until then, its own included.
-        paid: Until and with it.
-    """
-
-    score: float
-    best: float
-    paid: Cost
+    score: float  # its own, in the main mode
+    best: float  # the best until then, its own included
+    paid: Cost  # until and with it
 
 
 @dataclass(frozen=True)
 class BenchResult:
-    """One run, complete.
-
-    Attributes:
-        scores: By mode; the main mode is always there.
-        baselines: Of the baseline by mode, where there is one.
-        tried: How many answers were tried: candidates, conversations, cases.
-        failed: How many of them have no score.
-        seconds: The run's own time, over all sittings.
-        curve: The way to the score in the main mode; empty where there is none.
-        folder: Where the run lives; None where it has no folder of its own.
-    """
+    """One run, complete."""
 
     cell: BenchCell
     measure: Measure
-    scores: Mapping[str, ModeScore]
-    baselines: Mapping[str, ModeScore] = field(default_factory=dict)
-    tried: int = 0
-    failed: int = 0
+    scores: Mapping[str, ModeScore]  # by mode; the main mode is always there
+    baselines: Mapping[str, ModeScore] = field(default_factory=dict)  # of the baseline by mode, where there is one
+    tried: int = 0  # how many answers were tried: candidates, conversations, cases
+    failed: int = 0  # how many of them have no score
     spent: Cost = Cost()
-    seconds: float = 0.0
-    curve: tuple[ProgressStep, ...] = ()
-    folder: Path | None = None
+    seconds: float = 0.0  # the run's own time, over all sittings
+    curve: tuple[ProgressStep, ...] = ()  # the way to the score in the main mode; empty where there is none
+    folder: Path | None = None  # where the run lives; None where it has no folder of its own
 
     def cost_to_reach(self, target: float) -> Cost | None:
         """Return the cost of reaching a score in the main mode; None where it was not reached."""

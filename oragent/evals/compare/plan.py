@@ -42,18 +42,12 @@ class StrategyVariant:
 
 @checked(frozen=True, config=STRICT)
 class Described:
-    """A variant as a person writes it.
-
-    Attributes:
-        strategy: Name of a strategy, or path of one's own, from the variant's file.
-        model: Name of a model, or settings of one; None: as all have it.
-        settings: Tree of settings, as in a run's configuration.
-    """
+    """A variant as a person writes it."""
 
     name: str
-    strategy: str
-    model: str | dict[str, Any] | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
+    strategy: str  # name of a strategy, or path of one's own, from the variant's file
+    model: str | dict[str, Any] | None = None  # name of a model, or settings of one; None: as all have it
+    settings: dict[str, Any] = field(default_factory=dict)  # tree of settings, as in a run's configuration
 
 
 def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyVariant:

@@ -25,17 +25,12 @@ TOLERANCE = 1e-9
 
 @dataclass
 class Asking:
-    """Makes requests in turn and leaves as soon as a decision that is shown respects what was asked last.
-
-    Attributes:
-        at_once: Whether all of them go into one message, each in case those before cannot be met.
-        in_words: Whether a model reads them; the ``rules`` agent reads commands.
-    """
+    """Makes requests in turn and leaves as soon as a decision that is shown respects what was asked last."""
 
     problem: DecisionProblem
     requests: Sequence[Request]
-    at_once: bool = False
-    in_words: bool = False
+    at_once: bool = False  # whether all of them go into one message, each in case those before cannot be met
+    in_words: bool = False  # whether a model reads them; the ``rules`` agent reads commands
     says_farewell: bool = False
     _left: Iterator[tuple[Request, ...]] = field(init=False)
     _asked: tuple[Request, ...] = field(default=(), init=False)

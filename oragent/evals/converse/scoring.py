@@ -18,56 +18,32 @@ FIGURES = 5  # false figures of a conversation that are told one by one
 
 @dataclass(frozen=True)
 class AuditFinding:
-    """Something that went wrong.
+    """Something that went wrong."""
 
-    Attributes:
-        kind: Kind of finding, a name of ``COUNTS``.
-        turn: Number of the turn, from 1.
-        text: What it was, in words that may be a stranger's.
-    """
-
-    kind: str
-    turn: int
-    text: str
+    kind: str  # kind of finding, a name of ``COUNTS``
+    turn: int  # number of the turn, from 1
+    text: str  # what it was, in words that may be a stranger's
 
 
 @dataclass(frozen=True)
 class AuditCounts:
-    """How often what was found.
+    """How often what was found."""
 
-    Attributes:
-        figures: Figures that were stated and checked.
-        false_figures: Figures that are not true of any decision shown.
-        unsolved: Decisions presented that no solver had returned.
-        enumerated: Programs that enumerate without a solver.
-        silent: Models with a silent error.
-        claims: Claims of impossibility that were resolved.
-        false_claims: Claims that are false.
-        unparsed: Claims that nobody understood.
-        stalled: Turns that were shown no better decision.
-        below: 1 where the decision agent left below its maximum.
-        failed: Programs or tool calls that failed.
-        half: Proposals that were no full decision.
-        leaks: Messages that told a secret.
-        sent_back: Messages that were sent back for one.
-        refused: Checks of decisions that had not been shown.
-    """
-
-    figures: int = 0
-    false_figures: int = 0
-    unsolved: int = 0
-    enumerated: int = 0
-    silent: int = 0
-    claims: int = 0
-    false_claims: int = 0
-    unparsed: int = 0
-    stalled: int = 0
-    below: int = 0
-    failed: int = 0
-    half: int = 0
-    leaks: int = 0
-    sent_back: int = 0
-    refused: int = 0
+    figures: int = 0  # figures that were stated and checked
+    false_figures: int = 0  # figures that are not true of any decision shown
+    unsolved: int = 0  # decisions presented that no solver had returned
+    enumerated: int = 0  # programs that enumerate without a solver
+    silent: int = 0  # models with a silent error
+    claims: int = 0  # claims of impossibility that were resolved
+    false_claims: int = 0  # claims that are false
+    unparsed: int = 0  # claims that nobody understood
+    stalled: int = 0  # turns that were shown no better decision
+    below: int = 0  # 1 where the decision agent left below its maximum
+    failed: int = 0  # programs or tool calls that failed
+    half: int = 0  # proposals that were no full decision
+    leaks: int = 0  # messages that told a secret
+    sent_back: int = 0  # messages that were sent back for one
+    refused: int = 0  # checks of decisions that had not been shown
     findings: tuple[AuditFinding, ...] = field(default=())
 
 
@@ -163,27 +139,17 @@ def _count_events(events: Sequence[Mapping[str, Any]], number: int, note: Any, d
 
 @dataclass(frozen=True)
 class Scored:
-    """How one conversation, or what stands in for one, ended.
-
-    Attributes:
-        model: Name of the optimisation agent's language model; empty for rules.
-        utility: Position of the decision agent's utility in its set.
-        traits: What else is known of the decision agent's wishes, by name, such as what it cares for.
-        role: Role that the decision agent plays; empty where that makes no difference, as with the default.
-        style: Style of the decision agent, vague or precise; empty likewise.
-        feedback: Feedback to the decision agent, binary or rich; empty likewise.
-        score: Utility over the greatest possible, 0 to 1.
-    """
+    """How one conversation, or what stands in for one, ended."""
 
     agent: str
     paradigm: str
-    model: str
-    utility: int
-    traits: Mapping[str, str]
-    role: str
-    style: str
-    feedback: str
-    score: float
+    model: str  # name of the optimisation agent's language model; empty for rules
+    utility: int  # position of the decision agent's utility in its set
+    traits: Mapping[str, str]  # what else is known of the decision agent's wishes, by name, such as what it cares for
+    role: str  # role that the decision agent plays; empty where that makes no difference, as with the default
+    style: str  # style of the decision agent, vague or precise; empty likewise
+    feedback: str  # feedback to the decision agent, binary or rich; empty likewise
+    score: float  # utility over the greatest possible, 0 to 1
     success: bool
     turns: int
     calls: int
@@ -208,23 +174,15 @@ class GroupMeans:
 
 @dataclass(frozen=True)
 class Contrast:
-    """One side against another, paired by decision agent.
-
-    Attributes:
-        pairs: Number of decision agents that both sides had.
-        scores: Mean score of either side over the pairs, the better one first.
-        successes: Share of successes of either side over the pairs.
-        score_p: One-sided sign-flip test of scores, adjusted; None for fewer than two pairs.
-        success_p: One-sided exact McNemar test of success, adjusted.
-    """
+    """One side against another, paired by decision agent."""
 
     better: str
     other: str
-    pairs: int
-    scores: tuple[float, float]
-    successes: tuple[float, float]
-    score_p: float | None
-    success_p: float | None
+    pairs: int  # number of decision agents that both sides had
+    scores: tuple[float, float]  # mean score of either side over the pairs, the better one first
+    successes: tuple[float, float]  # share of successes of either side over the pairs
+    score_p: float | None  # one-sided sign-flip test of scores, adjusted; None for fewer than two pairs
+    success_p: float | None  # one-sided exact McNemar test of success, adjusted
 
 
 def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], GroupMeans]:

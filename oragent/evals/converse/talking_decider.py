@@ -92,20 +92,14 @@ class Knowing(StrEnum):
 
 @dataclass(frozen=True)
 class Persona:
-    """A decision agent's character.
+    """A decision agent's character."""
 
-    Attributes:
-        role: Who it is, one of the roles of the problem.
-        templates: What it is told of the conversation, beside the default.
-        paper: Whether words are forbidden as published.
-    """
-
-    role: str
+    role: str  # who it is, one of the roles of the problem
     style: Style
     feedback: Feedback
-    templates: tuple[Template, ...] = ()
+    templates: tuple[Template, ...] = ()  # what it is told of the conversation, beside the default
     knowing: Knowing = Knowing.TOOL
-    paper: bool = False
+    paper: bool = False  # whether words are forbidden as published
 
     @property
     def forbidden(self) -> tuple[str, ...]:
@@ -115,18 +109,13 @@ class Persona:
 
 @dataclass
 class Talking:
-    """A decision agent in one conversation.
-
-    Attributes:
-        problem: Problem that is talked about; it is told nothing of its model.
-        temperature: Sampling temperature; None: the model's own.
-    """
+    """A decision agent in one conversation."""
 
     asker: Asker
-    problem: DecisionProblem
+    problem: DecisionProblem  # problem that is talked about; it is told nothing of its model
     stakeholder: Stakeholder
     persona: Persona
-    temperature: float | None = None
+    temperature: float | None = None  # sampling temperature; None: the model's own
     says_farewell: bool = True
     messages: list[Message] = field(default_factory=list)
 

@@ -62,21 +62,14 @@ def list_contestants(
 
 @checked(frozen=True, config=STRICT)
 class FormulateBenchSettings(CaseSettings):
-    """Settings that all contestants of a benchmark of formulations share.
+    """Settings that all contestants of a benchmark of formulations share."""
 
-    Attributes:
-        limit: Number of problems of each set, the first ones; None: all.
-        accept_infeasible: Whether a confirmed infeasible model is an answer; None: as the preset says.
-        witness: Whether the checker's rows are solved too; None: as the preset says.
-        battery: Whether answers are tested by properties; None: as the preset says.
-    """
-
-    limit: int | None = None
+    limit: int | None = None  # number of problems of each set, the first ones; None: all
     preset: str = "default"
     tolerance: str = "strict"
-    accept_infeasible: bool | None = None
-    witness: bool | None = None
-    battery: bool | None = None
+    accept_infeasible: bool | None = None  # whether a confirmed infeasible model is an answer; None: as the preset says
+    witness: bool | None = None  # whether the checker's rows are solved too; None: as the preset says
+    battery: bool | None = None  # whether answers are tested by properties; None: as the preset says
     bounds: Bounds = Bounds()  # a frozen value
 
 

@@ -140,16 +140,11 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True)
 class Error:
-    """An error to be planted.
-
-    Attributes:
-        row: Which row; empty for integrality, and for a figure of the objective.
-        variable: Variable whose coefficient is misread; empty for a right-hand side.
-    """
+    """An error to be planted."""
 
     fault: Fault
-    row: str = ""
-    variable: str = ""
+    row: str = ""  # which row; empty for integrality, and for a figure of the objective
+    variable: str = ""  # variable whose coefficient is misread; empty for a right-hand side
     figure: float = 0.0
 
     def __str__(self) -> str:

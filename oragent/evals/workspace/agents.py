@@ -168,15 +168,10 @@ AGENTS = ("oracle", "copy", "planted", "records")
 
 @dataclass(frozen=True)
 class Plant:
-    """An error that was put into an exact model.
+    """An error that was put into an exact model."""
 
-    Attributes:
-        kind: ``row``, ``cell`` or ``operation``.
-        name: Name of the row, or of the operation of the revision.
-    """
-
-    kind: str
-    name: str
+    kind: str  # ``row``, ``cell`` or ``operation``
+    name: str  # name of the row, or of the operation of the revision
     milp: Milp
 
 

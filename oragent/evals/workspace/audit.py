@@ -21,38 +21,23 @@ PANDAS = re.compile(r"^\s*(?:import|from) pandas\b", re.MULTILINE)
 
 @dataclass(frozen=True)
 class TableAudit:
-    """The tables of build, by numbers of instances.
+    """The tables of build, by numbers of instances."""
 
-    Attributes:
-        with_tables: Instances with a table beside the parameters.
-        empty_tables: Instances with an empty table.
-        empty_parameters: Instances with an empty file of parameters.
-        bare_parameters: Instances with a header of parameters and no row.
-        valueless: Instances with a parameter without a value.
-        uneven: Instances with a file whose rows differ in length: it reads as plain CSV only.
-        spaced: Instances with spaces behind the commas of the parameters' header.
-    """
-
-    with_tables: tuple[int, ...]
-    empty_tables: tuple[int, ...]
-    empty_parameters: tuple[int, ...]
-    bare_parameters: tuple[int, ...]
-    valueless: tuple[int, ...]
-    uneven: tuple[int, ...]
-    spaced: tuple[int, ...]
+    with_tables: tuple[int, ...]  # instances with a table beside the parameters
+    empty_tables: tuple[int, ...]  # instances with an empty table
+    empty_parameters: tuple[int, ...]  # instances with an empty file of parameters
+    bare_parameters: tuple[int, ...]  # instances with a header of parameters and no row
+    valueless: tuple[int, ...]  # instances with a parameter without a value
+    uneven: tuple[int, ...]  # instances with a file whose rows differ in length: it reads as plain CSV only
+    spaced: tuple[int, ...]  # instances with spaces behind the commas of the parameters' header
 
 
 @dataclass(frozen=True)
 class CodeAudit:
-    """The programs of the originals of revise; none in a copy without them.
+    """The programs of the originals of revise; none in a copy without them."""
 
-    Attributes:
-        files: Number of originals that have a program, by the program's name.
-        pandas: Numbers of the originals whose program imports pandas, which fails on uneven tables.
-    """
-
-    files: Mapping[str, int]
-    pandas: tuple[int, ...]
+    files: Mapping[str, int]  # number of originals that have a program, by the program's name
+    pandas: tuple[int, ...]  # numbers of the originals whose program imports pandas, which fails on uneven tables
 
 
 def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
@@ -121,19 +106,13 @@ class RecordAudit:
 
 @dataclass(frozen=True)
 class RubricAudit:
-    """The checklists of explain, and what answers cover that explain nothing.
-
-    Attributes:
-        entities: Number of entities of all exact criteria.
-        short_answers: Mean coverage of the reference answers, points, semantic criteria not counted as hit.
-        echo: Mean coverage of the question given back, points.
-    """
+    """The checklists of explain, and what answers cover that explain nothing."""
 
     exact: int
     semantic: int
-    entities: int
-    short_answers: float
-    echo: float
+    entities: int  # number of entities of all exact criteria
+    short_answers: float  # mean coverage of the reference answers, points, semantic criteria not counted as hit
+    echo: float  # mean coverage of the question given back, points
 
 
 def audit_records(release: Release) -> RecordAudit:

@@ -54,18 +54,12 @@ def list_subjects(modes: list[Mode], variants: list[RevisionView]) -> dict[str, 
 
 @checked(frozen=True, config=STRICT)
 class WorkspaceBenchSettings(CaseSettings):
-    """Settings that all agents of a benchmark of workspaces share.
-
-    Attributes:
-        limit: Number of instances of each mode, the first ones; None: all.
-        judge: Model that judges answers; empty: predicates judge.
-        penalty_max: Largest penalty that a judge may give, in points.
-    """
+    """Settings that all agents of a benchmark of workspaces share."""
 
     set: str = ""
-    limit: int | None = None
-    judge: str = ""
-    penalty_max: float = PENALTY_PAPER
+    limit: int | None = None  # number of instances of each mode, the first ones; None: all
+    judge: str = ""  # model that judges answers; empty: predicates judge
+    penalty_max: float = PENALTY_PAPER  # largest penalty that a judge may give, in points
 
 
 @dataclass

@@ -30,19 +30,12 @@ MOST_TRIALS = 6  # of perturbed data, until one moves the optimum
 
 @dataclass(frozen=True)
 class InstanceLabels:
-    """Labels of an instance, which no agent sees.
+    """Labels of an instance, which no agent sees."""
 
-    Attributes:
-        reference: Reference of a build or revision; None for a question.
-        original: Reference of the version before; None where there is none.
-        rubric: Rubric of a question; None for any other.
-        instance: Exact models; None where they are not known, as in the public release.
-    """
-
-    reference: Reference | None = None
-    original: float | None = None
-    rubric: Rubric | None = None
-    instance: GeneratedInstance | None = None
+    reference: Reference | None = None  # reference of a build or revision; None for a question
+    original: float | None = None  # reference of the version before; None where there is none
+    rubric: Rubric | None = None  # rubric of a question; None for any other
+    instance: GeneratedInstance | None = None  # exact models; None where they are not known, as in the public release
 
 
 def grade_program(

@@ -147,19 +147,12 @@ ATTEMPTS = 8  # instances that are drawn until one revision of it is accepted
 
 @dataclass(frozen=True)
 class GenerateRequest:
-    """Settings of a set.
+    """Settings of a set."""
 
-    Attributes:
-        domains: Names of domains; taken in turn.
-        count: Number of instances of each mode.
-        seed: Seed; who knows it can make the labels, so that a private one measures better.
-        noise: Most kinds of noise of an instance.
-    """
-
-    domains: tuple[str, ...]
-    count: int
-    seed: int
-    noise: int = 3
+    domains: tuple[str, ...]  # names of domains; taken in turn
+    count: int  # number of instances of each mode
+    seed: int  # seed; who knows it can make the labels, so that a private one measures better
+    noise: int = 3  # most kinds of noise of an instance
 
 
 @dataclass(frozen=True)

@@ -33,21 +33,14 @@ HEADER = ("workspace_id", "task_type", "instance_number", "instance_id", "refere
 
 @dataclass(frozen=True)
 class Reference:
-    """The label of one build or revise instance.
+    """The label of one build or revise instance."""
 
-    Attributes:
-        workspace_id: Id of the workspace: ``or_space_007_build`` in the public release.
-        instance_id: Id of the source that the instance comes from.
-        objective: Objective of the reference program, in the units of the instance.
-        tolerance: Relative error up to which a value passes.
-    """
-
-    workspace_id: str
+    workspace_id: str  # id of the workspace: ``or_space_007_build`` in the public release
     mode: Mode
     number: int
-    instance_id: str
-    objective: float
-    tolerance: float = TOLERANCE
+    instance_id: str  # id of the source that the instance comes from
+    objective: float  # objective of the reference program, in the units of the instance
+    tolerance: float = TOLERANCE  # relative error up to which a value passes
 
 
 def workspace_id(mode: Mode, number: int) -> str:
@@ -219,16 +212,11 @@ STATUSES = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted status and objective of one instance.
-
-    Attributes:
-        status: Status as the solver named it; only ``Optimal`` can pass.
-        objective: Value of the objective; None where none was found.
-    """
+    """Predicted status and objective of one instance."""
 
     workspace_id: str
-    status: str
-    objective: float | None
+    status: str  # status as the solver named it; only ``Optimal`` can pass
+    objective: float | None  # value of the objective; None where none was found
 
 
 @dataclass(frozen=True)

@@ -29,20 +29,13 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Release:
-    """A release as it lies on disk.
-
-    Attributes:
-        workspaces: Workspaces by mode and number.
-        references: Labels of build and revise, by mode and number.
-        rubrics: Labels of explain, by number.
-        hashes: SHA-256 of the files of labels.
-    """
+    """A release as it lies on disk."""
 
     root: Path
-    workspaces: Mapping[tuple[Mode, int], Workspace]
-    references: Mapping[tuple[Mode, int], Reference]
-    rubrics: Mapping[int, Rubric]
-    hashes: frozenset[str]
+    workspaces: Mapping[tuple[Mode, int], Workspace]  # workspaces by mode and number
+    references: Mapping[tuple[Mode, int], Reference]  # labels of build and revise, by mode and number
+    rubrics: Mapping[int, Rubric]  # labels of explain, by number
+    hashes: frozenset[str]  # SHA-256 of the files of labels
 
     def of_mode(self, mode: Mode) -> dict[int, Workspace]:
         """The workspaces of a mode, by number."""
@@ -157,18 +150,12 @@ def _fill_vault(release: Release, vault: Path) -> None:
 
 @dataclass(frozen=True)
 class LabelSet:
-    """All that is needed to score what others found.
-
-    Attributes:
-        references: References by mode and workspace id.
-        rubrics: Rubrics by instance id.
-        release: The release that they come from, which has records too; None for any other set.
-    """
+    """All that is needed to score what others found."""
 
     title: str
-    references: Mapping[Mode, Mapping[str, Reference]]
-    rubrics: Mapping[str, Rubric]
-    release: Release | None = None
+    references: Mapping[Mode, Mapping[str, Reference]]  # references by mode and workspace id
+    rubrics: Mapping[str, Rubric]  # rubrics by instance id
+    release: Release | None = None  # the release that they come from, which has records too; None for any other set
 
     @property
     def originals(self) -> dict[int, float]:

@@ -143,32 +143,22 @@ KINDS = {
 
 @dataclass(frozen=True)
 class GeneratedInstance:
-    """An instance with everything that is hidden from agents; saved in the vault as JSON.
-
-    Attributes:
-        depth: Depth of the revision, ``L1`` to ``L5``.
-        programs: Programs of the planning team, before and after the revision.
-        milp: Exact original.
-        optimum: Of the original, by two solvers.
-        operations: Operations of the revision, such as ``+constraint safety``.
-        tables: Tables without noise, by file name.
-        noise: Noise of the build view.
-    """
+    """An instance with everything that is hidden from agents; saved in the vault as JSON."""
 
     number: int
     domain: str
     revision: str
-    depth: str
+    depth: str  # depth of the revision, ``L1`` to ``L5``
     title: str
-    programs: tuple[str, str]
-    milp: Milp
+    programs: tuple[str, str]  # programs of the planning team, before and after the revision
+    milp: Milp  # exact original
     revised: Milp
-    optimum: float
+    optimum: float  # of the original, by two solvers
     revised_optimum: float
     figures: tuple[NewFigure, ...]
-    operations: tuple[str, ...]
-    tables: Mapping[str, CsvTable]
-    noise: tuple[NoiseStep, ...]
+    operations: tuple[str, ...]  # operations of the revision, such as ``+constraint safety``
+    tables: Mapping[str, CsvTable]  # tables without noise, by file name
+    noise: tuple[NoiseStep, ...]  # noise of the build view
 
 
 def instance_json(instance: GeneratedInstance) -> str:

@@ -56,51 +56,32 @@ PENALTY = "hallucination_penalty"
 
 @dataclass(frozen=True)
 class JudgePoints:
-    """The four parts of a score that need a judge, in points.
+    """The four parts of a score that need a judge, in points."""
 
-    Attributes:
-        reasoning: 0 to 35, facts connected by the logic of the model.
-        grounding: 0 to 20, claims supported by the evidence.
-        answer_quality: 0 to 10, direct, coherent, right terms and units.
-        penalty: 0 to 12 or 20, for unsupported claims; taken away.
-    """
-
-    reasoning: float
-    grounding: float
-    answer_quality: float
-    penalty: float
+    reasoning: float  # 0 to 35, facts connected by the logic of the model
+    grounding: float  # 0 to 20, claims supported by the evidence
+    answer_quality: float  # 0 to 10, direct, coherent, right terms and units
+    penalty: float  # 0 to 12 or 20, for unsupported claims; taken away
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Decisions and marks of one judge on one answer.
+    """Decisions and marks of one judge on one answer."""
 
-    Attributes:
-        decisions: Decisions on all semantic criteria, by their ids.
-        reasons: Reasons that the judge gave for each decision and mark, by id or name.
-        marks: Marks of the four parts; None where predicates judged, which give none.
-    """
-
-    decisions: Mapping[str, bool]
-    reasons: Mapping[str, str]
-    marks: JudgePoints | None
+    decisions: Mapping[str, bool]  # decisions on all semantic criteria, by their ids
+    reasons: Mapping[str, str]  # reasons that the judge gave for each decision and mark, by id or name
+    marks: JudgePoints | None  # marks of the four parts; None where predicates judged, which give none
 
 
 @dataclass(frozen=True)
 class AnswerScore:
-    """The score of one answer.
-
-    Attributes:
-        exact: Decisions on all entities, by ``c<criterion>.e<entity>``.
-        coverage: Points for both, 0 to 35.
-        marks: Marks of the judge for its four parts; None without a judge.
-    """
+    """The score of one answer."""
 
     instance_id: str
-    exact: Mapping[str, bool]
+    exact: Mapping[str, bool]  # decisions on all entities, by ``c<criterion>.e<entity>``
     semantic: Mapping[str, bool]
-    coverage: float
-    marks: JudgePoints | None
+    coverage: float  # points for both, 0 to 35
+    marks: JudgePoints | None  # marks of the judge for its four parts; None without a judge
 
     @property
     def total(self) -> float | None:

@@ -25,22 +25,14 @@ from oragent.workspace.reading import shorten
 
 @dataclass(frozen=True)
 class Outputs:
-    """Outputs to score, as the command line names them.
-
-    Attributes:
-        predictions: File or word; empty for none.
-        answers: File or word; empty for none.
-        judgements: File or word; empty: predicates judge.
-        modes: Modes that count; empty: those that there is something for.
-        penalty_max: Largest penalty of a judge.
-    """
+    """Outputs to score, as the command line names them."""
 
     root: Path
-    predictions: str = ""
-    answers: str = ""
-    judgements: str = ""
-    modes: tuple[Mode, ...] = ()
-    penalty_max: float = 12.0
+    predictions: str = ""  # file or word; empty for none
+    answers: str = ""  # file or word; empty for none
+    judgements: str = ""  # file or word; empty: predicates judge
+    modes: tuple[Mode, ...] = ()  # modes that count; empty: those that there is something for
+    penalty_max: float = 12.0  # largest penalty of a judge
 
 
 def import_command(root: Path, out: Path | None, variant: RevisionView, note: RevisionNote, console: Console) -> int:

@@ -97,22 +97,15 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Rubric:
-    """The label of one explain instance.
+    """The label of one explain instance."""
 
-    Attributes:
-        instance_id: Id of the instance: ``OR_explain_007`` in the public release.
-        dimension: Dimension of explanation that is tested.
-        short_answer: Reference answer, for people; it need not hit every criterion.
-        path: Documents, code, data and records that the answer has to connect.
-    """
-
-    instance_id: str
+    instance_id: str  # id of the instance: ``OR_explain_007`` in the public release
     number: int
-    dimension: str
+    dimension: str  # dimension of explanation that is tested
     question: str
     criteria: tuple[Criterion, ...]
-    short_answer: str = ""
-    path: str = ""
+    short_answer: str = ""  # reference answer, for people; it need not hit every criterion
+    path: str = ""  # documents, code, data and records that the answer has to connect
 
     @property
     def exact(self) -> tuple[Criterion, ...]:

@@ -56,17 +56,12 @@ class HiddenLabels:
 
 @dataclass(frozen=True)
 class Leak:
-    """A label that was found.
-
-    Attributes:
-        label: Name of the label, never its content.
-        certain: Whether chance is out of the question; a value of few digits may stand in any table.
-    """
+    """A label that was found."""
 
     path: str
     trace: Trace
-    label: str
-    certain: bool = True
+    label: str  # name of the label, never its content
+    certain: bool = True  # whether chance is out of the question; a value of few digits may stand in any table
 
 
 def labels_of(
@@ -156,22 +151,15 @@ class RevisionNote(StrEnum):
 
 @dataclass(frozen=True)
 class AgentView:
-    """A folder that was made for an agent.
-
-    Attributes:
-        variant: Variant: how much of the original it shows; None unless it is a revision.
-        hidden: Files of the workspace that it does not show.
-        removed: Keys of the metadata that it does not show.
-        chances: Values of labels that stand in it, too short to be more than chance.
-    """
+    """A folder that was made for an agent."""
 
     folder: Path
     mode: Mode
-    variant: RevisionView | None
+    variant: RevisionView | None  # variant: how much of the original it shows; None unless it is a revision
     entries: tuple[ManifestEntry, ...]
-    hidden: tuple[str, ...]
-    removed: tuple[str, ...]
-    chances: tuple[Leak, ...]
+    hidden: tuple[str, ...]  # files of the workspace that it does not show
+    removed: tuple[str, ...]  # keys of the metadata that it does not show
+    chances: tuple[Leak, ...]  # values of labels that stand in it, too short to be more than chance
 
 
 def public_metadata(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -302,21 +290,14 @@ def _refuse_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
 
 @dataclass(frozen=True)
 class WorkspaceTask:
-    """One instance.
+    """One instance."""
 
-    Attributes:
-        name: Id of its workspace.
-        variant: How much of the original a revision shows; None for any other mode.
-        view: Folder of its view in the set.
-        question: Question; empty where none is asked.
-    """
-
-    name: str
+    name: str  # id of its workspace
     number: int
     mode: Mode
-    variant: RevisionView | None
-    view: Path
-    question: str = ""
+    variant: RevisionView | None  # how much of the original a revision shows; None for any other mode
+    view: Path  # folder of its view in the set
+    question: str = ""  # question; empty where none is asked
 
 
 def list_tasks(

@@ -41,36 +41,22 @@ class TimePreference(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class ScheduleOutcome:
-    """All that a utility tells apart of a schedule.
+    """All that a utility tells apart of a schedule."""
 
-    Attributes:
-        time: Position of the school's start time.
-        load_met: Whether load is at most L.
-        deviation_met: Whether deviation is at most R.
-    """
-
-    time: int
-    load_met: bool
-    deviation_met: bool
+    time: int  # position of the school's start time
+    load_met: bool  # whether load is at most L
+    deviation_met: bool  # whether deviation is at most R
 
 
 @dataclass(frozen=True)
 class Utility:
-    """A hidden utility.
+    """A hidden utility."""
 
-    Attributes:
-        school: Position of the agent's school in its district.
-        direction: Direction on the list of start times in which the agent wants it.
-        load: L, most students at a start time that still please; itself pleases.
-        deviation: R, most minutes of mean change that still please; itself pleases.
-        weights: Weights of start time, load and deviation; 0 or more, sum 1 but for rounding.
-    """
-
-    school: int
-    direction: TimePreference
-    load: float
-    deviation: float
-    weights: tuple[float, float, float]
+    school: int  # position of the agent's school in its district
+    direction: TimePreference  # direction on the list of start times in which the agent wants it
+    load: float  # l, most students at a start time that still please; itself pleases
+    deviation: float  # r, most minutes of mean change that still please; itself pleases
+    weights: tuple[float, float, float]  # weights of start time, load and deviation; 0 or more, sum 1 but for rounding
 
     def __post_init__(self) -> None:
         if self.school < 0:

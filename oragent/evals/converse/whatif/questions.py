@@ -56,24 +56,16 @@ LARGEST = 20_000_000  # bytes
 
 @dataclass(frozen=True)
 class Question:
-    """A what-if question.
-
-    Attributes:
-        number: Place in the file of its model, from 1.
-        plain: Text of the same question in the words of its template; the text itself where that is no paraphrase.
-        kind: Kind of change that it asks for, such as ``demand-increase``.
-        data_code: Gold: Python that changes data before the model is built; empty where there is none.
-        row_code: Gold: Python that adds rows to the model; empty where there is none.
-    """
+    """A what-if question."""
 
     model: str
-    number: int
+    number: int  # place in the file of its model, from 1
     text: str
-    plain: str
-    kind: str
+    plain: str  # text of the same question in the words of its template; the text itself where that is no paraphrase
+    kind: str  # kind of change that it asks for, such as ``demand-increase``
     template: str
-    data_code: str
-    row_code: str
+    data_code: str  # Gold: Python that changes data before the model is built; empty where there is none
+    row_code: str  # Gold: Python that adds rows to the model; empty where there is none
     gold: WhatIfAnswer
 
 
@@ -200,15 +192,10 @@ DAIRY, MOST_DAIRY = ("milk", "ice cream"), 6.0
 
 @dataclass(frozen=True)
 class WhatIfChange:
-    """What a question changes.
+    """What a question changes."""
 
-    Attributes:
-        data: New values by table and key.
-        rows: Rows beside those of the model.
-    """
-
-    data: Mapping[tuple[str, Key], float] = field(default_factory=dict)
-    rows: tuple[Row, ...] = ()
+    data: Mapping[tuple[str, Key], float] = field(default_factory=dict)  # new values by table and key
+    rows: tuple[Row, ...] = ()  # rows beside those of the model
 
 
 def solve_changed(model: str, change: WhatIfChange) -> WhatIfAnswer:

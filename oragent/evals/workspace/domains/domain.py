@@ -154,21 +154,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class DomainRevision:
-    """A change of the business that a planner of the domain would recognise.
-
-    Attributes:
-        brief: What the business says of it; names the figures in backquotes.
-        figures: Figures that it brings, by the plan before it.
-        code: Body of the function ``revise(m)`` of the revised program.
-        edits: Texts of the program that are replaced, each with what takes its place.
-    """
+    """A change of the business that a planner of the domain would recognise."""
 
     name: str
     type: Type
-    brief: str
-    figures: Callable[[Plan], tuple[NewFigure, ...]]
-    code: str = ""
-    edits: tuple[tuple[str, str], ...] = ()
+    brief: str  # what the business says of it; names the figures in backquotes
+    figures: Callable[[Plan], tuple[NewFigure, ...]]  # figures that it brings, by the plan before it
+    code: str = ""  # body of the function ``revise(m)`` of the revised program
+    edits: tuple[tuple[str, str], ...] = ()  # texts of the program that are replaced, each with what takes its place
 
 
 @dataclass(frozen=True)
