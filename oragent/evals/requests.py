@@ -10,56 +10,39 @@ from oragent.llm.runtime_settings import RuntimeWords
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """A comparison as it is asked for.
+    """A comparison as it is asked for."""
 
-    Attributes:
-        words: Problems and settings.
-        strategies: Names with commas in between; None: the usual ones.
-        seeds: How many; None: three.
-        overrides: Settings that have options of their own.
-        variants: Files of variants, or their keys: strategies with settings of their own.
-    """
-
-    words: Sequence[str]
-    strategies: str | None
-    seeds: int | None
-    overrides: Sequence[str]
+    words: Sequence[str]  # problems and settings
+    strategies: str | None  # names with commas in between; None: the usual ones
+    seeds: int | None  # how many; None: three
+    overrides: Sequence[str]  # settings that have options of their own
     config: Path | None
     outputs: Path
+    # Files of variants, or their keys: strategies with settings of their own.
     variants: Sequence[Path | Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
 class BenchRequest:
-    """What the benchmark commands of all products take.
+    """What the benchmark commands of all products take."""
 
-    Attributes:
-        outputs: Folder of the benchmark; one that was begun is resumed.
-        words: Settings of models and budget for all contestants, such as ``model.base_url=URL``.
-    """
-
-    outputs: Path
+    outputs: Path  # folder of the benchmark; one that was begun is resumed
     workers: int = field(default=1, kw_only=True)
+    # Settings of models and budget for all contestants, such as ``model.base_url=URL``.
     words: RuntimeWords = field(default_factory=RuntimeWords, kw_only=True)
 
 
 @dataclass(frozen=True)
 class FormulateBenchRequest(BenchRequest):
-    """Request of ``bench formulate``.
+    """Request of ``bench formulate``."""
 
-    Attributes:
-        sets: As for ``read_set``; empty goes on with what the folder holds.
-        temperatures: Of every call, each one a contestant.
-        seeds: Number of seeds, from 0.
-        settings: Preset, tolerance, limit on problems, budget, and whether labels may be readable.
-    """
-
-    sets: Sequence[str] = ()
+    sets: Sequence[str] = ()  # as for ``read_set``; empty goes on with what the folder holds
     methods: Sequence[str] = ("ormind",)
     models: Sequence[str] = ()
-    temperatures: Sequence[float] = (0.0,)
+    temperatures: Sequence[float] = (0.0,)  # of every call, each one a contestant
     ablations: bool = False
-    seeds: int = 1
+    seeds: int = 1  # number of seeds, from 0
+    # Preset, tolerance, limit on problems, budget, and whether labels may be readable.
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 

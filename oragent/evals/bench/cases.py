@@ -95,14 +95,10 @@ def case_table(measured: Sequence[MeasuredCases], unit: str, describe: Callable[
 
 @checked(frozen=True, config=STRICT)
 class CaseSettings:
-    """Settings that all contestants of a benchmark of cases share.
+    """Settings that all contestants of a benchmark of cases share."""
 
-    Attributes:
-        labels_readable: Whether it runs where generated programs could read labels.
-        max_tokens, timeout_s: Longest reply, and seconds for one; None: the default.
-    """
-
-    labels_readable: bool = False
+    labels_readable: bool = False  # whether it runs where generated programs could read labels
+    # max_tokens, timeout_s: longest reply, and seconds for one; None: the default.
     max_tokens: int | None = None
     timeout_s: float | None = None
     budget: Budget = UNBOUNDED
@@ -122,24 +118,17 @@ Work = Callable[[LedgerCase], Awaitable[object]]
 
 @dataclass
 class CaseBenchmark(ABC):
-    """Runner of a plan whose cells are studies of cases, each in a folder of its own, which can be resumed.
-
-    Attributes:
-        workers: Cases at once; it changes no result.
-        note: Callback that gets each case that is done, in words.
-        words: Settings of models and budget from the command line, such as ``model.base_url=URL``.
-        readable: Subjects whose labels a generated program could read here.
-        replay: Folder of a benchmark of the same plan whose replies are given again; None to ask.
-        roles: Roles in which models are asked.
-    """
+    """Runner of a plan whose cells are studies of cases, each in a folder of its own, which can be resumed."""
 
     plan: BenchPlan
-    workers: int = 1
+    workers: int = 1  # cases at once; it changes no result
+    # Callback that gets each case that is done, in words.
     note: Callable[[BenchCell, str], None] = lambda cell, text: None
+    # Settings of models and budget from the command line, such as ``model.base_url=URL``.
     words: RuntimeWords = field(default_factory=RuntimeWords)
-    readable: Sequence[str] = ()
-    replay: Path | None = None
-    roles: ClassVar[Sequence[str]] = ()
+    readable: Sequence[str] = ()  # subjects whose labels a generated program could read here
+    replay: Path | None = None  # folder of a benchmark of the same plan whose replies are given again; None to ask
+    roles: ClassVar[Sequence[str]] = ()  # roles in which models are asked
 
     @property
     @abstractmethod

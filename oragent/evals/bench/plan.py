@@ -15,29 +15,20 @@ from oragent._base.errors import ConfigError, StoreError
 
 @dataclass(frozen=True)
 class BenchTerms:
-    """The words of one kind of benchmark.
+    """The words of one kind of benchmark."""
 
-    Attributes:
-        benchmark: The whole, such as "comparison".
-        subject, subjects: What is measured on, such as "problem".
-        contestant, contestants: Who is measured, such as "strategy".
-        modes: Kinds of score by name, and what each is in words; contestants are ranked by the first.
-        baseline: Whose score is 0 when scores are normalised, such as "seed heuristic".
-        answer: What a run ends with and is scored by, such as "program".
-        work: Unit in which the work of a run is counted, such as "evaluations".
-        noise: What one score is a mean over, such as "instances".
-    """
-
-    benchmark: str
+    benchmark: str  # the whole, such as "comparison"
+    # subject, subjects: what is measured on, such as "problem".
     subject: str
     subjects: str
+    # contestant, contestants: who is measured, such as "strategy".
     contestant: str
     contestants: str
-    modes: Mapping[str, str]
-    baseline: str = "baseline"
-    answer: str = "answer"
-    work: str = "evaluations"
-    noise: str = "instances"
+    modes: Mapping[str, str]  # kinds of score by name, and what each is in words; contestants are ranked by the first
+    baseline: str = "baseline"  # whose score is 0 when scores are normalised, such as "seed heuristic"
+    answer: str = "answer"  # what a run ends with and is scored by, such as "program"
+    work: str = "evaluations"  # unit in which the work of a run is counted, such as "evaluations"
+    noise: str = "instances"  # what one score is a mean over, such as "instances"
 
     @property
     def main(self) -> str:
@@ -108,19 +99,14 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Manifest:
-    """Reader and writer of the plan file in the folders of one kind of benchmark.
-
-    Attributes:
-        terms: What the parts are called; the plurals are keys of the file.
-        complete_settings: Checks settings that were read, and fills in those that an older version did not know;
-            it is also given what its errors name.
-        free: Settings that never change what is found, so that they may differ.
-    """
+    """Reader and writer of the plan file in the folders of one kind of benchmark."""
 
     file: str
-    terms: BenchTerms
+    terms: BenchTerms  # what the parts are called; the plurals are keys of the file
+    # Checks settings that were read, and fills in those that an older version did not know; it is also given what its
+    # errors name.
     complete_settings: Callable[[Settings, str], Settings] = lambda settings, source: settings
-    free: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()  # settings that never change what is found, so that they may differ
 
     def write_plan(self, plan: BenchPlan, folder: Path) -> None:
         """Write a plan into its folder, or check that it agrees with the one that is there.

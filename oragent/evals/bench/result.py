@@ -23,14 +23,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class ModeScore:
-    """A score in one mode.
+    """A score in one mode."""
 
-    Attributes:
-        value: In natural units.
-        noise: Half the width of the 95 % interval that came with it, over what it is a mean of; None where none came.
-    """
-
-    value: float
+    value: float  # in natural units
+    # Half the width of the 95 % interval that came with it, over what it is a mean of; None where none came.
     noise: float | None = None
 
 
@@ -117,26 +113,18 @@ class ModeScores:
 
 @dataclass(frozen=True)
 class ContestantDifference:
-    """Two contestants on one subject, over the seeds (or cases) that both have.
-
-    Attributes:
-        pairs: Number of seeds.
-        gain: How much better the first is, in natural units, with its interval over seeds; above 0 is better.
-        p: P-value of the paired test; None for fewer than two pairs.
-        adjusted: The same, adjusted for all pairs of contestants in this mode.
-        spread: Standard deviation of the difference between seeds; None for one pair.
-        noise: Mean half-width of the intervals that came with the scores; None where one is not known.
-    """
+    """Two contestants on one subject, over the seeds (or cases) that both have."""
 
     first: str
     second: str
     mode: str
-    pairs: int
+    pairs: int  # number of seeds
+    # How much better the first is, in natural units, with its interval over seeds; above 0 is better.
     gain: MeanInterval
-    p: float | None
-    adjusted: float | None
-    spread: float | None
-    noise: float | None
+    p: float | None  # p-value of the paired test; None for fewer than two pairs
+    adjusted: float | None  # the same, adjusted for all pairs of contestants in this mode
+    spread: float | None  # standard deviation of the difference between seeds; None for one pair
+    noise: float | None  # mean half-width of the intervals that came with the scores; None where one is not known
 
 
 def compare_pairs(

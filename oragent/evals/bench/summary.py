@@ -24,28 +24,20 @@ TARGET = 0.5  # of the way from the baseline to the best found
 
 @dataclass(frozen=True)
 class SummaryRow:
-    """A contestant on a subject.
-
-    Attributes:
-        results: Its complete runs, by seed.
-        means: Mean final score over seeds, with its interval, by mode; only of modes in which all runs have a score.
-        spread: Standard deviation of the final score between seeds, in the main mode; None for one seed.
-        noise: Half-width of the interval that came with a score in the main mode, mean over the runs; None where it is
-            not known.
-        failed: Share of failures; None where there was nothing to fail.
-        reached: What it took each run to reach the target, those that did.
-        spent: In all, median over the runs.
-    """
+    """A contestant on a subject."""
 
     contestant: str
-    results: tuple[BenchResult, ...]
+    results: tuple[BenchResult, ...]  # its complete runs, by seed
+    # Mean final score over seeds, with its interval, by mode; only of modes in which all runs have a score.
     means: Mapping[str, MeanInterval]
-    spread: float | None
+    spread: float | None  # standard deviation of the final score between seeds, in the main mode; None for one seed
+    # Half-width of the interval that came with a score in the main mode, mean over the runs; None where it is not
+    # known.
     noise: float | None
     normalised: Mapping[str, float | None]
-    failed: float | None
-    reached: tuple[Cost, ...]
-    spent: Cost
+    failed: float | None  # share of failures; None where there was nothing to fail
+    reached: tuple[Cost, ...]  # what it took each run to reach the target, those that did
+    spent: Cost  # in all, median over the runs
 
     @property
     def median_cost(self) -> Cost | None:
@@ -57,36 +49,26 @@ class SummaryRow:
 
 @dataclass(frozen=True)
 class SubjectSummary:
-    """A subject.
-
-    Attributes:
-        rows: A contestant each, the best mean in the main mode first.
-        differences: Of all pairs of contestants, by mode.
-        target: Score whose cost is asked for, half of the way to the best found; None where that is the baseline.
-    """
+    """A subject."""
 
     name: str
     title: str
     direction: Direction
-    rows: tuple[SummaryRow, ...]
-    differences: tuple[ContestantDifference, ...]
+    rows: tuple[SummaryRow, ...]  # a contestant each, the best mean in the main mode first
+    differences: tuple[ContestantDifference, ...]  # of all pairs of contestants, by mode
     scales: Mapping[str, Scale]
+    # Score whose cost is asked for, half of the way to the best found; None where that is the baseline.
     target: float | None
 
 
 @dataclass(frozen=True)
 class BenchSummary:
-    """A benchmark.
-
-    Attributes:
-        contestants: Names in the plan's order, those included that have no complete run yet.
-        overall: Mean normalised score over subjects for each contestant that has one on all of them, by mode, best
-            first.
-    """
+    """A benchmark."""
 
     terms: BenchTerms
-    contestants: tuple[str, ...]
+    contestants: tuple[str, ...]  # names in the plan's order, those included that have no complete run yet
     subjects: tuple[SubjectSummary, ...]
+    # Mean normalised score over subjects for each contestant that has one on all of them, by mode, best first.
     overall: Mapping[str, Mapping[str, float]]
 
     @property

@@ -48,42 +48,31 @@ RULE = {"rational": ranked_requests, "myopic": dropping_requests}
 
 @checked(frozen=True, config=STRICT)
 class EvaluationSettings(CaseSettings):
-    """Settings that all contestants of an evaluation share.
+    """Settings that all contestants of an evaluation share."""
 
-    Attributes:
-        styles, feedback: Names of the personas' styles and kinds of feedback; every combination takes part.
-        seed: Seed of utilities, roles and cases.
-        decider_model: Model of the decision agents; empty: that of the contestant.
-        temperature, decider_temperature: Sampling temperatures of agents and decision agents; None: the models' own.
-        limit: Most messages of a conversation; None: the default.
-    """
-
+    # styles, feedback: names of the personas' styles and kinds of feedback; every combination takes part.
     styles: tuple[str, ...] = ("vague", "precise")
     feedback: tuple[str, ...] = ("binary", "rich")
     decider: str = "llm"
     stopping: Stopping = Stopping.THRESHOLD
     knowing: Knowing = Knowing.TOOL
-    seed: int = 0
-    decider_model: str = ""
+    seed: int = 0  # seed of utilities, roles and cases
+    decider_model: str = ""  # model of the decision agents; empty: that of the contestant
+    # temperature, decider_temperature: sampling temperatures of agents and decision agents; None: the models' own.
     temperature: float | None = None
     decider_temperature: float | None = None
     paper_words: bool = False
-    limit: int | None = None
+    limit: int | None = None  # most messages of a conversation; None: the default
 
 
 @dataclass
 class ConverseBenchmark(CaseBenchmark):
-    """The runner of a plan's cells.
+    """The runner of a plan's cells."""
 
-    Attributes:
-        folder: Folder of the evaluation; its utilities lie in it.
-        stand_in: Model that is asked in place of any other, for tests; None: those of the plan.
-        given: Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
-    """
-
-    folder: Path = Path()
+    folder: Path = Path()  # folder of the evaluation; its utilities lie in it
+    # Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
     given: DecisionProblem | None = None
-    stand_in: Model | None = None
+    stand_in: Model | None = None  # model that is asked in place of any other, for tests; None: those of the plan
     roles: ClassVar[Sequence[str]] = ("agent", "decider")
 
     @cached_property

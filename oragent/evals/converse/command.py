@@ -184,25 +184,20 @@ MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
 
 @dataclass(frozen=True)
 class ConverseBenchRequest(BenchRequest):
-    """Request of ``bench converse``.
+    """Request of ``bench converse``."""
 
-    Attributes:
-        problem: Problem that is talked about: its name, or one of one's own; empty for that of the folder.
-        agents, paradigms, models, tools, ablate: Names; of contestants every combination takes part.
-        utilities: ``all``, ``paper``, a number, or a file.
-        replay: Folder of an evaluation of the same plan whose replies are given again; None to ask.
-    """
-
+    # Problem that is talked about: its name, or one of one's own; empty for that of the folder.
     problem: str | DecisionProblem = ""
+    # agents, paradigms, models, tools, ablate: names; of contestants every combination takes part.
     agents: Sequence[str] = ()
     paradigms: Sequence[str] = ("conversation",)
     models: Sequence[str] = ()
     tools: Sequence[str] = ("paper",)
     ablate: Sequence[str] = ()
-    utilities: str = "all"
+    utilities: str = "all"  # ``all``, ``paper``, a number, or a file
     settings: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
-    replay: Path | None = None
+    replay: Path | None = None  # folder of an evaluation of the same plan whose replies are given again; None to ask
 
 
 def run_bench(request: ConverseBenchRequest, console: Console) -> int:

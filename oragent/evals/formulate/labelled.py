@@ -21,16 +21,11 @@ NONE = {"infeasible": "infeasible", "no feasible solution": "infeasible", "unbou
 
 @dataclass(frozen=True)
 class Label:
-    """What the answer is to be.
+    """What the answer is to be."""
 
-    Attributes:
-        objective: The optimum; None where there is none, or where only values are known.
-        status: ``optimal``, ``infeasible`` or ``unbounded``.
-        values: Figures by label that are to be found among objective and values; empty where the objective decides.
-    """
-
-    objective: float | None = None
-    status: str = "optimal"
+    objective: float | None = None  # the optimum; None where there is none, or where only values are known
+    status: str = "optimal"  # ``optimal``, ``infeasible`` or ``unbounded``
+    # Figures by label that are to be found among objective and values; empty where the objective decides.
     values: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 

@@ -83,25 +83,16 @@ OFF = 1e-6  # relative difference from which a reference is off its record
 
 @dataclass(frozen=True)
 class RecordAudit:
-    """The records of explain against the references of build and revise.
+    """The records of explain against the references of build and revise."""
 
-    Attributes:
-        solutions: Number of solver records, notes included.
-        relaxations: Number of records of linear relaxations.
-        notes: Number of records that only note what a search of the program's own found.
-        rounded: Number of programs that print the value of a model, to fewer digits.
-        unbacked: Programs that print a value that no solver record has, by mode and number.
-        off: References that differ from the record, by mode and number, with the relative difference.
-        failing: References that the record itself does not pass.
-    """
-
-    solutions: int
-    relaxations: int
-    notes: int
-    rounded: int
-    unbacked: tuple[tuple[Mode, int], ...]
+    solutions: int  # number of solver records, notes included
+    relaxations: int  # number of records of linear relaxations
+    notes: int  # number of records that only note what a search of the program's own found
+    rounded: int  # number of programs that print the value of a model, to fewer digits
+    unbacked: tuple[tuple[Mode, int], ...]  # programs that print a value that no solver record has, by mode and number
+    # References that differ from the record, by mode and number, with the relative difference.
     off: Mapping[tuple[Mode, int], float]
-    failing: tuple[tuple[Mode, int], ...]
+    failing: tuple[tuple[Mode, int], ...]  # references that the record itself does not pass
 
 
 @dataclass(frozen=True)
@@ -192,21 +183,16 @@ def left_alone(release: Release) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class ReleaseAudit:
-    """All that there is to say of a release.
-
-    Attributes:
-        variants: Number of revisions that can have each variant.
-        stray: Revised documents beside the requirement, by number.
-        unrevised: Numbers of revisions that pass with the original's reference, the floor of doing nothing.
-    """
+    """All that there is to say of a release."""
 
     imported: Mapping[Mode, int]
-    variants: Mapping[RevisionView, int]
-    stray: tuple[int, ...]
+    variants: Mapping[RevisionView, int]  # number of revisions that can have each variant
+    stray: tuple[int, ...]  # revised documents beside the requirement, by number
     tables: TableAudit
     code: CodeAudit
     records: RecordAudit
     rubrics: RubricAudit
+    # Numbers of revisions that pass with the original's reference, the floor of doing nothing.
     unrevised: tuple[int, ...]
 
     def lines(self) -> list[str]:

@@ -103,22 +103,15 @@ class AttemptOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Grade:
-    """The verdict on one attempt.
-
-    Attributes:
-        strict: Whether it also passes at ``STRICT``.
-        objective: Value that was graded; None where there was none.
-        error: Relative error of the value; None where there was no value.
-        note: Note on what was wrong with the output, one line; empty where nothing was.
-        backing: Backing of the value, a mark that does not change the outcome; None where nobody watched.
-    """
+    """The verdict on one attempt."""
 
     workspace_id: str
     outcome: AttemptOutcome
-    strict: bool
-    objective: float | None
-    error: float | None
-    note: str = ""
+    strict: bool  # whether it also passes at ``STRICT``
+    objective: float | None  # value that was graded; None where there was none
+    error: float | None  # relative error of the value; None where there was no value
+    note: str = ""  # note on what was wrong with the output, one line; empty where nothing was
+    # Backing of the value, a mark that does not change the outcome; None where nobody watched.
     backing: Backing | None = None
 
     @property

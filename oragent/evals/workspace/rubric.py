@@ -24,14 +24,10 @@ DENIALS = re.compile(
 
 @dataclass(frozen=True)
 class Predicate:
-    """Predicate that one sentence has to fulfil.
+    """Predicate that one sentence has to fulfil."""
 
-    Attributes:
-        together: Names and numbers that must stand in it, all of them.
-        denied: Whether the fact is a negative one, as in "row 3 does not bind": then the sentence must hold a denial.
-    """
-
-    together: tuple[str, ...]
+    together: tuple[str, ...]  # names and numbers that must stand in it, all of them
+    # Whether the fact is a negative one, as in "row 3 does not bind": then the sentence must hold a denial.
     denied: bool = False
 
     @staticmethod
@@ -77,21 +73,14 @@ class CriterionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Criterion:
-    """One line of a checklist.
+    """One line of a checklist."""
 
-    Attributes:
-        id: Id of the criterion: ``c1``, ``c2`` and so on.
-        kind: Kind of criterion: exact, decided by matching, or semantic, decided by a judge or a predicate.
-        entities: Entities that an exact criterion wants named; at least one.
-        instruction: Instruction for judges: when to give a hit.
-        predicate: Predicate that decides a semantic criterion without a judge; None where there is none.
-    """
-
-    id: str
-    kind: CriterionKind
+    id: str  # id of the criterion: ``c1``, ``c2`` and so on
+    kind: CriterionKind  # kind of criterion: exact, decided by matching, or semantic, decided by a judge or a predicate
     text: str
-    entities: tuple[str, ...] = ()
-    instruction: str = ""
+    entities: tuple[str, ...] = ()  # entities that an exact criterion wants named; at least one
+    instruction: str = ""  # instruction for judges: when to give a hit
+    # Predicate that decides a semantic criterion without a judge; None where there is none.
     predicate: Predicate | None = None
 
 

@@ -39,19 +39,13 @@ class Trace(StrEnum):
 
 @dataclass(frozen=True)
 class HiddenLabels:
-    """Labels that must not be found.
+    """Labels that must not be found."""
 
-    Attributes:
-        names: Names of files of labels, without their folders.
-        hashes: SHA-256 of files of labels.
-        sentences: Sentences of answers and checklists, each with the label that it is of.
-        values: Reference objectives, each with the label that it is of.
-    """
-
-    names: frozenset[str] = LABEL_FILES
-    hashes: frozenset[str] = frozenset()
+    names: frozenset[str] = LABEL_FILES  # names of files of labels, without their folders
+    hashes: frozenset[str] = frozenset()  # SHA-256 of files of labels
+    # Sentences of answers and checklists, each with the label that it is of.
     sentences: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)  # reference objectives, each with the label that it is of
 
 
 @dataclass(frozen=True)
