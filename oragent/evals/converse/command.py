@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,12 @@ from oragent.report.pages.charts import Drawing, fit_label, new_figure, render_f
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#66737D")
 MOST_DRAWN = 7
+CAPTIONS = {
+    "scores": "Distribution of scores by contestant.",
+    "lengths": "Distribution of lengths: messages of the decision agent.",
+    "successes": "Share of conversations that reached the maximum by so many turns.",
+    "styles": "Distribution of scores by style.",
+}
 MOST_LISTED = 2000
 BINS = 20
 
@@ -122,33 +129,15 @@ def _draw_figures(contestants: Sequence[tables.MeasuredContestant]) -> list[Draw
         for one in talking[:3]
         for style in ("vague", "precise")
     }
-    plots: tuple[tuple[str, str, bool, Callable[[], Figure]], ...] = (
-        (
-            "scores",
-            "Distribution of scores by contestant.",
-            bool(shown),
-            lambda: _draw_histograms(scores, "score", 1.0),
-        ),
-        (
-            "lengths",
-            "Distribution of lengths: messages of the decision agent.",
-            bool(talking),
-            lambda: _draw_histograms(lengths, "messages", float(LIMIT)),
-        ),
-        (
-            "successes",
-            "Share of conversations that reached the maximum by so many turns.",
-            bool(talking),
-            lambda: _draw_successes(talking),
-        ),
-        (
-            "styles",
-            "Distribution of scores by style.",
-            len(styles) > 1,
-            lambda: _draw_histograms(by_style, "score", 1.0),
-        ),
-    )
-    return [render_figure(name, caption, draw) for name, caption, is_drawn, draw in plots if is_drawn]
+    drawn: dict[str, Callable[[], Figure]] = {}
+    if shown:
+        drawn["scores"] = partial(_draw_histograms, scores, "score", 1.0)
+    if talking:
+        drawn["lengths"] = partial(_draw_histograms, lengths, "messages", float(LIMIT))
+        drawn["successes"] = partial(_draw_successes, talking)
+    if len(styles) > 1:
+        drawn["styles"] = partial(_draw_histograms, by_style, "score", 1.0)
+    return [render_figure(name, CAPTIONS[name], draw) for name, draw in drawn.items()]
 
 
 def _draw_histograms(values: Mapping[str, Sequence[float]], what: str, upper: float) -> Figure:
