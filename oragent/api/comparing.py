@@ -8,11 +8,10 @@ from typing import Any
 from oragent._base.errors import ConfigError
 from oragent.api.choices import Choices, ModelChoice, Settings, read_choices
 from oragent.api.steering import run_in_thread
-from oragent.evals.bench.execute import execute_plan
+from oragent.evals.bench.result import execute_plan
 from oragent.evals.compare.command import write_report
-from oragent.evals.compare.comparison import Comparison, load_comparison
 from oragent.evals.compare.plan import MANIFEST, read_request
-from oragent.evals.compare.runner import SearchRunner
+from oragent.evals.compare.runner import Comparison, SearchRunner, load_comparison
 from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import Problem, find_project_root
 from oragent.search.config import Config

@@ -54,7 +54,7 @@ def converse(
     from oragent.converse.web import serve
 
     if problem == "utilities":
-        from oragent.evals.converse.utility_files import utilities
+        from oragent.evals.converse.evaluable_problems import utilities
 
         if out is None:
             raise ConfigError("name a file for the utilities with --out")

@@ -228,7 +228,7 @@ def study(
     outputs: Annotated[Path | None, typer.Option(help="Folder of the study (default: outputs/study/NAME).")] = None,
 ) -> None:
     """Fill a table or figure of the study of OR-Agent; repeat the command to continue."""
-    from oragent.evals.study.command import run
+    from oragent.evals.compare.study import run
 
     named = {"model.name": model, "workers": workers}
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]

@@ -14,10 +14,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchPlan
-from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, verdict_rates
-from oragent.evals.formulate.contestants import list_contestants
+from oragent.evals.bench.result import execute_plan
+from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, list_contestants, verdict_rates
 from oragent.formulate.explain import explain_solution
 from oragent.milp.families.allocation import build_configuration, generate_products
 from oragent.milp.solving import solve

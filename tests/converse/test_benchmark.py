@@ -33,7 +33,7 @@ def bench(*words: str) -> str:
 
 
 def reopened(folder: Path) -> ConverseBenchmark:
-    return ConverseBenchmark(MANIFEST.read_plan(folder), folder)
+    return ConverseBenchmark(MANIFEST.read_plan(folder), folder=folder)
 
 
 @pytest.mark.slow

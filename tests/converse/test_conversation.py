@@ -1,6 +1,7 @@
 """Conversations by rules: they come to the exact figures, and end as they should."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,17 +9,22 @@ import pytest
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.converse.decider import AgentAnswer, DeciderMessage, DecisionView
+from oragent.converse.decision import Solved
 from oragent.converse.problems.district import DEFAULT
-from oragent.converse.problems.exact import Exact, Solving
-from oragent.converse.problems.schools import generate_district, sfusd
-from oragent.converse.solving import StateSolver
+from oragent.converse.problems.exact import Exact, Solving, to_restrictions
+from oragent.converse.problems.schools import Schools, generate_district, sfusd
+from oragent.converse.solving import StateSolver, build_model
+from oragent.converse.state import RestrictionState
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.asking_deciders import Asking, dropping_requests, ranked_requests
-from oragent.evals.converse.people.generating import Target
+from oragent.evals.converse.evaluable_problems import read_utility_file
+from oragent.evals.converse.paradigms import Asking, dropping_requests, ranked_requests
 from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import TimePreference, Utility, is_unique, maximum_utility
+from oragent.evals.converse.people.utilities import Target, TimePreference, Utility, maximum_utility, rank_outcomes
 from oragent.evals.converse.stakeholders import Request, Stakeholder
-from oragent.evals.converse.utility_files import read_utility_file
+from oragent.milp.model import Objective as Cost
+from oragent.milp.model import Relation, Row
+from oragent.milp.solution import SolveStatus
+from oragent.milp.solving import solve
 
 PROBLEM = sfusd()
 SOLVER = StateSolver(PROBLEM)
@@ -117,6 +123,34 @@ def test_the_decider_sees_the_answer_and_nothing_of_the_tools(exact, generated) 
     Conversation(PROBLEM, RulesAgent(Toolbox(SOLVER)), decider, wishes(generated[0], exact)).run()
     assert decider.views[0].text.startswith("This is the schedule as it stands")
     assert all(set(vars(view)) == {"turn", "text", "presented"} for view in decider.views)
+
+
+def is_unique(
+    problem: Schools,
+    utility: Utility,
+    schedule: str,
+    solver: Callable[[RestrictionState], Solved],
+    limit_s: float = 60.0,
+) -> bool | None:
+    """Return whether only this schedule has the greatest utility: no other is, by a no-good cut in each best outcome.
+
+    Returns:
+        None where a limit came first.
+    """
+    greatest = maximum_utility(utility, Solving(problem.district, solver))
+    times = len(problem.district.times)
+    chosen = {f"x[{school},{time + 1}]": 1.0 for school, time in enumerate(problem.district.chosen(schedule), 1)}
+    exclusion = Row("another schedule", chosen, Relation.AT_MOST, len(chosen) - 1.0)
+    for outcome, constraints in rank_outcomes(utility, times):
+        if utility.value(outcome, times) < greatest - 1e-9:
+            return True
+        milp = build_model(problem, RestrictionState((0.0, 0.0), to_restrictions(problem.district, constraints)))
+        solution = solve(replace(milp, rows=(*milp.rows, exclusion), objective=Cost()), limit_s, duals=False)
+        if solution.status.has_point:
+            return False
+        if solution.status is not SolveStatus.INFEASIBLE:
+            return None
+    return True
 
 
 def test_beyond_enumeration_the_maximum_takes_a_few_solves_and_a_cut_shows_uniqueness(exact) -> None:

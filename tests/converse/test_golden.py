@@ -14,8 +14,8 @@ from oragent.converse.conversation import Conversation, ConversationEnd, Convers
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.audit import audit_conversation
 from oragent.evals.converse.people.person import Person, SchoolRole
+from oragent.evals.converse.scoring import audit_conversation
 from oragent.evals.converse.talking_decider import Feedback, Persona, Style, Talking, Template, decider_prompt
 from tests.converse.worked import UTILITY, script
 

@@ -18,7 +18,7 @@ from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver, build_model
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.audit import audit_conversation
+from oragent.evals.converse.scoring import audit_conversation
 from oragent.llm.model import ToolCall
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files, from_pulp
 from tests.converse.workshop import optimum, rules, said, with_rows, workshop

@@ -16,10 +16,9 @@ from oragent.converse.problems.registry import open_problem
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
-from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of, standing_in
+from oragent.evals.converse.evaluable_problems import published_of, read_utility_file, stakeholders_of, standing_in
 from oragent.evals.converse.stakeholders import Published
 from oragent.evals.converse.talking_decider import Feedback, Persona, Style, Talking, decider_prompt
-from oragent.evals.converse.utility_files import read_utility_file
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.milp import Milp, Objective, Sense, Variable, to_json
 from tests.converse.test_documented import EXAMPLE
@@ -77,7 +76,7 @@ def most(thing: str, kilograms: float, share: float) -> float:
 
 
 def test_a_knapsack_goes_through_a_whole_evaluation(trip: dict[str, Any]) -> None:
-    bench = ConverseBenchmark(MANIFEST.read_plan(trip["out"]), trip["out"], given=trip["trip"])
+    bench = ConverseBenchmark(MANIFEST.read_plan(trip["out"]), folder=trip["out"], given=trip["trip"])
     held = {
         cell.contestant: [one.result for one in bench.finished_cases(cell, bench.folder)] for cell in bench.plan.cells
     }
@@ -126,7 +125,7 @@ def test_its_own_script_stands_in_for_models(trip: dict[str, Any], tmp_path: Pat
             tmp_path, problem, ["T-P-P"], models=["scripted"], utilities="3", settings={"decider": "rational"}
         )  # fmt: skip
         assert run_bench(request, Console(quiet=True)) == 0
-        bench = ConverseBenchmark(MANIFEST.read_plan(tmp_path), tmp_path, given=problem)
+        bench = ConverseBenchmark(MANIFEST.read_plan(tmp_path), folder=tmp_path, given=problem)
         (cell,) = bench.plan.cells
         found = [one.result for one in bench.finished_cases(cell, tmp_path)]
     assert [one["success"] for one in found] == [True] * 3

@@ -13,11 +13,11 @@ from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver, begin
 from oragent.converse.state import Restriction, RestrictionKind
-from oragent.evals.converse.paradigms import RULES, Paradigm, RuleBaseline, negotiate, run_baseline
-from oragent.evals.converse.people.generating import Target
+from oragent.evals.converse.evaluable_problems import read_utility_file
+from oragent.evals.converse.paradigms import RULES, Paradigm, negotiate
 from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import TimePreference
-from oragent.evals.converse.utility_files import read_utility_file
+from oragent.evals.converse.people.utilities import Target, TimePreference
+from tests.converse.baselines import RuleBaseline, run_baseline
 
 PROBLEM = sfusd()
 SOLVER = StateSolver(PROBLEM)

@@ -9,10 +9,11 @@ from oragent._base.errors import ConfigError
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
-from oragent.evals.converse.paradigms import Paradigm, run_baseline
-from oragent.evals.converse.people.generating import Target
+from oragent.evals.converse.paradigms import Paradigm
 from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.utilities import Target
 from oragent.evals.converse.scoring import Scored, contrast_sides, summarize_groups
+from tests.converse.baselines import run_baseline
 
 ONE = Scored("T-P-P", "conversation", "m", 0, {"direction": "early"}, "parent", "vague", "rich", 0.5, False, 8, 6)
 
@@ -47,8 +48,8 @@ def test_a_contrast_pairs_by_decision_agent_whatever_the_order() -> None:
     assert (found.better, found.other, found.pairs) == ("T-P-P", "C-N-R", 4)
     assert found.scores == (0.875, 0.625)
     assert found.successes == (0.75, 0.25)
-    assert found.relative_gain == pytest.approx(0.4)
-    assert found.success_gain == 0.5
+    assert found.scores[0] / found.scores[1] - 1 == pytest.approx(0.4)
+    assert found.successes[0] - found.successes[1] == 0.5
     assert found.success_p == pytest.approx(1 / 4)  # two pairs gained, none lost
     assert found.score_p == pytest.approx(2 / 8)  # of signs of 0.5, 0.75, -0.25: those seen, and all positive
 
@@ -111,4 +112,4 @@ def test_what_cannot_be_compared_is_told_in_one_line(build, message: str) -> Non
 def test_one_side_alone_has_no_contrast_and_no_gain_over_nothing() -> None:
     assert contrast_sides([ONE], "agent", "T-P-P") == []
     (found,) = contrast_sides([ONE, replace(ONE, agent="b", score=0.0)], "agent", "T-P-P")
-    assert (found.score_p, found.relative_gain) == (None, None)
+    assert (found.score_p, found.scores[1]) == (None, 0)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from oragent._base.errors import ConfigError
 from oragent.converse.problems.district import DEFAULT, SFUSD, District, School
 from oragent.converse.problems.exact import Exact, enumerate_schedules
+from oragent.evals.converse.people.person import Person
 from oragent.evals.converse.people.utilities import (
     ScheduleOutcome,
     TimePreference,
     Utility,
-    judge_standing,
     maximum_utility,
     rank_outcomes,
 )
@@ -45,16 +45,14 @@ def utilities(draw: st.DrawFn) -> Utility:
     ],
 )
 def test_the_worked_conversation_has_the_published_utilities(schedule: str, value: float) -> None:
-    judged = judge_standing(WORKED, SFUSD, schedule, maximum_utility(WORKED, EXACT))
+    judged = Person(WORKED, EXACT)(schedule)
     assert judged.value == pytest.approx(value)
     assert judged.maximum == pytest.approx(0.748)
     assert judged.success == (schedule == "CCCAABABBC")
 
 
 def test_the_default_scores_0_5561_and_the_end_of_the_conversation_is_the_only_maximum() -> None:
-    assert judge_standing(WORKED, SFUSD, DEFAULT, maximum_utility(WORKED, EXACT)).score == pytest.approx(
-        0.5561, abs=5e-5
-    )
+    assert Person(WORKED, EXACT)(DEFAULT).score == pytest.approx(0.5561, abs=5e-5)
     assert [ALL.letters(int(index)) for index in WORKED.maximisers(ALL)] == ["CCCAABABBC"]
 
 
@@ -130,7 +128,7 @@ def test_a_wrong_utility_is_told_in_one_line(weights: tuple, thresholds: tuple, 
 
 def test_where_no_schedule_is_worth_anything_every_one_is_at_the_maximum() -> None:
     hopeless = Utility(0, EARLY, 1900, 100, (0, 1, 0))
-    judged = judge_standing(hopeless, SFUSD, DEFAULT, maximum_utility(hopeless, EXACT))
+    judged = Person(hopeless, EXACT)(DEFAULT)
     assert (judged.maximum, judged.score, judged.success) == (0, 1, True)
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oragent.evals.formulate.mock_models import Error, Fault, plant_error
-from oragent.evals.formulate.program_codegen import checker_of, parameters_of, program_of
+from oragent.evals.formulate.mock_models import Error, Fault, checker_of, parameters_of, plant_error, program_of
 from oragent.evals.formulate.sets import read_set
 from oragent.formulate.battery import Property, run_battery
 from oragent.formulate.problem import DEFAULT

@@ -17,14 +17,19 @@ from typer.testing import CliRunner
 from oragent._base import distribution
 from oragent._base.errors import ConfigError, ModelError, OragentError
 from oragent.cli.app import app
-from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.formulate import command as bench_command
-from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, can_read_labels, verdict_rates
-from oragent.evals.formulate.command import run_bench
-from oragent.evals.formulate.contestants import ABLATIONS, PUBLISHED, list_contestants
+from oragent.evals.bench.result import execute_plan
+from oragent.evals.formulate.benchmark import (
+    ABLATIONS,
+    PUBLISHED,
+    TERMS,
+    FormulateBenchmark,
+    can_read_labels,
+    list_contestants,
+    verdict_rates,
+)
+from oragent.evals.formulate.command import published_table, run_bench
 from oragent.evals.formulate.mock_models import GoldModel
-from oragent.evals.formulate.tables import published_table
 from oragent.evals.requests import FormulateBenchRequest
 from tests.formulate.data import DATA, with_data
 
@@ -191,7 +196,7 @@ def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypa
     path = tmp_path / "t.csv"
     path.write_text("question,answer\nWhat?,1\n")
     assert not can_read_labels(path)  # a program that tries is turned away
-    monkeypatch.setattr(bench_command, "can_read_labels", lambda path: True)
+    monkeypatch.setattr("oragent.evals.formulate.benchmark.can_read_labels", lambda path: True)
     with pytest.raises(OragentError, match="cannot keep the labels"):
         run_bench(FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
 

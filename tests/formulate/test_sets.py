@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ConfigError, OragentError, ProblemError
-from oragent.evals.formulate.contestants import PUBLISHED
-from oragent.evals.formulate.sets import read_set
-from oragent.evals.formulate.sets.labelled import Label, grade_result, read_figure
-from oragent.evals.formulate.sets.nl4opt import parse_number
-from oragent.evals.formulate.sets.other import MARK, build_scaffold
+from oragent.evals.formulate.benchmark import PUBLISHED
+from oragent.evals.formulate.labelled import Label, grade_result, read_figure
+from oragent.evals.formulate.sets import MARK, build_scaffold, parse_number, read_set
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import Form
 from oragent.formulate.running import FormulationRunner

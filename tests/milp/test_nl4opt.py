@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.evals.formulate.sets.nl4opt import parse_number
+from oragent.evals.formulate.sets import parse_number
 from oragent.milp.model import Milp, Relation, VariableKind
 from oragent.milp.solution import TOLERANCES, SolveStatus
 from oragent.milp.solving import breaches, solve

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from oragent.evals.workspace.agents import PROMPTS, FileInterface, Manner, system_prompt
-from oragent.evals.workspace.tasks import WorkspaceTask
-from oragent.evals.workspace.views import RevisionView
+from oragent.evals.workspace.views import RevisionView, WorkspaceTask
 from oragent.workspace.layout import Mode
 from oragent.workspace.roles import TRACKS, Track, fill_prompt
 

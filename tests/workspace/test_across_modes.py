@@ -6,9 +6,15 @@ import pytest
 
 from oragent._base.budget import Spent
 from oragent.evals.bench.plan import BenchCell
-from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
+from oragent.evals.workspace.across_modes import (
+    SOLVERS,
+    gain_table,
+    published_tables,
+    rate_table,
+    token_table,
+    track_table,
+)
 from oragent.evals.workspace.grading import AttemptOutcome
-from oragent.evals.workspace.published import SOLVERS
 from oragent.evals.workspace.tables import MeasuredAgent
 from oragent.ledger.study import FinishedCase
 

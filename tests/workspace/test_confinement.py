@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import OragentError, WorkspaceError
-from oragent.evals.workspace.tasks import list_tasks
+from oragent.evals.workspace.views import list_tasks
 from oragent.llm.model import ToolCall
 from oragent.llm.runtime_settings import RuntimeWords
 from oragent.sandbox.messages import Limits

@@ -13,8 +13,7 @@ from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench, sh
 from oragent.evals.workspace.evaluating import InstanceLabels, grade_program
 from oragent.evals.workspace.importing import read_labels
 from oragent.evals.workspace.instances import read_instances
-from oragent.evals.workspace.tasks import lay_out, list_tasks
-from oragent.evals.workspace.views import RevisionView
+from oragent.evals.workspace.views import RevisionView, lay_out, list_tasks
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.folder import write_program
 from oragent.workspace.layout import Mode

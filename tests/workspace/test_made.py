@@ -11,11 +11,11 @@ from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
 from oragent.evals.workspace.agents import list_plants
 from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench
+from oragent.evals.workspace.domains.businesses import DOMAINS, PRODUCTION
 from oragent.evals.workspace.domains.domain import Artifacts, Plan
-from oragent.evals.workspace.domains.production import PRODUCTION
-from oragent.evals.workspace.generating import DOMAINS, GenerateRequest, generate_set, has_moved
+from oragent.evals.workspace.generating import GenerateRequest, generate_set, has_moved
 from oragent.evals.workspace.importing import read_labels
-from oragent.evals.workspace.instances import KINDS, plant_noise, read_instances, remove_noise
+from oragent.evals.workspace.instances import KINDS, plant_noise, read_instances
 from oragent.evals.workspace.judging import by_predicates, score_answer
 from oragent.evals.workspace.tables import tertiles
 from oragent.evals.workspace.views import RevisionView, labels_of, search_labels
@@ -28,6 +28,7 @@ from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tables import CsvTable
 from oragent.workspace.tables import read_table as read_table
 from oragent.workspace.tables import write_table as write_table
+from tests.workspace.noise import remove_noise
 
 MADE = Path(__file__).parent / "made8"
 KNOWN = read_instances(MADE)

@@ -4,7 +4,7 @@ from statistics import correlation, mean
 
 import pytest
 
-from oragent.evals.workspace import published
+from oragent.evals.workspace import across_modes as published
 
 
 def test_the_means_over_models_are_the_paper_s() -> None:

@@ -1,14 +1,41 @@
 """The taxonomy of revisions, as rules; the release's own labels follow them in part."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.revisions import Depth, Diff, RevisionOperation, read_summary
+from oragent.evals.workspace.domains.domain import Depth, Diff, RevisionOperation
+from oragent.workspace.reading import shorten
 from tests.workspace.release import PUBLIC, needs_release
+
+REMARK = re.compile(r"\([^()]*\)")  # as in +1var(z)
+SUMMARIES = {
+    RevisionOperation.ADD_VARIABLE: re.compile(r"\+([0-9]+)var(?:_[a-z]+)?"),
+    RevisionOperation.REMOVE_VARIABLE: re.compile(r"-([0-9]+)var(?:_[a-z]+)?"),
+    RevisionOperation.ADD_CONSTRAINT: re.compile(r"\+([0-9]+)constr"),
+    RevisionOperation.REMOVE_CONSTRAINT: re.compile(r"-([0-9]+)constr"),
+    RevisionOperation.MODIFY_CONSTRAINT: re.compile(r"mod_([0-9]+)constr"),
+    RevisionOperation.MODIFY_OBJECTIVE: re.compile(r"mod_([0-9]*)obj"),
+    RevisionOperation.MODIFY_DATA: re.compile(r"mod_([0-9]+)data"),
+}
+
+
+def read_summary(summary: str) -> Diff:
+    """Read a diff as the release sums it up: ``+4var_binary, -2constr, mod_5constr, mod_obj, mod_3data``."""
+    counts = dict.fromkeys(RevisionOperation, 0)
+    for part in filter(None, (piece.strip() for piece in REMARK.sub("", summary).split(","))):
+        matches = [(change, match) for change, form in SUMMARIES.items() if (match := form.fullmatch(part))]
+        if not matches:
+            raise WorkspaceError(
+                f"{shorten(part)!r} is no operation; expected such as +2var, -1constr, mod_obj, mod_1data"
+            )
+        change, match = matches[0]
+        counts[change] += int(match[1] or 1)
+    return Diff(counts)
 
 
 def test_a_summary_is_counted_by_kind() -> None:

@@ -10,7 +10,7 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ReplyError, WorkspaceError
 from oragent.evals.workspace.agents import FileInterface, Manner, code_in, judge_answer, render_files, run_task
 from oragent.evals.workspace.rubric import read_rubrics
-from oragent.evals.workspace.tasks import WorkspaceTask
+from oragent.evals.workspace.views import WorkspaceTask
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request, ToolCall

@@ -2,11 +2,12 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic.dataclasses import dataclass as checked
 
@@ -14,12 +15,13 @@ from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
 from oragent._base.errors import OragentError
 from oragent._base.settings import STRICT, build_settings
-from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ModeScores, compare_pairs
+from oragent.evals.bench.result import BenchResult, CellEnd, Cost, Measure, ModeScore, ModeScores, compare_pairs
 from oragent.evals.bench.tables import TextTable
-from oragent.ledger import Study
+from oragent.ledger import LedgerCase, ReplayModel, Study
 from oragent.ledger.study import FinishedCase
+from oragent.llm.factory import open_models
+from oragent.llm.model import Model, Reply
 from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
 from oragent.report.pages.text import format_share
 
@@ -31,15 +33,7 @@ DASH = "–"
 
 @dataclass(frozen=True)
 class MeasuredCases:
-    """A contestant on a subject, all seeds together.
-
-    Attributes:
-        subject: Name of the subject.
-        contestant: Name of the contestant.
-        settings: Settings of its own.
-        cases_by_cell: Cells with the cases that are done.
-        total: Number of cases that there are to do.
-    """
+    """A contestant on a subject, all seeds together; ``total``: number of cases that there are to do."""
 
     subject: str
     contestant: str
@@ -101,26 +95,17 @@ def case_table(measured: Sequence[MeasuredCases], unit: str, describe: Callable[
 
 @checked(frozen=True, config=STRICT)
 class CaseSettings:
-    """Settings that all contestants of a benchmark of cases share.
+    """Settings that all contestants of a benchmark of cases share."""
 
-    Attributes:
-        labels_readable: Whether it runs where generated programs could read labels.
-        max_tokens, timeout_s: Longest reply, and seconds for one; None: the default.
-        budget: Budget of each contestant.
-    """
-
-    labels_readable: bool = False
+    labels_readable: bool = False  # whether it runs where generated programs could read labels
+    # max_tokens, timeout_s: longest reply, and seconds for one; None: the default.
     max_tokens: int | None = None
     timeout_s: float | None = None
     budget: Budget = UNBOUNDED
 
     @classmethod
     def of(cls, plan: BenchPlan) -> Self:
-        """Read them from a plan; what a plan lacks has its default.
-
-        Raises:
-            ConfigError: A value is wrong.
-        """
+        """Read them from a plan; what a plan lacks has its default."""
         names = {setting.name for setting in fields(cls)}
         given = {name: value for name, value in plan.settings.items() if name in names and value is not None}
         if "budget" in given:
@@ -128,24 +113,22 @@ class CaseSettings:
         return build_settings(cls, given, [], f"the settings of the {plan.terms.benchmark}")
 
 
-class CaseBenchmark(ABC):
-    """Runner of a plan whose cells are studies of cases, each in a folder of its own, which can be resumed.
+Work = Callable[[LedgerCase], Awaitable[object]]
 
-    Attributes:
-        plan: Plan of what is measured.
-        workers: Cases at once; it changes no result.
-        note: Callback that gets each case that is done, in words.
-        words: Settings of models and budget from the command line, such as ``model.base_url=URL``.
-        readable: Subjects whose labels a generated program could read here.
-        roles: Roles in which models are asked.
-    """
+
+@dataclass
+class CaseBenchmark(ABC):
+    """Runner of a plan whose cells are studies of cases, each in a folder of its own, which can be resumed."""
 
     plan: BenchPlan
-    workers: int
-    note: Callable[[BenchCell, str], None]
-    words: RuntimeWords
-    readable: Sequence[str] = ()
-    roles: Sequence[str] = ()
+    workers: int = 1  # cases at once; it changes no result
+    # Callback that gets each case that is done, in words.
+    note: Callable[[BenchCell, str], None] = lambda cell, text: None
+    # Settings of models and budget from the command line, such as ``model.base_url=URL``.
+    words: RuntimeWords = field(default_factory=RuntimeWords)
+    readable: Sequence[str] = ()  # subjects whose labels a generated program could read here
+    replay: Path | None = None  # folder of a benchmark of the same plan whose replies are given again; None to ask
+    roles: ClassVar[Sequence[str]] = ()  # roles in which models are asked
 
     @property
     @abstractmethod
@@ -169,8 +152,22 @@ class CaseBenchmark(ABC):
         """Describe the outcome of a cell with at least one case, in a few words."""
 
     @abstractmethod
-    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        """Do the missing cases of a cell; return why some are still missing, or an empty text."""
+    def describe_case(self, result: Mapping[str, Any]) -> str:
+        """Describe the outcome of a case, in a few words."""
+
+    @abstractmethod
+    def open_cell(
+        self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
+    ) -> tuple[Mapping[str, str | Model], Work]:
+        """Open what the cases of a cell need; return who is asked by role, as model or by name, and the work."""
+
+    def find_readable(self) -> Sequence[str]:
+        """Find the subjects whose labels a generated program could read here."""
+        return ()
+
+    def contestant_of(self, cell: BenchCell) -> Mapping[str, Any]:
+        """Return the settings of a cell's contestant."""
+        return self.plan.contestants[cell.contestant]
 
     def close(self) -> None:  # noqa: B027  # most share nothing
         """Release what the cells share."""
@@ -191,6 +188,30 @@ class CaseBenchmark(ABC):
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do the cases of a cell that are missing."""
         return CellEnd(asyncio.run(self._run_cases(cell, self.cell_folder(cell, folder))))
+
+    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
+        """Do the missing cases of a cell; return why some are still missing, or an empty text."""
+        async with AsyncExitStack() as stack:
+            players, work = self.open_cell(cell, cell_folder, stack)
+            models: dict[str, Model] = {}
+            checks: list[Reply] = []
+            for role, player in players.items() if self.replay is None else ():
+                if isinstance(player, str):
+                    models[role] = opened = await stack.enter_async_context(open_models(self.read_runtime(player)))
+                    checks += opened.checks
+                else:
+                    models[role] = player
+            study = stack.enter_context(Study(cell_folder, models, self.read_runtime().budget, cell.seed, self.workers))
+            study.record_checks(checks)
+            if self.replay is not None:
+                study.replies.copy_from(self.cell_folder(cell, self.replay) / "run.db")
+                study.models = {"": ReplayModel(study.replies)}
+            await study.run_cases(
+                self.case_names(cell),
+                work,
+                lambda case: self.note(cell, f"{case.name}: {self.describe_case(case.result)}"),
+            )
+            return study.stop_reason
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Describe the outcome of a cell."""
@@ -235,11 +256,7 @@ class CaseBenchmark(ABC):
         return runtime if model else RuntimeSettings(budget=runtime.budget)
 
     def check_labels(self) -> None:
-        """Refuse to run where generated programs could read labels, unless the settings accept it.
-
-        Raises:
-            OragentError: They could, and it is not accepted.
-        """
+        """Refuse to run where generated programs could read labels, unless the settings accept it."""
         if self.readable and not self.settings.labels_readable:
             raise OragentError(
                 f"this machine cannot keep the labels of {self.readable[0]} from generated programs ('oragent doctor' "

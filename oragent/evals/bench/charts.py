@@ -35,13 +35,7 @@ FINALS = (
 
 @dataclass(frozen=True)
 class LineStyle:
-    """Colour, line and marker of a contestant.
-
-    Attributes:
-        color: Of everything that is its own.
-        line: Line style of matplotlib.
-        marker: Of single runs.
-    """
+    """Colour, line and marker of a contestant."""
 
     color: str
     linestyle: Line
@@ -84,12 +78,7 @@ def draw_benchmark(summary: BenchSummary) -> dict[str, Drawing]:
 
 
 def best_so_far(results: Sequence[BenchResult], work: int, unit: str = "work") -> np.ndarray:
-    """The best score so far of each run after each unit of work.
-
-    Args:
-        results: Runs.
-        work: Number of units.
-        unit: What is counted: ``work`` or ``calls``.
+    """The best score so far of each run after each unit of ``work``, or of ``calls``.
 
     Returns:
         ``(runs, work)`` array; column k is after k + 1 units. A run that ended early stays where it was.

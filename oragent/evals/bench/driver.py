@@ -16,8 +16,8 @@ from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
 from oragent._base.plain import escape_text, one_line
 from oragent.evals.bench.cases import CaseBenchmark
-from oragent.evals.bench.execute import CellReport, CellRunner, execute_plan
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
+from oragent.evals.bench.result import CellReport, CellRunner, execute_plan
 from oragent.evals.bench.tables import VERDICT, TextTable
 from oragent.report.pages.html import make_environment
 
@@ -68,12 +68,7 @@ COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 @dataclass(frozen=True)
 class Line:
-    """A line of text in a terminal.
-
-    Attributes:
-        text: Untrusted text.
-        style: Style of rich.
-    """
+    """A line of text in a terminal; ``text``: untrusted text."""
 
     text: str
     style: str = ""
@@ -84,14 +79,7 @@ B = TypeVar("B", bound=CaseBenchmark)
 
 @dataclass(frozen=True)
 class BenchCommand(Generic[B]):
-    """Command of one kind of benchmark.
-
-    Attributes:
-        manifest: Reader and writer of its plan.
-        open: Function that opens the runner of a plan in a folder.
-        show: Function that returns the tables and lines of a benchmark as far as it is done.
-        write_page: Function that writes the page and returns its path.
-    """
+    """Command of one kind of benchmark."""
 
     manifest: Manifest
     open: Callable[[BenchPlan, Path], B]
@@ -99,20 +87,12 @@ class BenchCommand(Generic[B]):
     write_page: Callable[[B, Path], Path]
 
     def run(self, bench: B, folder: Path, console: Console, prepare: Callable[[], None] = lambda: None) -> int:
-        """Run what is missing of a benchmark, print its tables, write its page.
-
-        Args:
-            bench: Runner.
-            folder: Folder of the benchmark.
-            console: Console to print on.
-            prepare: Function that is called when the plan is in the folder.
+        """Run what is missing, print tables, write the page; ``prepare`` is called once the plan is in the folder.
 
         Returns:
             Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
-
-        Raises:
-            OragentError: A setting is wrong, labels could be read, or the folder is that of another plan.
         """
+        bench.readable = bench.find_readable()
         bench.read_runtime()  # a wrong setting is refused before anything is written
         bench.check_labels()
         self.manifest.write_plan(bench.plan, folder)
@@ -127,21 +107,10 @@ class BenchCommand(Generic[B]):
         return STOPPED if stopped else COMPLETE if complete else UNFINISHED
 
     def show_folder(self, folder: Path, console: Console, *, write: bool = True) -> int:
-        """Print the tables of a benchmark as far as it is done; nobody is asked.
-
-        Args:
-            folder: Folder of the benchmark.
-            console: Console to print on.
-            write: Whether its page is written too.
-
-        Returns:
-            Exit code: 0 where all is done, 3 where not.
-
-        Raises:
-            OragentError: The folder was changed by hand, or a set cannot be read any more.
-        """
+        """Print the tables of a benchmark as far as it is done; the exit code is 0 where all is done, else 3."""
         bench = self.open(self.manifest.read_plan(folder), folder)
         try:
+            bench.readable = bench.find_readable() if bench.settings.labels_readable else ()
             return COMPLETE if self._print_results(bench, folder, console, write=write) else UNFINISHED
         finally:
             bench.close()
@@ -160,13 +129,7 @@ class BenchCommand(Generic[B]):
 
 
 def run_cells(plan: BenchPlan, start: Callable[[Board], CellRunner], folder: Path) -> bool:
-    """Run every cell of a plan with a progress bar; return True if a person stopped it.
-
-    Args:
-        plan: Plan of the benchmark.
-        start: Function that makes the runner of the cells.
-        folder: Folder of the benchmark.
-    """
+    """Run every cell of a plan with a progress bar; return True if a person stopped it."""
     with Board(plan) as board:
         for cell_report in execute_plan(plan, start(board), folder):
             board.report_cell(cell_report)
@@ -176,21 +139,12 @@ def run_cells(plan: BenchPlan, start: Callable[[Board], CellRunner], folder: Pat
 
 
 def page_template(package: Path, name: str = "page.html") -> Template:
-    """Return the template of a benchmark's page.
-
-    Args:
-        package: File of the package that has the template.
-        name: Name of the template.
-    """
+    """Return a template of a benchmark's page, which lies beside a file of a package."""
     return make_environment(package.parent, Path(__file__).parent).get_template(name)
 
 
 def save_text(path: Path, text: str) -> Path:
-    """Write a page or table into a benchmark's folder.
-
-    Raises:
-        StoreError: It cannot be written.
-    """
+    """Write a page or table into a benchmark's folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text)

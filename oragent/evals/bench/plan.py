@@ -15,29 +15,20 @@ from oragent._base.errors import ConfigError, StoreError
 
 @dataclass(frozen=True)
 class BenchTerms:
-    """The words of one kind of benchmark.
+    """The words of one kind of benchmark."""
 
-    Attributes:
-        benchmark: The whole, such as "comparison".
-        subject, subjects: What is measured on, such as "problem".
-        contestant, contestants: Who is measured, such as "strategy".
-        modes: Kinds of score by name, and what each is in words; contestants are ranked by the first.
-        baseline: Whose score is 0 when scores are normalised, such as "seed heuristic".
-        answer: What a run ends with and is scored by, such as "program".
-        work: Unit in which the work of a run is counted, such as "evaluations".
-        noise: What one score is a mean over, such as "instances".
-    """
-
-    benchmark: str
+    benchmark: str  # the whole, such as "comparison"
+    # subject, subjects: what is measured on, such as "problem".
     subject: str
     subjects: str
+    # contestant, contestants: who is measured, such as "strategy".
     contestant: str
     contestants: str
-    modes: Mapping[str, str]
-    baseline: str = "baseline"
-    answer: str = "answer"
-    work: str = "evaluations"
-    noise: str = "instances"
+    modes: Mapping[str, str]  # kinds of score by name, and what each is in words; contestants are ranked by the first
+    baseline: str = "baseline"  # whose score is 0 when scores are normalised, such as "seed heuristic"
+    answer: str = "answer"  # what a run ends with and is scored by, such as "program"
+    work: str = "evaluations"  # unit in which the work of a run is counted, such as "evaluations"
+    noise: str = "instances"  # what one score is a mean over, such as "instances"
 
     @property
     def main(self) -> str:
@@ -47,16 +38,10 @@ class BenchTerms:
 
 @dataclass(frozen=True)
 class BenchCell:
-    """One run of a benchmark.
+    """One run of a benchmark."""
 
-    Attributes:
-        subject: What is measured on: a problem, a set of questions.
-        contestant: Who is measured: a strategy, a method, an agent with a model.
-        seed: Seed of the contestant's own randomness.
-    """
-
-    subject: str
-    contestant: str
+    subject: str  # what is measured on: a problem, a set of questions
+    contestant: str  # who is measured: a strategy, a method, an agent with a model
     seed: int
 
     def __str__(self) -> str:
@@ -68,12 +53,8 @@ class BenchPlan:
     """A benchmark as plain data, so that a file can hold all of it.
 
     Attributes:
-        terms: What its parts are called.
         subjects: Names, and what each is found by (a path, a question's number); None where the name says it all.
         contestants: Names, and the settings that each has of its own; empty where the name says it all.
-        seeds: Of the cells, each with every contestant on every subject.
-        settings: What all cells have in common.
-        root: Project root.
 
     Raises:
         ConfigError: There is nothing to do, or a seed is named twice.
@@ -105,11 +86,7 @@ class BenchPlan:
 
 
 def expect_distinct(noun: str, names: Iterable[str | int]) -> None:
-    """Check that nothing is named twice.
-
-    Raises:
-        ConfigError: Something is.
-    """
+    """Raise ``ConfigError`` where a name comes twice."""
     seen: set[str | int] = set()
     for name in names:
         if name in seen:
@@ -122,20 +99,14 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Manifest:
-    """Reader and writer of the plan file in the folders of one kind of benchmark.
-
-    Attributes:
-        file: Name of the file in the folder.
-        terms: What the parts are called; the plurals are keys of the file.
-        settle: Checks settings that were read, and fills in those that an older version did not know; it is also given
-            what its errors name.
-        free: Settings that never change what is found, so that they may differ.
-    """
+    """Reader and writer of the plan file in the folders of one kind of benchmark."""
 
     file: str
-    terms: BenchTerms
+    terms: BenchTerms  # what the parts are called; the plurals are keys of the file
+    # Checks settings that were read, and fills in those that an older version did not know; it is also given what its
+    # errors name.
     complete_settings: Callable[[Settings, str], Settings] = lambda settings, source: settings
-    free: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()  # settings that never change what is found, so that they may differ
 
     def write_plan(self, plan: BenchPlan, folder: Path) -> None:
         """Write a plan into its folder, or check that it agrees with the one that is there.
@@ -144,7 +115,6 @@ class Manifest:
 
         Raises:
             ConfigError: The folder is that of another plan, or holds something else.
-            StoreError: It cannot be written.
         """
         path = folder / self.file
         if path.is_file():
@@ -176,12 +146,16 @@ class Manifest:
         try:
             subjects, contestants = _read_names(tree[words.subjects]), _read_names(tree[words.contestants])
             contestant_settings = {name: dict(settings or {}) for name, settings in contestants.items()}
-            seeds, root, settings = _read_seeds(tree["seeds"]), Path(tree["root"]), dict(tree["settings"])
+            seeds, root, settings = tree["seeds"], Path(tree["root"]), dict(tree["settings"])
+            if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds):
+                raise TypeError(f"expected a list of seeds, not {seeds!r}")
         except (KeyError, TypeError, ValueError) as problem:
             raise StoreError(
                 f"{path} is not what a {words.benchmark} leaves: {type(problem).__name__} {problem}"
             ) from None
-        return BenchPlan(words, subjects, contestant_settings, seeds, self.complete_settings(settings, str(path)), root)
+        return BenchPlan(
+            words, subjects, contestant_settings, tuple(seeds), self.complete_settings(settings, str(path)), root
+        )
 
     def _load_tree(self, path: Path) -> dict[str, Any]:
         try:
@@ -212,8 +186,8 @@ class Manifest:
             if gone := [name for name in old_names if name not in new_names]:
                 raise ConfigError(f"{folder} is another {self.terms.benchmark}: it has {noun} {gone[0]!r}; {remedy}")
         contestant_settings = {name: new.contestants[name] for name in old.contestants}
-        was = _flatten(old.settings) | _flatten(old.contestants, f"{self.terms.contestants}.")
-        now = _flatten(new.settings) | _flatten(contestant_settings, f"{self.terms.contestants}.")
+        was = flatten_tree(old.settings) | flatten_tree(old.contestants, f"{self.terms.contestants}.")
+        now = flatten_tree(new.settings) | flatten_tree(contestant_settings, f"{self.terms.contestants}.")
         for key in sorted(was.keys() | now.keys()):
             if was.get(key) != now.get(key) and key not in self.free:
                 difference = f"{key}={_format_value(was.get(key))}, not {_format_value(now.get(key))}"
@@ -221,11 +195,7 @@ class Manifest:
 
 
 def _read_names(names: Any) -> dict[str, Any]:
-    """Names, and what stands under each, of a list or a mapping.
-
-    Raises:
-        TypeError: It is neither, or a name is no text.
-    """
+    """Names, and what stands under each, of a list or a mapping."""
     named = dict(names) if isinstance(names, dict) else dict.fromkeys(names) if isinstance(names, list) else None
     if named is None or not all(isinstance(name, str) for name in named):
         raise TypeError(f"expected names, not {names!r}")
@@ -237,16 +207,11 @@ def _list_or_mapping(named: Mapping[str, Any]) -> list[str] | dict[str, Any]:
     return list(named) if all(value in (None, {}) for value in named.values()) else dict(named)
 
 
-def _read_seeds(seeds: Any) -> tuple[int, ...]:
-    if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds):
-        raise TypeError(f"expected a list of seeds, not {seeds!r}")
-    return tuple(seeds)
-
-
-def _flatten(tree: Settings, prefix: str = "") -> dict[str, Any]:
+def flatten_tree(tree: Settings, prefix: str = "") -> dict[str, Any]:
+    """Values of a tree of settings by ``section.key``."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
-        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+        flat |= flatten_tree(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
     return flat
 
 

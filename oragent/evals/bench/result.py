@@ -1,24 +1,20 @@
-"""Result of one run of a benchmark, differences between contestants, and the scale on which subjects are compared."""
+"""Run the cells of a plan; the result of each, differences of contestants, and scales for scores."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Protocol
 
 from oragent._base.direction import Direction
+from oragent._base.errors import OragentError
 from oragent._base.statistics import Alternative, MeanInterval, adjust_holm, bootstrap_mean, sign_flip_test
-from oragent.evals.bench.plan import BenchCell, BenchTerms
+from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A subject and the direction of its score.
-
-    Attributes:
-        title: One line on the subject.
-        direction: Whether more or less score is better.
-        published: Best score of others in the main mode; None where it is not known.
-    """
+    """A subject, the direction of its score, and the best published score in the main mode, where that is known."""
 
     title: str
     direction: Direction
@@ -27,78 +23,47 @@ class Measure:
 
 @dataclass(frozen=True)
 class ModeScore:
-    """A score in one mode.
+    """A score in one mode."""
 
-    Attributes:
-        value: In natural units.
-        noise: Half the width of the 95 % interval that came with it, over what it is a mean of; None where none came.
-    """
-
-    value: float
+    value: float  # in natural units
+    # Half the width of the 95 % interval that came with it, over what it is a mean of; None where none came.
     noise: float | None = None
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost until some moment or in total.
+    """Cost until some moment or in total."""
 
-    Attributes:
-        work: In the unit of the benchmark, such as evaluations.
-        tokens: In and out.
-        money: US dollars, of the replies whose price is known.
-        unpriced: Replies whose price is not known.
-        calls: Replies of models, where they are not the unit of work; 0 where nobody counts them apart.
-    """
-
-    work: int = 0
-    tokens: int = 0
-    money: float = 0.0
-    unpriced: int = 0
-    calls: int = 0
+    work: int = 0  # in the unit of the benchmark, such as evaluations
+    tokens: int = 0  # in and out
+    money: float = 0.0  # US dollars, of the replies whose price is known
+    unpriced: int = 0  # replies whose price is not known
+    calls: int = 0  # replies of models, where they are not the unit of work; 0 where nobody counts them apart
 
 
 @dataclass(frozen=True)
 class ProgressStep:
-    """A score on the way of a run.
+    """A score on the way of a run."""
 
-    Attributes:
-        score: Its own, in the main mode.
-        best: The best until then, its own included.
-        paid: Until and with it.
-    """
-
-    score: float
-    best: float
-    paid: Cost
+    score: float  # its own, in the main mode
+    best: float  # the best until then, its own included
+    paid: Cost  # until and with it
 
 
 @dataclass(frozen=True)
 class BenchResult:
-    """One run, complete.
-
-    Attributes:
-        cell: Which one.
-        measure: How its subject measures.
-        scores: By mode; the main mode is always there.
-        baselines: Of the baseline by mode, where there is one.
-        tried: How many answers were tried: candidates, conversations, cases.
-        failed: How many of them have no score.
-        spent: In all.
-        seconds: The run's own time, over all sittings.
-        curve: The way to the score in the main mode; empty where there is none.
-        folder: Where the run lives; None where it has no folder of its own.
-    """
+    """One run, complete."""
 
     cell: BenchCell
     measure: Measure
-    scores: Mapping[str, ModeScore]
-    baselines: Mapping[str, ModeScore] = field(default_factory=dict)
-    tried: int = 0
-    failed: int = 0
+    scores: Mapping[str, ModeScore]  # by mode; the main mode is always there
+    baselines: Mapping[str, ModeScore] = field(default_factory=dict)  # of the baseline by mode, where there is one
+    tried: int = 0  # how many answers were tried: candidates, conversations, cases
+    failed: int = 0  # how many of them have no score
     spent: Cost = Cost()
-    seconds: float = 0.0
-    curve: tuple[ProgressStep, ...] = ()
-    folder: Path | None = None
+    seconds: float = 0.0  # the run's own time, over all sittings
+    curve: tuple[ProgressStep, ...] = ()  # the way to the score in the main mode; empty where there is none
+    folder: Path | None = None  # where the run lives; None where it has no folder of its own
 
     def cost_to_reach(self, target: float) -> Cost | None:
         """Return the cost of reaching a score in the main mode; None where it was not reached."""
@@ -108,13 +73,7 @@ class BenchResult:
 
 @dataclass(frozen=True)
 class Scale:
-    """Normalisation of the scores of a subject: 0 is the baseline, 1 the best published, or the best of these runs.
-
-    Attributes:
-        baseline: Score of the baseline.
-        best: Score that is 1.
-        source: Where that comes from.
-    """
+    """Normalisation of the scores of a subject: 0 is the baseline, 1 the best published, or the best of these runs."""
 
     baseline: float
     best: float
@@ -132,11 +91,6 @@ def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> 
 
     It goes from the baseline to the published best, where that is known (for the main mode only) and beats the
     baseline; else to the best found by any of the results. None where there is no score, or no baseline.
-
-    Args:
-        results: Of one subject, at least one.
-        mode: Name of the mode.
-        terms: What the parts are called.
     """
     measure = results[0].measure
     scores = [result.scores[mode].value for result in results if mode in result.scores]
@@ -151,12 +105,7 @@ def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> 
 
 @dataclass(frozen=True)
 class ModeScores:
-    """A contestant's scores in one mode.
-
-    Attributes:
-        name: Of the contestant.
-        scores: By what pairs them with those of others: a seed, or a case.
-    """
+    """A contestant's scores in one mode; ``scores``: by what pairs them with those of others: a seed, or a case."""
 
     name: str
     scores: Mapping[Hashable, ModeScore]
@@ -164,28 +113,18 @@ class ModeScores:
 
 @dataclass(frozen=True)
 class ContestantDifference:
-    """Two contestants on one subject, over the seeds (or cases) that both have.
-
-    Attributes:
-        first, second: Their names.
-        mode: Name of the mode.
-        pairs: Number of seeds.
-        gain: How much better the first is, in natural units, with its interval over seeds; above 0 is better.
-        p: P-value of the paired test; None for fewer than two pairs.
-        adjusted: The same, adjusted for all pairs of contestants in this mode.
-        spread: Standard deviation of the difference between seeds; None for one pair.
-        noise: Mean half-width of the intervals that came with the scores; None where one is not known.
-    """
+    """Two contestants on one subject, over the seeds (or cases) that both have."""
 
     first: str
     second: str
     mode: str
-    pairs: int
+    pairs: int  # number of seeds
+    # How much better the first is, in natural units, with its interval over seeds; above 0 is better.
     gain: MeanInterval
-    p: float | None
-    adjusted: float | None
-    spread: float | None
-    noise: float | None
+    p: float | None  # p-value of the paired test; None for fewer than two pairs
+    adjusted: float | None  # the same, adjusted for all pairs of contestants in this mode
+    spread: float | None  # standard deviation of the difference between seeds; None for one pair
+    noise: float | None  # mean half-width of the intervals that came with the scores; None where one is not known
 
 
 def compare_pairs(
@@ -194,14 +133,7 @@ def compare_pairs(
     direction: Direction,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> tuple[ContestantDifference, ...]:
-    """Compare pairs of contestants; those that have no seed in common are left out.
-
-    Args:
-        pairs: All combinations, or everyone with the one that they are held against.
-        mode: Name of the mode.
-        direction: Whether more or less score is better.
-        alternative: ``GREATER``: the test asks whether the first is better.
-    """
+    """Compare pairs of contestants; those that have no seed in common are left out."""
     compared = [
         difference
         for first, second in pairs
@@ -237,3 +169,91 @@ def _compare_pair(
         spread=stdev(gains) if len(gains) > 1 else None,
         noise=mean_known(side[key].noise for side in (mine, theirs) for key in shared),
     )
+
+
+@dataclass(frozen=True)
+class CellEnd:
+    """How a run ended; ``reason``: why it ended before it was complete; empty where it is complete."""
+
+    reason: str = ""
+    stopped: bool = False
+
+
+class CellRunner(Protocol):
+    """A system under measurement; it chooses where its cells are in the benchmark's folder."""
+
+    def is_complete(self, cell: BenchCell, folder: Path) -> bool:
+        """Return True if nothing remains to be run for a cell."""
+
+    def run(self, cell: BenchCell, folder: Path) -> CellEnd:
+        """Run a cell, or the rest of it where it was begun.
+
+        Raises:
+            OragentError: One line on what keeps it from beginning or going on.
+        """
+
+    def finish(self, cell: BenchCell, folder: Path) -> str:
+        """Do what follows a run, such as scoring on the held-out set, unless that is done.
+
+        Returns:
+            A remark for a person, such as why it could not be done; mostly empty.
+
+        Raises:
+            OragentError: One line on what makes the cell useless.
+        """
+
+    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
+        """Read the result of a complete cell."""
+
+
+@dataclass(frozen=True)
+class CellReport:
+    """A cell that was run, or was complete before; ``fresh``: true if anything had to be run for it."""
+
+    cell: BenchCell
+    end: CellEnd
+    fresh: bool
+    remark: str
+
+
+def execute_plan(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[CellReport]:
+    """Run every cell of a plan; end early where a person stops one.
+
+    Raises:
+        OragentError: The cell, and one line on what keeps it from beginning or going on.
+    """
+    for cell in plan.cells:
+        try:
+            cell_report = _complete_cell(cell, runner, folder)
+        except OragentError as problem:
+            raise OragentError(f"{cell}: {problem}") from None
+        yield cell_report
+        if cell_report.end.stopped:
+            return
+
+
+def gather_results(
+    plan: BenchPlan, runner: CellRunner, folder: Path
+) -> tuple[tuple[BenchResult, ...], tuple[BenchCell, ...]]:
+    """Read a benchmark; return the results of complete cells in the plan's order, and the cells that are left out."""
+    results: list[BenchResult] = []
+    unfinished: list[BenchCell] = []
+    for cell in plan.cells:
+        if runner.is_complete(cell, folder):
+            results.append(runner.read(cell, folder))
+        else:
+            unfinished.append(cell)
+    return tuple(results), tuple(unfinished)
+
+
+def _complete_cell(cell: BenchCell, runner: CellRunner, folder: Path) -> CellReport:
+    end, fresh, remark = CellEnd(), False, ""
+    try:
+        fresh = not runner.is_complete(cell, folder)
+        if fresh:
+            end = runner.run(cell, folder)
+        if not end.stopped:
+            remark = runner.finish(cell, folder)
+    except KeyboardInterrupt:  # a system that does not stop by itself is stopped here: what it has kept is kept
+        end = CellEnd("stopped by Ctrl-C", stopped=True)
+    return CellReport(cell, end, fresh, remark)

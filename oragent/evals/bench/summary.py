@@ -1,6 +1,6 @@
 """Summary of all runs of a benchmark: one for each subject, one over all, and the leader with its evidence."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import mean, median, stdev
@@ -12,7 +12,6 @@ from oragent.evals.bench.result import (
     BenchResult,
     ContestantDifference,
     Cost,
-    ModeScore,
     ModeScores,
     Scale,
     compare_pairs,
@@ -25,30 +24,20 @@ TARGET = 0.5  # of the way from the baseline to the best found
 
 @dataclass(frozen=True)
 class SummaryRow:
-    """A contestant on a subject.
-
-    Attributes:
-        contestant: Its name.
-        results: Its complete runs, by seed.
-        means: Mean final score over seeds, with its interval, by mode; only of modes in which all runs have a score.
-        spread: Standard deviation of the final score between seeds, in the main mode; None for one seed.
-        noise: Half-width of the interval that came with a score in the main mode, mean over the runs; None where it is
-            not known.
-        normalised: Mean normalised score by mode.
-        failed: Share of failures; None where there was nothing to fail.
-        reached: What it took each run to reach the target, those that did.
-        spent: In all, median over the runs.
-    """
+    """A contestant on a subject."""
 
     contestant: str
-    results: tuple[BenchResult, ...]
+    results: tuple[BenchResult, ...]  # its complete runs, by seed
+    # Mean final score over seeds, with its interval, by mode; only of modes in which all runs have a score.
     means: Mapping[str, MeanInterval]
-    spread: float | None
+    spread: float | None  # standard deviation of the final score between seeds, in the main mode; None for one seed
+    # Half-width of the interval that came with a score in the main mode, mean over the runs; None where it is not
+    # known.
     noise: float | None
     normalised: Mapping[str, float | None]
-    failed: float | None
-    reached: tuple[Cost, ...]
-    spent: Cost
+    failed: float | None  # share of failures; None where there was nothing to fail
+    reached: tuple[Cost, ...]  # what it took each run to reach the target, those that did
+    spent: Cost  # in all, median over the runs
 
     @property
     def median_cost(self) -> Cost | None:
@@ -60,40 +49,26 @@ class SummaryRow:
 
 @dataclass(frozen=True)
 class SubjectSummary:
-    """A subject.
-
-    Attributes:
-        name, title, direction: Of the subject.
-        rows: A contestant each, the best mean in the main mode first.
-        differences: Of all pairs of contestants, by mode.
-        scales: How scores are normalised, by mode.
-        target: Score whose cost is asked for, half of the way to the best found; None where that is the baseline.
-    """
+    """A subject."""
 
     name: str
     title: str
     direction: Direction
-    rows: tuple[SummaryRow, ...]
-    differences: tuple[ContestantDifference, ...]
+    rows: tuple[SummaryRow, ...]  # a contestant each, the best mean in the main mode first
+    differences: tuple[ContestantDifference, ...]  # of all pairs of contestants, by mode
     scales: Mapping[str, Scale]
+    # Score whose cost is asked for, half of the way to the best found; None where that is the baseline.
     target: float | None
 
 
 @dataclass(frozen=True)
 class BenchSummary:
-    """A benchmark.
-
-    Attributes:
-        terms: What its parts are called.
-        contestants: Names in the plan's order, those included that have no complete run yet.
-        subjects: A summary each.
-        overall: Mean normalised score over subjects for each contestant that has one on all of them, by mode, best
-            first.
-    """
+    """A benchmark."""
 
     terms: BenchTerms
-    contestants: tuple[str, ...]
+    contestants: tuple[str, ...]  # names in the plan's order, those included that have no complete run yet
     subjects: tuple[SubjectSummary, ...]
+    # Mean normalised score over subjects for each contestant that has one on all of them, by mode, best first.
     overall: Mapping[str, Mapping[str, float]]
 
     @property
@@ -115,33 +90,24 @@ def _summarise_subject(terms: BenchTerms, results: Sequence[BenchResult]) -> Sub
     measure = results[0].measure
     direction = measure.direction
     scales = {mode: scale_of_mode for mode in terms.modes if (scale_of_mode := make_scale(results, mode, terms))}
-    target = _target_score(results, terms)
+    baseline = next((run.baselines[terms.main].value for run in results if terms.main in run.baselines), None)
+    best = direction.best(result.scores[terms.main].value for result in results)
+    target = None if baseline is None or best == baseline else baseline + TARGET * (best - baseline)
     contestants = dict.fromkeys(result.cell.contestant for result in results)
     rows = [
         _summarise_contestant(terms, [item for item in results if item.cell.contestant == name], scales, target)
         for name in contestants
     ]
     rows.sort(key=lambda row: -direction.fitness(row.means[terms.main].mean))
-    pairs = [
-        item
-        for mode in terms.modes
-        for item in compare_pairs(combinations([_scores_in_mode(row, mode) for row in rows], 2), mode, direction)
-    ]
+    pairs: list[ContestantDifference] = []
+    for mode in terms.modes:
+        scores = [
+            ModeScores(row.contestant, {run.cell.seed: run.scores[mode] for run in row.results if mode in run.scores})
+            for row in rows
+        ]
+        pairs += compare_pairs(combinations(scores, 2), mode, direction)
     name = results[0].cell.subject
     return SubjectSummary(name, measure.title, direction, tuple(rows), tuple(pairs), scales, target)
-
-
-def _target_score(results: Sequence[BenchResult], terms: BenchTerms) -> float | None:
-    baseline = next((run.baselines[terms.main].value for run in results if terms.main in run.baselines), None)
-    best = results[0].measure.direction.best(result.scores[terms.main].value for result in results)
-    return None if baseline is None or best == baseline else baseline + TARGET * (best - baseline)
-
-
-def _scores_in_mode(row: SummaryRow, mode: str) -> ModeScores:
-    scores: dict[Hashable, ModeScore] = {
-        result.cell.seed: result.scores[mode] for result in row.results if mode in result.scores
-    }
-    return ModeScores(row.contestant, scores)
 
 
 def _summarise_contestant(
@@ -198,7 +164,6 @@ class Leader:
     """The contestant with the best mean of normalised scores in the main mode.
 
     Attributes:
-        name: Its name.
         p: Largest p-value of the tests that hold it against each other contestant, adjusted for their number; None
             where there is nobody to hold it against, or too few pairs.
         limits: What so few pairs can show at best; empty where they can show a difference.
@@ -240,13 +205,9 @@ def _normalised_scores(summary: BenchSummary) -> dict[str, dict[tuple[str, int],
     mode = summary.terms.main
     scores: dict[str, dict[tuple[str, int], float]] = {name: {} for name in summary.overall}
     for subject in summary.subjects:
-        for row in subject.rows:
-            for result in row.results:
-                share = _normalised_score(subject.scales.get(mode), result, mode)
-                if row.contestant in scores and share is not None:
-                    scores[row.contestant][subject.name, result.cell.seed] = share
+        scale = subject.scales.get(mode)
+        for result in (result for row in subject.rows for result in row.results if mode in result.scores):
+            share = scale.normalise(result.scores[mode].value) if scale else None
+            if result.cell.contestant in scores and share is not None:
+                scores[result.cell.contestant][subject.name, result.cell.seed] = share
     return scores
-
-
-def _normalised_score(scale: Scale | None, result: BenchResult, mode: str) -> float | None:
-    return scale.normalise(result.scores[mode].value) if scale and mode in result.scores else None

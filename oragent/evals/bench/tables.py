@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from oragent._base.direction import Direction
 from oragent._base.statistics import ALPHA, MeanInterval
 from oragent.evals.bench.plan import BenchTerms
-from oragent.evals.bench.result import ContestantDifference, Cost, Scale
+from oragent.evals.bench.result import ContestantDifference, Cost
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
 from oragent.report.pages import text as in_words
 
@@ -39,16 +39,10 @@ def overall_table(summary: BenchSummary) -> TextTable:
     heads = (terms.contestant, "mode", f"all {terms.subjects}", *(subject.name for subject in summary.subjects))
     rows = []
     for name, shares in summary.overall.items():
-        contestant_rows = [row for subject in summary.subjects for row in subject.rows if row.contestant == name]
-        rows += [
-            (
-                name,
-                m,
-                in_words.format_share(shares.get(m)),
-                *(in_words.format_share(row.normalised[m]) for row in contestant_rows),
-            )
-            for m in terms.modes
-        ]
+        own = [row for subject in summary.subjects for row in subject.rows if row.contestant == name]
+        for mode in terms.modes:
+            numbers = (shares.get(mode), *(row.normalised[mode] for row in own))
+            rows.append((name, mode, *map(in_words.format_share, numbers)))
     return TextTable(heads, tuple(rows))
 
 
@@ -63,9 +57,7 @@ def finals_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
 def differences_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
     """All pairs of contestants: score of the first minus score of the second, beside its noise."""
     heads = ("pair", "mode", "difference", GAIN, "± seeds", f"± {terms.noise}", "p", "p, all pairs", VERDICT)
-    return TextTable(
-        heads, tuple(_difference_row(difference, subject.direction, terms) for difference in subject.differences)
-    )
+    return TextTable(heads, tuple(_difference_row(one, subject.direction, terms) for one in subject.differences))
 
 
 def target_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
@@ -77,44 +69,27 @@ def target_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
 
 def describe_scales(subject: SubjectSummary, terms: BenchTerms) -> Sequence[str]:
     """Say, for each mode, what 0 and 1 are."""
-    return [f"{mode}: {_describe_scale(scale, terms)}" for mode, scale in subject.scales.items()]
-
-
-def _describe_scale(scale: Scale, terms: BenchTerms) -> str:
-    baseline, best = in_words.format_score(scale.baseline), in_words.format_score(scale.best)
-    return f"0 is {baseline} ({terms.baseline}), 1 is {best} ({scale.source})"
+    return [
+        f"{mode}: 0 is {in_words.format_score(scale.baseline)} ({terms.baseline}), "
+        f"1 is {in_words.format_score(scale.best)} ({scale.source})"
+        for mode, scale in subject.scales.items()
+    ]
 
 
 def _finals_row(row: SummaryRow, terms: BenchTerms) -> tuple[str, ...]:
     main, *others = (_mean_cells(row.means.get(mode)) for mode in terms.modes)
-    return (
-        row.contestant,
-        str(len(row.results)),
-        *main,
-        _format_width(row.spread),
-        _format_width(row.noise),
-        *(text for mean in others for text in mean),
-        "–" if row.failed is None else in_words.format_percent(row.failed),
-    )
-
-
-def _mean_cells(mean: MeanInterval | None) -> tuple[str, str]:
-    return (in_words.format_score(mean.mean), _format_interval(mean)) if mean else ("–", "–")
+    widths = map(_format_width, (row.spread, row.noise))
+    failed = "–" if row.failed is None else in_words.format_percent(row.failed)
+    return row.contestant, str(len(row.results)), *main, *widths, *(text for mean in others for text in mean), failed
 
 
 def _difference_row(difference: ContestantDifference, direction: Direction, terms: BenchTerms) -> tuple[str, ...]:
     low, high = sorted(direction.sign * end for end in (difference.gain.low, difference.gain.high))
-    return (
-        f"{difference.first} − {difference.second}",
-        difference.mode,
-        _signed_gain(difference.gain.mean, direction),
-        f"{low:+.3g} to {high:+.3g}" if difference.pairs > 1 else "–",
-        _format_width(difference.spread),
-        _format_width(difference.noise),
-        in_words.format_share(difference.p),
-        in_words.format_share(difference.adjusted),
-        _difference_verdict(difference, terms),
-    )
+    pair, gain = f"{difference.first} − {difference.second}", _signed_gain(difference.gain.mean, direction)
+    interval = f"{low:+.3g} to {high:+.3g}" if difference.pairs > 1 else "–"
+    widths = map(_format_width, (difference.spread, difference.noise))
+    p_values = map(in_words.format_share, (difference.p, difference.adjusted))
+    return pair, difference.mode, gain, interval, *widths, *p_values, _difference_verdict(difference, terms)
 
 
 def _signed_gain(gain: float, direction: Direction) -> str:
@@ -130,10 +105,8 @@ def _difference_verdict(difference: ContestantDifference, terms: BenchTerms) -> 
     if difference.adjusted is None or difference.adjusted >= ALPHA:
         return "no difference shown"
     better = difference.first if difference.gain.mean > 0 else difference.second
-    small = (
-        f", by less than ± {terms.noise}" if difference.noise and abs(difference.gain.mean) < difference.noise else ""
-    )
-    return f"{better} is better{small}"
+    is_small = difference.noise and abs(difference.gain.mean) < difference.noise
+    return f"{better} is better{f', by less than ± {terms.noise}' if is_small else ''}"
 
 
 def _target_row(row: SummaryRow) -> tuple[str, ...]:
@@ -147,9 +120,11 @@ def _cost_cells(spent: Cost) -> tuple[str, str, str]:
     return f"{spent.work:,}", f"{spent.tokens:,}", money
 
 
-def _format_interval(interval: MeanInterval) -> str:
-    low, high = in_words.format_score(interval.low), in_words.format_score(interval.high)
-    return "–" if interval.low == interval.high else f"{low} to {high}"
+def _mean_cells(mean: MeanInterval | None) -> tuple[str, str]:
+    if mean is None:
+        return "–", "–"
+    low, high = in_words.format_score(mean.low), in_words.format_score(mean.high)
+    return in_words.format_score(mean.mean), "–" if mean.low == mean.high else f"{low} to {high}"
 
 
 def _format_width(value: float | None) -> str:

@@ -12,20 +12,22 @@ from rich.text import Text
 
 from oragent import __version__
 from oragent._base.statistics import best_case
-from oragent.evals import bench
 from oragent.evals.bench import tables
 from oragent.evals.bench.charts import draw_benchmark
-from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, rich_table, run_cells
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, page_template, rich_table, run_cells
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.summary import BenchSummary, find_leader
-from oragent.evals.compare.comparison import Comparison, describe_equal_settings, differing_settings, load_comparison
-from oragent.evals.compare.plan import MANIFEST, read_request, reopen_plan
-from oragent.evals.compare.runner import SearchRunner
-from oragent.evals.compare.variants import STRATEGY
+from oragent.evals.compare.plan import MANIFEST, STRATEGY, read_request, reopen_plan
+from oragent.evals.compare.runner import (
+    Comparison,
+    SearchRunner,
+    describe_equal_settings,
+    differing_settings,
+    load_comparison,
+)
 from oragent.evals.requests import CompareRequest
 from oragent.report.pages import text as in_words
 from oragent.report.pages.charts import Drawing, save_page
-from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
 from oragent.search.events import Observer, OnEvent, Progress, ignore_event
 from oragent.search.launch import launch
@@ -38,11 +40,8 @@ def observe_on_board(board: Board) -> Callable[[BenchCell], Observer]:
 
     def make_observer(cell: BenchCell) -> Observer:
         def show_progress(progress: Progress) -> None:
-            spent, best = (
-                in_words.format_count(progress.spent.evaluations, "evaluation"),
-                in_words.format_score(progress.best.score),
-            )
-            board.show_progress(cell, f"{spent}, best {best}")
+            spent = in_words.format_count(progress.spent.evaluations, "evaluation")
+            board.show_progress(cell, f"{spent}, best {in_words.format_score(progress.best.score)}")
 
         return show_progress
 
@@ -96,35 +95,19 @@ def show_comparison(comparison: Comparison, console: Console) -> None:
         console.print(Text(f"left out, as its budget is not used up: {cell}", style="yellow"))
 
 
-TEMPLATES = Path(__file__).parent, Path(bench.__file__).parent
-
-
 def write_report(comparison: Comparison) -> Path:
-    """Write ``report.html`` and ``figures/*.svg``, ``figures/*.png`` into a comparison's folder.
-
-    Returns:
-        The page.
-
-    Raises:
-        StoreError: They cannot be written.
-    """
+    """Write ``report.html`` and ``figures/*.svg``, ``figures/*.png`` into its folder; return the page."""
     drawings = draw_benchmark(comparison.summary)
     save_page(comparison.folder, drawings.values(), render_page(comparison, drawings))
     return comparison.folder / "report.html"
 
 
 def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
-    """Write a comparison's report.
-
-    Args:
-        comparison: What is known of it.
-        drawings: Its figures by name.
-    """
+    """Write a comparison's report."""
     summary, terms = comparison.summary, comparison.summary.terms
     shares = next(iter(summary.overall.values()), {})
     ahead = find_leader(summary)
-    template = make_environment(*TEMPLATES).get_template("page.html")
-    return template.render(
+    return page_template(Path(__file__)).render(
         comparison=comparison,
         drawings=drawings,
         ahead=ahead,
@@ -153,20 +136,7 @@ def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
 
 
 def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
-    """Compare; a comparison that was begun in the same folder goes on.
-
-    Args:
-        request: Problems, strategies and budget, as the command takes them.
-        root: Root of the project.
-        console: Console to print on.
-        on_event: Callback that gets each event of each run; the folder of ``begun`` says which run follows.
-
-    Returns:
-        The exit code: 0, or 3 where runs are unfinished, or 130 where a person stopped it.
-
-    Raises:
-        OragentError: One line on what is wrong.
-    """
+    """Compare, or go on; the exit code is 0, or 3 where runs are unfinished, or 130 where a person stopped it."""
     folder, plan = request.outputs, read_request(request, root)
     MANIFEST.write_plan(plan, folder)
     console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)

@@ -1,21 +1,129 @@
-"""The plan of a comparison: problems, strategies and seeds, checked before anything is run."""
+"""The plan of a comparison: problems, strategies and seeds, checked before anything is run.
 
+A variant is a contestant with settings of its own, so that one strategy can be held against itself. Its file has the
+keys ``name``, ``strategy``, ``model`` and ``settings``; from Python it is a mapping with them.
+"""
+
+import json
+import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic.dataclasses import dataclass as checked
+
+from oragent._base import settings as trees
 from oragent._base.errors import ConfigError
-from oragent._base.settings import dump_settings
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, Manifest, expect_distinct
-from oragent.evals.compare import variants
-from oragent.evals.compare.variants import FILE, STRATEGY, StrategyVariant
+from oragent._base.settings import STRICT, dump_settings
+from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, Manifest, expect_distinct, flatten_tree
 from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import find_problem
 from oragent.search.checks import expect_an_end
 from oragent.search.config import Blocks, Config, build_config, read_config
 from oragent.search.folder import with_rounds_of_then
-from oragent.search.strategies import choose_strategy
+from oragent.search.strategies import STRATEGIES, choose_strategy
+
+STRATEGY, FILE = "strategy.name", "strategy.file"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+# Sections that say how to search.
+OWN_SECTIONS = ("strategy", "or_agent", "archive", "cascade", "race", "twins", "models", "ensemble")
+ELSEWHERE = {STRATEGY: "the key strategy", FILE: "the key strategy", "seed": "--seeds"}
+
+
+@dataclass(frozen=True)
+class StrategyVariant:
+    """Who is compared; settings are by ``section.key``, with ``strategy.name`` where the name does not say it."""
+
+    name: str
+    settings: Mapping[str, Any]
+
+
+@checked(frozen=True, config=STRICT)
+class Described:
+    """A variant as a person writes it."""
+
+    name: str
+    strategy: str  # name of a strategy, or path of one's own, from the variant's file
+    model: str | dict[str, Any] | None = None  # name of a model, or settings of one; None: as all have it
+    settings: dict[str, Any] = field(default_factory=dict)  # tree of settings, as in a run's configuration
+
+
+def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyVariant:
+    """Read and check a variant."""
+    source, tree, base = "variant", variant, Path()
+    if isinstance(variant, Path):
+        source, tree, base = str(variant), trees.load_settings_tree(variant), variant.parent
+    described = trees.build_settings(Described, dict(tree) if isinstance(tree, Mapping) else {}, [], source)
+    name = described.name
+    if not NAME.fullmatch(name):
+        raise ConfigError(
+            f"{source}: key 'name' must be up to 40 letters, digits, '.', '-' and '_', no sign first, not {name!r}"
+        )
+    source = source if isinstance(variant, Path) else f"variant {name!r}"
+    settings = _read_settings(described, source)
+    word = str(base / described.strategy) if described.strategy.endswith(".py") else described.strategy
+    if word == "auto":
+        raise ConfigError(f"{source}: key 'strategy' must name a strategy, not 'auto'")
+    named = {STRATEGY: word} | ({FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
+    config = configure_variant(StrategyVariant(name, named | settings), common, source)
+    try:
+        strategy = choose_strategy(config)
+    except ConfigError as problem:
+        raise ConfigError(f"{source}: {problem}") from None
+    if name in STRATEGIES and name != strategy.name:
+        raise ConfigError(f"{source}: key 'name' must not be that of another strategy: {name!r} by {strategy.name!r}")
+    return make_variant(name, {**named, STRATEGY: strategy.name, **settings}, common, source)
+
+
+def plain_strategy(word: str, common: Config) -> StrategyVariant:
+    """A strategy as it is, by its name or file."""
+    strategy = choose_strategy(build_config({}, [f"{STRATEGY}={json.dumps(word)}"], "--strategies"))
+    if strategy.asks_model and common.model is None:
+        raise ConfigError(f"strategy {word!r} asks a model: name one with --model ('scripted' needs no server)")
+    return StrategyVariant(strategy.name, {FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
+
+
+def make_variant(name: str, settings: Mapping[str, Any], common: Config, source: str) -> StrategyVariant:
+    """A variant by all of its settings, checked."""
+    variant = StrategyVariant(name, dict(settings))
+    config = configure_variant(variant, common, source)
+    try:
+        strategy = choose_strategy(config)
+        strategy.own(config)
+    except ConfigError as problem:
+        raise ConfigError(f"{source}: {problem}") from None
+    if strategy.asks_model and config.model is None:
+        raise ConfigError(f"{source}: strategy {strategy.name!r} asks a model: give the variant one, or all by --model")
+    return variant
+
+
+def configure_variant(variant: StrategyVariant, common: Config | Mapping[str, Any], source: str, **more: Any) -> Config:
+    """The whole configuration of a variant's runs; ``more`` are further keys, which it may override."""
+    settings = {STRATEGY: variant.name, **more, **variant.settings}
+    tree = dump_settings(common) if isinstance(common, Config) else dict(common)
+    return build_config(deepcopy(tree), [f"{key}={json.dumps(value)}" for key, value in settings.items()], source)
+
+
+def _read_settings(described: Described, source: str) -> dict[str, Any]:
+    """The settings that a variant may have, by ``section.key``."""
+    settings = flatten_tree(described.settings)
+    build_config(
+        {}, [f"{key}={json.dumps(value, default=str)}" for key, value in settings.items()], source
+    )  # unknown keys, types
+    for key in settings:
+        if remedy := ELSEWHERE.get(key):
+            raise ConfigError(f"{source}: 'settings.{key}' is set by {remedy}")
+        section = key.partition(".")[0]
+        if section == "model":
+            raise ConfigError(f"{source}: 'settings.{key}' is set by the key model, beside settings")
+        if section not in OWN_SECTIONS:
+            sections = ", ".join(OWN_SECTIONS)
+            raise ConfigError(f"{source}: 'settings.{key}' must be the same for all; a variant may set {sections}")
+    model = {"name": described.model} if isinstance(described.model, str) else described.model or {}
+    return settings | flatten_tree(model, "model.")
+
 
 TERMS = BenchTerms(
     benchmark="comparison",
@@ -49,41 +157,27 @@ MANIFEST = Manifest("comparison.yaml", TERMS, _complete_settings, free=("workers
 
 
 def read_request(request: CompareRequest, root: Path) -> BenchPlan:
-    """Make the plan that a person asks for; where nothing but a folder is named, the one that was begun there.
-
-    Raises:
-        OragentError: One line on what is wrong with it.
-    """
+    """Make the plan that a person asks for; where nothing but a folder is named, the one that was begun there."""
     problems = [word for word in request.words if "=" not in word]
     settings = [word for word in request.words if "=" in word]
-    arguments = [
-        *request.words,
-        *request.overrides,
-        *request.variants,
-        request.strategies,
-        request.seeds,
-        request.config,
-    ]
-    if all(word is None for word in arguments):
+    given = [*request.words, *request.overrides, *request.variants]
+    if not given and request.strategies is None and request.seeds is None and request.config is None:
         return reopen_plan(request.outputs)
     if not problems:
         raise ConfigError("name the problems to compare on; to go on with a comparison name nothing but --outputs")
-    common = read_config(request.config, [*request.overrides, *_without_own(settings)])
+    for setting in settings:
+        if option := OWN.get(setting.partition("=")[0].strip()):
+            raise ConfigError(f"{setting!r}: a comparison sets this itself, by {option}")
+    common = read_config(request.config, [*request.overrides, *settings])
     common = _equal_defaults(common, request.outputs)
     usual = "" if request.variants else "gp,random,funsearch,or_agent"
     strategies = (request.strategies or usual).split(",")
-    varied = [variants.read_variant(variant, common) for variant in request.variants]
+    varied = [read_variant(variant, common) for variant in request.variants]
     return make_plan(problems, strategies, request.seeds or 3, common, root, varied)
 
 
 def reopen_plan(folder: Path) -> BenchPlan:
-    """Read the plan of a comparison that was begun.
-
-    Raises:
-        StoreError: There is none, or it cannot be read.
-        ProblemError: One of its problems is gone.
-        ConfigError: A setting in it is wrong.
-    """
+    """Read the plan of a comparison that was begun."""
     plan = MANIFEST.read_plan(folder)
     problems = [str(folder_name or name) for name, folder_name in plan.subjects.items()]
     common = build_config(deepcopy(dict(plan.settings)), [], MANIFEST.file)
@@ -91,7 +185,7 @@ def reopen_plan(folder: Path) -> BenchPlan:
         str(settings.get(FILE, name)) for name, settings in plan.contestants.items() if STRATEGY not in settings
     ]
     varied = [
-        variants.make_variant(name, settings, common, f"{MANIFEST.file}, {name}")
+        make_variant(name, settings, common, f"{MANIFEST.file}, {name}")
         for name, settings in plan.contestants.items()
         if STRATEGY in settings
     ]
@@ -115,12 +209,8 @@ def make_plan(
         settings: Of all runs; seed and strategy's name in it mean nothing.
         root: Project root.
         varied: Strategies with settings of their own, beside the others.
-
-    Raises:
-        ProblemError: A problem is unknown or broken.
-        ConfigError: A strategy is unknown or lacks its model, something is named twice, or there is nothing to do.
     """
-    contestants = [*(variants.plain_strategy(word.strip(), settings) for word in strategies if word.strip()), *varied]
+    contestants = [*(plain_strategy(word.strip(), settings) for word in strategies if word.strip()), *varied]
     problems_found = [find_problem(name, root) for name in problems]
     expect_distinct("problem", [problem.name for problem in problems_found])
     expect_distinct("strategy", [contestant.name for contestant in contestants])
@@ -129,7 +219,7 @@ def make_plan(
     if not contestants or seeds < 1:
         raise ConfigError("a comparison takes at least one strategy (--strategies, --variants) and one seed (--seeds)")
     for contestant in contestants:
-        config = variants.configure_variant(contestant, settings, "settings")
+        config = configure_variant(contestant, settings, "settings")
         expect_an_end(config, choose_strategy(config), root)
     folders = {problem.name: str(problem.folder) for problem in problems_found}
     named = {contestant.name: contestant.settings for contestant in contestants}
@@ -139,7 +229,7 @@ def make_plan(
 def cell_config(plan: BenchPlan, cell: BenchCell) -> Config:
     """Return the configuration of a run."""
     variant = StrategyVariant(cell.contestant, plan.contestants[cell.contestant])
-    return variants.configure_variant(variant, plan.settings, "settings", seed=cell.seed)
+    return configure_variant(variant, plan.settings, "settings", seed=cell.seed)
 
 
 def _equal_defaults(common: Config, folder: Path) -> Config:
@@ -152,15 +242,3 @@ def _equal_defaults(common: Config, folder: Path) -> Config:
         if tree[section][name] is None:
             chosen[section][name] = value if begun is None else begun[section][name]
     return build_config(tree | {section: tree[section] | values for section, values in chosen.items()}, [], "settings")
-
-
-def _without_own(settings: Sequence[str]) -> list[str]:
-    """Settings of runs, none of which a comparison sets itself.
-
-    Raises:
-        ConfigError: One does.
-    """
-    for setting in settings:
-        if option := OWN.get(setting.partition("=")[0].strip()):
-            raise ConfigError(f"{setting!r}: a comparison sets this itself, by {option}")
-    return list(settings)

@@ -1,7 +1,8 @@
-"""A search as one cell of a comparison: run or resumed, scored on the held-out set, and read."""
+"""Searches as the cells of a comparison: run or resumed, scored on the held-out set, read and summed up."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -12,22 +13,34 @@ import yaml
 from oragent._base.bounded_yaml import load_yaml
 from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError, ProblemError, StoreError
-from oragent.evals.bench.execute import CellEnd
-from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ProgressStep
-from oragent.evals.compare.plan import cell_config
-from oragent.evals.compare.variants import STRATEGY
+from oragent._base.settings import dump_settings
+from oragent.evals.bench.plan import BenchCell, BenchPlan, flatten_tree
+from oragent.evals.bench.result import (
+    BenchResult,
+    CellEnd,
+    CellRunner,
+    Cost,
+    Measure,
+    ModeScore,
+    ProgressStep,
+    gather_results,
+)
+from oragent.evals.bench.summary import BenchSummary, summarise_results
+from oragent.evals.bench.tables import TextTable
+from oragent.evals.compare.plan import FAIR, FILE, STRATEGY, StrategyVariant, cell_config, configure_variant
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem
 from oragent.ledger import RecordedReply
 from oragent.report import about
 from oragent.report.held_out import score_held_out
 from oragent.report.live.offline import write_report
+from oragent.report.pages.text import clip_text
 from oragent.report.run import RunData, load_run
 from oragent.search.config import Config
 from oragent.search.events import Observer, SearchResult
 from oragent.search.folder import RunFolder, best_file, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.store import Store
+from oragent.search.strategies import resolve_strategy
 
 HELD_OUT = "test.yaml"
 Launch = Callable[[Config, Path, Problem, Callable[[], RunFolder], Observer], SearchResult]
@@ -39,12 +52,8 @@ class SearchRunner:
     Those of a variant have a folder of their own for that, ``variants/<name>``.
 
     Args:
-        plan: The comparison.
         observer: Makes what is told of the rounds of a run.
         launching: Sees a search through, as ``launch`` does.
-
-    Raises:
-        ProblemError: A problem of the plan is gone or broken.
     """
 
     def __init__(
@@ -69,11 +78,8 @@ class SearchRunner:
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do a run, or the rest of it, and write its report."""
-        path, settings, problem = (
-            self._find_begun(cell, folder),
-            cell_config(self._plan, cell),
-            self._problems[cell.subject],
-        )
+        path, problem = self._find_begun(cell, folder), self._problems[cell.subject]
+        settings = cell_config(self._plan, cell)
         opened, home = list[RunFolder](), evaluation_root(problem)
 
         def open_folder() -> RunFolder:
@@ -118,12 +124,7 @@ class SearchRunner:
 
 
 def read_run(cell: BenchCell, path: Path) -> BenchResult:
-    """Read a run out of its own folder.
-
-    Raises:
-        StoreError: It cannot be read.
-        ConfigError: Its configuration cannot.
-    """
+    """Read a run out of its own folder."""
     data, tested = load_run(path), _read_held_out(path / HELD_OUT)
     candidates = {name: record.candidate.evaluation for name, record in (("best", data.best), ("seed", data.seed))}
     val = {name: _make_score(evaluation.score, evaluation.metrics) for name, evaluation in candidates.items()}
@@ -199,3 +200,89 @@ def _half_width(interval: Any) -> float | None:
     if isinstance(interval, Sequence) and len(interval) == 2 and all(type(end) in (int, float) for end in interval):
         return abs(float(interval[1]) - float(interval[0])) / 2
     return None
+
+
+WORDS = {
+    "strategy.window": "rounds in flight",
+    "strategy.blocks": "building blocks shown",
+    "strategy.features": "meanings of features told",
+    "strategy.standing": "where the search stands told",
+    "strategy.history": "how programs came about told",
+    "strategy.tuning": "share of evaluations for tuning",
+    "archive.islands": "islands",
+}
+
+
+def differing_settings(plan: BenchPlan) -> TextTable:
+    """The settings that are not the same for all, a row each, as the runs have them, with defaults of strategies."""
+    trees = _settings_by_contestant(plan)
+    keys = dict.fromkeys(key for tree in trees.values() for key in tree)
+    texts = {key: [_format_value(tree.get(key)) for tree in trees.values()] for key in keys}
+    rows = [(key, *values) for key, values in texts.items() if len(set(values)) > 1 and key != FILE]
+    return TextTable(("setting", *trees), tuple(rows))
+
+
+def describe_equal_settings(plan: BenchPlan) -> str:
+    """Describe the settings that are equal for all here, of those whose defaults differ by strategy; else empty."""
+    trees = list(_settings_by_contestant(plan).values())
+    shared = [key for key in FAIR if len({_format_value(tree.get(key)) for tree in trees}) == 1]
+    return ", ".join(f"{WORDS[key]}: {_format_value(trees[0].get(key))}" for key in shared)
+
+
+def list_models(plan: BenchPlan) -> list[str]:
+    """Names of all models that are asked, each once, in the order of the contestants."""
+    names: dict[str, None] = {}
+    for name in plan.contestants:
+        config = configure_variant(StrategyVariant(name, plan.contestants[name]), plan.settings, "settings")
+        names |= dict.fromkeys(
+            model.name for model in (config.model, *config.ensemble, *config.models.values()) if model
+        )
+    return list(names)
+
+
+def _settings_by_contestant(plan: BenchPlan) -> dict[str, Mapping[str, Any]]:
+    """Settings of each contestant's runs by ``section.key``, with all that depends on the strategy filled in."""
+    configs = {
+        name: configure_variant(StrategyVariant(name, settings), plan.settings, "settings")
+        for name, settings in plan.contestants.items()
+    }
+    return {name: flatten_tree(dump_settings(resolve_strategy(config))) for name, config in configs.items()}
+
+
+def _format_value(value: Any) -> str:
+    words = {None: "–", True: "yes", False: "no"}
+    text = words[value] if value is None or isinstance(value, bool) else str(value)
+    return clip_text(text)[0]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison, as far as its runs are complete; the unfinished ones have not used up their budget."""
+
+    plan: BenchPlan
+    folder: Path
+    summary: BenchSummary
+    unfinished: tuple[BenchCell, ...]
+
+    @property
+    def budget(self) -> str:
+        """Budget of each run, in words."""
+        named = dict(self.plan.settings["budget"])
+        both = named.pop("until", "first") == "both"
+        bounds = {name: bound for name, bound in named.items() if bound is not None}
+        words = [f"${bound:,.2f}" if name == "money" else f"{bound:,} {name}" for name, bound in bounds.items()]
+        bounds_text = ", ".join(words).replace("_", " ") or "no bound"
+        return f"{bounds_text}; until both evaluations and model calls are used up" if both else bounds_text
+
+    @property
+    def model(self) -> str:
+        """Names of the models that strategies asked."""
+        return ", ".join(list_models(self.plan)) or "none"
+
+
+def load_comparison(plan: BenchPlan, runner: CellRunner, folder: Path) -> Comparison:
+    """Read the complete runs of a comparison."""
+    results, unfinished = gather_results(plan, runner, folder)
+    if not results:
+        raise StoreError(f"no run in {folder} has used up its budget yet: nothing to compare; run the command again")
+    return Comparison(plan, folder, summarise_results(plan, results), unfinished)

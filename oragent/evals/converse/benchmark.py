@@ -1,13 +1,13 @@
 """Conversations by the hundred: each contestant is a study in a folder of its own, each decision agent a case of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic.dataclasses import dataclass as checked
@@ -22,22 +22,17 @@ from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver
-from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
+from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
-from oragent.evals.converse.asking_deciders import Asking, dropping_requests, ranked_requests
-from oragent.evals.converse.audit import COUNTS, audit_conversation
-from oragent.evals.converse.evaluable_problems import stakeholders_of, standing_in
-from oragent.evals.converse.paradigms import RULES, Paradigm
-from oragent.evals.converse.scoring import Scored
+from oragent.evals.converse.evaluable_problems import read_utility_file, stakeholders_of, standing_in
+from oragent.evals.converse.paradigms import RULES, Asking, Paradigm, dropping_requests, ranked_requests
+from oragent.evals.converse.scoring import COUNTS, DECIDER, VARIED, Scored, audit_conversation
 from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders
 from oragent.evals.converse.talking_decider import Feedback, Knowing, Persona, Style, Talking, Template
-from oragent.evals.converse.utility_files import read_utility_file
-from oragent.ledger import LedgerCase, ReplayModel, Study
+from oragent.ledger import LedgerCase
 from oragent.ledger.study import FinishedCase
-from oragent.llm.factory import open_models
-from oragent.llm.model import Model, Reply
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model import Model
 from oragent.sandbox.sandbox import Sandbox
 
 TERMS = BenchTerms(
@@ -45,67 +40,40 @@ TERMS = BenchTerms(
     contestants="contestants", modes={"score": "mean utility over the greatest possible"}, answer="conversation",
     work="calls", noise="conversations",
 )  # fmt: skip
+MOST_FINDINGS = 40  # of a conversation that are kept
 UTILITIES, SCRIPTED = "utilities.json", "scripted"
 DECIDERS = ("llm", "rational", "myopic")
 RULE = {"rational": ranked_requests, "myopic": dropping_requests}
 
 
-MODEL_ROLES = ("agent", "decider")  # roles in which models are asked
-
-
 @checked(frozen=True, config=STRICT)
 class EvaluationSettings(CaseSettings):
-    """Settings that all contestants of an evaluation share.
+    """Settings that all contestants of an evaluation share."""
 
-    Attributes:
-        styles, feedback: Names of the personas' styles and kinds of feedback; every combination takes part.
-        decider: Decision agent: ``llm``, ``rational`` or ``myopic``.
-        stopping: What ends a conversation.
-        knowing: By what a decision agent knows its utility.
-        seed: Seed of utilities, roles and cases.
-        decider_model: Model of the decision agents; empty: that of the contestant.
-        temperature, decider_temperature: Sampling temperatures of agents and decision agents; None: the models' own.
-        paper_words: Whether words are forbidden as published.
-        limit: Most messages of a conversation; None: the default.
-    """
-
+    # styles, feedback: names of the personas' styles and kinds of feedback; every combination takes part.
     styles: tuple[str, ...] = ("vague", "precise")
     feedback: tuple[str, ...] = ("binary", "rich")
     decider: str = "llm"
     stopping: Stopping = Stopping.THRESHOLD
     knowing: Knowing = Knowing.TOOL
-    seed: int = 0
-    decider_model: str = ""
+    seed: int = 0  # seed of utilities, roles and cases
+    decider_model: str = ""  # model of the decision agents; empty: that of the contestant
+    # temperature, decider_temperature: sampling temperatures of agents and decision agents; None: the models' own.
     temperature: float | None = None
     decider_temperature: float | None = None
     paper_words: bool = False
-    limit: int | None = None
+    limit: int | None = None  # most messages of a conversation; None: the default
 
 
 @dataclass
 class ConverseBenchmark(CaseBenchmark):
-    """The runner of a plan's cells.
+    """The runner of a plan's cells."""
 
-    Attributes:
-        plan: Plan of what is measured.
-        folder: Folder of the evaluation; its utilities lie in it.
-        workers: Conversations at once.
-        note: Callback that is told of each conversation that is done, in words.
-        stand_in: Model that is asked in place of any other, for tests; None: those of the plan.
-        replay: Folder of an evaluation whose replies are given again, and nobody is asked.
-        words: Settings of models of the command line, ``model.base_url=URL`` and others; names come from the plan.
-        given: Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
-    """
-
-    plan: BenchPlan
-    folder: Path
-    workers: int = 1
-    note: Callable[[BenchCell, str], None] = lambda cell, text: None
-    stand_in: Model | None = None
-    replay: Path | None = None
+    folder: Path = Path()  # folder of the evaluation; its utilities lie in it
+    # Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
     given: DecisionProblem | None = None
-    words: RuntimeWords = field(default_factory=RuntimeWords)
-    roles: Sequence[str] = MODEL_ROLES
+    stand_in: Model | None = None  # model that is asked in place of any other, for tests; None: those of the plan
+    roles: ClassVar[Sequence[str]] = ("agent", "decider")
 
     @cached_property
     def settings(self) -> EvaluationSettings:
@@ -163,7 +131,7 @@ class ConverseBenchmark(CaseBenchmark):
         _, style, feedback = case.split("-", 2)
         roles = self.known.telling.roles
         role = roles[np.random.default_rng([seed, *b"role", *case.encode()]).integers(len(roles))]
-        contestant, templates = self._contestant_of(cell), []
+        contestant, templates = self.contestant_of(cell), []
         if contestant["paradigm"] in (Paradigm.ONE_SHOT, Paradigm.AWARE):
             templates += [Template.AWARE] * (contestant["paradigm"] == Paradigm.AWARE)
         if contestant["agent"] == "C-N-R":
@@ -172,80 +140,62 @@ class ConverseBenchmark(CaseBenchmark):
             role, Style(style), Feedback(feedback), tuple(templates), self.settings.knowing, self.settings.paper_words
         )
 
-    def _contestant_of(self, cell: BenchCell) -> Mapping[str, Any]:
-        return self.plan.contestants[cell.contestant]
-
     def _uses_persona(self, cell: BenchCell) -> bool:
-        return bool(self._contestant_of(cell)["paradigm"] != Paradigm.DEFAULT and self.settings.decider == "llm")
+        return bool(self.contestant_of(cell)["paradigm"] != Paradigm.DEFAULT and self.settings.decider == "llm")
 
-    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        contestant = self._contestant_of(cell)
-        async with AsyncExitStack() as stack:
-            models, checks = await self._open_models(contestant, stack, self._uses_persona(cell))
-            study = stack.enter_context(Study(cell_folder, models, self.read_runtime().budget, cell.seed, self.workers))
-            study.record_checks(checks)
-            if self.replay is not None:
-                study.replies.copy_from(self.cell_folder(cell, self.replay) / "run.db")
-                study.models = {"": ReplayModel(study.replies)}
-            programs = contestant["agent"] in PROGRAMMING
-            guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
+    def describe_case(self, result: Mapping[str, Any]) -> str:
+        """Return score and end."""
+        return f"{result['score']:.3f}, {result['end']}"
 
-            async def run_case(case: LedgerCase) -> object:
-                return await self._hold_case(cell, case, guests)
-
-            def note_case(case: FinishedCase) -> None:
-                self.note(cell, f"{case.name}: {case.result['score']:.3f}, {case.result['end']}")
-
-            await study.run_cases(self.case_names(cell), run_case, note_case)
-            return study.stop_reason
-
-    async def _open_models(
-        self, contestant: Mapping[str, Any], stack: AsyncExitStack, talks: bool
-    ) -> tuple[dict[str, Model], list[Reply]]:
-        """Open the agent's model in its role and the decider's in its own; return the checks of their servers too."""
-        if self.stand_in is not None:
-            return {"": self.stand_in}, []
-        if self.replay is not None:
-            return {}, []
-        named = {
+    def open_cell(
+        self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
+    ) -> tuple[Mapping[str, str | Model], Work]:
+        """Open the sandbox where programs run; the agent is asked in its role, the decider in its own."""
+        contestant = self.contestant_of(cell)
+        programs = contestant["agent"] in PROGRAMMING
+        guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
+        names = {
             "agent": contestant["model"] if contestant["agent"] in ASKING else "",
-            "decider": self.settings.decider_model or contestant["model"] if talks else "",
+            "decider": self.settings.decider_model or contestant["model"] if self._uses_persona(cell) else "",
         }
-        opened: dict[str, Model] = {}
-        checks: list[Reply] = []
-        for role, name in named.items():
-            if name == SCRIPTED:
-                opened[role] = standing_in(self.problem)
-            elif name:
-                made = await stack.enter_async_context(open_models(self.read_runtime(name)))
-                opened[role] = made
-                checks += made.checks
-        return opened, checks
+        players = {
+            role: standing_in(self.problem) if name == SCRIPTED else name for role, name in names.items() if name
+        }
+
+        async def run_case(case: LedgerCase) -> object:
+            return await self._hold_case(cell, case, guests)
+
+        return players if self.stand_in is None else {"": self.stand_in}, run_case
 
     async def _hold_case(self, cell: BenchCell, case: LedgerCase, guests: Guests | None) -> dict[str, Any]:
-        contestant, settings, number = self._contestant_of(cell), self.settings, int(case.name[:4])
+        contestant, settings, number = self.contestant_of(cell), self.settings, int(case.name[:4])
         stakeholder, paradigm = self.stakeholders[number], Paradigm(contestant["paradigm"])
         persona = self.persona(cell, case.name, settings.seed) if self._uses_persona(cell) else None
         if paradigm is Paradigm.DEFAULT:
-            judged = stakeholder(self.problem.default)
-            outcome = ConversationResult(
-                ConversationEnd.NONE, (), self.problem.default, False, judged.value, judged.maximum
-            )
+            default = self.problem.default
+            judged = stakeholder(default)
+            outcome = ConversationResult(ConversationEnd.NONE, (), default, False, judged.value, judged.maximum)
         else:
             without = frozenset(filter(None, [contestant["without"]]))
             design = Design(contestant["agent"], contestant["tools"], settings.temperature, without)
             opponent = make_agent(design, self.solver, case, guests)
             limit = LIMIT if paradigm is Paradigm.CONVERSATION else 1
             decider = self._make_decider(stakeholder, paradigm, persona, case, in_words=contestant["agent"] in ASKING)
-            outcome = await Conversation(
-                self.problem,
-                opponent,
-                decider,
-                stakeholder,
-                settings.limit or limit if limit > 1 else 1,
-                settings.stopping,
-            ).hold()
-        return self._make_record(outcome, contestant, stakeholder, persona, number) | {
+            most = settings.limit or limit if limit > 1 else 1
+            talk = Conversation(self.problem, opponent, decider, stakeholder, most, settings.stopping)
+            outcome = await talk.hold()
+        name = contestant["agent"]
+        counts = audit_conversation(
+            self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules"
+        )
+        told = {key: str(getattr(persona, key)) if persona else "" for key in ("role", "style", "feedback")}
+        return outcome.to_plain() | {
+            "utility": number,
+            "traits": dict(stakeholder.profile.traits),
+            **told,
+            "calls": outcome.calls,
+            "audit": {name: getattr(counts, name) for name in COUNTS},
+            "findings": [asdict(finding) for finding in counts.findings[:MOST_FINDINGS]],
             "seconds": sum(reply.seconds for reply in case.replies),
             "tokens": sum(reply.tokens_in + reply.tokens_out for reply in case.replies),
         }
@@ -258,46 +208,9 @@ class ConverseBenchmark(CaseBenchmark):
         rule = RULE[self.settings.decider] if paradigm is Paradigm.CONVERSATION else RULES[paradigm]
         return Asking.of(rule, stakeholder, self.problem, at_once=paradigm is Paradigm.AWARE, in_words=in_words)
 
-    def _make_record(
-        self,
-        outcome: ConversationResult,
-        contestant: Mapping[str, Any],
-        stakeholder: Stakeholder,
-        persona: Persona | None,
-        number: int,
-    ) -> dict[str, Any]:
-        name = contestant["agent"]
-        counts = audit_conversation(
-            self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules"
-        )
-        return outcome.to_plain() | {
-            "utility": number,
-            "traits": dict(stakeholder.profile.traits),
-            "role": str(persona.role) if persona else "",
-            "style": str(persona.style) if persona else "",
-            "feedback": str(persona.feedback) if persona else "",
-            "calls": outcome.calls,
-            "audit": {name: getattr(counts, name) for name in COUNTS},
-            "findings": [asdict(finding) for finding in counts.findings[:MOST_FINDINGS]],
-        }
-
-
-MOST_FINDINGS = 40
-
 
 def score_case(contestant: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
     """A conversation that was held, as scores are summed up; those of older evaluations have no traits."""
-    return Scored(
-        agent=contestant["agent"],
-        paradigm=contestant["paradigm"],
-        model=contestant["model"],
-        utility=result["utility"],
-        traits=result.get("traits", {}),
-        role=result["role"],
-        style=result["style"],
-        feedback=result["feedback"],
-        score=result["score"],
-        success=result["success"],
-        turns=len(result["turns"]),
-        calls=result["calls"],
-    )
+    of_contestant = {name: contestant[name] for name in VARIED}
+    of_decider = {name: result[name] for name in (*DECIDER, "score", "success", "calls")}
+    return Scored(**of_contestant, **of_decider, traits=result.get("traits", {}), turns=len(result["turns"]))

@@ -1,69 +1,202 @@
-"""What ``oragent bench converse`` does: plan, hold or go on, tables, page."""
+"""What ``oragent bench converse`` does: plan, hold or go on, tables, and its pages: one in all, one a transcript."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import escape_text, one_line
-from oragent.converse.conversation import Stopping
+from oragent.converse.conversation import LIMIT, ConversationResult, Stopping
 from oragent.converse.decision import DecisionProblem, unknown_name_error
-from oragent.evals.bench.driver import BenchCommand, Line
-from oragent.evals.bench.plan import BenchPlan, Manifest
+from oragent.converse.transcript import transcript_page
+from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
+from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
+from oragent.evals.converse import tables
 from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, ConverseBenchmark
-from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
-from oragent.evals.converse.page import write_page
+from oragent.evals.converse.evaluable_problems import (
+    published_of,
+    read_utility_file,
+    stakeholders_of,
+    write_utility_file,
+)
 from oragent.evals.converse.paradigms import list_contestants
 from oragent.evals.converse.stakeholders import Stakeholder
-from oragent.evals.converse.tables import measure_contestants, terminal_tables
-from oragent.evals.converse.talking_decider import Feedback, Knowing, Style
-from oragent.evals.converse.utility_files import read_utility_file, write_utility_file
+from oragent.evals.converse.talking_decider import Feedback, Knowing, Style, decider_prompt
 from oragent.evals.requests import BenchRequest
+from oragent.ledger.study import FinishedCase
+from oragent.report.pages.charts import Drawing, fit_label, new_figure, render_figure
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#66737D")
+MOST_DRAWN = 7
+CAPTIONS = {
+    "scores": "Distribution of scores by contestant.",
+    "lengths": "Distribution of lengths: messages of the decision agent.",
+    "successes": "Share of conversations that reached the maximum by so many turns.",
+    "styles": "Distribution of scores by style.",
+}
+MOST_LISTED = 2000
+BINS = 20
+
+
+def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[tables.MeasuredContestant]) -> Path:
+    """Write ``report.html`` and a page for each transcript that has none."""
+    links: dict[tuple[str, str], str] = {}
+    for number, contestant in enumerate(contestants, 1):
+        for case in contestant.cases:
+            if case.result["turns"]:
+                link = links[contestant.name, case.name] = f"transcripts/{number:02d}-{case.name}.html"
+                if not (folder / link).is_file():
+                    save_text(folder / link, _render_transcript(bench, contestant, case))
+    return save_text(folder / "report.html", render_page(bench, contestants, links))
+
+
+def render_page(
+    bench: ConverseBenchmark, contestants: Sequence[tables.MeasuredContestant], links: Mapping[tuple[str, str], str]
+) -> str:
+    """The page with tables and figures, as HTML."""
+    word, printed = bench.problem.vocabulary.decision, published_of(bench.problem)
+    ends = f"Published: by the maximum / by itself / at the limit, of {printed.conversations}." if printed.ends else ""
+    parts = [
+        ("Contestants", f"Mean score: utility of the best {word} shown over the greatest possible.",
+         tables.contestant_table(contestants)),
+        ("Paradigms", "Score / success in percent.", tables.paradigm_table(contestants)),
+        ("Agents by style and feedback", "Score / success in percent, and turns.", tables.agent_table(contestants)),
+        ("Models", "T-P-P against C-N-R.", tables.model_table(contestants)),
+        ("One-sided tests", "Paired sign-flip test of scores, exact McNemar test of success, adjusted by Holm.",
+         tables.contrast_table(contestants)),
+        ("Ends", ends, tables.end_table(contestants, word)),
+        ("Audit", "Counts over all conversations of a contestant.", tables.audit_table(contestants)),
+        *((title, "", table) for title, table in tables.group_tables(contestants)),
+    ]  # fmt: skip
+    return page_template(Path(__file__)).render(
+        problem=bench.problem.name,
+        decision=word,
+        published=printed.note,
+        utilities=len(bench.stakeholders),
+        settings=dict(bench.plan.settings),
+        tables=[part for part in parts if part[2].rows],
+        figures=_draw_figures(contestants),
+        rows=_list_conversations(contestants, links),
+        count_all=sum(len(contestant.cases) for contestant in contestants),
+    )
+
+
+def _list_conversations(
+    contestants: Sequence[tables.MeasuredContestant], links: Mapping[tuple[str, str], str]
+) -> list[dict[str, Any]]:
+    """One line a conversation; those in which something was found come first."""
+    rows = [
+        {
+            "contestant": contestant.name, "name": case.name, "link": links.get((contestant.name, case.name), ""),
+            "score": case.result["score"], "end": case.result["end"], "turns": len(case.result["turns"]),
+            "found": sorted({finding["kind"].replace("_", " ") for finding in case.result["findings"]}),
+        }
+        for contestant in contestants for case in contestant.cases
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: -len(row["found"]))[:MOST_LISTED]
+
+
+def _render_transcript(bench: ConverseBenchmark, contestant: tables.MeasuredContestant, case: FinishedCase) -> str:
+    result = case.result
+    stakeholder = bench.stakeholders[int(result["utility"])]
+    facts = dict(stakeholder.profile.facts) | {key: result[key] for key in ("role", "style", "feedback") if result[key]}
+    hidden = stakeholder.profile.utility
+    if result["style"]:
+        cell = BenchCell(next(iter(bench.plan.subjects)), contestant.name, bench.plan.seeds[0])
+        persona = bench.persona(cell, case.name, bench.settings.seed)
+        hidden = decider_prompt(bench.problem, stakeholder, persona)
+    title, outcome = f"{contestant.name}: {case.name}", ConversationResult.from_plain(result)
+    return transcript_page(bench.problem, title, contestant.agent, outcome, facts, hidden, result["findings"])
+
+
+def _draw_figures(contestants: Sequence[tables.MeasuredContestant]) -> list[Drawing]:
+    shown = [contestant for contestant in contestants if contestant.cases][:MOST_DRAWN]
+    talking = [contestant for contestant in shown if any(case.result["turns"] for case in contestant.cases)]
+    styles = {case.result["style"] for contestant in talking for case in contestant.cases} - {""}
+    scores = {one.name: [case.result["score"] for case in one.cases] for one in shown}
+    lengths = {one.name: [float(len(case.result["turns"])) for case in one.cases] for one in talking}
+    by_style = {
+        f"{one.name}, {style}": [case.result["score"] for case in one.cases if case.result["style"] == style]
+        for one in talking[:3]
+        for style in ("vague", "precise")
+    }
+    drawn: dict[str, Callable[[], Figure]] = {}
+    if shown:
+        drawn["scores"] = partial(_draw_histograms, scores, "score", 1.0)
+    if talking:
+        drawn["lengths"] = partial(_draw_histograms, lengths, "messages", float(LIMIT))
+        drawn["successes"] = partial(_draw_successes, talking)
+    if len(styles) > 1:
+        drawn["styles"] = partial(_draw_histograms, by_style, "score", 1.0)
+    return [render_figure(name, CAPTIONS[name], draw) for name, draw in drawn.items()]
+
+
+def _draw_histograms(values: Mapping[str, Sequence[float]], what: str, upper: float) -> Figure:
+    figure = new_figure(6.2, 0.7 + 0.75 * len(values))
+    panels = figure.subplots(len(values), 1, squeeze=False, sharex=True).ravel()
+    for axes, (name, sample), color in zip(panels, values.items(), COLORS * len(values), strict=False):
+        axes.hist(sample, bins=BINS, range=(0.0, upper), color=color)
+        axes.set_title(fit_label(name, 60), fontsize=8)
+        axes.yaxis.set_major_locator(axes.yaxis.get_major_locator())
+    panels[-1].set_xlabel(what)
+    return figure
+
+
+def _draw_successes(contestants: Sequence[tables.MeasuredContestant]) -> Figure:
+    figure = new_figure(6.2, 3.0)
+    axes = figure.subplots()
+    for contestant, color in zip(contestants, COLORS, strict=False):
+        reached = [0] * (LIMIT + 1)
+        for result in (case.result for case in contestant.cases):
+            best = (max(turn["values"], default=-1.0) for turn in result["turns"])
+            first = next((number for number, value in enumerate(best, 1) if value >= result["maximum"] - 1e-9), None)
+            if first is not None:
+                reached[min(first, LIMIT)] += 1
+        share = [100 * count / len(contestant.cases) for count in accumulate(reached)]
+        axes.step(range(LIMIT + 1), share, where="post", color=color, label=fit_label(contestant.name, 40))
+    axes.set(xlabel="turns", ylabel="reached the maximum, %", ylim=(-3, 103))
+    axes.legend(frameon=False, fontsize=7)
+    return figure
+
 
 MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
 
 
 @dataclass(frozen=True)
 class ConverseBenchRequest(BenchRequest):
-    """Request of ``bench converse``.
+    """Request of ``bench converse``."""
 
-    Attributes:
-        problem: Problem that is talked about: its name, or one of one's own; empty for that of the folder.
-        agents, paradigms, models, tools, ablate: Names; of contestants every combination takes part.
-        utilities: ``all``, ``paper``, a number, or a file.
-        settings: Styles, feedback, decider, its model and more, by name.
-        seed: Seed of utilities, roles and cases.
-        replay: Folder of an evaluation of the same plan whose replies are given again; None to ask.
-    """
-
+    # Problem that is talked about: its name, or one of one's own; empty for that of the folder.
     problem: str | DecisionProblem = ""
+    # agents, paradigms, models, tools, ablate: names; of contestants every combination takes part.
     agents: Sequence[str] = ()
     paradigms: Sequence[str] = ("conversation",)
     models: Sequence[str] = ()
     tools: Sequence[str] = ("paper",)
     ablate: Sequence[str] = ()
-    utilities: str = "all"
+    utilities: str = "all"  # ``all``, ``paper``, a number, or a file
     settings: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
-    replay: Path | None = None
+    replay: Path | None = None  # folder of an evaluation of the same plan whose replies are given again; None to ask
 
 
 def run_bench(request: ConverseBenchRequest, console: Console) -> int:
-    """Hold what is missing of an evaluation, print its tables, write its pages; return the exit code.
-
-    Raises:
-        OragentError: The plan is wrong, or a file cannot be read.
-    """
+    """Hold what is missing of an evaluation, print its tables, write its pages; return the exit code."""
     folder = request.outputs
     plan = _plan(request) if request.problem else MANIFEST.read_plan(folder)
     given = None if isinstance(request.problem, str) else request.problem
-    bench = ConverseBenchmark(plan, folder, request.workers, replay=request.replay, given=given, words=request.words)
+    bench = ConverseBenchmark(
+        plan, request.workers, words=request.words, replay=request.replay, folder=folder, given=given
+    )
     warnings, new = _utilities(bench.problem, plan, folder)  # checked before anything is written
 
     def write_utilities() -> None:
@@ -76,22 +209,19 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     return COMMAND.run(bench, folder, console, write_utilities)
 
 
-def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
-    """Print the tables of an evaluation as far as it is done, and write its page if wanted; return the exit code."""
-    return COMMAND.show_folder(folder, console, write=write)
-
-
 def _show_results(bench: ConverseBenchmark, folder: Path) -> Iterator[Line | TextTable]:
-    for title, table in terminal_tables(measure_contestants(bench)):
+    for title, table in tables.terminal_tables(tables.measure_contestants(bench)):
         yield Line(f"\n{title}", "bold")
         yield table
 
 
-def _write_page(bench: ConverseBenchmark, folder: Path) -> Path:
-    return write_page(folder, bench, measure_contestants(bench))
-
-
-COMMAND = BenchCommand(MANIFEST, ConverseBenchmark, _show_results, _write_page)
+COMMAND = BenchCommand(
+    MANIFEST,
+    lambda plan, folder: ConverseBenchmark(plan, folder=folder),
+    _show_results,
+    lambda bench, folder: write_page(folder, bench, tables.measure_contestants(bench)),
+)
+show_bench = COMMAND.show_folder
 
 
 def _plan(request: ConverseBenchRequest) -> BenchPlan:

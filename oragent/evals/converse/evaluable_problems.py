@@ -1,12 +1,22 @@
-"""Find the stakeholders of a decision problem and the figures that were published of it."""
+"""The stakeholders of a decision problem, what was published of it, and sets of utilities as files."""
 
-from oragent._base.errors import ConfigError
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import one_line
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.district import SFUSD
+from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.problems.schools import Schools
-from oragent.evals.converse.people.school_stakeholders import DROSSMAN, SchoolStakeholders
-from oragent.evals.converse.stakeholders import Evaluable, Published, Stakeholders
+from oragent.evals.converse.people.person import DROSSMAN, SchoolStakeholders
+from oragent.evals.converse.stakeholders import Evaluable, Published, Stakeholder, Stakeholders, measure_diversity
 from oragent.llm.callable import Scripted
 
 
@@ -37,12 +47,95 @@ def published_of(problem: DecisionProblem) -> Published:
 
 
 def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
-    """A model that plays all roles by the script of a problem.
-
-    Raises:
-        ConfigError: The problem has none.
-    """
+    """A model that plays all roles by the script of a problem."""
     script = stakeholders_of(problem).telling.script
     if script is None:
         raise ConfigError(f"nothing stands in for a model where {one_line(problem.name, 60)} is talked about: name one")
     return Scripted(lambda request, number: script(request), name)
+
+
+SCHEMA = 1
+LARGEST = 10_000_000  # bytes
+
+
+@dataclass(frozen=True)
+class UtilitySet:
+    """What a file of utilities holds; ``warnings``: one line for each that cannot do all that a utility should."""
+
+    stakeholders: tuple[Stakeholder, ...]
+    warnings: tuple[str, ...]
+
+
+def write_utility_file(path: Path, problem: DecisionProblem, stakeholders: Iterable[Stakeholder], origin: str) -> None:
+    """Write utilities as JSON, a record each."""
+    rows = ",\n  ".join(json.dumps(dict(stakeholder.record()), ensure_ascii=False) for stakeholder in stakeholders)
+    head = json.dumps({"schema": SCHEMA, "problem": problem.name, "made": origin}, ensure_ascii=False)[1:-1]
+    try:
+        path.write_text(f'{{{head}, "utilities": [\n  {rows}\n]}}\n', encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+
+
+def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
+    """Read utilities from a file of ours, or from a plain list of records such as the problem knows."""
+    stakeholders = stakeholders_of(problem)
+    expected = "a file that `oragent converse utilities` wrote"
+    loaded_tree = load_json(path, LARGEST, "a file of utilities", expected)
+    loaded, warnings = [], []
+    for number, record in enumerate(_check_records(path, loaded_tree, problem.name), 1):
+        try:
+            stakeholder, doubts = stakeholders.of(record)
+        except ConfigError as error:
+            raise ConfigError(f"{path}, utility {number}: {error}") from None
+        except (KeyError, TypeError, ValueError) as error:  # of a problem of somebody's own that takes it as it comes
+            reason = f"no record such as {one_line(problem.name, 60)} has: {one_line(str(error), 120)}"
+            raise ConfigError(f"{path}, utility {number}: {reason}") from None
+        loaded.append(stakeholder)
+        warnings += [f"{path}, utility {number}: {doubt}" for doubt in doubts]
+    return UtilitySet(tuple(loaded), tuple(warnings))
+
+
+def load_json(path: Path, largest: int, what: str, expected: str, missing: str = "") -> Any:
+    """Load a JSON file of a person.
+
+    Args:
+        path: Path of the file.
+        largest: Most bytes that it may have.
+        what: What it should be, such as ``a file of utilities``.
+        expected: The same, where it is no JSON.
+        missing: What is expected where it cannot be read.
+    """
+    try:
+        if path.stat().st_size > largest:
+            raise ConfigError(f"{path} is larger than {largest // 10**6} MB: expected {what}")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise StoreError(f"cannot read {path}: {problem.strerror}{missing}") from None
+    except (ValueError, RecursionError):
+        raise ConfigError(f"{path} is no JSON: expected {expected}") from None
+
+
+def _check_records(path: Path, tree: Any, problem: str) -> list[Mapping[str, Any]]:
+    if isinstance(tree, dict):
+        if tree.get("schema") != SCHEMA:
+            raise ConfigError(f"{path} has schema {tree.get('schema')!r:.40}; expected {SCHEMA}: write the file anew")
+        if tree.get("problem") != problem:
+            raise ConfigError(f"{path} is for problem {tree.get('problem')!r:.40}, not {problem!r}")
+        tree = tree.get("utilities")
+    if not isinstance(tree, list) or not tree or not all(isinstance(record, dict) for record in tree):
+        raise ConfigError(f"{path} must hold a list of utilities, at least one")
+    return tree
+
+
+def utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> int:
+    """Generate utilities for the problem of a name and write them; say how much they ask for."""
+    problem = problem_of(spec)
+    stakeholders = stakeholders_of(problem).generated(np.random.default_rng(seed), functions)
+    kind = f"function-centric, {functions}" if functions else "solution-centric"
+    write_utility_file(out, problem, stakeholders, f"{kind}, seed {seed}")
+    diversity = measure_diversity(stakeholders)
+    summary = (
+        f"{diversity.utilities} utilities, {diversity.unique} with one maximiser, over {diversity.optima} different "
+    )
+    console.print(f"{summary}{problem.vocabulary.decision}s: {out}", highlight=False, soft_wrap=True, markup=False)
+    return 0

@@ -1,22 +1,123 @@
-"""What a decision agent gets by each way of using a model, where both sides follow rules: exact baselines.
+"""Decision agents by rules, and what they get by each way of using a model, where both sides follow rules.
 
 The paradigms are those of Drossman et al. 2026 (arXiv:2604.02666): the default decision, one request without knowledge
 of the model, one round of all wishes, and a conversation that ends at the best possible outcome.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.converse.agents.model_agents import AGENTS, ASKING
-from oragent.converse.decision import Judged, unknown_name_error
+from oragent.converse.decider import DeciderMessage, DecisionView
+from oragent.converse.decision import DecisionProblem, format_figure, unknown_name_error
 from oragent.converse.prompting import PARTS
 from oragent.converse.solving import StateSolver, begin
+from oragent.converse.state import Restriction, RestrictionKind
 from oragent.converse.tools import EXTENDED, PAPER
-from oragent.evals.converse.asking_deciders import dropping_requests, first_request, ranked_requests
 from oragent.evals.converse.stakeholders import Request, Stakeholder
+
+TOLERANCE = 1e-9
+
+
+@dataclass
+class Asking:
+    """Makes requests in turn and leaves as soon as a decision that is shown respects what was asked last."""
+
+    problem: DecisionProblem
+    requests: Sequence[Request]
+    at_once: bool = False  # whether all of them go into one message, each in case those before cannot be met
+    in_words: bool = False  # whether a model reads them; the ``rules`` agent reads commands
+    says_farewell: bool = False
+    _left: Iterator[tuple[Request, ...]] = field(init=False)
+    _asked: tuple[Request, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        self._left = iter([tuple(self.requests)] if self.at_once else [(request,) for request in self.requests])
+
+    @classmethod
+    def of(
+        cls, rule: Callable[[Stakeholder], Iterator[Request]], stakeholder: Stakeholder, problem: DecisionProblem,
+        *, at_once: bool = False, in_words: bool = False,
+    ) -> "Asking":  # fmt: skip
+        """The agent that follows a rule, such as the rational or the myopic one."""
+        return cls(problem, list(rule(stakeholder)), at_once, in_words)
+
+    async def say(self, view: DecisionView) -> DeciderMessage | None:
+        """Put the next request; leave once one is met, or where none is left."""
+        meets = partial(_meets_restriction, self.problem)
+        if any(all(meets(shown, one) for one in request) for shown in view.presented for request in self._asked):
+            return None
+        self._asked = next(self._left, ())
+        if not self._asked:
+            return None
+        if self.in_words:
+            return DeciderMessage(
+                "\n".join(["Please start afresh, without any wish of before.", *self._request_words()])
+            )
+        return DeciderMessage(" else ".join(command_of(self.problem, request) for request in self._asked))
+
+    def _request_words(self) -> Iterator[str]:
+        for number, request in enumerate(self._asked):
+            wishes = "; ".join(_restriction_words(self.problem, restriction) for restriction in request)
+            yield f"{'If that cannot be had, then ' if number else 'Now '}I would like: {wishes}."
+        yield "Show me a whole solution that does this."
+
+
+def command_of(problem: DecisionProblem, request: Request) -> str:
+    """A request in the words of the ``rules`` agent; what was asked before is cleared."""
+    commands = [
+        f"{problem.expressions[_position_of(problem, one)].word} {one.relation} {format_figure(one.value)}"
+        if one.kind is RestrictionKind.BOUND
+        else f"{one.kind} {one.subject} {one.option}"
+        for one in request
+    ]
+    return "; ".join(["reset all", *commands])
+
+
+def _restriction_words(problem: DecisionProblem, restriction: Restriction) -> str:
+    if restriction.kind is RestrictionKind.BOUND:
+        goal = problem.expressions[_position_of(problem, restriction)]
+        return f"{goal.word} {'at most' if restriction.upper else 'at least'} {format_figure(restriction.value)}"
+    return f"{restriction.subject} {'at' if restriction.kind is RestrictionKind.FIX else 'not at'} {restriction.option}"
+
+
+def _meets_restriction(problem: DecisionProblem, decision: str, restriction: Restriction) -> bool:
+    if restriction.kind is RestrictionKind.BOUND:
+        value = problem.features(decision)[_position_of(problem, restriction)]
+        return value <= restriction.limit + TOLERANCE if restriction.upper else value >= restriction.limit - TOLERANCE
+    # An option may be written in several ways, such as 1,000 and 1000.
+    chosen = problem.option(restriction.subject, problem.chosen(decision)[restriction.subject])
+    is_chosen = chosen == problem.option(restriction.subject, restriction.option)
+    return is_chosen is (restriction.kind is RestrictionKind.FIX)
+
+
+def _position_of(problem: DecisionProblem, bound: Restriction) -> int:
+    return [goal.name for goal in problem.expressions].index(bound.subject)
+
+
+def first_request(stakeholder: Stakeholder) -> Iterator[Request]:
+    """Ask for the first wish alone, once."""
+    yield (stakeholder.wishes[0].asked,)
+
+
+def dropping_requests(stakeholder: Stakeholder) -> Iterator[Request]:
+    """Ask for all wishes, then without the one of least weight, and so on; of equal ones the first goes first."""
+    wishes = list(stakeholder.wishes)
+    while True:
+        yield tuple(wish.asked for wish in wishes)
+        if not wishes:
+            return
+        wishes.remove(min(wishes, key=lambda wish: wish.weight))
+
+
+def ranked_requests(stakeholder: Stakeholder) -> Iterator[Request]:
+    """Ask for each outcome in order of falling utility."""
+    yield from stakeholder.outcomes
+
 
 Requests = Callable[[Stakeholder], Iterator[Request]]
 
@@ -30,27 +131,8 @@ class Paradigm(StrEnum):
     CONVERSATION = "conversation"
 
 
-@dataclass(frozen=True)
-class RuleBaseline:
-    """What a rule-based decision agent ends with.
-
-    Attributes:
-        decision: Decision that it is given.
-        judged: How good that decision is for the agent.
-        requests: Number of requests until one could be met; 0 where it has no say.
-    """
-
-    decision: str
-    judged: Judged
-    requests: int
-
-
-def _no_requests(stakeholder: Stakeholder) -> Iterator[Request]:
-    yield ()
-
-
 RULES: dict[Paradigm, Requests] = {
-    Paradigm.DEFAULT: _no_requests,
+    Paradigm.DEFAULT: lambda stakeholder: iter([()]),
     Paradigm.ONE_SHOT: first_request,
     Paradigm.AWARE: dropping_requests,
     Paradigm.CONVERSATION: ranked_requests,
@@ -74,30 +156,21 @@ def negotiate(solver: StateSolver, requests: Iterable[Request]) -> tuple[str, in
     raise ProblemError(f"none of {number} requests can be met; expected one that asks for less than the others")
 
 
-def run_baseline(paradigm: Paradigm, stakeholder: Stakeholder, solver: StateSolver) -> RuleBaseline:
-    """Return the decision that a decision agent ends with under a paradigm."""
-    decision, number = negotiate(solver, RULES[paradigm](stakeholder))
-    return RuleBaseline(decision, stakeholder(decision), 0 if paradigm is Paradigm.DEFAULT else number)
-
-
 def list_contestants(
     agents: Sequence[str], paradigms: Sequence[str], models: Sequence[str], tools: Sequence[str] = (PAPER,),
     ablate: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
-    """Every combination, by a name that says what is special about it.
-
-    Raises:
-        ConfigError: A name is unknown, or nobody is asked.
-    """
-    for name in agents:
-        if name not in AGENTS:
-            raise unknown_name_error(name, AGENTS, "agent")
-    for name in paradigms:
-        if name not in list(Paradigm):
-            raise unknown_name_error(name, list(Paradigm), "paradigm")
-    for name in tools:
-        if name not in (PAPER, EXTENDED):
-            raise unknown_name_error(name, (PAPER, EXTENDED), "set of tools")
+    """Every combination, by a name that says what is special about it."""
+    kits = (PAPER, EXTENDED)
+    choices: tuple[tuple[Sequence[str], Sequence[str], str], ...] = (
+        (agents, list(AGENTS), "agent"),
+        (paradigms, list(Paradigm), "paradigm"),
+        (tools, kits, "set of tools"),
+    )
+    for names, known, what in choices:
+        for name in names:
+            if name not in known:
+                raise unknown_name_error(name, known, what)
     parts = [_check_part(name) for name in ablate]
     if any(name in ASKING for name in agents) and not models:
         raise ConfigError("nobody is asked: name models with --models, 'scripted' for a stand-in, or take rules")

@@ -1,49 +1,154 @@
-"""What an evaluation says: means by group, and paired contrasts of agents, paradigms or models."""
+"""What an evaluation says: what went wrong in a conversation, means by group, and paired contrasts of contestants."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from statistics import fmean
+from typing import Any
 
+from oragent._base import statistics
 from oragent._base.errors import ConfigError
-from oragent._base.statistics import (
-    Alternative,
-    MeanInterval,
-    adjust_holm,
-    bootstrap_mean,
-    mcnemar,
-    sign_flip_test,
-    success_share,
-)
+from oragent.converse.conversation import ConversationEnd, ConversationResult, state_of
+from oragent.converse.solving import StateSolver
+
+FIGURES = 5  # false figures of a conversation that are told one by one
+
+
+@dataclass(frozen=True)
+class AuditFinding:
+    """Something that went wrong."""
+
+    kind: str  # kind of finding, a name of ``COUNTS``
+    turn: int  # number of the turn, from 1
+    text: str  # what it was, in words that may be a stranger's
+
+
+@dataclass(frozen=True)
+class AuditCounts:
+    """How often what was found."""
+
+    figures: int = 0  # figures that were stated and checked
+    false_figures: int = 0  # figures that are not true of any decision shown
+    unsolved: int = 0  # decisions presented that no solver had returned
+    enumerated: int = 0  # programs that enumerate without a solver
+    silent: int = 0  # models with a silent error
+    claims: int = 0  # claims of impossibility that were resolved
+    false_claims: int = 0  # claims that are false
+    unparsed: int = 0  # claims that nobody understood
+    stalled: int = 0  # turns that were shown no better decision
+    below: int = 0  # 1 where the decision agent left below its maximum
+    failed: int = 0  # programs or tool calls that failed
+    half: int = 0  # proposals that were no full decision
+    leaks: int = 0  # messages that told a secret
+    sent_back: int = 0  # messages that were sent back for one
+    refused: int = 0  # checks of decisions that had not been shown
+    findings: tuple[AuditFinding, ...] = field(default=())
+
+
+COUNTS = tuple(count_field.name for count_field in fields(AuditCounts) if count_field.name != "findings")
+
+
+def audit_conversation(
+    problem: DecisionProblem,
+    outcome: ConversationResult,
+    solver: StateSolver,
+    *,
+    knows_solver: bool = True,
+    doubts: bool = True,
+) -> AuditCounts:
+    """Go through a conversation.
+
+    Args:
+        problem: Problem that it was about.
+        outcome: Outcome of the conversation.
+        solver: Solver of their states, for claims.
+        knows_solver: Whether all that the agent may present comes from a solver of ours; False for C-N-R, whose
+            programs print what they like.
+        doubts: Whether claims of impossibility are resolved; False for ``rules``, whose every word of it is proven.
+    """
+    counts: Counter[str] = Counter()
+    findings: list[AuditFinding] = []
+
+    def add_finding(kind: str, turn: int, text: str) -> None:
+        counts[kind] += 1
+        findings.append(AuditFinding(kind, turn, text))
+
+    seen: list[str] = [problem.default]
+    solved: set[str] = {problem.default}
+    best = 0.0
+    for number, turn in enumerate(outcome.turns, 1):
+        solved |= set(turn.solved)
+        state = None if turn.state is None else state_of(turn.state)
+        context = AnswerContext(turn.answer, turn.presented, earlier=tuple(seen), state=state)
+        for remark in problem.check_answer(context, solver if doubts else None):
+            _count_remark(remark, number, counts, findings)
+        for decision in turn.presented:
+            if knows_solver and decision not in solved:
+                add_finding("unsolved", number, decision)
+        _count_events(turn.events, number, add_finding, problem.vocabulary.decision)
+        for problem_text in turn.problems:
+            add_finding("half", number, problem_text)
+        for leak in turn.leaks:
+            add_finding("leaks", number, leak)
+        counts["sent_back"] += turn.sent_back
+        for check in turn.checks:
+            if check["failed"]:
+                add_finding("refused", number, check["result"])
+        value = max(turn.values, default=0.0)
+        if turn.answer and value <= best + 1e-9:
+            counts["stalled"] += 1
+        best = max(best, value)
+        seen += list(turn.presented)
+    if outcome.end is ConversationEnd.OWN and outcome.maximum and not outcome.success:
+        add_finding("below", len(outcome.turns), f"left at {outcome.score:.3f} of the maximum")
+    return AuditCounts(**{name: counts[name] for name in COUNTS}, findings=tuple(findings))
+
+
+def total_counts(audits: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Sums of the counts of several conversations, as they are kept."""
+    total: Counter[str] = Counter()
+    for counts in audits:
+        total.update({name: int(counts.get(name, 0)) for name in COUNTS})
+    return {name: total[name] for name in COUNTS}
+
+
+def _count_remark(remark: AnswerRemark, number: int, counts: Counter[str], findings: list[AuditFinding]) -> None:
+    kind = "figures" if remark.kind is RemarkKind.FIGURE else "claims"
+    if remark.standing is ClaimStatus.UNKNOWN:
+        if remark.kind is RemarkKind.IMPOSSIBLE:
+            counts["unparsed"] += 1
+            findings.append(AuditFinding("unparsed", number, remark.text))
+        return
+    counts[kind] += 1
+    if remark.standing is ClaimStatus.FALSE:
+        counts[f"false_{kind}"] += 1
+        if remark.kind is RemarkKind.IMPOSSIBLE or counts["false_figures"] <= FIGURES:
+            findings.append(AuditFinding(f"false_{kind}", number, remark.text))
+
+
+def _count_events(events: Sequence[Mapping[str, Any]], number: int, note: Any, decision: str) -> None:
+    for event in events:
+        if event["failed"]:
+            note("failed", number, event["result"][:300])
+        for error in event["note"].get("silent", ())[:1]:
+            note("silent", number, error)
+        if event["note"].get("enumerates"):
+            note("enumerated", number, f"a program looked at {decision}s one by one")
 
 
 @dataclass(frozen=True)
 class Scored:
-    """How one conversation, or what stands in for one, ended.
-
-    Attributes:
-        agent: Name of the optimisation agent, such as ``T-P-P``.
-        paradigm: Paradigm in which the model was used, such as ``conversation``.
-        model: Name of the optimisation agent's language model; empty for rules.
-        utility: Position of the decision agent's utility in its set.
-        traits: What else is known of the decision agent's wishes, by name, such as what it cares for.
-        role: Role that the decision agent plays; empty where that makes no difference, as with the default.
-        style: Style of the decision agent, vague or precise; empty likewise.
-        feedback: Feedback to the decision agent, binary or rich; empty likewise.
-        score: Utility over the greatest possible, 0 to 1.
-        success: Whether the greatest possible utility was reached.
-        turns: Number of messages of the decision agent.
-        calls: Number of calls of the solver.
-    """
+    """How one conversation, or what stands in for one, ended."""
 
     agent: str
     paradigm: str
-    model: str
-    utility: int
-    traits: Mapping[str, str]
-    role: str
-    style: str
-    feedback: str
-    score: float
+    model: str  # name of the optimisation agent's language model; empty for rules
+    utility: int  # position of the decision agent's utility in its set
+    traits: Mapping[str, str]  # what else is known of the decision agent's wishes, by name, such as what it cares for
+    role: str  # role that the decision agent plays; empty where that makes no difference, as with the default
+    style: str  # style of the decision agent, vague or precise; empty likewise
+    feedback: str  # feedback to the decision agent, binary or rich; empty likewise
+    score: float  # utility over the greatest possible, 0 to 1
     success: bool
     turns: int
     calls: int
@@ -57,54 +162,26 @@ VARIED = tuple(name for name in GROUPS if name not in DECIDER)
 
 @dataclass(frozen=True)
 class GroupMeans:
-    """The means of a group.
-
-    Attributes:
-        cases: Number of conversations.
-        score: Mean score with its interval.
-        success: Share of successes with its interval.
-        turns: Mean number of turns.
-        calls: Mean number of calls of the solver.
-    """
+    """The means of a group."""
 
     cases: int
-    score: MeanInterval
-    success: MeanInterval
+    score: statistics.MeanInterval
+    success: statistics.MeanInterval
     turns: float
     calls: float
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """One side against another, paired by decision agent.
-
-    Attributes:
-        better: Side that is claimed to be better.
-        other: Other side of the pair.
-        pairs: Number of decision agents that both sides had.
-        scores: Mean score of either side over the pairs, the better one first.
-        successes: Share of successes of either side over the pairs.
-        score_p: One-sided sign-flip test of scores, adjusted; None for fewer than two pairs.
-        success_p: One-sided exact McNemar test of success, adjusted.
-    """
+    """One side against another, paired by decision agent."""
 
     better: str
     other: str
-    pairs: int
-    scores: tuple[float, float]
-    successes: tuple[float, float]
-    score_p: float | None
-    success_p: float | None
-
-    @property
-    def relative_gain(self) -> float | None:
-        """By which share the better mean score exceeds the other one; None where that is 0."""
-        return self.scores[0] / self.scores[1] - 1 if self.scores[1] else None
-
-    @property
-    def success_gain(self) -> float:
-        """Difference of both shares of successes."""
-        return self.successes[0] - self.successes[1]
+    pairs: int  # number of decision agents that both sides had
+    scores: tuple[float, float]  # mean score of either side over the pairs, the better one first
+    successes: tuple[float, float]  # share of successes of either side over the pairs
+    score_p: float | None  # one-sided sign-flip test of scores, adjusted; None for fewer than two pairs
+    success_p: float | None  # one-sided exact McNemar test of success, adjusted
 
 
 def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], GroupMeans]:
@@ -113,9 +190,6 @@ def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[s
     Args:
         cases: Cases to sum up.
         by: Attributes of ``Scored``, or traits, whose values make a group; none for one group of all.
-
-    Raises:
-        ConfigError: ``by`` names no attribute that groups.
     """
     cases = tuple(cases)
     columns = (*GROUPS, *dict.fromkeys(name for case in cases for name in case.traits))
@@ -129,8 +203,8 @@ def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[s
     return {
         key: GroupMeans(
             len(group),
-            bootstrap_mean([case.score for case in group]),
-            success_share([case.success for case in group]),
+            statistics.bootstrap_mean([case.score for case in group]),
+            statistics.success_share([case.success for case in group]),
             fmean(case.turns for case in group),
             fmean(case.calls for case in group),
         )
@@ -143,11 +217,6 @@ def contrast_sides(cases: Iterable[Scored], by: str, better: str) -> list[Contra
 
     A side whose cases leave role, style or feedback open, such as the default, stands against every decision
     agent of the same utility.
-
-    Args:
-        cases: Cases of all sides.
-        by: Attribute in which the sides differ: ``agent``, ``paradigm`` or ``model``.
-        better: Side that is claimed to be better, such as ``T-P-P``.
 
     Raises:
         ConfigError: ``by`` is something else, a side is missing or has no pair, or a decision agent comes twice.
@@ -162,8 +231,7 @@ def contrast_sides(cases: Iterable[Scored], by: str, better: str) -> list[Contra
     others = [side for side in sides if side != better]
     paired = [_pair_cases(sides[better], sides[rival], f"{by} {rival!r}") for rival in others]
     score_ps, success_ps = (
-        adjust_holm([_score_p(pairs) for pairs in paired]),
-        adjust_holm([_success_p(pairs) for pairs in paired]),
+        statistics.adjust_holm([test(pairs) for pairs in paired]) for test in (_score_p, _success_p)
     )
     return [
         Contrast(
@@ -197,8 +265,12 @@ def _decider_key(case: Scored, shared: Sequence[str]) -> tuple[object, ...]:
 
 
 def _score_p(pairs: Sequence[Pair]) -> float | None:
-    return sign_flip_test([ours.score - theirs.score for ours, theirs in pairs], Alternative.GREATER)
+    return statistics.sign_flip_test(
+        [ours.score - theirs.score for ours, theirs in pairs], statistics.Alternative.GREATER
+    )
 
 
 def _success_p(pairs: Sequence[Pair]) -> float | None:
-    return mcnemar([ours.success for ours, _ in pairs], [theirs.success for _, theirs in pairs], Alternative.GREATER)
+    return statistics.mcnemar(
+        [ours.success for ours, _ in pairs], [theirs.success for _, theirs in pairs], statistics.Alternative.GREATER
+    )

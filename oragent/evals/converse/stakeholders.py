@@ -126,13 +126,7 @@ class Evaluable(Protocol):
 
 @dataclass(frozen=True)
 class Diversity:
-    """How much a set of utilities asks for.
-
-    Attributes:
-        utilities: Number of utilities.
-        unique: Number of utilities that have one maximiser only.
-        optima: Number of different decisions among those only maximisers.
-    """
+    """How much a set of utilities asks for."""
 
     utilities: int
     unique: int

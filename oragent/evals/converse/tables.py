@@ -9,22 +9,17 @@ from oragent._base.errors import ConfigError
 from oragent.converse.conversation import ConversationEnd
 from oragent.evals.bench.cases import MeasuredCases
 from oragent.evals.bench.tables import TextTable
-from oragent.evals.converse.audit import COUNTS, total_counts
 from oragent.evals.converse.benchmark import ConverseBenchmark, score_case
 from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.paradigms import Paradigm
-from oragent.evals.converse.scoring import Contrast, Scored, contrast_sides, summarize_groups
+from oragent.evals.converse.scoring import COUNTS, Contrast, Scored, contrast_sides, summarize_groups, total_counts
 from oragent.evals.converse.stakeholders import Published
 from oragent.report.pages.text import format_money, format_share
 
 
 @dataclass(frozen=True)
 class MeasuredContestant(MeasuredCases):
-    """A contestant and its conversations.
-
-    Attributes:
-        published: Figures in print of the same problem.
-    """
+    """A contestant and its conversations."""
 
     published: Published = field(default_factory=Published)
 
@@ -144,11 +139,7 @@ def contestant_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 def paradigm_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
     """Score / success by style and paradigm, of T-P-P or the first agent, with the published ones."""
     first, printed = _main_agent(contestants), _published_figures(contestants)
-    comparable = [
-        contestant
-        for contestant in contestants
-        if contestant.cases and contestant.plain and (contestant.agent in (first, ""))
-    ]
+    comparable = [one for one in contestants if one.cases and one.plain and one.agent in (first, "")]
     by = {contestant.paradigm: contestant.scored for contestant in reversed(comparable)}
     if len(by) < 2:
         return TextTable(("style",), ())
@@ -191,21 +182,13 @@ def model_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
     rows = []
     for model in dict.fromkeys(contestant.model for contestant in contestants if contestant.model):
         sides = {
-            name: next(
-                (
-                    contestant.scored
-                    for contestant in contestants
-                    if contestant.model == model
-                    and contestant.plain
-                    and contestant.paradigm == Paradigm.CONVERSATION
-                    and contestant.agent == name
-                ),
-                [],
-            )
-            for name in ("T-P-P", "C-N-R")
+            one.agent: one.scored
+            for one in reversed(contestants)
+            if (one.model, one.paradigm) == (model, Paradigm.CONVERSATION) and one.plain
         }
-        if any(sides.values()):
-            rows.append(_model_row(model, sides["T-P-P"], sides["C-N-R"]))
+        ours, theirs = sides.get("T-P-P", []), sides.get("C-N-R", [])
+        if ours or theirs:
+            rows.append(_model_row(model, ours, theirs))
     if not rows:
         return TextTable(heads, ())
     rows += [(f"{name} (published)", *figures) for name, *figures in _published_figures(contestants).models]
@@ -223,11 +206,7 @@ def contrast_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
         talks = [contestant for contestant in of_model if contestant.paradigm == Paradigm.CONVERSATION]
         rows += _contrast_rows(talks, "agent", "T-P-P")
         first = _main_agent(of_model)
-        rows += _contrast_rows(
-            [contestant for contestant in of_model if contestant.agent in (first, "")],
-            "paradigm",
-            "conversation",
-        )
+        rows += _contrast_rows([one for one in of_model if one.agent in (first, "")], "paradigm", "conversation")
     return TextTable(heads, tuple(rows))
 
 
@@ -241,11 +220,8 @@ def end_table(contestants: Sequence[MeasuredContestant], decision: str) -> TextT
         unseen = sum(not case.result["shown"] for case in contestant.cases)
         published = contestant.published.ends.get(contestant.agent, ())
         shown = " / ".join(map(str, published)) if contestant.paradigm == Paradigm.CONVERSATION and published else DASH
-        counts = [
-            str(ends.count(kind))
-            for kind in (ConversationEnd.MAXIMUM, ConversationEnd.OWN, ConversationEnd.LIMIT, ConversationEnd.NONE)
-        ]
-        rows.append((contestant.name, *counts, str(unseen), shown))
+        kinds = (ConversationEnd.MAXIMUM, ConversationEnd.OWN, ConversationEnd.LIMIT, ConversationEnd.NONE)
+        rows.append((contestant.name, *(str(ends.count(kind)) for kind in kinds), str(unseen), shown))
     return _with_printed(TextTable(heads, tuple(rows)), _published_figures(contestants))
 
 
@@ -285,16 +261,10 @@ def _contrast_rows(contestants: Sequence[MeasuredContestant], by: str, better: s
 
 
 def _contrast_row(contrast: Contrast) -> tuple[str, ...]:
-    scores, successes = (" against ".join(form(v) for v in pair) for form, pair in (
-        (format_share, contrast.scores), (_format_percent, contrast.successes)))  # fmt: skip
-    return (
-        f"{contrast.better} > {contrast.other}",
-        str(contrast.pairs),
-        scores,
-        _format_p(contrast.score_p),
-        successes,
-        _format_p(contrast.success_p),
-    )
+    scores = " against ".join(map(format_share, contrast.scores))
+    successes = " against ".join(f"{100 * share:.1f} %" for share in contrast.successes)
+    score_p, success_p = _format_p(contrast.score_p), _format_p(contrast.success_p)
+    return f"{contrast.better} > {contrast.other}", str(contrast.pairs), scores, score_p, successes, success_p
 
 
 def _model_row(model: str, ours: Sequence[Scored], theirs: Sequence[Scored]) -> tuple[str, ...]:
@@ -335,10 +305,6 @@ def _format_pair(cases: Sequence[Scored]) -> str:
     if not cases:
         return DASH
     return f"{fmean(case.score for case in cases):.2f} / {100 * fmean(case.success for case in cases):.1f}"
-
-
-def _format_percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
 
 
 def _format_p(value: float | None) -> str:

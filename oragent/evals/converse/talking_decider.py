@@ -23,12 +23,7 @@ PAPER_FORBIDDEN = (*FORBIDDEN, "solution")  # the published list; its own parent
 
 @dataclass(frozen=True)
 class Secrets:
-    """What must not be said.
-
-    Attributes:
-        numbers: Numbers, such as weights and values, between 0 and 1.
-        words: Patterns of words.
-    """
+    """What must not be said; ``numbers``: numbers, such as weights and values, between 0 and 1."""
 
     numbers: tuple[float, ...]
     words: tuple[str, ...] = FORBIDDEN
@@ -96,23 +91,14 @@ class Knowing(StrEnum):
 
 @dataclass(frozen=True)
 class Persona:
-    """A decision agent's character.
+    """A decision agent's character."""
 
-    Attributes:
-        role: Who it is, one of the roles of the problem.
-        style: How it speaks.
-        feedback: What it learns of a decision.
-        templates: What it is told of the conversation, beside the default.
-        knowing: How it knows its utility.
-        paper: Whether words are forbidden as published.
-    """
-
-    role: str
+    role: str  # who it is, one of the roles of the problem
     style: Style
     feedback: Feedback
-    templates: tuple[Template, ...] = ()
+    templates: tuple[Template, ...] = ()  # what it is told of the conversation, beside the default
     knowing: Knowing = Knowing.TOOL
-    paper: bool = False
+    paper: bool = False  # whether words are forbidden as published
 
     @property
     def forbidden(self) -> tuple[str, ...]:
@@ -122,21 +108,13 @@ class Persona:
 
 @dataclass
 class Talking:
-    """A decision agent in one conversation.
-
-    Attributes:
-        asker: Asker of its language model.
-        problem: Problem that is talked about; it is told nothing of its model.
-        stakeholder: Hidden utility.
-        persona: Character.
-        temperature: Sampling temperature; None: the model's own.
-    """
+    """A decision agent in one conversation."""
 
     asker: Asker
-    problem: DecisionProblem
+    problem: DecisionProblem  # problem that is talked about; it is told nothing of its model
     stakeholder: Stakeholder
     persona: Persona
-    temperature: float | None = None
+    temperature: float | None = None  # sampling temperature; None: the model's own
     says_farewell: bool = True
     messages: list[Message] = field(default_factory=list)
 
@@ -195,23 +173,20 @@ class Talking:
 
     def _answer_check(self, call: ToolCall, presented: Sequence[str]) -> AgentEvent:
         """Answer a check; only a decision that was just presented is judged."""
-        arguments = dict(call.arguments)
+        arguments, words = dict(call.arguments), self.problem.vocabulary
         if call.problem or call.name != "check_utility":
             wrong = call.problem or f"there is no tool {call.name[:60]!r}; expected check_utility"
             return AgentEvent(call.name[:60], arguments, f"error: {wrong}", failed=True)
-        words = self.problem.vocabulary
-        read = self.problem.read(
-            json.dumps(_flatten_options(arguments.get(self._argument_schema), texts=bool(words.options)))
-        )
+        options = _flatten_options(arguments.get(self._argument_schema), texts=bool(words.options))
+        read, wrong = self.problem.read(json.dumps(options)), ""
         if not read.decisions:
             wrong = read.problems[0] if read.problems else f"no {words.decision}: {self._feedback_words}"
-            return AgentEvent(call.name, arguments, f"error: {wrong}", failed=True)
-        if read.decisions[0] not in presented:
+        elif read.decisions[0] not in presented:
             wrong = f"this is none of the {words.decision}s that you were just shown: check one of those"
+        if wrong or not read.decisions:
             return AgentEvent(call.name, arguments, f"error: {wrong}", failed=True)
-        return AgentEvent(
-            call.name, arguments, _describe_judged(self.stakeholder(read.decisions[0]), self.persona.feedback)
-        )
+        judged = _describe_judged(self.stakeholder(read.decisions[0]), self.persona.feedback)
+        return AgentEvent(call.name, arguments, judged)
 
 
 def decider_prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona) -> str:

@@ -1,32 +1,142 @@
-"""Sets of problems by methods: each cell is a study in a folder of its own, which is gone on with where it was left."""
+"""Sets of problems by methods: each cell is a study in a folder of its own, which is gone on with where it was left.
+
+Published results are those of Wang et al. 2025, tables 1 to 3; GPT-3.5-turbo unless said.
+"""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.direction import Direction
-from oragent.evals.bench.cases import CaseBenchmark
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
+from oragent._base.settings import STRICT
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
+from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
-from oragent.evals.formulate.contestants import FormulateBenchSettings, options_of
+from oragent.evals.formulate.labelled import FAILED_RUNS, ProblemSet, grade_result, slug
 from oragent.evals.formulate.mock_models import expand_errors, open_stand_in
-from oragent.evals.formulate.sets import ProblemSet, read_set
-from oragent.evals.formulate.sets.labelled import FAILED_RUNS, grade_result, slug
+from oragent.evals.formulate.sets import read_set
 from oragent.formulate.formulation import FormulationResult, formulate_case
-from oragent.formulate.options import ALL, ROLES, STAND_INS
+from oragent.formulate.methods import METHODS
+from oragent.formulate.options import ALL, EXTRAS, PARTS, ROLES, STAND_INS, Options, check_known, choose_options
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
-from oragent.ledger.runtime import open_study
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model
-from oragent.llm.runtime_settings import RuntimeWords
 from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.sandbox.sandbox import Sandbox
+
+# The rows of the published table of ablations, in its order.
+ABLATIONS: tuple[Mapping[str, Any], ...] = (
+    {"method": "ormind"},
+    *({"method": "ormind", "with": [name]} for name in EXTRAS),
+    *({"method": "ormind", "without": [name]} for name in PARTS),
+    {"method": "standard"},
+)
+
+
+def list_contestants(
+    methods: Sequence[str], models: Sequence[str], temperatures: Sequence[float] = (0.0,), ablations: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Name and settings of everyone who takes part."""
+    rows: list[Mapping[str, Any]] = [{"method": check_known(name, METHODS, "method")} for name in methods]
+    if ablations:
+        rows = [*ABLATIONS, *(row for row in rows if row not in ABLATIONS)]
+    settings_of = {}
+    for model in models:
+        for temperature in temperatures:
+            for row in rows:
+                contestant = {**row, "model": model, "temperature": temperature}
+                label = options_of(contestant, FormulateBenchSettings()).label
+                label += f", {model}" if len(models) > 1 else ""
+                label += f", temperature {temperature:g}" if len(temperatures) > 1 else ""
+                settings_of[label] = contestant
+    return settings_of
+
+
+@checked(frozen=True, config=STRICT)
+class FormulateBenchSettings(CaseSettings):
+    """Settings that all contestants of a benchmark of formulations share."""
+
+    limit: int | None = None  # number of problems of each set, the first ones; None: all
+    preset: str = "default"
+    tolerance: str = "strict"
+    accept_infeasible: bool | None = None  # whether a confirmed infeasible model is an answer; None: as the preset says
+    witness: bool | None = None  # whether the checker's rows are solved too; None: as the preset says
+    battery: bool | None = None  # whether answers are tested by properties; None: as the preset says
+    bounds: Bounds = Bounds()  # a frozen value
+
+
+def options_of(contestant: Mapping[str, Any], settings: FormulateBenchSettings) -> Options:
+    """The options of a contestant, with what all have in common."""
+    return choose_options(
+        settings.preset,
+        method=contestant["method"],
+        without=frozenset(contestant.get("without", ())) or None,
+        extra=tuple(contestant.get("with", ())) or None,
+        temperature=contestant.get("temperature"),
+        accept_infeasible=settings.accept_infeasible,
+        witness=settings.witness,
+        battery=settings.battery,
+    )
+
+
+Rates = tuple[float, float | None, float | None]
+
+PUBLISHED: Mapping[str, Mapping[str, Rates]] = {
+    "nl4opt": {
+        "tag-BART": (47.9, None, None), "optimus": (28.6, 4.0, 11.9), "cot": (45.8, 20.5, 9.4),
+        "progressive_hint": (42.1, 19.4, 10.3), "tot": (47.3, 17.4, 9.7), "got": (48.0, 16.9, 9.1),
+        "react": (48.5, 15.5, 11.2), "reflexion": (50.7, 7.3, 9.0), "spp": (46.8, 17.9, 13.6), "coe": (58.9, 3.8, 7.7),
+        "ormind": (68.8, 0.4, 2.0), "ormind with conductor": (63.2, 0.4, 1.4),
+        "ormind with terminology": (64.9, 0.4, 2.4), "ormind with reviewer": (33.0, 0.4, 6.6),
+        "ormind without semantic_encoder": (58.0, 1.0, 6.9), "ormind without formalization": (65.6, 1.4, 7.2),
+        "ormind without counterfactual": (59.4, 2.8, 11.1), "ormind without syntax_analysis": (62.2, 1.0, 8.3),
+        "standard": (42.4, 18.1, 13.2),
+    },
+    "complexor": {
+        "tag-BART": (0.0, None, None), "optimus": (9.5, 7.9, 15.0), "cot": (0.5, 35.3, 8.6),
+        "progressive_hint": (2.2, 35.1, 13.5), "tot": (4.9, 31.4, 7.6), "got": (4.3, 32.4, 8.1),
+        "react": (14.6, 31.9, 10.8), "reflexion": (13.5, 12.9, 10.1), "spp": (7.0, 46.5, 13.5), "coe": (25.9, 7.6, 6.4),
+        "ormind": (40.5, 5.4, 21.6), "ormind with conductor": (40.5, 2.7, 16.2),
+        "ormind with terminology": (29.7, 5.4, 29.7), "ormind with reviewer": (32.4, 0.0, 35.1),
+        "ormind without semantic_encoder": (32.4, 5.4, 24.3), "ormind without formalization": (35.1, 2.7, 32.4),
+        "ormind without counterfactual": (32.4, 10.8, 24.3), "ormind without syntax_analysis": (35.1, 5.4, 29.7),
+        "standard": (0.5, 36.8, 8.6),
+    },
+}  # fmt: skip
+
+
+# SR with GPT-4, and prompt tokens a problem (mean and standard deviation), by set.
+GPT_4: Mapping[str, Mapping[str, float]] = {
+    "nl4opt": {"standard": 47.3, "reflexion": 53.0, "coe": 64.2, "optimus": 78.8, "ormind": 79.9},
+    "complexor": {"standard": 4.9, "reflexion": 16.8, "coe": 31.4, "optimus": 66.7, "ormind": 62.2},
+}
+PROMPT_TOKENS: Mapping[str, Mapping[str, tuple[int, int]]] = {
+    "nl4opt": {
+        "coe": (2003, 456), "optimus": (2838, 822), "ormind": (2676, 518),
+        "ormind without counterfactual and syntax_analysis": (1539, 228),
+    },
+    "complexor": {
+        "coe": (3288, 780), "optimus": (3241, 1194), "ormind": (3336, 997),
+        "ormind without counterfactual and syntax_analysis": (2390, 500),
+    },
+}  # fmt: skip
+
+
+def published_rates(subject: str, contestant: str) -> Rates | None:
+    """Return the published rates of a method on the set that a subject's name begins with, or None."""
+    for name, rows in PUBLISHED.items():
+        if subject.startswith(name):
+            return rows.get(contestant)
+    return None
+
 
 NO_VALID_MODEL = (SolveVerdict.MODEL_FAILURE, SolveVerdict.UNSOLVED, SolveVerdict.UNSUPPORTED)
 TERMS = BenchTerms(
@@ -38,21 +148,9 @@ TERMS = BenchTerms(
 
 @dataclass
 class FormulateBenchmark(CaseBenchmark):
-    """The runner of a plan's cells.
+    """The runner of a plan's cells."""
 
-    Attributes:
-        plan: What is measured.
-        workers: Problems at once.
-        note: Told of each problem that is done, in words.
-        words: Settings of models and budget from the command line.
-    """
-
-    plan: BenchPlan
-    workers: int = 1
-    note: Callable[[BenchCell, str], None] = lambda cell, text: None
-    words: RuntimeWords = field(default_factory=RuntimeWords)
-    readable: Sequence[str] = ()
-    roles: Sequence[str] = ROLES
+    roles: ClassVar[Sequence[str]] = ROLES
     _sets: dict[str, ProblemSet] = field(default_factory=dict)
 
     @cached_property
@@ -75,7 +173,7 @@ class FormulateBenchmark(CaseBenchmark):
     def case_names(self, cell: BenchCell) -> list[str]:
         """Names of the cases of a cell."""
         cases = self.problems(cell.subject)
-        if self._contestant_settings(cell)["model"] == ALL:
+        if self.contestant_of(cell)["model"] == ALL:
             cases, _ = expand_errors(cases)
         return [case.problem.name for case in cases.supported]
 
@@ -89,44 +187,38 @@ class FormulateBenchmark(CaseBenchmark):
         measure = Measure(self.problems(cell.subject).title, Direction.MAXIMIZE)
         return measure, verdict_rates(cases)["SR"], wrong
 
-    @cached_property
-    def _find_tolerance(self) -> Any:
-        return TOLERANCES[self.settings.tolerance]
+    def describe_case(self, result: Mapping[str, Any]) -> str:
+        """Return the verdict."""
+        return str(result["verdict"])
 
-    def _contestant_settings(self, cell: BenchCell) -> Mapping[str, Any]:
-        return self.plan.contestants[cell.contestant]
+    def find_readable(self) -> Sequence[str]:
+        """Find the sets whose labels a generated program could read here."""
+        sources = {name: self.problems(name).source for name in self.plan.subjects}
+        return [name for name, source in sources.items() if source is not None and can_read_labels(source)]
 
-    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        contestant, settings = self._contestant_settings(cell), self.settings
-        cases, options = self.problems(cell.subject), options_of(contestant, settings)
-        model: Model | None = None
-        is_mock = contestant["model"] in (*STAND_INS, ALL)
-        runtime = self.read_runtime("" if is_mock else contestant["model"])
-        async with AsyncExitStack() as stack:
-            if is_mock:
-                standing = open_stand_in(contestant["model"], cases, cell.seed)
-                cases, model = standing.cases, standing.model
-            case_of = {case.problem.name: case for case in cases.supported}
-            opening = open_study(cell_folder, runtime, model=model, seed=cell.seed, workers=self.workers)
-            study = await stack.enter_async_context(opening)
-            box = stack.enter_context(Sandbox(self.workers))
-            runner = FormulationRunner(box, settings.bounds)
+    def open_cell(
+        self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
+    ) -> tuple[Mapping[str, str | Model], Work]:
+        """Open the sandbox, and the set with the model that knows it where one stands in."""
+        contestant, settings, cases = self.contestant_of(cell), self.settings, self.problems(cell.subject)
+        options, player = options_of(contestant, settings), contestant["model"]
+        if player in (*STAND_INS, ALL):
+            standing = open_stand_in(player, cases, cell.seed)
+            cases, player = standing.cases, standing.model
+        case_of = {case.problem.name: case for case in cases.supported}
+        runner = FormulationRunner(stack.enter_context(Sandbox(self.workers)), settings.bounds)
 
-            async def run_case(case: LedgerCase) -> object:
-                labelled = case_of[case.name]
-                result = await formulate_case(case, labelled.problem, options, runner)
-                verdict = grade_result(result, labelled.label, self._find_tolerance, options.accept_infeasible)
-                return _case_record(result, verdict) | {
-                    "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
-                    "seconds": sum(reply.seconds for reply in case.replies),
-                }
+        async def run_case(case: LedgerCase) -> object:
+            labelled = case_of[case.name]
+            result = await formulate_case(case, labelled.problem, options, runner)
+            tolerance = TOLERANCES[settings.tolerance]
+            verdict = grade_result(result, labelled.label, tolerance, options.accept_infeasible)
+            return _case_record(result, verdict) | {
+                "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
+                "seconds": sum(reply.seconds for reply in case.replies),
+            }
 
-            await study.run_cases(
-                list(case_of),
-                run_case,
-                lambda finished: self.note(cell, f"{finished.name}: {finished.result['verdict']}"),
-            )
-            return study.stop_reason
+        return {"": player}, run_case
 
 
 def verdict_rates(finished: Sequence[FinishedCase]) -> dict[str, float]:

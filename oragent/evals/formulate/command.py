@@ -1,66 +1,201 @@
-"""What ``oragent bench formulate`` does: plan, run or go on, tables, page."""
+"""What ``oragent bench formulate`` does: plan, run or go on; its tables and page, with published rates beside ours."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
 
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from oragent._base.distribution import require_supported_version
 from oragent._base.errors import ConfigError
-from oragent.evals.bench.cases import MeasuredCases
-from oragent.evals.bench.driver import BenchCommand, Line, save_text
+from oragent._base.statistics import success_share
+from oragent.evals.bench.cases import MeasuredCases, case_table, difference_table
+from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
 from oragent.evals.bench.plan import BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
-from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, can_read_labels
-from oragent.evals.formulate.contestants import list_contestants
-from oragent.evals.formulate.sets import FORMS, ProblemSet
-from oragent.evals.formulate.sets.labelled import slug
-from oragent.evals.formulate.tables import (
-    battery_table,
-    misread_table,
-    problem_table,
-    published_table,
-    rate_table,
-    reference_names,
-    render_bench_page,
-    success_differences,
-)
+from oragent.evals.formulate import benchmark
+from oragent.evals.formulate.labelled import ProblemSet, slug
+from oragent.evals.formulate.mock_models import misread_cases
+from oragent.evals.formulate.sets import FORMS
 from oragent.evals.requests import FormulateBenchRequest
 from oragent.formulate.options import ALL, PRESETS, STAND_INS, check_known
+from oragent.ledger.study import FinishedCase
 from oragent.milp.model import Milp
-from oragent.milp.solution import TOLERANCES
+from oragent.milp.solution import TOLERANCES, SolveVerdict
+from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, Drawing, new_figure, render_figure
+from oragent.report.pages.text import format_money
 
-MANIFEST = Manifest("formulate-bench.yaml", TERMS, free=("workers",))
+
+def rate_table(measured: Sequence[MeasuredCases]) -> TextTable:
+    """Rates in percent, with an interval of the first over problems, and what was published."""
+    heads = ("method", "problems", "SR", "SR, 95 %", "MFFR", "IEFR", "wrong", "published SR / MFFR / IEFR", "calls",
+             "prompt tokens", "money", "seconds")  # fmt: skip
+    return TextTable(heads, tuple(_rate_row(method) for method in measured))
+
+
+def success_differences(measured: Sequence[MeasuredCases]) -> TextTable:
+    """Compare all pairs of methods, in percentage points of SR."""
+    scores = [item.score_cases(lambda case: 100.0 * _is_accepted(case)) for item in measured]
+    return difference_table(scores, "problems")
+
+
+def battery_table(measured: Sequence[MeasuredCases]) -> TextTable | None:
+    """Count alarms of the properties that need no label; None where they were not tested."""
+    rows = []
+    for row in measured:
+        tried = [case for case in row.cases if any(trial["holds"] is not None for trial in case.result["battery"])]
+        alarms = [case for case in tried if any(trial["holds"] is False for trial in case.result["battery"])]
+        right = sum(case.result["verdict"] == SolveVerdict.ACCEPT for case in alarms)
+        passed = sum((case.result["checks"] or {}).get("state") == "passed" for case in alarms)
+        if tried:
+            rows.append((row.contestant, *map(str, (len(tried), len(alarms), len(alarms) - right, right, passed))))
+    heads = ("method", "answers tried", "alarms", "answer wrong", "answer right", "all checks passed")
+    return TextTable(heads, tuple(rows)) if rows else None
+
+
+def misread_table(measured: Sequence[MeasuredCases], golds: Mapping[str, Milp]) -> TextTable | None:
+    """Count the figures that the model ``misread`` misreads, and what the checks make of them; None without it."""
+    rows = []
+    for row in (row for row in measured if row.settings["model"] == "misread"):
+        counts: Counter[str] = Counter()
+        for cell, cases in row.cases_by_cell.items():
+            misread = misread_cases(golds, cell.seed)
+            for case in cases:
+                alarmed = any(reasons for _, _, reasons in case.result["attempts"])
+                accepted = case.result["verdict"] == SolveVerdict.ACCEPT
+                if case.name not in misread:
+                    counts["alarms"] += alarmed
+                    continue
+                counts["caught" if alarmed else "harmless" if accepted else "missed"] += 1
+                counts["right"] += alarmed and accepted
+        planted = counts["caught"] + counts["missed"] + counts["harmless"]
+        names = ("caught", "right", "missed", "harmless", "alarms")
+        rows.append((row.contestant, str(planted), *(str(counts[name]) for name in names)))
+    heads = ("method", "misread", "caught", "then right", "missed", "no effect", "false alarms")
+    return TextTable(heads, tuple(rows)) if rows else None
+
+
+def problem_table(measured: Sequence[MeasuredCases]) -> TextTable:
+    """One row a problem and seed: what each method came to."""
+    return case_table(measured, "problem", _outcome_text)
+
+
+def reference_names(measured: Sequence[MeasuredCases]) -> str:
+    """State how published figures differ from ours; empty where none are shown."""
+    if not any(benchmark.published_rates(method.subject, method.contestant) for method in measured):
+        return ""
+    return (
+        "Published (Wang et al. 2025): GPT-3.5-turbo, NL4Opt's whole test set of 289 and ComplexOR's 37, tolerance "
+        "'ormind', their own prompts. Ours: the model, set and tolerance named above, and our own words in the prompts."
+    )
+
+
+def published_table(subject: str) -> TextTable | None:
+    """All that was published of a set; None where nothing was."""
+    form = next((name for name in benchmark.PUBLISHED if subject.startswith(name)), None)
+    if form is None:
+        return None
+    rows, tokens = benchmark.PUBLISHED[form], benchmark.PROMPT_TOKENS[form]
+    rows_shown = [
+        (
+            name,
+            *("–" if rate is None else f"{rate:.1f}" for rate in rows.get(name, (None, None, None))),
+            f"{benchmark.GPT_4[form][name]:.1f}" if name in benchmark.GPT_4[form] else "–",
+            "{} ± {}".format(*tokens[name]) if name in tokens else "–",
+        )
+        for name in dict.fromkeys((*rows, *tokens))
+    ]
+    return TextTable(("published", "SR", "MFFR", "IEFR", "SR, GPT-4", "prompt tokens"), tuple(rows_shown))
+
+
+def _rate_row(method: MeasuredCases) -> tuple[str, ...]:
+    cases = method.cases
+    if not cases:
+        return (method.contestant, f"0 of {method.total}", *("–",) * 10)
+    rates, tokens = benchmark.verdict_rates(cases), [case.result["prompt_tokens"] for case in cases]
+    interval = success_share([case.result["verdict"] == SolveVerdict.ACCEPT for case in cases])
+    published = benchmark.published_rates(method.subject, method.contestant)
+    spread = f" ± {stdev(tokens):.0f}" if len(tokens) > 1 else ""
+    return (
+        method.contestant,
+        method.count_text,
+        f"{100 * rates['SR']:.1f}",
+        f"{100 * interval.low:.1f} to {100 * interval.high:.1f}",
+        *(f"{100 * rates[name]:.1f}" for name in ("MFFR", "IEFR", "wrong")),
+        "–" if published is None else " / ".join("–" if rate is None else f"{rate:.1f}" for rate in published),
+        f"{mean(case.spent.model_calls for case in cases):.1f}",
+        f"{mean(tokens):.0f}{spread}",
+        format_money(sum(case.spent.money for case in cases)),
+        f"{sum(case.result['seconds'] for case in cases):.1f}",
+    )
+
+
+def _is_accepted(case: FinishedCase) -> bool:
+    return bool(case.result["verdict"] == SolveVerdict.ACCEPT)
+
+
+def _outcome_text(case: FinishedCase) -> str:
+    verdict = case.result["verdict"]
+    if verdict == SolveVerdict.ACCEPT:
+        return "accept"
+    detail = case.result["status"] if verdict == SolveVerdict.MODEL_FAILURE else ""
+    return f"{verdict.replace('_', ' ')}{f' ({detail})' if detail else ''}"
+
+
+COLOURS = (BEST, KEPT, MUTED, OTHER)
+
+
+def render_bench_page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], readable: Sequence[str] = ()) -> str:
+    """The page as HTML."""
+    shown = [{**part, "figure": temperature_figure(part["name"], part["measured"])} for part in parts]
+    models = list(dict.fromkeys(str(contestant["model"]) for contestant in plan.contestants.values()))
+    return page_template(Path(__file__)).render(
+        plan=plan, parts=shown, readable=list(readable), settings=dict(plan.settings), models=models,
+        standing=[name for name in models if name in (*STAND_INS, ALL)],
+    )  # fmt: skip
+
+
+def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawing | None:
+    """SR over temperature, a line a method and model; None where there is one temperature only."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for method in measured:
+        if method.cases:
+            points = lines.setdefault(method.contestant.split(", temperature")[0], [])
+            points.append(
+                (float(str(method.settings["temperature"])), 100 * benchmark.verdict_rates(method.cases)["SR"])
+            )
+    if max((len(points) for points in lines.values()), default=0) < 2:
+        return None
+
+    def draw_figure() -> Figure:
+        figure = new_figure(5.6, 3.0)
+        axes = figure.subplots()
+        for index, (name, points) in enumerate(lines.items()):
+            across, up = zip(*sorted(points), strict=True)
+            axes.plot(across, up, marker="o", markersize=4, color=COLOURS[index % len(COLOURS)], label=name)
+        axes.set(xlabel="temperature", ylabel="SR, %", ylim=(-3, 103))
+        axes.legend(frameon=False, fontsize=8)
+        return figure
+
+    return render_figure(f"temperature {subject}", f"SR on {subject} over the temperature of every call", draw_figure)
+
+
+MANIFEST = Manifest("formulate-bench.yaml", benchmark.TERMS, free=("workers",))
 ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds")
 MOST_PAIRED = 3  # methods of which all pairs are shown in a terminal; the page has all
 
 
 def run_bench(request: FormulateBenchRequest, console: Console) -> int:
-    """Run what is missing of a benchmark, print its tables, write its page; return the exit code.
-
-    Raises:
-        OragentError: The plan is wrong, a set cannot be read, or oragent does not support the installed PuLP.
-    """
+    """Run what is missing of a benchmark, print its tables, write its page; return the exit code."""
     require_supported_version("pulp")  # before the folder is made
-    plan = _build_plan(request, request.outputs)
-    bench = FormulateBenchmark(plan, request.workers, words=request.words)
-    bench.readable = _find_readable_sets(bench)
+    bench = benchmark.FormulateBenchmark(_build_plan(request, request.outputs), request.workers, words=request.words)
     return COMMAND.run(bench, request.outputs, console)
 
 
-def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
-    """Print the tables of a benchmark as far as it is done, and write its page if wanted; return the exit code."""
-    return COMMAND.show_folder(folder, console, write=write)
-
-
-def _open_bench(plan: BenchPlan, folder: Path) -> FormulateBenchmark:
-    bench = FormulateBenchmark(plan)
-    bench.readable = _find_readable_sets(bench) if bench.settings.labels_readable else ()
-    return bench
-
-
-def _show_results(bench: FormulateBenchmark, folder: Path) -> Iterator[Line | TextTable]:
+def _show_results(bench: benchmark.FormulateBenchmark, folder: Path) -> Iterator[Line | TextTable]:
     for subject, rows in bench.measure(folder, MeasuredCases).items():
         problems = bench.problems(subject)
         yield Line(f"\n{subject}: {problems.title}", "bold")
@@ -92,7 +227,7 @@ def omission_lines(problems: ProblemSet) -> list[str]:
     return [*lines, *problems.left_out]
 
 
-def _write_page(bench: FormulateBenchmark, folder: Path) -> Path:
+def _write_page(bench: benchmark.FormulateBenchmark, folder: Path) -> Path:
     parts = [
         {
             "name": subject, "title": bench.problems(subject).title,
@@ -107,7 +242,8 @@ def _write_page(bench: FormulateBenchmark, folder: Path) -> Path:
     return save_text(folder / "report.html", render_bench_page(bench.plan, parts, bench.readable))
 
 
-COMMAND = BenchCommand(MANIFEST, _open_bench, _show_results, _write_page)
+COMMAND = BenchCommand(MANIFEST, lambda plan, folder: benchmark.FormulateBenchmark(plan), _show_results, _write_page)
+show_bench = COMMAND.show_folder
 
 
 def _build_plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
@@ -118,11 +254,11 @@ def _build_plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
     settings = {"tolerance": "strict"} | {name: value for name, value in request.settings.items() if value is not None}
     check_known(str(settings.get("preset", "default")), PRESETS, "preset")
     check_known(str(settings["tolerance"]), TOLERANCES, "tolerance")
-    chosen = list_contestants(request.methods, request.models, request.temperatures, request.ablations)
+    chosen = benchmark.list_contestants(request.methods, request.models, request.temperatures, request.ablations)
     subjects = {_subject_name(spec): spec for spec in request.sets}
     if len(subjects) < len(request.sets):
         raise ConfigError("two sets have the same name: run them in two benchmarks")
-    return BenchPlan(TERMS, subjects, chosen, tuple(range(request.seeds)), settings)
+    return BenchPlan(benchmark.TERMS, subjects, chosen, tuple(range(request.seeds)), settings)
 
 
 def _subject_name(spec: str) -> str:
@@ -132,9 +268,3 @@ def _subject_name(spec: str) -> str:
         return slug(Path(spec).stem)
     stem = slug(Path(rest).stem)
     return stem if stem.startswith(form) else f"{form}-{stem}"
-
-
-def _find_readable_sets(bench: FormulateBenchmark) -> Sequence[str]:
-    """The sets whose labels a generated program could read here."""
-    sources = {name: bench.problems(name).source for name in bench.plan.subjects}
-    return [name for name, source in sources.items() if source is not None and can_read_labels(Path(str(source)))]

@@ -5,6 +5,7 @@ commands, ablations and checks can be tested without a server.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,13 +15,114 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import ConfigError, ModelError
-from oragent.evals.formulate.program_codegen import checker_of, parameters_of, program_of
-from oragent.evals.formulate.sets.labelled import Labelled, ProblemSet
+from oragent.evals.formulate.labelled import Labelled, ProblemSet
 from oragent.formulate.options import ALL
+from oragent.formulate.problem import DEFAULT
 from oragent.ledger.replies import KEY
 from oragent.llm.model import Model, Reply, Request, estimate_tokens
-from oragent.milp.model import Milp, Relation, VariableKind
+from oragent.milp.model import Milp, Relation, Sense, VariableKind
 from oragent.milp.plain import quoted
+
+PROGRAM = '''import pulp
+
+PARAMETERS = {parameters!r}
+RELATIONS = {{"<=": pulp.LpConstraintLE, ">=": pulp.LpConstraintGE, "=": pulp.LpConstraintEQ}}
+
+
+def {function}(data):
+    """Build the model out of the data, solve it, return its variables."""
+    given = {{name: data.get(name, value) for name, value in PARAMETERS.items()}}
+    problem = pulp.LpProblem("model", pulp.{sense})
+    x = {{}}
+    for name, (column, low, high, whole) in {variables!r}.items():
+        low, high = given["Least"].get(name, low), given["Most"].get(name, high)
+        x[name] = pulp.LpVariable(column, low, high, cat="Integer" if whole else "Continuous")
+    problem += pulp.lpSum(value * x[name] for name, value in given["Worth"].items()) + given["Constant"]
+    for row, (relation, terms) in {rows!r}.items():
+        left = pulp.LpAffineExpression([(x[name], given["Coefficients"][row][name]) for name in terms])
+        problem += pulp.LpConstraint(left, RELATIONS[relation], row, given["Limits"][row])
+    problem.solve()
+    return {{
+        "status": pulp.LpStatus[problem.status],
+        "objective_value": pulp.value(problem.objective),
+        "optimized_vars": x,
+    }}
+'''
+CHECKER = """PARAMETERS = {parameters!r}
+
+
+def checks(values, data):
+    given = {{name: data.get(name, value) for name, value in PARAMETERS.items()}}
+    for row, (relation, terms, sentence) in {rows!r}.items():
+        left = sum(given["Coefficients"][row][name] * values[name] for name in terms)
+        yield (row, left, relation, given["Limits"][row], sentence)
+    for name, (_, low, high, whole) in {variables!r}.items():
+        low, high = given["Least"].get(name, low), given["Most"].get(name, high)
+        if low is not None:
+            yield ("least " + name, values[name], ">=", low, "")
+        if high is not None:
+            yield ("most " + name, values[name], "<=", high, "")
+        if whole:
+            yield ("whole " + name, values[name], "integer", None, "")
+    worth = sum(value * values[name] for name, value in given["Worth"].items()) + given["Constant"]
+    yield ("objective", worth, {sense!r}, None, "")
+"""
+
+
+def parameters_of(milp: Milp) -> dict[str, Any]:
+    """The figures of a model by parameter; what decides by its sign or kind alone is no figure."""
+    return {
+        "Worth": dict(milp.objective.terms),
+        "Constant": milp.objective.constant,
+        "Coefficients": {row.name: dict(row.terms) for row in milp.rows},
+        "Limits": {row.name: row.rhs for row in milp.rows},
+        "Least": {
+            variable.name: variable.low
+            for variable in milp.variables
+            if math.isfinite(variable.low) and variable.low != 0
+        },
+        "Most": {variable.name: variable.high for variable in milp.variables if math.isfinite(variable.high)},
+    }
+
+
+def program_of(milp: Milp, parameters: Mapping[str, Any] | None = None, function: str = DEFAULT.function) -> str:
+    """A program that builds a model out of its data; without data it has the model's own figures."""
+    rows = {row.name: (str(row.relation), tuple(row.terms)) for row in milp.rows}
+    return PROGRAM.format(
+        parameters=dict(parameters or parameters_of(milp)), variables=_program_variables(milp), rows=rows,
+        function=function,
+        sense="LpMinimize" if milp.sense is Sense.MINIMIZE else "LpMaximize",
+    )  # fmt: skip
+
+
+def checker_of(milp: Milp) -> str:
+    """A checker of a model's rows, bounds, integrality and objective."""
+    rows = {row.name: (str(row.relation), tuple(row.terms), row.meaning) for row in milp.rows}
+    return CHECKER.format(
+        parameters=parameters_of(milp), variables=_program_variables(milp), rows=rows, sense=str(milp.sense)
+    )  # fmt: skip
+
+
+def _program_variables(milp: Milp) -> dict[str, tuple[str, float | None, float | None, bool]]:
+    """Column, bounds and integrality by name; PuLP changes names that are no words, so those get other columns."""
+
+    def finite_or_none(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    variables: dict[str, tuple[str, float | None, float | None, bool]] = {}
+    taken: set[str] = set()
+    for index, variable in enumerate(milp.variables):
+        word = variable.name.replace(" ", "_")
+        column = word if word.isidentifier() and word.isascii() and word not in taken else f"x_{index}"
+        taken.add(column)
+        variables[variable.name] = (
+            column,
+            finite_or_none(variable.low),
+            finite_or_none(variable.high),
+            variable.is_integer,
+        )
+    return variables
+
 
 FEEDBACK = re.compile(r"<feedback>\n(.*?)\n</feedback>", re.DOTALL)
 OPPOSITE = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.AT_LEAST}
@@ -38,18 +140,11 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True)
 class Error:
-    """An error to be planted.
-
-    Attributes:
-        fault: Of which kind.
-        row: Which row; empty for integrality, and for a figure of the objective.
-        variable: Variable whose coefficient is misread; empty for a right-hand side.
-        figure: Figure in its place.
-    """
+    """An error to be planted."""
 
     fault: Fault
-    row: str = ""
-    variable: str = ""
+    row: str = ""  # which row; empty for integrality, and for a figure of the objective
+    variable: str = ""  # variable whose coefficient is misread; empty for a right-hand side
     figure: float = 0.0
 
     def __str__(self) -> str:
@@ -111,7 +206,6 @@ class GoldModel:
     Args:
         golds: Model by the name of the case.
         errors: Error by the name of the case; a case that is not in it gets the gold formulation.
-        name: Of the model, as replies carry it.
         broken: Names of cases whose first program raises.
     """
 
@@ -126,11 +220,7 @@ class GoldModel:
         self.calls = 0
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Answer in the request's role.
-
-        Raises:
-            ModelError: The gold formulation of the case is not known.
-        """
+        """Answer in the request's role."""
         self.calls += 1
         key_match = KEY.fullmatch(request.key)
         case = key_match["case"] if key_match else request.key
@@ -246,13 +336,7 @@ BROKEN, PLANTED = 0.25, 0.5  # shares of the cases that ``scripted`` gets wrong 
 
 @dataclass(frozen=True)
 class StandIn:
-    """A set with a model that knows it.
-
-    Attributes:
-        cases: The set.
-        model: Who is asked.
-        errors: What was planted, by case.
-    """
+    """A set with a model that knows it."""
 
     cases: ProblemSet
     model: Model
@@ -272,11 +356,7 @@ def expand_errors(cases: ProblemSet) -> tuple[ProblemSet, dict[str, Error]]:
 
 
 def open_stand_in(name: str, cases: ProblemSet, seed: int) -> StandIn:
-    """The model of that name for a set.
-
-    Raises:
-        ConfigError: A case has no gold formulation.
-    """
+    """The model of that name for a set."""
     errors: dict[str, Error] = {}
     if name == ALL:
         cases, errors = expand_errors(cases)

@@ -16,8 +16,7 @@ from oragent.evals.workspace.generating import has_moved
 from oragent.evals.workspace.instances import GeneratedInstance
 from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, parse_reply
 from oragent.evals.workspace.rubric import Rubric, exact_decisions
-from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
-from oragent.evals.workspace.views import RevisionView
+from oragent.evals.workspace.views import PROGRAM, RevisionView, WorkspaceTask
 from oragent.ledger.case import LedgerCase
 from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
@@ -54,22 +53,11 @@ class FileInterface(StrEnum):
 
 @dataclass(frozen=True)
 class Manner:
-    """Settings of a model's task.
-
-    Attributes:
-        interface: With tools, or in one answer.
-        track: Solver.
-        seconds: CPU seconds of a program.
-    """
+    """Settings of a model's task; ``seconds``: CPU seconds of a program."""
 
     interface: FileInterface = FileInterface.FILESYSTEM
     track: Track = Track.PULP
     seconds: float = LIMITS.cpu_s
-
-    @property
-    def track_text(self) -> str:
-        """Return what the model is told of the solver and the time."""
-        return track_text(self.track, self.seconds)
 
 
 def system_prompt(task: WorkspaceTask, manner: Manner) -> str:
@@ -77,24 +65,14 @@ def system_prompt(task: WorkspaceTask, manner: Manner) -> str:
     role = ROLES[task.mode]
     if task.mode is Mode.EXPLAIN:
         return fill_prompt(role)
-    values = {"place": f"{PROGRAM[task.mode]}/{NAME}", "track": manner.track_text}
+    values = {"place": f"{PROGRAM[task.mode]}/{NAME}", "track": track_text(manner.track, manner.seconds)}
     if task.variant is not None:
         values["shown"] = SHOWN[task.variant]
     return fill_prompt(role, PROMPTS if task.mode is Mode.REVISE else PRODUCT_PROMPTS, **values)
 
 
 async def run_task(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner) -> AgentWork:
-    """Do a task by a language model.
-
-    Args:
-        case: Case that asks and pays.
-        task: The task.
-        desk: Desk at which it is done.
-        manner: How the model is asked.
-
-    Raises:
-        OragentError: if the budget is used up or the endpoint cannot be used.
-    """
+    """Do a task by a language model."""
     request = f"Question: {task.question}" if task.mode is Mode.EXPLAIN else ""
     if manner.interface is FileInterface.FLAT:
         return await _run_flat(case, task, desk, manner, request or "Begin.")
@@ -109,12 +87,7 @@ async def _run_flat(
     prompt = f"{system_prompt(task, manner)}\n{flat}"
     reply = await case.ask(ROLES[task.mode], [Message("user", f"{prompt}\n{request}")], TEMPERATURE)
     if task.mode is Mode.EXPLAIN:
-        answer = drop_thoughts(reply.text)
-        return AgentWork(
-            answer=answer,
-            broken=tuple(str(problem) for problem in check_citations(answer, desk.list_files())),
-            end="answered at once",
-        )
+        return _answered(drop_thoughts(reply.text), desk.list_files(), "answered at once")
     try:
         source = code_in(reply.text)
     except ReplyError as problem:
@@ -122,6 +95,10 @@ async def _run_flat(
     path = f"{PROGRAM[task.mode]}/{NAME}"
     (desk.folder / path).write_text(source.encode("utf-8", "replace").decode(), encoding="utf-8")
     return AgentWork(path, end="answered at once")
+
+
+def _answered(answer: str, files: Mapping[str, Path], end: str) -> AgentWork:
+    return AgentWork(answer=answer, broken=tuple(map(str, check_citations(answer, files))), end=end)
 
 
 def code_in(text: str) -> str:
@@ -152,31 +129,23 @@ def render_files(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str
             parts.append(f"=== {path}\n({problem})\n")
     size = sum(map(len, parts))
     if size > limit:
-        raise WorkspaceError(f"the files have {size} characters, "
-        f"{shorten_path(max(files, key=lambda file_path: len(file_path)))} among "
-                             f"them; expected at most {limit}: use --interface filesystem")  # fmt: skip
+        longest = shorten_path(max(files, key=len))
+        what = f"the files have {size} characters, {longest} among them"
+        raise WorkspaceError(f"{what}; expected at most {limit}: use --interface filesystem")
     return "".join(parts)
 
 
 async def judge_answer(
     case: LedgerCase, rubric: Rubric, answer: str, evidence: str, penalty_max: float = PENALTY_PAPER
 ) -> Judgement:
-    """Have an answer judged; a reply that is no judgement goes back with the reason, three times in all.
-
-    Raises:
-        WorkspaceError: if none of them is one.
-        OragentError: if the budget is used up or the endpoint cannot be used.
-    """
-    criteria = (
-        "\n".join(f"- {criterion.id}: {criterion.text} {criterion.instruction}" for criterion in rubric.semantic)
-        or "none"
-    )
+    """Have an answer judged; a reply that is no judgement goes back with the reason, three times in all."""
+    criteria = "\n".join(f"- {one.id}: {one.text} {one.instruction}" for one in rubric.semantic)
     exact = "\n".join(f"- {name}: {'hit' if hit else 'miss'}" for name, hit in exact_decisions(rubric, answer).items())
     prompt = fill_prompt(
         "judge",
         PROMPTS,
         penalty=f"{penalty_max:g}",
-        criteria=criteria,
+        criteria=criteria or "none",
         exact=exact or "none",
         question=rubric.question,
         answer=answer,
@@ -199,16 +168,10 @@ AGENTS = ("oracle", "copy", "planted", "records")
 
 @dataclass(frozen=True)
 class Plant:
-    """An error that was put into an exact model.
+    """An error that was put into an exact model."""
 
-    Attributes:
-        kind: ``row``, ``cell`` or ``operation``.
-        name: Name of the row, or of the operation of the revision.
-        milp: Model with the error.
-    """
-
-    kind: str
-    name: str
+    kind: str  # ``row``, ``cell`` or ``operation``
+    name: str  # name of the row, or of the operation of the revision
     milp: Milp
 
 
@@ -216,13 +179,6 @@ def attempt_task(
     name: str, task: WorkspaceTask, folder: Path, instance: GeneratedInstance | None, runner: ProgramRunner
 ) -> AgentWork:
     """Do a task by an agent without a model.
-
-    Args:
-        name: One of ``AGENTS``.
-        task: The task.
-        folder: Folder in which it is done.
-        instance: Exact models of the instance.
-        runner: Runner of programs.
 
     Raises:
         WorkspaceError: if the agent has to know exact models, and the set has none.
@@ -232,11 +188,7 @@ def attempt_task(
             return AgentWork(answer=task.question, end="the question, given back")
         files = list_files(folder)
         answer = answer_question(known_facts(folder, files, runner), task.question, runner)
-        return AgentWork(
-            answer=answer,
-            broken=tuple(str(problem) for problem in check_citations(answer, files)),
-            end="answered from records",
-        )
+        return _answered(answer, files, "answered from records")
     if name == "copy":
         return _copy_original(task, folder)
     if name == "records":
@@ -245,9 +197,8 @@ def attempt_task(
         raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none; use a generated set")
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE
     if name == "oracle":
-        source = (
-            instance.programs[1] if revised else write_program(instance.milp, instance.title)
-        )  # build tables have noise
+        # The tables of build have noise, so there the program holds the figures.
+        source = instance.programs[1] if revised else write_program(instance.milp, instance.title)
         (folder / path).write_text(source, encoding="utf-8")
         return AgentWork(path, end="the exact model")
     plant = list_plants(instance, revised)[(task.number - 1) % len(list_plants(instance, revised))]
@@ -256,18 +207,10 @@ def attempt_task(
 
 
 def list_plants(instance: GeneratedInstance, revised: bool) -> list[Plant]:
-    """One error of each kind that is possible, each moving the optimum far enough to fail.
-
-    Raises:
-        WorkspaceError: if there is none.
-    """
+    """One error of each kind that is possible, each moving the optimum far enough to fail."""
     exact = instance.revised if revised else instance.milp
     optimum = instance.revised_optimum if revised else instance.optimum
-    kinds = (
-        [_omit_operations(instance), _omit_rules(exact), _alter_cells(exact)]
-        if revised
-        else [_omit_rules(exact), _alter_cells(exact)]
-    )
+    kinds = [*([_omit_operations(instance)] if revised else []), _omit_rules(exact), _alter_cells(exact)]
     planted = [plant for kind in kinds if (plant := _first_moving(kind, optimum)) is not None]
     if not planted:
         raise WorkspaceError(f"instance {instance.number}: no error that moves the optimum; take another set")
@@ -298,15 +241,11 @@ def _alter_cells(milp: Milp) -> Iterator[Plant]:
     for index in rng.permutation(len(milp.rows))[:20]:
         row = milp.rows[int(index)]
         if row.rhs:
-            yield _with_row(milp, row.name, replace(row, rhs=3.0 * row.rhs))
+            rows = tuple(replace(one, rhs=3.0 * one.rhs) if one.name == row.name else one for one in milp.rows)
+            yield Plant("cell", row.name, replace(milp, rows=rows))
     for name, value in list(milp.objective.terms.items())[:20]:
         terms = {**milp.objective.terms, name: 30.0 * value}
         yield Plant("cell", f"objective {name}", replace(milp, objective=replace(milp.objective, terms=terms)))
-
-
-def _with_row(milp: Milp, name: str, row: object) -> Plant:
-    rows = tuple(row if candidate.name == name else candidate for candidate in milp.rows)
-    return Plant("cell", name, replace(milp, rows=rows))  # type: ignore[arg-type]  # a Row, as replace gives it
 
 
 def _omit_operations(instance: GeneratedInstance) -> Iterator[Plant]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from oragent._base.errors import WorkspaceError
@@ -21,46 +21,27 @@ PANDAS = re.compile(r"^\s*(?:import|from) pandas\b", re.MULTILINE)
 
 @dataclass(frozen=True)
 class TableAudit:
-    """The tables of build, by numbers of instances.
+    """The tables of build, by numbers of instances."""
 
-    Attributes:
-        with_tables: Instances with a table beside the parameters.
-        empty_tables: Instances with an empty table.
-        empty_parameters: Instances with an empty file of parameters.
-        bare_parameters: Instances with a header of parameters and no row.
-        valueless: Instances with a parameter without a value.
-        uneven: Instances with a file whose rows differ in length: it reads as plain CSV only.
-        spaced: Instances with spaces behind the commas of the parameters' header.
-    """
-
-    with_tables: tuple[int, ...]
-    empty_tables: tuple[int, ...]
-    empty_parameters: tuple[int, ...]
-    bare_parameters: tuple[int, ...]
-    valueless: tuple[int, ...]
-    uneven: tuple[int, ...]
-    spaced: tuple[int, ...]
+    with_tables: tuple[int, ...]  # instances with a table beside the parameters
+    empty_tables: tuple[int, ...]  # instances with an empty table
+    empty_parameters: tuple[int, ...]  # instances with an empty file of parameters
+    bare_parameters: tuple[int, ...]  # instances with a header of parameters and no row
+    valueless: tuple[int, ...]  # instances with a parameter without a value
+    uneven: tuple[int, ...]  # instances with a file whose rows differ in length: it reads as plain CSV only
+    spaced: tuple[int, ...]  # instances with spaces behind the commas of the parameters' header
 
 
 @dataclass(frozen=True)
 class CodeAudit:
-    """The programs of the originals of revise; none in a copy without them.
+    """The programs of the originals of revise; none in a copy without them."""
 
-    Attributes:
-        files: Number of originals that have a program, by the program's name.
-        pandas: Numbers of the originals whose program imports pandas, which fails on uneven tables.
-    """
-
-    files: Mapping[str, int]
-    pandas: tuple[int, ...]
+    files: Mapping[str, int]  # number of originals that have a program, by the program's name
+    pandas: tuple[int, ...]  # numbers of the originals whose program imports pandas, which fails on uneven tables
 
 
 def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
-    """Count what the tables and parameters of some workspaces are like.
-
-    Raises:
-        WorkspaceError: if one is no text, or its parameters are none.
-    """
+    """Count what the tables and parameters of some workspaces are like."""
     numbers_by_trait: dict[str, set[int]] = {name: set() for name in TableAudit.__dataclass_fields__}
     for number, workspace in workspaces.items():
         for path, file in workspace.of_role(FileRole.TABLE, FileRole.PARAMETERS).items():
@@ -86,11 +67,7 @@ def _table_traits(path: str, text: str) -> list[str]:
 
 
 def audit_code(workspaces: Mapping[int, Workspace]) -> CodeAudit:
-    """Count the programs of the originals of some workspaces.
-
-    Raises:
-        WorkspaceError: if one is no text.
-    """
+    """Count the programs of the originals of some workspaces."""
     names: Counter[str] = Counter()
     pandas = []
     for number, workspace in workspaces.items():
@@ -106,52 +83,31 @@ OFF = 1e-6  # relative difference from which a reference is off its record
 
 @dataclass(frozen=True)
 class RecordAudit:
-    """The records of explain against the references of build and revise.
+    """The records of explain against the references of build and revise."""
 
-    Attributes:
-        solutions: Solver records, notes included.
-        relaxations: Number of solver records, notes included.
-        notes: Number of records of linear relaxations.
-        rounded: Number of records that only note what a search of the program's own found.
-        unbacked: Number of programs that print the value of a model, to fewer digits.
-        off: References that differ from the record, by mode and number, with the relative difference.
-        failing: References that the record itself does not pass.
-    """
-
-    solutions: int
-    relaxations: int
-    notes: int
-    rounded: int
-    unbacked: tuple[tuple[Mode, int], ...]
+    solutions: int  # number of solver records, notes included
+    relaxations: int  # number of records of linear relaxations
+    notes: int  # number of records that only note what a search of the program's own found
+    rounded: int  # number of programs that print the value of a model, to fewer digits
+    unbacked: tuple[tuple[Mode, int], ...]  # programs that print a value that no solver record has, by mode and number
+    # References that differ from the record, by mode and number, with the relative difference.
     off: Mapping[tuple[Mode, int], float]
-    failing: tuple[tuple[Mode, int], ...]
+    failing: tuple[tuple[Mode, int], ...]  # references that the record itself does not pass
 
 
 @dataclass(frozen=True)
 class RubricAudit:
-    """The checklists of explain, and what answers cover that explain nothing.
-
-    Attributes:
-        exact: Number of exact criteria.
-        semantic: Number of semantic criteria.
-        entities: Number of entities of all exact criteria.
-        short_answers: Mean coverage of the reference answers, points, semantic criteria not counted as hit.
-        echo: Mean coverage of the question given back, points.
-    """
+    """The checklists of explain, and what answers cover that explain nothing."""
 
     exact: int
     semantic: int
-    entities: int
-    short_answers: float
-    echo: float
+    entities: int  # number of entities of all exact criteria
+    short_answers: float  # mean coverage of the reference answers, points, semantic criteria not counted as hit
+    echo: float  # mean coverage of the question given back, points
 
 
 def audit_records(release: Release) -> RecordAudit:
-    """Compare the references of a release with its own records.
-
-    Raises:
-        WorkspaceError: if a record is no JSON object.
-    """
+    """Compare the references of a release with its own records."""
     versions = _label_records(release)
     off, failing = {}, []
     for key, reference in release.references.items():
@@ -184,20 +140,14 @@ def _label_records(release: Release) -> dict[tuple[Mode, int], VersionRecords]:
 
 
 def audit_rubrics(release: Release) -> RubricAudit:
-    """Count the checklists of a release and what answers cover that explain nothing.
-
-    Raises:
-        WorkspaceError: if there is no rubric.
-    """
+    """Count the checklists of a release and what answers cover that explain nothing."""
     rubrics = release.rubrics.values()
     if not rubrics:
         raise WorkspaceError("the file of rubrics is empty; expected one line for each question")
 
     def mean_coverage(answers: Iterable[str]) -> float:
         points = [
-            coverage_points(
-                rubric, exact_decisions(rubric, answer), {criterion.id: False for criterion in rubric.semantic}
-            )
+            coverage_points(rubric, exact_decisions(rubric, answer), {one.id: False for one in rubric.semantic})
             for rubric, answer in zip(rubrics, answers, strict=True)
         ]
         return sum(points) / len(points)
@@ -212,11 +162,7 @@ def audit_rubrics(release: Release) -> RubricAudit:
 
 
 def predict_from_records(release: Release, mode: Mode) -> dict[str, Prediction]:
-    """Predict what the release's own records say: of the original for build, of the revised version for revise.
-
-    Raises:
-        WorkspaceError: if a record is no JSON object.
-    """
+    """Predict what the release's own records say: of the original for build, of the revised version for revise."""
     return {
         workspace_id(mode, number): Prediction(workspace_id(mode, number), "Optimal", records.objective)
         for (kind, number), records in _label_records(release).items()
@@ -226,14 +172,9 @@ def predict_from_records(release: Release, mode: Mode) -> dict[str, Prediction]:
 
 def left_alone(release: Release) -> tuple[int, ...]:
     """Numbers of the revisions that pass with the original's reference: the floor of doing nothing."""
-    originals = {
-        number: reference.objective for (mode, number), reference in release.references.items() if mode is Mode.BUILD
-    }
-    revised = [
-        reference
-        for (mode, number), reference in release.references.items()
-        if mode is Mode.REVISE and number in originals
-    ]
+    labels = release.references.items()
+    originals = {number: label.objective for (mode, number), label in labels if mode is Mode.BUILD}
+    revised = [label for (mode, number), label in labels if mode is Mode.REVISE and number in originals]
     if not revised:
         return ()
     score = grade_predictions(predict_unrevised(revised, originals), revised, originals)
@@ -242,47 +183,27 @@ def left_alone(release: Release) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class ReleaseAudit:
-    """All that there is to say of a release.
-
-    Attributes:
-        imported: Number of workspaces of each mode.
-        variants: Number of revisions that can have each variant.
-        stray: Revised documents beside the requirement, by number.
-        tables: Audit of the tables of build.
-        code: Audit of the programs of revise.
-        records: Audit of the records of explain.
-        rubrics: Audit of the checklists of explain.
-        unrevised: Numbers of revisions that pass with the original's reference, the floor of doing nothing.
-    """
+    """All that there is to say of a release."""
 
     imported: Mapping[Mode, int]
-    variants: Mapping[RevisionView, int]
-    stray: tuple[int, ...]
+    variants: Mapping[RevisionView, int]  # number of revisions that can have each variant
+    stray: tuple[int, ...]  # revised documents beside the requirement, by number
     tables: TableAudit
     code: CodeAudit
     records: RecordAudit
     rubrics: RubricAudit
+    # Numbers of revisions that pass with the original's reference, the floor of doing nothing.
     unrevised: tuple[int, ...]
 
     def lines(self) -> list[str]:
         """The audit in sentences, one finding a line."""
         modes = ", ".join(f"{count} {mode}" for mode, count in self.imported.items())
-        uneven, rubrics = self.tables.uneven, self.rubrics
-        sentences = [f"{sum(self.imported.values())} imported: {modes}"]
-        if self.variants.get(RevisionView.MODEL):
-            sentences.append(
-                f"code missing in {self.variants[RevisionView.MODEL]} revisions: {RevisionView.MODEL} used"
-            )
-        if self.code.pandas:
-            sentences.append(
-                f"{len(self.code.pandas)} programs of originals need pandas: {_join_numbers(self.code.pandas)}"
-            )
-        if uneven:
-            sentences.append(
-                f"{len(uneven)} builds have uneven tables, which read as plain CSV only: {_join_numbers(uneven)}"
-            )
+        missing, rubrics = self.variants.get(RevisionView.MODEL), self.rubrics
         return [
-            *sentences,
+            f"{sum(self.imported.values())} imported: {modes}",
+            *([f"code missing in {missing} revisions: {RevisionView.MODEL} used"] if missing else []),
+            *_count_line(self.code.pandas, "programs of originals need pandas"),
+            *_count_line(self.tables.uneven, "builds have uneven tables, which read as plain CSV only"),
             *_record_lines(self.records),
             f"doing nothing passes {len(self.unrevised)} revisions: {_join_numbers(self.unrevised)}",
             f"{rubrics.entities} entities and {rubrics.semantic} semantic criteria; of 35 points, short answers cover "
@@ -295,26 +216,22 @@ def _record_lines(records: RecordAudit) -> list[str]:
     for mode in VERSIONS:
         off = [number for kind, number in records.off if kind is mode]
         unbacked = [number for kind, number in records.unbacked if kind is mode]
-        if off:
-            sentences.append(f"{len(off)} references of {mode} off their record: {_join_numbers(off)}")
-        if unbacked:
-            sentences.append(
-                f"{len(unbacked)} values of {mode} printed that no solver record has: {_join_numbers(unbacked)}"
-            )
+        sentences += _count_line(off, f"references of {mode} off their record")
+        sentences += _count_line(unbacked, f"values of {mode} printed that no solver record has")
     for mode, number in records.failing:
         sentences.append(f"suspect: {mode} #{number} is {100 * records.off[mode, number]:.0f} % off its own record")
     return sentences
 
 
 def audit_release(release: Release) -> ReleaseAudit:
-    """Count what a release holds and compare its labels with its records.
-
-    Raises:
-        WorkspaceError: if a file cannot be read.
-    """
+    """Count what a release holds and compare its labels with its records."""
     revisions = release.of_mode(Mode.REVISE)
     chosen = [fitting_variant(workspace) for workspace in revisions.values()]
-    stray = [number for number, revision in revisions.items() if _count_documents(revision, "revised") > 1]
+    stray = [
+        number
+        for number, revision in revisions.items()
+        if sum(path.startswith("revised/docs/") for path in revision.files) > 1
+    ]
     return ReleaseAudit(
         imported={mode: len(release.of_mode(mode)) for mode in Mode},
         variants={variant: chosen.count(variant) for variant in RevisionView},
@@ -327,9 +244,9 @@ def audit_release(release: Release) -> ReleaseAudit:
     )
 
 
+def _count_line(numbers: Sequence[int], what: str) -> list[str]:
+    return [f"{len(numbers)} {what}: {_join_numbers(numbers)}"] if numbers else []
+
+
 def _join_numbers(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers)) or "none"
-
-
-def _count_documents(workspace: Workspace, version: str) -> int:
-    return sum(path.startswith(f"{version}/docs/") for path in workspace.files)

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic.dataclasses import dataclass as checked
 
@@ -17,33 +17,19 @@ from oragent._base import files
 from oragent._base.direction import Direction
 from oragent._base.errors import WorkspaceError
 from oragent._base.settings import STRICT
-from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
 from oragent.evals.bench.driver import save_text
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
+from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
-from oragent.evals.workspace.agents import (
-    AGENTS,
-    JUDGE,
-    ROLES,
-    FileInterface,
-    Manner,
-    attempt_task,
-    judge_answer,
-    run_task,
-)
+from oragent.evals.workspace import agents
 from oragent.evals.workspace.evaluating import InstanceLabels, grade_answer, grade_program
-from oragent.evals.workspace.importing import VAULT, LabelSet, read_labels
+from oragent.evals.workspace.importing import LabelSet, read_labels
 from oragent.evals.workspace.instances import read_instances
-from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, by_predicates, gather_evidence
-from oragent.evals.workspace.rubric import Rubric
-from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask, lay_out, list_tasks
-from oragent.evals.workspace.views import RevisionView
-from oragent.ledger import Study
+from oragent.evals.workspace.judging import PENALTY_PAPER, by_predicates, gather_evidence
+from oragent.evals.workspace.views import PROGRAM, VAULT, RevisionView, WorkspaceTask, lay_out, list_tasks
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
-from oragent.llm.factory import open_models
-from oragent.llm.model import Model, Reply
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model import Model
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.roles import AgentWork, Track
@@ -68,40 +54,20 @@ def list_subjects(modes: list[Mode], variants: list[RevisionView]) -> dict[str, 
 
 @checked(frozen=True, config=STRICT)
 class WorkspaceBenchSettings(CaseSettings):
-    """Settings that all agents of a benchmark of workspaces share.
-
-    Attributes:
-        set: Folder of the set.
-        limit: Number of instances of each mode, the first ones; None: all.
-        judge: Model that judges answers; empty: predicates judge.
-        penalty_max: Largest penalty that a judge may give, in points.
-    """
+    """Settings that all agents of a benchmark of workspaces share."""
 
     set: str = ""
-    limit: int | None = None
-    judge: str = ""
-    penalty_max: float = PENALTY_PAPER
+    limit: int | None = None  # number of instances of each mode, the first ones; None: all
+    judge: str = ""  # model that judges answers; empty: predicates judge
+    penalty_max: float = PENALTY_PAPER  # largest penalty that a judge may give, in points
 
 
 @dataclass
 class WorkspaceBenchmark(CaseBenchmark):
-    """The runner of a plan's cells.
+    """The runner of a plan's cells; ``given_models``: models by name, in place of those of a server."""
 
-    Attributes:
-        plan: What is measured; its settings name the set.
-        workers: Instances at once; it changes no result.
-        note: Told of each instance that is done, in words.
-        given_models: Models by name, in place of those of a server.
-        words: Settings of models and budget from the command line.
-    """
-
-    plan: BenchPlan
-    workers: int = 1
-    note: Callable[[BenchCell, str], None] = lambda cell, text: None
     given_models: Mapping[str, Model] = field(default_factory=dict)
-    words: RuntimeWords = field(default_factory=RuntimeWords)
-    readable: Sequence[str] = ()
-    roles: Sequence[str] = (*ROLES.values(), JUDGE)
+    roles: ClassVar[Sequence[str]] = (*agents.ROLES.values(), agents.JUDGE)
 
     @cached_property
     def settings(self) -> WorkspaceBenchSettings:
@@ -168,11 +134,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         return Measure(self.labels.title, Direction.MAXIMIZE), score_cases(cell.subject, cases), failed
 
     def labels_of(self, task: WorkspaceTask) -> InstanceLabels:
-        """Return the labels of an instance, which no agent sees.
-
-        Raises:
-            WorkspaceError: if the set has no label of it.
-        """
+        """Return the labels of an instance, which no agent sees."""
         instance = self._exact_instances.get(task.number)
         if task.mode is Mode.EXPLAIN:
             rubrics = [rubric for rubric in self.labels.rubrics.values() if rubric.number == task.number]
@@ -185,63 +147,82 @@ class WorkspaceBenchmark(CaseBenchmark):
         original = self.labels.originals.get(task.number) if task.mode is Mode.REVISE else None
         return InstanceLabels(reference, original, instance=instance)
 
-    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        contestant, settings = self.plan.contestants[cell.contestant], self.settings
+    def describe_case(self, result: Mapping[str, Any]) -> str:
+        """Return the outcome."""
+        return str(result["outcome"])
+
+    def find_readable(self) -> Sequence[str]:
+        """Find whether a submitted program could read the set's labels here, by running one that tries."""
+        first = next((path for path in sorted((self.root / VAULT).rglob("*")) if path.is_file()), None)
+        if first is None:
+            return ()
+        view = next(iter(sorted((self.root / "views").iterdir())), None)
+        if view is None:
+            raise WorkspaceError(f"no views in {self.root}; expected those of a set")
+        source = f"open({str(first.resolve())!r}, 'rb').read(1)\n"
+        ran = ProgramRunner(self.sandbox).run(view, "src/try.py", {"src/try.py": source})
+        return () if ran.code else (self.labels.title,)
+
+    def open_cell(
+        self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
+    ) -> tuple[Mapping[str, str | Model], Work]:
+        """Make the work; the agent is asked in all roles, but a judge has its own."""
+        contestant, judge = self.contestant_of(cell), self.settings.judge
         tasks = {task.name: task for task in self.tasks(cell.subject)}
-        async with AsyncExitStack() as stack:
-            by_role: dict[str, Model] = {}
-            checks: list[Reply] = []
-            names = {"": contestant["agent"]} | ({JUDGE: settings.judge} if settings.judge else {})
-            for role, name in names.items():
-                if name in self.given_models:
-                    by_role[role] = self.given_models[name]
-                elif name not in AGENTS:
-                    opened = await stack.enter_async_context(open_models(self.read_runtime(name)))
-                    by_role[role], checks = opened, [*checks, *opened.checks]
-            budget = self.read_runtime().budget
-            study = stack.enter_context(Study(cell_folder, by_role, budget, cell.seed, self.workers))
-            study.record_checks(checks)
-            runner = ProgramRunner(self.sandbox, LIMITS)
-            manner = Manner(FileInterface(contestant["interface"]), Track(contestant["track"]))
+        names = {"": contestant["agent"]} | ({agents.JUDGE: judge} if judge else {})
+        players = {role: self.given_models.get(name, name) for role, name in names.items()}
+        runner = ProgramRunner(self.sandbox, LIMITS)
+        manner = agents.Manner(agents.FileInterface(contestant["interface"]), Track(contestant["track"]))
 
-            async def run_case(case: LedgerCase) -> object:
-                desk = cell_folder / "desks" / case.name
-                return await self._run_task(case, tasks[case.name], desk, contestant["agent"], manner, runner)
+        async def run_case(case: LedgerCase) -> object:
+            desk = cell_folder / "desks" / case.name
+            return await self._run_task(case, tasks[case.name], desk, contestant["agent"], manner, runner)
 
-            def report_case(finished: FinishedCase) -> None:
-                self.note(cell, f"{finished.name}: {finished.result['outcome']}")
-
-            await study.run_cases(list(tasks), run_case, report_case)
-            return study.stop_reason
+        return {role: player for role, player in players.items() if player not in agents.AGENTS}, run_case
 
     async def _run_task(
-        self, case: LedgerCase, task: WorkspaceTask, desk: Path, agent: str, manner: Manner, runner: ProgramRunner
+        self,
+        case: LedgerCase,
+        task: WorkspaceTask,
+        desk: Path,
+        agent: str,
+        manner: agents.Manner,
+        runner: ProgramRunner,
     ) -> dict[str, Any]:
         labels = self.labels_of(task)
         folder = await asyncio.to_thread(lay_out, task, desk)
-        if agent in AGENTS:
-            work_done = await asyncio.to_thread(attempt_task, agent, task, folder, labels.instance, runner)
+        if agent in agents.AGENTS:
+            work_done = await asyncio.to_thread(agents.attempt_task, agent, task, folder, labels.instance, runner)
         else:
             writable = (PROGRAM[task.mode],) if task.mode in PROGRAM else ()
-            work_done = await run_task(case, task, ToolSession(folder, runner, writable), manner)
+            work_done = await agents.run_task(case, task, ToolSession(folder, runner, writable), manner)
         record = await self._score_work(case, task, folder, work_done, labels, runner)
-        transcript = _make_transcript(case)
-        if transcript:
-            text = json.dumps(transcript, indent=1, ensure_ascii=False) + "\n"
-            save_text(desk.parents[1] / "transcripts" / f"{task.name}.json", text)
-        _store_output(desk.parents[1] / "submitted" / task.name, folder, work_done)
+        self._keep_work(case, task.name, folder, desk.parents[1], work_done)
         shutil.rmtree(folder, ignore_errors=True)
-        seconds = sum(reply.seconds for reply in case.replies)
         record |= {
             "planted": work_done.planted,
             "calls": work_done.calls,
             "end": work_done.end,
             "broken_citations": list(work_done.broken),
-            "seconds": seconds,
+            "seconds": sum(reply.seconds for reply in case.replies),
             "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
         }
         record["named"] = _names_planted_error(work_done.planted, record) if work_done.planted else None
         return record
+
+    def _keep_work(self, case: LedgerCase, name: str, folder: Path, cell_folder: Path, work_done: AgentWork) -> None:
+        """Keep transcript and submission, so that they can be looked at and scored again."""
+        if case.replies:
+            turns = [
+                {"role": reply.role, "prompt": json.loads(reply.prompt)[-6:], "reply": reply.text}
+                for reply in case.replies
+            ]
+            text = json.dumps(turns, indent=1, ensure_ascii=False) + "\n"
+            save_text(cell_folder / "transcripts" / f"{name}.json", text)
+        path, program = work_done.path, work_done.answer
+        if path:
+            program = (folder / path).read_text(encoding="utf-8", errors="replace")
+        save_text(cell_folder / "submitted" / f"{name}.{'py' if path else 'md'}", program)
 
     async def _score_work(
         self,
@@ -255,17 +236,13 @@ class WorkspaceBenchmark(CaseBenchmark):
         if task.mode is not Mode.EXPLAIN:
             return await asyncio.to_thread(grade_program, task, folder, work_done.path, labels, runner)
         assert labels.rubric is not None
-        judged = await self._judge_answer(case, task, labels.rubric, work_done.answer)
-        return grade_answer(task, work_done.answer, labels, judged)
-
-    async def _judge_answer(
-        self, case: LedgerCase, task: WorkspaceTask, rubric: Rubric, answer: str
-    ) -> Judgement | None:
-        penalty = self.settings.penalty_max
+        rubric, answer, judged = labels.rubric, work_done.answer, None
         if self.settings.judge:
             seen = gather_evidence(open_workspace(task.view, Mode.EXPLAIN))
-            return await judge_answer(case, rubric, answer, seen, penalty)
-        return by_predicates(rubric, answer) if all(criterion.predicate for criterion in rubric.semantic) else None
+            judged = await agents.judge_answer(case, rubric, answer, seen, self.settings.penalty_max)
+        elif all(criterion.predicate for criterion in rubric.semantic):
+            judged = by_predicates(rubric, answer)
+        return grade_answer(task, answer, labels, judged)
 
 
 def score_cases(subject: str, cases: Sequence[FinishedCase]) -> float:
@@ -279,23 +256,6 @@ def score_cases(subject: str, cases: Sequence[FinishedCase]) -> float:
     return sum(map(float, points)) / len(points)
 
 
-def labels_readable(root: Path, sandbox: Sandbox) -> bool:
-    """Test whether a submitted program could read the set's labels here, by running one that tries."""
-    files_of = [path for path in sorted((root / VAULT).rglob("*")) if path.is_file()][:1]
-    if not files_of:
-        return False
-    source = f"open({str(files_of[0].resolve())!r}, 'rb').read(1)\n"
-    return ProgramRunner(sandbox).run(_empty_view(root), "src/try.py", {"src/try.py": source}).code == 0
-
-
-def _empty_view(root: Path) -> Path:
-    """A view of the set, to run something in."""
-    views = sorted((root / "views").iterdir())
-    if not views:
-        raise WorkspaceError(f"no views in {root}; expected those of a set")
-    return views[0]
-
-
 def _names_planted_error(planted: str, record: Mapping[str, Any]) -> bool:
     """Return True if the comparison names the planted error."""
     kind, _, name = planted.partition(": ")
@@ -305,15 +265,3 @@ def _names_planted_error(planted: str, record: Mapping[str, Any]) -> bool:
         return name in record["missing_operations"]
     subject = name.removeprefix("objective ")
     return any(subject in text for text in record["differences"])
-
-
-def _make_transcript(case: LedgerCase) -> list[dict[str, Any]]:
-    return [
-        {"role": reply.role, "prompt": json.loads(reply.prompt)[-6:], "reply": reply.text} for reply in case.replies
-    ]
-
-
-def _store_output(path: Path, folder: Path, work_done: AgentWork) -> None:
-    """Keep what was submitted, so that it can be looked at and scored again."""
-    program = (folder / work_done.path).read_text(encoding="utf-8", errors="replace") if work_done.path else ""
-    save_text(path.with_suffix(".py" if work_done.path else ".md"), program if work_done.path else work_done.answer)

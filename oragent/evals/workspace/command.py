@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,24 +17,13 @@ from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_t
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.requests import BenchRequest
-from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
+from oragent.evals.workspace import across_modes, tables
 from oragent.evals.workspace.agents import FileInterface
-from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, labels_readable, list_subjects
-from oragent.evals.workspace.generating import DOMAINS, GenerateRequest, generate_set
-from oragent.evals.workspace.outputs import explain_scores, prediction_scores
-from oragent.evals.workspace.published import PROTOCOL
-from oragent.evals.workspace.tables import (
-    MeasuredAgent,
-    ceiling_lines,
-    failure_table,
-    floor_lines,
-    group_tables,
-    instance_table,
-    published_table,
-    score_table,
-)
-from oragent.evals.workspace.tasks import fitting_subject
-from oragent.evals.workspace.views import RevisionView
+from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, list_subjects
+from oragent.evals.workspace.domains.businesses import DOMAINS
+from oragent.evals.workspace.generating import GenerateRequest, generate_set
+from oragent.evals.workspace.outputs import prediction_scores, question_floor
+from oragent.evals.workspace.views import RevisionView, fitting_subject
 from oragent.llm.model import Model
 from oragent.workspace.layout import Mode
 from oragent.workspace.roles import Track
@@ -50,7 +40,6 @@ class WorkspaceBenchRequest(BenchRequest):
     Attributes:
         root: Folder of the set; None goes on with what the folder holds.
         modes, variants, interfaces, tracks, agents: What is measured, every one with every other.
-        seeds: Number of seeds, from 0.
         settings: Limit on instances, judge, largest penalty, budget, whether labels may be readable, how long a reply
             may be (``max_tokens``) and how long it may take (``timeout_s``).
     """
@@ -66,32 +55,18 @@ class WorkspaceBenchRequest(BenchRequest):
 
 
 def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[str, Model] | None = None) -> int:
-    """Run what is missing of a benchmark, print its tables, write its page; return the exit code.
-
-    Args:
-        request: Request of the command line.
-        console: Where tables go.
-        models: Models by name, instead of those of a server.
-
-    Raises:
-        OragentError: if the plan is wrong, or the set cannot be read.
-    """
+    """Run what is missing of a benchmark, print its tables, write its page; return the exit code."""
     bench = WorkspaceBenchmark(_make_plan(request), request.workers, given_models=models or {}, words=request.words)
     try:
         for subject in bench.plan.subjects:
             bench.tasks(subject)  # a set without it is refused before anything is paid for
-        bench.readable = _find_readable(bench)
         return COMMAND.run(bench, request.outputs, console)
     finally:
         bench.close()
 
 
 def generate_and_report(domains: list[str], count: int, seed: int, out: Path, console: Console) -> int:
-    """Make a set and say what is in it.
-
-    Raises:
-        WorkspaceError: It cannot be made.
-    """
+    """Make a set and say what is in it."""
     names = tuple(DOMAINS) if domains in ([], ["all"]) else tuple(domains)
     request = GenerateRequest(names, count, seed)
     instances = generate_set(request, out, lambda text: console.print(Text(text), soft_wrap=True))
@@ -113,25 +88,10 @@ def _format_counts(names: Iterable[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(Counter(names).items()))
 
 
-def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
-    """Print the tables of a benchmark as far as it is done, and write its page if wanted; return the exit code."""
-    return COMMAND.show_folder(folder, console, write=write)
-
-
-def _open_bench(plan: BenchPlan, folder: Path) -> WorkspaceBenchmark:
-    bench = WorkspaceBenchmark(plan)
-    bench.readable = _find_readable(bench) if bench.settings.labels_readable else ()
-    return bench
-
-
-def _find_readable(bench: WorkspaceBenchmark) -> Sequence[str]:
-    return [bench.labels.title] if labels_readable(bench.root, bench.sandbox) else []
-
-
 def _show_results(bench: WorkspaceBenchmark, folder: Path) -> Iterator[Line | TextTable]:
-    for subject, rows in bench.measure(folder, MeasuredAgent).items():
+    for subject, rows in bench.measure(folder, tables.MeasuredAgent).items():
         yield Line(f"\n{subject}: {bench.labels.title}", "bold")
-        table = score_table(subject, rows)
+        table = tables.score_table(subject, rows)
         yield table.drop_columns(*(head for head in table.heads if head not in IN_A_TERMINAL))
         yield from map(Line, _subject_lines(bench, subject))
 
@@ -147,54 +107,44 @@ def _make_plan(request: WorkspaceBenchRequest) -> BenchPlan:
         fitting_subject(request.root, variant) if Mode.REVISE in request.modes else variant
         for variant in request.variants
     )
-    many = len(request.interfaces) > 1, len(request.tracks) > 1
     contestants = {}
-    for agent in request.agents:
-        for interface in request.interfaces:
-            for track in request.tracks:
-                label = agent + (f", {interface}" if many[0] else "") + (f", {track}" if many[1] else "")
-                contestants[label] = {"agent": agent, "interface": str(interface), "track": str(track)}
-    settings = {"set": str(request.root)} | {
-        name: value for name, value in request.settings.items() if value is not None
-    }
-    return BenchPlan(
-        TERMS, list_subjects(list(request.modes), list(variants)), contestants, tuple(range(request.seeds)), settings
-    )
-
-
-def _measure_floor(bench: WorkspaceBenchmark, subject: str) -> float | None:
-    labels = bench.labels
-    if subject == Mode.EXPLAIN:
-        return explain_scores(labels, "questions", "none", 12.0).coverage if labels.rubrics else None
-    if subject.startswith("revise") and labels.originals:
-        return prediction_scores(labels, "originals")[Mode.REVISE].pass_rate
-    return None
+    for agent, interface, track in product(request.agents, request.interfaces, request.tracks):
+        label = agent + (f", {interface}" if len(request.interfaces) > 1 else "")
+        label += f", {track}" if len(request.tracks) > 1 else ""
+        contestants[label] = {"agent": agent, "interface": str(interface), "track": str(track)}
+    given = {name: value for name, value in request.settings.items() if value is not None}
+    subjects = list_subjects(list(request.modes), list(variants))
+    return BenchPlan(TERMS, subjects, contestants, tuple(range(request.seeds)), {"set": str(request.root)} | given)
 
 
 def _subject_lines(bench: WorkspaceBenchmark, subject: str) -> list[str]:
     """Return the floor of a mode, what its views lack, and how much can be reached at all."""
-    lines = floor_lines(subject, _measure_floor(bench, subject))
+    labels, lines = bench.labels, list[str]()
+    if subject == Mode.EXPLAIN and (floor := question_floor(labels)) is not None:
+        lines.append(f"floor: giving the question back covers {floor:.2f} points of 35")
+    elif subject.startswith("revise") and labels.originals:
+        rate = prediction_scores(labels, "originals")[Mode.REVISE].pass_rate
+        lines.append(f"floor: doing nothing passes {rate:.2f} %")
     if subject == Mode.EXPLAIN:
-        lines += ceiling_lines(bench.tasks(subject), bench.labels.rubrics.values())
+        lines += tables.ceiling_lines(bench.tasks(subject), bench.labels.rubrics.values())
     elif subject.startswith("revise"):
         other = [task.number for task in bench.tasks(subject) if task.variant != subject]
-        numbers = ", ".join(map(str, other))
-        lines += (
-            [f"{len(other)} revisions show {RevisionView.MODEL}, as they have no program: {numbers}"] if other else []
-        )
+        if other:
+            numbers = ", ".join(map(str, other))
+            lines.append(f"{len(other)} revisions show {RevisionView.MODEL}, as they have no program: {numbers}")
     return lines
 
 
 def _write_page(bench: WorkspaceBenchmark, folder: Path) -> Path:
-    agents_by_mode = bench.measure(folder, MeasuredAgent)
+    agents_by_mode = bench.measure(folder, tables.MeasuredAgent)
     parts = [
         {
-            "name": subject, "scores": score_table(subject, rows),
+            "name": subject, "scores": tables.score_table(subject, rows),
             "floors": _subject_lines(bench, subject),
-            "failures": None if subject == Mode.EXPLAIN else failure_table(rows),
-            "groups": group_tables(subject, rows),
+            "failures": None if subject == Mode.EXPLAIN else tables.failure_table(rows),
+            "groups": tables.group_tables(subject, rows),
             "differences": difference_table([row.group for row in rows], "instances") if len(rows) > 1 else None,
-            "published": published_table(subject, rows), "instances": instance_table(rows),
+            "published": across_modes.published_table(subject, rows), "instances": tables.instance_table(rows),
             "links": _link_files(folder, bench, rows),
         }
         for subject, rows in agents_by_mode.items()
@@ -202,21 +152,24 @@ def _write_page(bench: WorkspaceBenchmark, folder: Path) -> Path:
     text = page_template(Path(__file__)).render(
         plan=bench.plan, parts=parts, settings=dict(bench.plan.settings), title=bench.labels.title,
         readable=bool(bench.readable),
-        protocol=PROTOCOL, sizes=bench.sizes, published=published_tables(),
+        protocol=across_modes.PROTOCOL, sizes=bench.sizes, published=across_modes.published_tables(),
         together=[(title, table) for title, table in (
-            ("Programs that ran, and whose model has a point", rate_table(agents_by_mode)),
-            ("Gains and correlations", gain_table(agents_by_mode)),
-            ("Solver tracks, and how far modes lie apart", track_table(agents_by_mode)),
-            ("What prompt tokens buy", token_table(agents_by_mode)),
+            ("Programs that ran, and whose model has a point", across_modes.rate_table(agents_by_mode)),
+            ("Gains and correlations", across_modes.gain_table(agents_by_mode)),
+            ("Solver tracks, and how far modes lie apart", across_modes.track_table(agents_by_mode)),
+            ("What prompt tokens buy", across_modes.token_table(agents_by_mode)),
         ) if table is not None],
     )  # fmt: skip
     return save_text(folder / "report.html", text)
 
 
-COMMAND = BenchCommand(MANIFEST, _open_bench, _show_results, _write_page)
+COMMAND = BenchCommand(MANIFEST, lambda plan, folder: WorkspaceBenchmark(plan), _show_results, _write_page)
+show_bench = COMMAND.show_folder
 
 
-def _link_files(folder: Path, bench: WorkspaceBenchmark, rows: Sequence[MeasuredAgent]) -> list[list[tuple[str, str]]]:
+def _link_files(
+    folder: Path, bench: WorkspaceBenchmark, rows: Sequence[tables.MeasuredAgent]
+) -> list[list[tuple[str, str]]]:
     """Transcripts and submitted files of each instance, in the order of the table of instances."""
     names = dict.fromkeys(key for row in rows for key in row.by_name)
     links = []
@@ -224,10 +177,8 @@ def _link_files(folder: Path, bench: WorkspaceBenchmark, rows: Sequence[Measured
         case_links = []
         for row in rows:
             cell_folder = bench.cell_folder(BenchCell(row.subject, row.contestant, seed), folder)
-            paths = [
-                cell_folder / f"transcripts/{name}.json",
-                *(cell_folder / f"submitted/{name}.{form}" for form in ("py", "md")),
-            ]
+            names_of = (f"transcripts/{name}.json", f"submitted/{name}.py", f"submitted/{name}.md")
+            paths = [cell_folder / path for path in names_of]
             case_links += [
                 (f"{row.contestant} {path.parent.name}", quote(str(path.relative_to(folder))))
                 for path in paths

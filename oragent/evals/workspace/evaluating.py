@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from oragent.evals.workspace.grading import AttemptOutcome, Grade, Reference, gr
 from oragent.evals.workspace.instances import GeneratedInstance
 from oragent.evals.workspace.judging import Judgement, score_answer
 from oragent.evals.workspace.rubric import Rubric
-from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
+from oragent.evals.workspace.views import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
 from oragent.workspace import tables
 from oragent.workspace.comparing import ModelDifference, compare_models, rule_of
@@ -28,33 +29,18 @@ MOST_TRIALS = 6  # of perturbed data, until one moves the optimum
 
 @dataclass(frozen=True)
 class InstanceLabels:
-    """Labels of an instance, which no agent sees.
+    """Labels of an instance, which no agent sees."""
 
-    Attributes:
-        reference: Reference of a build or revision; None for a question.
-        original: Reference of the version before; None where there is none.
-        rubric: Rubric of a question; None for any other.
-        known: Exact models; None where they are not known, as in the public release.
-    """
-
-    reference: Reference | None = None
-    original: float | None = None
-    rubric: Rubric | None = None
-    instance: GeneratedInstance | None = None
+    reference: Reference | None = None  # reference of a build or revision; None for a question
+    original: float | None = None  # reference of the version before; None where there is none
+    rubric: Rubric | None = None  # rubric of a question; None for any other
+    instance: GeneratedInstance | None = None  # exact models; None where they are not known, as in the public release
 
 
 def grade_program(
     task: WorkspaceTask, folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner
 ) -> dict[str, Any]:
-    """Run and grade a program that was left in a folder.
-
-    Args:
-        task: The task.
-        folder: Folder in which the agent worked.
-        path: Path of the program; empty where there is none.
-        labels: Labels of the instance.
-        runner: Runner of programs.
-    """
+    """Run and grade a program that was left in a folder."""
     assert labels.reference is not None
     if not path:
         nothing = Grade(task.name, AttemptOutcome.NO_ATTEMPT, False, None, None, "no program")
@@ -88,11 +74,11 @@ def is_equivalent(
     if last is not None and last.milp is not None and not compare_models(last.milp, _exact_model(task, known)):
         return True
     prefix, source = ("revised/", known.programs[1]) if task.mode is Mode.REVISE else ("", known.programs[0])
-    clean = {name: table for name, table in _figure_tables(task, known).items()
-             if _is_shown(list_files(folder), f"{prefix}data/{name}", table)}  # fmt: skip
+    whole, shown = _figure_tables(task, known), list_files(folder)
+    clean = {name: table for name, table in whole.items() if _is_shown(shown, f"{prefix}data/{name}", table)}
     for changed in _perturb(clean):
         texts = {name: tables.write_table(table) for name, table in changed.items()}
-        data = {name: tables.write_table(table) for name, table in _figure_tables(task, known).items()} | texts
+        data = {name: tables.write_table(table) for name, table in whole.items()} | texts
         exact = {f"exact/data/{name}": text for name, text in data.items()} | {"exact/src/program.py": source}
         reference = runner.run(task.view, "exact/src/program.py", exact).printed_objective.value
         before = known.revised_optimum if task.mode is Mode.REVISE else known.optimum
@@ -132,14 +118,7 @@ def _scale(table: CsvTable, factors: Mapping[int, float]) -> CsvTable:
 
 
 def grade_answer(task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: Judgement | None) -> dict[str, Any]:
-    """Score an answer.
-
-    Args:
-        task: The task.
-        answer: The answer; may be empty.
-        labels: Labels of the instance.
-        judged: Judgement on it; None where nobody judged: then semantic criteria count as missed, and that is said.
-    """
+    """Score an answer; where nobody judged it, semantic criteria count as missed, and that is said."""
     assert labels.rubric is not None
     missed = Judgement({criterion.id: False for criterion in labels.rubric.semantic}, {}, None)
     scored = score_answer(labels.rubric, answer, judged or missed)
@@ -196,11 +175,8 @@ def _compare_with_exact(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLa
     instance, last = labels.instance, ran.last_model
     if instance is None or last is None or last.milp is None:
         return ()
-    return compare_models(
-        last.milp,
-        _exact_model(task, instance),
-        lambda hint, value: locate_cell(_figure_tables(task, instance), hint, value),
-    )
+    locate = partial(locate_cell, _figure_tables(task, instance))
+    return compare_models(last.milp, _exact_model(task, instance), locate)
 
 
 def _exact_model(task: WorkspaceTask, instance: GeneratedInstance) -> Milp:
@@ -211,7 +187,7 @@ def _figure_tables(task: WorkspaceTask, instance: GeneratedInstance) -> dict[str
     """The tables in which a figure may stand; of a revision, with the figures that it brings."""
     grid = dict(instance.tables)
     if task.mode is Mode.REVISE:
-        rows = tuple((figure.name, f"{figure.value:.10g}", figure.unit, figure.meaning) for figure in instance.figures)
+        rows = tuple(figure.row for figure in instance.figures)
         base = grid.get(tables.PARAMETERS_FILE)
         grid[tables.PARAMETERS_FILE] = CsvTable(tables.PARAMETERS_HEADER, (*(base.rows if base else ()), *rows))
     return grid

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,22 @@ import pulp
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.domains.blending import BLENDING
-from oragent.evals.workspace.domains.distribution import DISTRIBUTION
-from oragent.evals.workspace.domains.domain import REQUIREMENT, Artifacts, Domain, DomainRevision, NewFigure, Plan
-from oragent.evals.workspace.domains.production import PRODUCTION
-from oragent.evals.workspace.domains.rostering import ROSTERING
+from oragent.evals.workspace.domains.businesses import DOMAINS
+from oragent.evals.workspace.domains.domain import (
+    REQUIREMENT,
+    Artifacts,
+    Diff,
+    Domain,
+    DomainRevision,
+    NewFigure,
+    Plan,
+    RevisionOperation,
+)
 from oragent.evals.workspace.grading import HEADER, TOLERANCE, Reference
-from oragent.evals.workspace.importing import VAULT, vault_file
+from oragent.evals.workspace.importing import vault_file
 from oragent.evals.workspace.instances import GeneratedInstance, NoiseStep, instance_json, plant_noise
-from oragent.evals.workspace.revisions import Diff, RevisionOperation
 from oragent.evals.workspace.rubric import read_rubrics
-from oragent.evals.workspace.views import RevisionView, copy_view, labels_of, write_manifest
+from oragent.evals.workspace.views import VAULT, RevisionView, copy_view, labels_of, write_manifest
 from oragent.milp.as_pulp import to_pulp
 from oragent.milp.mathematics import to_latex
 from oragent.milp.model import Milp
@@ -40,9 +45,8 @@ from oragent.workspace.tables import CsvTable
 
 DIMENSIONS = ("Logical-Physical Alignment", "Comparative Dynamics", "Dual-Theory Soundness & State Interpretation")
 TRACE = (
-    "Trace the revision from the business document to the model and to the data: which rules of the revised model "
-    "are new "
-    "or changed, which figures of the data are new, in which file do they stand, and what are their values?"
+    "Trace the revision from the business document to the model and to the data: which rules of the revised model are "
+    "new or changed, which figures of the data are new, in which file do they stand, and what are their values?"
 )
 COMPARE = (
     "Compare both versions: by how much does the optimal objective move and from where to where, which rules, kinds of "
@@ -50,13 +54,11 @@ COMPARE = (
 )
 RELAX = (
     "What does the linear relaxation of the revised model come to beside the plan itself, and may the duals in its "
-    "record "
-    "be read as prices of the plan that is carried out?"
+    "record be read as prices of the plan that is carried out?"
 )
 MARGIN = (
-    "In the revised plan, which limit is worth the most at the margin, by how much would the objective change for "
-    "one unit "
-    "more of it, and which limits leave room?"
+    "In the revised plan, which limit is worth the most at the margin, by how much would the objective change for one "
+    "unit more of it, and which limits leave room?"
 )
 Entities = list[tuple[str, list[str]]]
 Sentences = list[tuple[str, list[str], bool]]
@@ -90,22 +92,13 @@ def format_number(value: float) -> str:
 
 
 def _ask_trace(instance: GeneratedInstance, after: ProgramRun) -> tuple[str, Entities, Sentences, str]:
-    names, rules = (
-        [new_figure.name for new_figure in instance.figures],
-        list(changed_rules(instance.milp, instance.revised)),
-    )
+    names = [figure.name for figure in instance.figures]
+    rules = list(changed_rules(instance.milp, instance.revised))
     entities: Entities = [("Names the new figures", names), ("Names their file", [tables.PARAMETERS_FILE])]
     entities += [("Names the rules", rules[:4])] if rules else []
-    values: Sentences = [
-        (f"Gives the value of {new_figure.name}", [new_figure.name, format_number(new_figure.value)], False)
-        for new_figure in instance.figures
-    ]
-    return (
-        TRACE,
-        entities,
-        values,
-        "; ".join(f"{new_figure.name} = {format_number(new_figure.value)}" for new_figure in instance.figures),
-    )
+    values = [(figure.name, format_number(figure.value)) for figure in instance.figures]
+    sentences: Sentences = [(f"Gives the value of {name}", [name, value], False) for name, value in values]
+    return TRACE, entities, sentences, "; ".join(f"{name} = {value}" for name, value in values)
 
 
 def _ask_comparison(instance: GeneratedInstance, after: ProgramRun) -> tuple[str, Entities, Sentences, str]:
@@ -147,7 +140,6 @@ def _ask_interpretation(instance: GeneratedInstance, after: ProgramRun) -> tuple
     return MARGIN, entities, worth, f"{row} binds; one unit more changes the objective by {format_number(duals[row])}."
 
 
-DOMAINS = {domain.name: domain for domain in (PRODUCTION, DISTRIBUTION, ROSTERING, BLENDING)}
 PROGRAM = "src/optimization_model.py"
 MOVED, SAME = 0.01, 1e-6  # least relative change of the optimum by a revision; agreement of two solves
 ATTEMPTS = 8  # instances that are drawn until one revision of it is accepted
@@ -155,19 +147,12 @@ ATTEMPTS = 8  # instances that are drawn until one revision of it is accepted
 
 @dataclass(frozen=True)
 class GenerateRequest:
-    """Settings of a set.
+    """Settings of a set."""
 
-    Attributes:
-        domains: Names of domains; taken in turn.
-        count: Number of instances of each mode.
-        seed: Seed; who knows it can make the labels, so that a private one measures better.
-        noise: Most kinds of noise of an instance.
-    """
-
-    domains: tuple[str, ...]
-    count: int
-    seed: int
-    noise: int = 3
+    domains: tuple[str, ...]  # names of domains; taken in turn
+    count: int  # number of instances of each mode
+    seed: int  # seed; who knows it can make the labels, so that a private one measures better
+    noise: int = 3  # most kinds of noise of an instance
 
 
 @dataclass(frozen=True)
@@ -184,11 +169,7 @@ class _Draft:
 def generate_set(
     request: GenerateRequest, out: Path, report: Callable[[str], None] = lambda text: None
 ) -> tuple[GeneratedInstance, ...]:
-    """Make a set in a new folder.
-
-    Raises:
-        WorkspaceError: The folder exists, a domain is unknown, or an instance cannot be made.
-    """
+    """Make a set in a new folder."""
     unknown = [name for name in request.domains if name not in DOMAINS]
     if unknown or not request.domains or request.count < 1 or request.seed < 0:
         what = f"domain {unknown[0]!r}" if unknown else f"{request.count} instances with seed {request.seed}"
@@ -254,9 +235,7 @@ def _run_accepted(
     new = after.printed_objective.value
     if new is None or not is_proven(after) or not has_moved(new, old) or new * old < 0:
         return None
-    neutral = [
-        NewFigure(figure.name, figure.neutral, figure.neutral, figure.unit, figure.meaning) for figure in figures
-    ]
+    neutral = [replace(figure, value=figure.neutral) for figure in figures]
     write_artifacts(folder, _revise_artifacts(clean, revision, neutral))
     back = runner.run(folder, PROGRAM, source).printed_objective.value
     return after if back is not None and math.isclose(back, old, rel_tol=SAME) else None
@@ -289,9 +268,9 @@ def is_proven(ran: ProgramRun) -> bool:
 def _revise_artifacts(artifacts: Artifacts, revision: DomainRevision, figures: Sequence[NewFigure]) -> Artifacts:
     """Return the artifacts with the brief of a revision and its figures."""
     table = artifacts.tables[tables.PARAMETERS_FILE]
-    rows = tuple((figure.name, f"{figure.value:.10g}", figure.unit, figure.meaning) for figure in figures)
-    names, file = ", ".join(f"`{figure.name}`" for figure in figures), tables.PARAMETERS_FILE
-    brief = f"\n## What changes\n\n{revision.brief}\n\nThe values of {names} are in `{file}`; all else stays.\n"
+    rows = tuple(figure.row for figure in figures)
+    names = ", ".join(f"`{figure.name}`" for figure in figures)
+    brief = f"\n## What changes\n\n{revision.brief}\n\nThe values of {names} are in `{tables.PARAMETERS_FILE}`; all else stays.\n"
     revised = artifacts.with_table(tables.PARAMETERS_FILE, CsvTable(table.header, (*table.rows, *rows)))
     return revised.with_document(REQUIREMENT, artifacts.documents[REQUIREMENT] + brief)
 
@@ -312,14 +291,13 @@ def _describe_instance(
         RevisionOperation.MODIFY_CONSTRAINT: sum(entry.startswith("modify_c") for entry in operations),
         RevisionOperation.MODIFY_OBJECTIVE: int("modify_objective" in operations),
     }).depth.name  # fmt: skip
-    programs = domain.program(), domain.program(revision)
     return GeneratedInstance(
         number=number,
         domain=domain.name,
         revision=revision.name,
         depth=depth,
         title=f"{domain.title}, {number}",
-        programs=programs,
+        programs=(domain.program(), domain.program(revision)),
         milp=old,
         revised=new,
         optimum=optimum,
@@ -357,28 +335,16 @@ def _write_set(drafts: Sequence[_Draft], request: GenerateRequest, out: Path) ->
     for draft in drafts:
         files.replace_file(vault / "instances" / f"{draft.instance.number:03}.json", instance_json(draft.instance))
     for mode in (Mode.BUILD, Mode.REVISE):
-        rows = [
-            HEADER,
-            *(
-                (
-                    reference.workspace_id,
-                    mode,
-                    reference.number,
-                    reference.instance_id,
-                    repr(reference.objective),
-                    TOLERANCE,
-                )
-                for reference in (_make_reference(draft.instance, mode) for draft in drafts)
-            ),
-        ]
+        rows: list[tuple[object, ...]] = [HEADER]
+        for label in (_make_reference(draft.instance, mode) for draft in drafts):
+            objective = repr(label.objective)
+            rows.append((label.workspace_id, mode, label.number, label.instance_id, objective, TOLERANCE))
         files.replace_file(vault / vault_file(mode), "".join(",".join(map(str, row)) + "\n" for row in rows))
     files.replace_file(vault / vault_file(Mode.EXPLAIN), "".join(json.dumps(reference) + "\n" for reference in rubrics))
     settings = {"domains": list(request.domains), "count": request.count, "noise": request.noise}
     files.replace_file(out / "set.json", json.dumps(settings, indent=1) + "\n")
-    lines = [
-        f"{reference.instance.number},{reference.instance.domain},{reference.instance.revision},{reference.instance.depth}\n"
-        for reference in drafts
-    ]
+    instances = [draft.instance for draft in drafts]
+    lines = [f"{one.number},{one.domain},{one.revision},{one.depth}\n" for one in instances]
     files.replace_file(out / "index.csv", "number,domain,revision,depth\n" + "".join(lines))
 
 

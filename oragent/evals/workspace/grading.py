@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent.milp.model import Sense
+from oragent.evals.workspace.rubric import collect_once
+from oragent.milp import Sense
 from oragent.workspace import objective, tables
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import (
@@ -32,23 +33,14 @@ HEADER = ("workspace_id", "task_type", "instance_number", "instance_id", "refere
 
 @dataclass(frozen=True)
 class Reference:
-    """The label of one build or revise instance.
+    """The label of one build or revise instance."""
 
-    Attributes:
-        workspace_id: Id of the workspace: ``or_space_007_build`` in the public release.
-        mode: Mode of the instance, build or revise.
-        number: Number of the instance.
-        instance_id: Id of the source that the instance comes from.
-        objective: Objective of the reference program, in the units of the instance.
-        tolerance: Relative error up to which a value passes.
-    """
-
-    workspace_id: str
+    workspace_id: str  # id of the workspace: ``or_space_007_build`` in the public release
     mode: Mode
     number: int
-    instance_id: str
-    objective: float
-    tolerance: float = TOLERANCE
+    instance_id: str  # id of the source that the instance comes from
+    objective: float  # objective of the reference program, in the units of the instance
+    tolerance: float = TOLERANCE  # relative error up to which a value passes
 
 
 def workspace_id(mode: Mode, number: int) -> str:
@@ -57,54 +49,34 @@ def workspace_id(mode: Mode, number: int) -> str:
 
 
 def read_references(path: Path) -> Mapping[str, Reference]:
-    """Read a file of reference objectives, in the format of the public release.
-
-    Returns:
-        References by workspace id.
-
-    Raises:
-        WorkspaceError: if it is no such table, holds an id twice, or a number that is none.
-    """
+    """Read a file of reference objectives, in the format of the public release; by workspace id."""
     table = tables.read_strict(read_text(path), path)
     missing = [name for name in HEADER if name not in table.header]
     if missing:
         raise WorkspaceError(f"{shorten_path(path)} has no column {missing[0]}; expected {', '.join(HEADER)}")
-    references: dict[str, Reference] = {}
-    for number, row in enumerate(table.rows, 2):
-        reference = _read_reference(dict(zip(table.header, row, strict=True)), f"{shorten_path(path)}:{number}")
-        if reference.workspace_id in references:
-            where = f"{shorten_path(path)}:{number}"
-            raise WorkspaceError(
-                f"{where} gives {shorten(reference.workspace_id)} a second time; expected one reference an instance"
-            )
-        references[reference.workspace_id] = reference
-    return references
+    places = [f"{shorten_path(path)}:{number}" for number in range(2, len(table.rows) + 2)]
+    rows = ((at, dict(zip(table.header, row, strict=True))) for at, row in zip(places, table.rows, strict=True))
+    references = ((at, _read_reference(row, at)) for at, row in rows)
+    entries = ((at, reference.workspace_id, reference) for at, reference in references)
+    return collect_once(entries, "gives", "one reference an instance")
 
 
 def _read_reference(row: dict[str, str], location: str) -> Reference:
     objective, tolerance = (tables.parse_number(row[name]) for name in HEADER[4:])
-    if objective is None or not math.isfinite(objective):
-        raise WorkspaceError(
-            f"{location}: reference_objective is {shorten(row[HEADER[4]])!r}; expected a finite number"
-        )
-    if tolerance is None or not 0 < tolerance < 1:
-        raise WorkspaceError(
-            f"{location}: relative_tolerance is {shorten(row[HEADER[5]])!r}; expected a number in (0, 1)"
-        )
-    if row["task_type"] not in {Mode.BUILD, Mode.REVISE}:
-        raise WorkspaceError(f"{location}: task_type is {shorten(row['task_type'])!r}; expected build or revise")
-    if not (row["instance_number"].isascii() and row["instance_number"].isdigit()):
-        raise WorkspaceError(
-            f"{location}: instance_number is {shorten(row['instance_number'])!r}; expected a whole number"
-        )
-    return Reference(
-        row["workspace_id"],
-        Mode(row["task_type"]),
-        int(row["instance_number"]),
-        row["instance_id"],
-        objective,
-        tolerance,
-    )
+    number = row["instance_number"]
+    checks = {
+        "reference_objective": (objective is not None and math.isfinite(objective), "a finite number"),
+        "relative_tolerance": (tolerance is not None and 0 < tolerance < 1, "a number in (0, 1)"),
+        "task_type": (row["task_type"] in {Mode.BUILD, Mode.REVISE}, "build or revise"),
+        "instance_number": (number.isascii() and number.isdigit(), "a whole number"),
+    }
+    for name, (is_right, expected) in checks.items():
+        if not is_right:
+            raise WorkspaceError(f"{location}: {name} is {shorten(row[name])!r}; expected {expected}")
+    assert objective is not None
+    assert tolerance is not None
+    mode = Mode(row["task_type"])
+    return Reference(row["workspace_id"], mode, int(number), row["instance_id"], objective, tolerance)
 
 
 STRICT = 1e-6  # relative tolerance that is reported beside the release's
@@ -131,24 +103,15 @@ class AttemptOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Grade:
-    """The verdict on one attempt.
-
-    Attributes:
-        workspace_id: Id of the instance's workspace.
-        outcome: Outcome: passed, or the kind of failure.
-        strict: Whether it also passes at ``STRICT``.
-        objective: Value that was graded; None where there was none.
-        error: Relative error of the value; None where there was no value.
-        note: Note on what was wrong with the output, one line; empty where nothing was.
-        backing: Backing of the value, a mark that does not change the outcome; None where nobody watched.
-    """
+    """The verdict on one attempt."""
 
     workspace_id: str
     outcome: AttemptOutcome
-    strict: bool
-    objective: float | None
-    error: float | None
-    note: str = ""
+    strict: bool  # whether it also passes at ``STRICT``
+    objective: float | None  # value that was graded; None where there was none
+    error: float | None  # relative error of the value; None where there was no value
+    note: str = ""  # note on what was wrong with the output, one line; empty where nothing was
+    # Backing of the value, a mark that does not change the outcome; None where nobody watched.
     backing: Backing | None = None
 
     @property
@@ -242,26 +205,16 @@ STATUSES = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted status and objective of one instance.
-
-    Attributes:
-        workspace_id: Id of the instance's workspace.
-        status: Status as the solver named it; only ``Optimal`` can pass.
-        objective: Value of the objective; None where none was found.
-    """
+    """Predicted status and objective of one instance."""
 
     workspace_id: str
-    status: str
-    objective: float | None
+    status: str  # status as the solver named it; only ``Optimal`` can pass
+    objective: float | None  # value of the objective; None where none was found
 
 
 @dataclass(frozen=True)
 class PredictionScore:
-    """Grades of all instances of a mode; one without a prediction fails.
-
-    Attributes:
-        grades: One for each reference, in their order.
-    """
+    """Grades of all instances of a mode; one without a prediction fails."""
 
     grades: tuple[Grade, ...]
 
@@ -292,21 +245,10 @@ class PredictionScore:
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Read predictions, one JSON object a line: ``{"workspace_id", "status", "objective"}``.
-
-    Raises:
-        WorkspaceError: if a line is none, an id comes twice, or an objective is neither a finite number nor null.
-    """
-    predictions: dict[str, Prediction] = {}
-    for location, row in read_jsonl(path):
-        prediction = _read_prediction(row, shorten_path(location))
-        if prediction.workspace_id in predictions:
-            raise WorkspaceError(
-                f"{shorten_path(location)} predicts {shorten(prediction.workspace_id)} a second time; expected one "
-                f"an instance"
-            )
-        predictions[prediction.workspace_id] = prediction
-    return predictions
+    """Read predictions, one JSON object a line: ``{"workspace_id", "status", "objective"}``."""
+    predictions = ((at, _read_prediction(row, shorten_path(at))) for at, row in read_jsonl(path))
+    entries = ((at, prediction.workspace_id, prediction) for at, prediction in predictions)
+    return collect_once(entries, "predicts", "one an instance")
 
 
 def _read_prediction(row: Mapping[str, Any], location: str) -> Prediction:
@@ -328,32 +270,24 @@ def grade_predictions(
     references: Iterable[Reference],
     originals: Mapping[int, float] | None = None,
 ) -> PredictionScore:
-    """Grade predictions by the published rule; the denominator is the number of references.
-
-    Args:
-        predictions: Predictions by workspace id.
-        references: References of all instances of one mode or of several.
-        originals: Reference of the version before the revision, by the instance's number; None for build.
-
-    Raises:
-        WorkspaceError: if a prediction is for an instance that has no reference, or there is no reference at all.
-    """
+    """Grade predictions by the published rule; the denominator is the number of references."""
     by_name = {reference.workspace_id: reference for reference in references}
     strangers = [name for name in predictions if name not in by_name]
     if not by_name:
         raise WorkspaceError("no references: there is nothing to grade predictions against")
     if strangers:
-        raise WorkspaceError(f"a prediction for {shorten(strangers[0])}, which is no instance of this set; "
-        f"expected ids "
-                             f"such as {shorten(next(iter(by_name)))}")  # fmt: skip
-    return PredictionScore(tuple(
-        _grade_prediction(predictions.get(name), reference, _original_of(reference, originals))
-        for name, reference in by_name.items()
-    ))  # fmt: skip
+        raise stranger_error(strangers[0], next(iter(by_name)))
+    grades = []
+    for name, reference in by_name.items():
+        original = originals.get(reference.number) if originals and reference.mode is Mode.REVISE else None
+        grades.append(_grade_prediction(predictions.get(name), reference, original))
+    return PredictionScore(tuple(grades))
 
 
-def _original_of(reference: Reference, originals: Mapping[int, float] | None) -> float | None:
-    return originals.get(reference.number) if originals and reference.mode is Mode.REVISE else None
+def stranger_error(name: str, example: str) -> WorkspaceError:
+    """Return the error for a prediction of no instance of a set."""
+    where = f"a prediction for {shorten(name)}, which is no instance of this set"
+    return WorkspaceError(f"{where}; expected ids such as {shorten(example)}")
 
 
 def _grade_prediction(prediction: Prediction | None, reference: Reference, original: float | None) -> Grade:
@@ -370,11 +304,7 @@ def _grade_prediction(prediction: Prediction | None, reference: Reference, origi
 
 
 def predict_unrevised(references: Iterable[Reference], originals: Mapping[int, float]) -> dict[str, Prediction]:
-    """Predict that nothing changed: the original's reference for every revise instance, the floor of each report.
-
-    Raises:
-        WorkspaceError: if an instance has no original reference.
-    """
+    """Predict that nothing changed: the original's reference for every revise instance, the floor of each report."""
     predictions = {}
     for reference in references:
         if reference.number not in originals:

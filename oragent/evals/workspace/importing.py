@@ -11,22 +11,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace import views
 from oragent.evals.workspace.grading import Reference, read_references, workspace_id
 from oragent.evals.workspace.rubric import Rubric, read_rubrics
-from oragent.evals.workspace.views import (
-    AgentView,
-    HiddenLabels,
-    RevisionNote,
-    RevisionView,
-    copy_view,
-    fitting_variant,
-    labels_of,
-    write_manifest,
-)
 from oragent.workspace.layout import Mode, Workspace, open_workspace, sha256_of
 from oragent.workspace.reading import read_bytes, shorten_path
 
-VAULT = "vault"
 Label = TypeVar("Label", Reference, Rubric)
 INSTANCE = re.compile(r"instance_([1-9][0-9]{0,5})")
 FORMULATION = "original/src/formulation.tex"
@@ -39,40 +29,29 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Release:
-    """A release as it lies on disk.
-
-    Attributes:
-        root: Folder of the release.
-        workspaces: Workspaces by mode and number.
-        references: Labels of build and revise, by mode and number.
-        rubrics: Labels of explain, by number.
-        hashes: SHA-256 of the files of labels.
-    """
+    """A release as it lies on disk."""
 
     root: Path
-    workspaces: Mapping[tuple[Mode, int], Workspace]
-    references: Mapping[tuple[Mode, int], Reference]
-    rubrics: Mapping[int, Rubric]
-    hashes: frozenset[str]
+    workspaces: Mapping[tuple[Mode, int], Workspace]  # workspaces by mode and number
+    references: Mapping[tuple[Mode, int], Reference]  # labels of build and revise, by mode and number
+    rubrics: Mapping[int, Rubric]  # labels of explain, by number
+    hashes: frozenset[str]  # SHA-256 of the files of labels
 
     def of_mode(self, mode: Mode) -> dict[int, Workspace]:
         """The workspaces of a mode, by number."""
         return {number: workspace for (kind, number), workspace in self.workspaces.items() if kind is mode}
 
-    def labels_of(self, mode: Mode, number: int) -> HiddenLabels:
+    def labels_of(self, mode: Mode, number: int) -> views.HiddenLabels:
         """Return the labels that must not be in the view of an instance; evidence of explain may hold objectives."""
         reference = self.references.get((mode, number))
         references = {reference.workspace_id: reference} if reference else {}
-        return labels_of(references, self.rubrics.get(number), self.hashes)
+        return views.labels_of(references, self.rubrics.get(number), self.hashes)
 
 
 def read_release(root: Path) -> Release:
     """Read a release's folder or clone.
 
     A revision that lacks the formulation of its original takes that of the question with the same number.
-
-    Raises:
-        WorkspaceError: if it is no release, or a workspace or a file of labels in it is broken, or one has no label.
     """
     top = root / "Workspace_OR"
     if not top.is_dir():
@@ -130,18 +109,12 @@ def _all_labelled(release: Release) -> None:
 
 
 def import_release(
-    release: Release, folder: Path, variant: RevisionView = RevisionView.CODE, note: RevisionNote = RevisionNote.NONE
-) -> dict[str, AgentView]:
+    release: Release,
+    folder: Path,
+    variant: views.RevisionView = views.RevisionView.CODE,
+    note: views.RevisionNote = views.RevisionNote.NONE,
+) -> dict[str, views.AgentView]:
     """Lay out a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner may enter.
-
-    Args:
-        release: Release that is imported.
-        folder: Folder to make; it must not exist yet.
-        variant: Variant of revisions; where the original lacks its program, the formulation is shown instead.
-        note: Whether the description of a revision is shown as well.
-
-    Returns:
-        Views by workspace id.
 
     Raises:
         WorkspaceError: if the folder exists or cannot be written, or a view would hold a label; nothing is left then.
@@ -152,18 +125,18 @@ def import_release(
     except OSError as error:
         raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
     try:
-        views = {}
+        made = {}
         for (mode, number), workspace in release.workspaces.items():
             name, labels = workspace_id(mode, number), release.labels_of(mode, number)
-            chosen = fitting_variant(workspace, variant) if mode is Mode.REVISE else None
-            view = copy_view(workspace, folder / "views" / name, labels, chosen, note, folder / "vault")
-            write_manifest(view, folder / "manifests" / f"{name}.json")
-            views[name] = view
+            chosen = views.fitting_variant(workspace, variant) if mode is Mode.REVISE else None
+            view = views.copy_view(workspace, folder / "views" / name, labels, chosen, note, folder / "vault")
+            views.write_manifest(view, folder / "manifests" / f"{name}.json")
+            made[name] = view
         _fill_vault(release, folder / "vault")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return views
+    return made
 
 
 def _fill_vault(release: Release, vault: Path) -> None:
@@ -177,19 +150,12 @@ def _fill_vault(release: Release, vault: Path) -> None:
 
 @dataclass(frozen=True)
 class LabelSet:
-    """All that is needed to score what others found.
-
-    Attributes:
-        title: What the set is, for tables.
-        references: References by mode and workspace id.
-        rubrics: Rubrics by instance id.
-        release: The release that they come from, which has records too; None for any other set.
-    """
+    """All that is needed to score what others found."""
 
     title: str
-    references: Mapping[Mode, Mapping[str, Reference]]
-    rubrics: Mapping[str, Rubric]
-    release: Release | None = None
+    references: Mapping[Mode, Mapping[str, Reference]]  # references by mode and workspace id
+    rubrics: Mapping[str, Rubric]  # rubrics by instance id
+    release: Release | None = None  # the release that they come from, which has records too; None for any other set
 
     @property
     def originals(self) -> dict[int, float]:
@@ -203,11 +169,7 @@ def vault_file(mode: Mode) -> str:
 
 
 def read_labels(root: Path) -> LabelSet:
-    """Read the labels of a set.
-
-    Raises:
-        WorkspaceError: if there are none, or they are broken.
-    """
+    """Read the labels of a set."""
     if (root / "Workspace_OR").is_dir():
         release = read_release(root)
         references = {
@@ -216,7 +178,7 @@ def read_labels(root: Path) -> LabelSet:
         }
         rubrics = {label.instance_id: label for label in release.rubrics.values()}
         return LabelSet(f"the public release, {len(release.workspaces)} instances", references, rubrics, release)
-    vault = root / VAULT
+    vault = root / views.VAULT
     if not vault.is_dir():
         raise WorkspaceError(
             f"no set at {shorten_path(root)}: expected a release with Workspace_OR/, or views/ and vault/ as "

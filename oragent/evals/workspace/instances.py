@@ -1,7 +1,6 @@
 """Generated instances as a vault keeps them, and the noise of their tables and documents."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -12,7 +11,7 @@ import numpy as np
 
 from oragent._base.errors import MilpError, WorkspaceError
 from oragent.evals.workspace.domains.domain import REQUIREMENT, Artifacts, NewFigure
-from oragent.evals.workspace.importing import VAULT
+from oragent.evals.workspace.views import VAULT
 from oragent.milp import as_json
 from oragent.milp.model import Milp
 from oragent.workspace import tables
@@ -25,17 +24,11 @@ VALID, MAILS = "valid until", "mails.txt"
 DAY = "Rows whose `valid until` is before today, 2025-03-01, are no longer in force."
 STATED = "The {} of {}, left open in {}, is {}."
 MAIL = "Date: {}\n\nPlease use {} = {} {} ({})."
-MAIL_FORM = re.compile(r"Date: (\S+)\n\nPlease use (\S+) = (\S+) (.+?) \((.*)\)\.")
 
 
 @dataclass(frozen=True)
 class NoiseStep:
-    """One kind of noise in a workspace.
-
-    Attributes:
-        kind: Name of the kind.
-        where: Place of the noise, such as table and column; never a value.
-    """
+    """One kind of noise in a workspace; ``where``: place of the noise, such as table and column; never a value."""
 
     kind: str
     where: Where
@@ -45,18 +38,11 @@ def plant_noise(artifacts: Artifacts, rng: np.random.Generator, count: int) -> t
     """Plant up to ``count`` kinds of noise, drawn at random; each at most once."""
     steps: list[NoiseStep] = []
     for kind in rng.permutation(list(KINDS)):
-        planted = KINDS[str(kind)][0](artifacts, rng) if len(steps) < count else None
+        planted = KINDS[str(kind)](artifacts, rng) if len(steps) < count else None
         if planted is not None:
             artifacts = planted[0]
             steps.append(NoiseStep(str(kind), planted[1]))
     return artifacts, tuple(steps)
-
-
-def remove_noise(artifacts: Artifacts, steps: Sequence[NoiseStep]) -> Artifacts:
-    """Return the artifacts without noise; the last step is undone first."""
-    for step in reversed(steps):
-        artifacts = KINDS[step.kind][1](artifacts, step.where)
-    return artifacts
 
 
 def _map_column(artifacts: Artifacts, where: Where, header: str, change: Callable[[str], str]) -> Artifacts:
@@ -96,22 +82,10 @@ def _plant_unit(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifac
     return _map_column(artifacts, where, header, lambda cell: _scale_cell(cell, Decimal(factor))), (*where, unit)
 
 
-def _undo_unit(artifacts: Artifacts, where: Where) -> Artifacts:
-    small, factor = UNITS[where[2]]
-    header = where[1].removesuffix(where[2]) + small
-    return _map_column(
-        artifacts, (where[0], header), where[1], lambda cell: f"{(Decimal(cell) / factor).normalize():f}"
-    )
-
-
 def _plant_separators(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
     where = _draw_column(artifacts, rng, lambda column, cells: all(cell.isdecimal() for cell in cells)
                          and any(len(cell) > 3 for cell in cells))  # fmt: skip
     return (_map_column(artifacts, where, where[1], lambda cell: f"{int(cell):,}"), where) if where else None
-
-
-def _undo_separators(artifacts: Artifacts, where: Where) -> Artifacts:
-    return _map_column(artifacts, where, where[1], lambda cell: cell.replace(",", ""))
 
 
 def _plant_validity(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
@@ -124,13 +98,6 @@ def _plant_validity(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Art
     rows = ((*past, "2024-06-30"), *((*row, "2026-12-31") for row in table.rows))
     text = artifacts.documents[REQUIREMENT] + DAY + "\n"
     return artifacts.with_table(name, CsvTable((*table.header, VALID), rows)).with_document(REQUIREMENT, text), (name,)
-
-
-def _undo_validity(artifacts: Artifacts, where: Where) -> Artifacts:
-    table, text = artifacts.tables[where[0]], artifacts.documents[REQUIREMENT]
-    rows = tuple(row[:-1] for row in table.rows if row[-1] >= "2025-03-01")
-    clean = artifacts.with_table(where[0], CsvTable(table.header[:-1], rows))
-    return clean.with_document(REQUIREMENT, text.replace(DAY + "\n", "", 1))
 
 
 def _plant_stated(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
@@ -154,14 +121,6 @@ def _with_cell(artifacts: Artifacts, where: Where, cell: str) -> Artifacts:
     return artifacts.with_table(where[0], CsvTable(table.header, rows))
 
 
-def _undo_stated(artifacts: Artifacts, where: Where) -> Artifacts:
-    start, _, end = STATED.format(where[1], where[2], where[0], "\0").partition("\0")
-    text = artifacts.documents[REQUIREMENT]
-    sentence = next(sentence for sentence in text.splitlines() if sentence.startswith(start))
-    clean = _with_cell(artifacts, where, sentence.removeprefix(start).removesuffix(end))
-    return clean.with_document(REQUIREMENT, text.replace(sentence + "\n", "", 1))
-
-
 def _plant_mail(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
     table = artifacts.tables[tables.PARAMETERS_FILE]
     at = int(rng.integers(len(table.rows)))
@@ -173,58 +132,33 @@ def _plant_mail(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifac
     return noisy.with_document(MAILS, "\n---\n".join(mails) + "\n"), (str(at),)
 
 
-def _undo_mail(artifacts: Artifacts, where: Where) -> Artifacts:
-    table, at = artifacts.tables[tables.PARAMETERS_FILE], int(where[0])
-    row = max(MAIL_FORM.findall(artifacts.documents[MAILS]))[1:]
-    rows = (*table.rows[:at], row, *table.rows[at:])
-    documents = {name: text for name, text in artifacts.documents.items() if name != MAILS}
-    return Artifacts({**artifacts.tables, tables.PARAMETERS_FILE: CsvTable(table.header, rows)}, documents)
-
-
 KINDS = {
-    "other unit": (_plant_unit, _undo_unit),
-    "thousands separators": (_plant_separators, _undo_separators),
-    "rows out of force": (_plant_validity, _undo_validity),
-    "figure in a sentence": (_plant_stated, _undo_stated),
-    "parameter in a mail": (_plant_mail, _undo_mail),
+    "other unit": _plant_unit,
+    "thousands separators": _plant_separators,
+    "rows out of force": _plant_validity,
+    "figure in a sentence": _plant_stated,
+    "parameter in a mail": _plant_mail,
 }
 
 
 @dataclass(frozen=True)
 class GeneratedInstance:
-    """An instance with everything that is hidden from agents; saved in the vault as JSON.
-
-    Attributes:
-        number: Number in its set.
-        domain: Name of the domain.
-        revision: Name of the revision.
-        depth: Depth of the revision, ``L1`` to ``L5``.
-        title: Line for people.
-        programs: Programs of the planning team, before and after the revision.
-        milp: Exact original.
-        revised: Exact revised model.
-        optimum: Of the original, by two solvers.
-        revised_optimum: Of the revised model.
-        figures: Figures that the revision brings.
-        operations: Operations of the revision, such as ``+constraint safety``.
-        tables: Tables without noise, by file name.
-        noise: Noise of the build view.
-    """
+    """An instance with everything that is hidden from agents; saved in the vault as JSON."""
 
     number: int
     domain: str
     revision: str
-    depth: str
+    depth: str  # depth of the revision, ``L1`` to ``L5``
     title: str
-    programs: tuple[str, str]
-    milp: Milp
+    programs: tuple[str, str]  # programs of the planning team, before and after the revision
+    milp: Milp  # exact original
     revised: Milp
-    optimum: float
+    optimum: float  # of the original, by two solvers
     revised_optimum: float
     figures: tuple[NewFigure, ...]
-    operations: tuple[str, ...]
-    tables: Mapping[str, CsvTable]
-    noise: tuple[NoiseStep, ...]
+    operations: tuple[str, ...]  # operations of the revision, such as ``+constraint safety``
+    tables: Mapping[str, CsvTable]  # tables without noise, by file name
+    noise: tuple[NoiseStep, ...]  # noise of the build view
 
 
 def instance_json(instance: GeneratedInstance) -> str:
@@ -244,9 +178,6 @@ def read_instances(root: Path) -> dict[int, GeneratedInstance]:
     """Return the exact models of a generated set, by number; empty where the set has none that this version reads.
 
     The public release and sets of earlier versions have none.
-
-    Raises:
-        WorkspaceError: A record is broken.
     """
     folder = root / VAULT / "instances"
     instances = {}

@@ -3,13 +3,13 @@
 Totals are computed here: one that a judge returns is never used, and what a judge left out is an error, not a zero.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.rubric import Rubric, coverage_points, exact_decisions
+from oragent.evals.workspace.rubric import Rubric, collect_once, coverage_points, exact_decisions
 from oragent.workspace.layout import FileRole, Mode, Workspace, role_of
 from oragent.workspace.reading import finite_number, parse_json, read_jsonl, read_text, shorten, shorten_path
 
@@ -56,53 +56,32 @@ PENALTY = "hallucination_penalty"
 
 @dataclass(frozen=True)
 class JudgePoints:
-    """The four parts of a score that need a judge, in points.
+    """The four parts of a score that need a judge, in points."""
 
-    Attributes:
-        reasoning: 0 to 35, facts connected by the logic of the model.
-        grounding: 0 to 20, claims supported by the evidence.
-        answer_quality: 0 to 10, direct, coherent, right terms and units.
-        penalty: 0 to 12 or 20, for unsupported claims; taken away.
-    """
-
-    reasoning: float
-    grounding: float
-    answer_quality: float
-    penalty: float
+    reasoning: float  # 0 to 35, facts connected by the logic of the model
+    grounding: float  # 0 to 20, claims supported by the evidence
+    answer_quality: float  # 0 to 10, direct, coherent, right terms and units
+    penalty: float  # 0 to 12 or 20, for unsupported claims; taken away
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Decisions and marks of one judge on one answer.
+    """Decisions and marks of one judge on one answer."""
 
-    Attributes:
-        decisions: Decisions on all semantic criteria, by their ids.
-        reasons: Reasons that the judge gave for each decision and mark, by id or name.
-        marks: Marks of the four parts; None where predicates judged, which give none.
-    """
-
-    decisions: Mapping[str, bool]
-    reasons: Mapping[str, str]
-    marks: JudgePoints | None
+    decisions: Mapping[str, bool]  # decisions on all semantic criteria, by their ids
+    reasons: Mapping[str, str]  # reasons that the judge gave for each decision and mark, by id or name
+    marks: JudgePoints | None  # marks of the four parts; None where predicates judged, which give none
 
 
 @dataclass(frozen=True)
 class AnswerScore:
-    """The score of one answer.
-
-    Attributes:
-        instance_id: Id of the instance.
-        exact: Decisions on all entities, by ``c<criterion>.e<entity>``.
-        semantic: Decisions on all semantic criteria, by their ids.
-        coverage: Points for both, 0 to 35.
-        marks: Marks of the judge for its four parts; None without a judge.
-    """
+    """The score of one answer."""
 
     instance_id: str
-    exact: Mapping[str, bool]
+    exact: Mapping[str, bool]  # decisions on all entities, by ``c<criterion>.e<entity>``
     semantic: Mapping[str, bool]
-    coverage: float
-    marks: JudgePoints | None
+    coverage: float  # points for both, 0 to 35
+    marks: JudgePoints | None  # marks of the judge for its four parts; None without a judge
 
     @property
     def total(self) -> float | None:
@@ -154,11 +133,7 @@ def parse_judgement(
 
 
 def by_predicates(rubric: Rubric, answer: str) -> Judgement:
-    """Decide the semantic criteria of a generated set without a judge; there are no marks then.
-
-    Raises:
-        WorkspaceError: if a semantic criterion has no predicate.
-    """
+    """Decide the semantic criteria of a generated set without a judge; there are no marks then."""
     decisions = {}
     for criterion in rubric.semantic:
         if criterion.predicate is None:
@@ -168,11 +143,7 @@ def by_predicates(rubric: Rubric, answer: str) -> Judgement:
 
 
 def score_answer(rubric: Rubric, answer: str, judged: Judgement) -> AnswerScore:
-    """The score of an answer: what it names by matching, all else by the judgement.
-
-    Raises:
-        WorkspaceError: if the judgement misses a criterion or has one too many.
-    """
+    """The score of an answer: what it names by matching, all else by the judgement."""
     exact = exact_decisions(rubric, answer)
     return AnswerScore(
         rubric.instance_id, exact, judged.decisions, coverage_points(rubric, exact, judged.decisions), judged.marks
@@ -182,11 +153,7 @@ def score_answer(rubric: Rubric, answer: str, judged: Judgement) -> AnswerScore:
 def score_all(
     rubrics: Mapping[str, Rubric], answers: Mapping[str, str], judgements: Mapping[str, Judgement]
 ) -> tuple[AnswerScore, ...]:
-    """Scores of all instances, in the order of their rubrics.
-
-    Raises:
-        WorkspaceError: if an answer or a judgement is missing, or belongs to no instance.
-    """
+    """Scores of all instances, in the order of their rubrics."""
     for what, rows in (("answer", answers), ("judgement", judgements)):
         missing, strangers = set(rubrics) - set(rows), set(rows) - set(rubrics)
         if strangers:
@@ -201,11 +168,7 @@ def score_all(
 
 
 def mean_scores(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
-    """Mean coverage and mean total of some results; no total where one has none.
-
-    Raises:
-        WorkspaceError: if there is no result.
-    """
+    """Mean coverage and mean total of some results; no total where one has none."""
     if not results:
         raise WorkspaceError("no rubrics: there is nothing to score answers against")
     totals = [result.total for result in results]
@@ -217,24 +180,21 @@ def mean_scores(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
 def read_judgements(
     path: Path, rubrics: Mapping[str, Rubric], penalty_max: float = PENALTY_PAPER
 ) -> dict[str, Judgement]:
-    """Read judgements, one JSON object a line, each with its ``instance_id``.
+    """Read judgements, one JSON object a line, each with its ``instance_id``."""
 
-    Raises:
-        WorkspaceError: if a line is none, an id is unknown or comes twice, or as ``judgement``.
-    """
-    judgements: dict[str, Judgement] = {}
-    for location, row in read_jsonl(path):
-        name = row.get("instance_id")
-        if not isinstance(name, str) or name not in rubrics:
-            raise WorkspaceError(
-                f"{shorten_path(location)} judges {shorten(repr(name))}; expected an instance_id of this set"
-            )
-        if name in judgements:
-            raise WorkspaceError(
-                f"{shorten_path(location)} judges {shorten(name)} a second time; expected one judgement an instance"
-            )
-        judgements[name] = parse_judgement(row, rubrics[name], location, penalty_max)
-    return judgements
+    def read_rows() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        for location, row in read_jsonl(path):
+            name = row.get("instance_id")
+            if not isinstance(name, str) or name not in rubrics:
+                where = f"{shorten_path(location)} judges {shorten(repr(name))}"
+                raise WorkspaceError(f"{where}; expected an instance_id of this set")
+            yield location, name, row
+
+    entries = (
+        (location, name, parse_judgement(row, rubrics[name], location, penalty_max))
+        for location, name, row in read_rows()
+    )
+    return collect_once(entries, "judges", "one judgement an instance")
 
 
 def _read_decisions(items: object, rubric: Rubric, location: str) -> tuple[dict[str, bool], dict[str, str]]:

@@ -14,24 +14,9 @@ from rich.text import Text
 from oragent._base.errors import WorkspaceError
 from oragent.evals.bench.driver import rich_table
 from oragent.evals.bench.tables import TextTable
+from oragent.evals.workspace import grading, judging
 from oragent.evals.workspace.audit import audit_release, predict_from_records
-from oragent.evals.workspace.grading import (
-    AttemptOutcome,
-    Prediction,
-    PredictionScore,
-    grade_predictions,
-    predict_unrevised,
-    read_predictions,
-)
 from oragent.evals.workspace.importing import LabelSet, import_release, read_labels, read_release
-from oragent.evals.workspace.judging import (
-    AnswerScore,
-    Judgement,
-    by_predicates,
-    mean_scores,
-    read_judgements,
-    score_all,
-)
 from oragent.evals.workspace.rubric import Rubric, read_answers
 from oragent.evals.workspace.views import RevisionNote, RevisionView
 from oragent.workspace.layout import Mode
@@ -40,31 +25,18 @@ from oragent.workspace.reading import shorten
 
 @dataclass(frozen=True)
 class Outputs:
-    """Outputs to score, as the command line names them.
-
-    Attributes:
-        root: Folder of the set.
-        predictions: File or word; empty for none.
-        answers: File or word; empty for none.
-        judgements: File or word; empty: predicates judge.
-        modes: Modes that count; empty: those that there is something for.
-        penalty_max: Largest penalty of a judge.
-    """
+    """Outputs to score, as the command line names them."""
 
     root: Path
-    predictions: str = ""
-    answers: str = ""
-    judgements: str = ""
-    modes: tuple[Mode, ...] = ()
-    penalty_max: float = 12.0
+    predictions: str = ""  # file or word; empty for none
+    answers: str = ""  # file or word; empty for none
+    judgements: str = ""  # file or word; empty: predicates judge
+    modes: tuple[Mode, ...] = ()  # modes that count; empty: those that there is something for
+    penalty_max: float = 12.0  # largest penalty of a judge
 
 
 def import_command(root: Path, out: Path | None, variant: RevisionView, note: RevisionNote, console: Console) -> int:
-    """Audit a release, and lay it out as views and a vault where a folder is named.
-
-    Raises:
-        WorkspaceError: if it is none, or the folder is there already.
-    """
+    """Audit a release, and lay it out as views and a vault where a folder is named."""
     release = read_release(root)
     _print_lines(console, audit_release(release).lines())
     if out is not None:
@@ -74,11 +46,7 @@ def import_command(root: Path, out: Path | None, variant: RevisionView, note: Re
 
 
 def score_command(outputs: Outputs, console: Console) -> int:
-    """Score predictions and answers that were made elsewhere.
-
-    Raises:
-        WorkspaceError: if something is missing, broken or out of place.
-    """
+    """Score predictions and answers that were made elsewhere."""
     labels = read_labels(outputs.root)
     if outputs.predictions:
         scores = prediction_scores(labels, outputs.predictions, outputs.modes)
@@ -89,11 +57,11 @@ def score_command(outputs: Outputs, console: Console) -> int:
     if outputs.answers:
         explained = explain_scores(labels, outputs.answers, outputs.judgements, outputs.penalty_max)
         console.print(Text(f"{labels.title}: answers", style="bold"))
-        console.print(rich_table(answer_table(explained, _question_floor(labels))))
+        console.print(rich_table(answer_table(explained, question_floor(labels))))
     return 0
 
 
-def _question_floor(labels: LabelSet) -> float | None:
+def question_floor(labels: LabelSet) -> float | None:
     """Return the coverage of the questions themselves as answers: the floor of each score."""
     return explain_scores(labels, "questions", "none", 12.0).coverage if labels.rubrics else None
 
@@ -110,55 +78,44 @@ JUDGEMENTS = ("all", "none")
 
 @dataclass(frozen=True)
 class Explained:
-    """Scores of answers.
+    """Scores of answers; ``total``: mean points of all five parts; None without a judge's marks."""
 
-    Attributes:
-        results: One an instance.
-        coverage: Mean points of coverage.
-        total: Mean points of all five parts; None without a judge's marks.
-    """
-
-    results: tuple[AnswerScore, ...]
+    results: tuple[judging.AnswerScore, ...]
     coverage: float
     total: float | None
 
 
-def prediction_scores(labels: LabelSet, source: str, modes: Sequence[Mode] = ()) -> dict[Mode, PredictionScore]:
+def prediction_scores(labels: LabelSet, source: str, modes: Sequence[Mode] = ()) -> dict[Mode, grading.PredictionScore]:
     """Grade predictions.
 
     Args:
         labels: Labels of the set.
         source: A file of predictions, or one of ``PREDICTIONS``.
         modes: Modes that count; none: those for which there is a prediction.
-
-    Raises:
-        WorkspaceError: if they cannot be read, or belong to no instance of these modes.
     """
     predictions = _load_predictions(labels, source)
     names = {name for references in labels.references.values() for name in references}
     strangers = [name for name in predictions if name not in names]
     if strangers:
-        raise WorkspaceError(f"a prediction for {shorten(strangers[0])}, which is no instance of this set; "
-        f"expected ids "
-                             f"such as {shorten(next(iter(sorted(names)), 'none'))}")  # fmt: skip
+        raise grading.stranger_error(strangers[0], min(names, default="none"))
     scores = {}
     for mode, references in labels.references.items():
         mode_predictions = {name: prediction for name, prediction in predictions.items() if name in references}
         if references and (mode in modes if modes else mode_predictions):
-            scores[mode] = grade_predictions(mode_predictions, references.values(), labels.originals)
+            scores[mode] = grading.grade_predictions(mode_predictions, references.values(), labels.originals)
     if not scores:
         raise WorkspaceError(f"no prediction for any instance of {', '.join(modes) or 'this set'}; nothing to score")
     return scores
 
 
-def _load_predictions(labels: LabelSet, source: str) -> dict[str, Prediction]:
+def _load_predictions(labels: LabelSet, source: str) -> dict[str, grading.Prediction]:
     if source == "originals":
-        return predict_unrevised(labels.references[Mode.REVISE].values(), labels.originals)
+        return grading.predict_unrevised(labels.references[Mode.REVISE].values(), labels.originals)
     if source == "records":
         if labels.release is None:
             raise WorkspaceError("--predictions records: only the public release has records; give a file")
         return predict_from_records(labels.release, Mode.BUILD) | predict_from_records(labels.release, Mode.REVISE)
-    return read_predictions(Path(source))
+    return grading.read_predictions(Path(source))
 
 
 def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max: float) -> Explained:
@@ -169,14 +126,11 @@ def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max:
         answers: A file of answers, or one of ``ANSWERS``.
         judgements: A file of judgements, one of ``JUDGEMENTS``, or nothing: then predicates judge.
         penalty_max: Largest penalty that a judge may give.
-
-    Raises:
-        WorkspaceError: if anything is missing, broken, or of no instance.
     """
     texts = _load_answers(labels.rubrics, answers)
     judged = _load_judgements(labels.rubrics, judgements, texts, penalty_max)
-    results = score_all(labels.rubrics, texts, judged)
-    return Explained(results, *mean_scores(results))
+    results = judging.score_all(labels.rubrics, texts, judged)
+    return Explained(results, *judging.mean_scores(results))
 
 
 def _load_answers(rubrics: Mapping[str, Rubric], source: str) -> dict[str, str]:
@@ -190,43 +144,38 @@ def _load_answers(rubrics: Mapping[str, Rubric], source: str) -> dict[str, str]:
 
 def _load_judgements(
     rubrics: Mapping[str, Rubric], source: str, answers: Mapping[str, str], penalty_max: float
-) -> dict[str, Judgement]:
+) -> dict[str, judging.Judgement]:
     if source in JUDGEMENTS:
         return {
-            name: Judgement({criterion.id: source == "all" for criterion in rubric.semantic}, {}, None)
+            name: judging.Judgement({criterion.id: source == "all" for criterion in rubric.semantic}, {}, None)
             for name, rubric in rubrics.items()
         }
     if source:
-        return read_judgements(Path(source), rubrics, penalty_max)
-    return {name: by_predicates(rubric, answers[name]) for name, rubric in rubrics.items() if name in answers}
+        return judging.read_judgements(Path(source), rubrics, penalty_max)
+    return {name: judging.by_predicates(rubric, answers[name]) for name, rubric in rubrics.items() if name in answers}
 
 
-def prediction_table(scores: Mapping[Mode, PredictionScore], floor: Mapping[Mode, PredictionScore]) -> TextTable:
+def prediction_table(
+    scores: Mapping[Mode, grading.PredictionScore], floor: Mapping[Mode, grading.PredictionScore]
+) -> TextTable:
     """One row a mode: passed, Pass@1, the strict rate, and what doing nothing passes."""
-    heads = ("mode", "passed", "Pass@1", "at 1e-6", "doing nothing")
-    return TextTable(
-        heads,
-        tuple(
-            (
-                str(mode),
-                f"{score.passed_count} of {len(score.grades)}",
-                f"{score.pass_rate:.1f} %",
-                f"{100 * score.strict_count / len(score.grades):.1f} %",
-                f"{floor[mode].pass_rate:.1f} %" if mode in floor else "–",
-            )
-            for mode, score in scores.items()
-        ),
-    )
+    rows = []
+    for mode, score in scores.items():
+        count = len(score.grades)
+        shares = (f"{score.pass_rate:.1f} %", f"{100 * score.strict_count / count:.1f} %")
+        nothing = f"{floor[mode].pass_rate:.1f} %" if mode in floor else "–"
+        rows.append((str(mode), f"{score.passed_count} of {count}", *shares, nothing))
+    return TextTable(("mode", "passed", "Pass@1", "at 1e-6", "doing nothing"), tuple(rows))
 
 
-def outcome_lines(scores: Mapping[Mode, PredictionScore], limit: int = 12) -> list[str]:
+def outcome_lines(scores: Mapping[Mode, grading.PredictionScore], limit: int = 12) -> list[str]:
     """Describe the ends of attempts, one line for each mode and outcome, with the instances if they are few."""
     lines = []
     for mode, score in scores.items():
         for outcome, count in score.outcome_counts.items():
             names = ", ".join(shorten(name, 60) for name in score.of_outcome(outcome)[:limit])
             more = f" and {count - limit} more" if count > limit else ""
-            listed = f": {names}{more}" if outcome is not AttemptOutcome.PASSED or count <= limit else ""
+            listed = f": {names}{more}" if outcome is not grading.AttemptOutcome.PASSED or count <= limit else ""
             lines.append(f"{mode}: {count} {outcome}{listed}")
     return lines
 

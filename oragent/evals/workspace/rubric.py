@@ -1,16 +1,17 @@
 """Rubrics of explain with their predicates: names and statements that an answer needs, and their points."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.citations import SearchableAnswer, normalise_text
 from oragent.workspace.reading import read_jsonl, shorten, shorten_path
 
+Entry = TypeVar("Entry")
 ENDS = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)(?<!\bvs)[.!]+(?=\s|$)"  # a point, but for those of abbreviations
     r"|(?<=\?)(?=\s|$)|\n\s*\n|\n\s*(?=[-*#]|\d+[.)]\s)"
@@ -23,23 +24,15 @@ DENIALS = re.compile(
 
 @dataclass(frozen=True)
 class Predicate:
-    """Predicate that one sentence has to fulfil.
+    """Predicate that one sentence has to fulfil."""
 
-    Attributes:
-        together: Names and numbers that must stand in it, all of them.
-        denied: Whether the fact is a negative one, as in "row 3 does not bind": then the sentence must hold a denial.
-    """
-
-    together: tuple[str, ...]
+    together: tuple[str, ...]  # names and numbers that must stand in it, all of them
+    # Whether the fact is a negative one, as in "row 3 does not bind": then the sentence must hold a denial.
     denied: bool = False
 
     @staticmethod
     def read(value: object, location: str) -> "Predicate":
-        """A predicate from a rubric: ``{"together": [TEXT, ...], "denied": false}``.
-
-        Raises:
-            WorkspaceError: if it is none; ``place`` tells where it stood.
-        """
+        """A predicate from a rubric: ``{"together": [TEXT, ...], "denied": false}``."""
         together = value.get("together") if isinstance(value, Mapping) else None
         denied = value.get("denied", False) if isinstance(value, Mapping) else None
         if not isinstance(together, list) or not together or not isinstance(denied, bool):
@@ -80,46 +73,28 @@ class CriterionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Criterion:
-    """One line of a checklist.
+    """One line of a checklist."""
 
-    Attributes:
-        id: Id of the criterion: ``c1``, ``c2`` and so on.
-        kind: Kind of criterion: exact, decided by matching, or semantic, decided by a judge or a predicate.
-        text: Text of the criterion: what is asked of the answer.
-        entities: Entities that an exact criterion wants named; at least one.
-        instruction: Instruction for judges: when to give a hit.
-        predicate: Predicate that decides a semantic criterion without a judge; None where there is none.
-    """
-
-    id: str
-    kind: CriterionKind
+    id: str  # id of the criterion: ``c1``, ``c2`` and so on
+    kind: CriterionKind  # kind of criterion: exact, decided by matching, or semantic, decided by a judge or a predicate
     text: str
-    entities: tuple[str, ...] = ()
-    instruction: str = ""
+    entities: tuple[str, ...] = ()  # entities that an exact criterion wants named; at least one
+    instruction: str = ""  # instruction for judges: when to give a hit
+    # Predicate that decides a semantic criterion without a judge; None where there is none.
     predicate: Predicate | None = None
 
 
 @dataclass(frozen=True)
 class Rubric:
-    """The label of one explain instance.
+    """The label of one explain instance."""
 
-    Attributes:
-        instance_id: Id of the instance: ``OR_explain_007`` in the public release.
-        number: Number of the instance.
-        dimension: Dimension of explanation that is tested.
-        question: Question as it was asked.
-        criteria: Criteria of the checklist.
-        short_answer: Reference answer, for people; it need not hit every criterion.
-        path: Documents, code, data and records that the answer has to connect.
-    """
-
-    instance_id: str
+    instance_id: str  # id of the instance: ``OR_explain_007`` in the public release
     number: int
-    dimension: str
+    dimension: str  # dimension of explanation that is tested
     question: str
     criteria: tuple[Criterion, ...]
-    short_answer: str = ""
-    path: str = ""
+    short_answer: str = ""  # reference answer, for people; it need not hit every criterion
+    path: str = ""  # documents, code, data and records that the answer has to connect
 
     @property
     def exact(self) -> tuple[Criterion, ...]:
@@ -150,61 +125,45 @@ def exact_decisions(rubric: Rubric, answer: str, bounded: bool = False) -> dict[
 def coverage_points(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping[str, bool]) -> float:
     """Points for what was named and said, from 0 to ``COVERAGE``.
 
-    Args:
-        rubric: Label of the instance.
-        exact: Decisions on all entities.
-        semantic: Decisions on all semantic criteria, by their ids.
-
     Raises:
         WorkspaceError: if a semantic decision is missing or belongs to no criterion: neither counts as a zero.
     """
     criteria = {criterion.id for criterion in rubric.semantic}
     for wrong, what in ((criteria - set(semantic), "has no decision"), (set(semantic) - criteria, "is no criterion")):
         if wrong:
-            raise WorkspaceError(f"{shorten(rubric.instance_id)}: {shorten(min(wrong))} {what}; expected one "
-        f"decision for "
-                                 f"each of {', '.join(sorted(criteria))}")  # fmt: skip
+            where = f"{shorten(rubric.instance_id)}: {shorten(min(wrong))} {what}"
+            raise WorkspaceError(f"{where}; expected one decision for each of {', '.join(sorted(criteria))}")
     return COVERAGE * (sum(exact.values()) + sum(semantic.values())) / rubric.decision_count
 
 
-def read_rubrics(path: Path) -> dict[str, Rubric]:
-    """Read rubrics in the format of the public release, one JSON object a line.
+def collect_once(entries: Iterable[tuple[str, str, Entry]], verb: str, expected: str) -> dict[str, Entry]:
+    """Collect what a file holds by id.
 
-    Returns:
-        Rubrics by instance id.
-
-    Raises:
-        WorkspaceError: if a line is no rubric, or an id comes twice.
+    Args:
+        entries: Location, id and value of each.
+        verb: What a line does with an id, such as ``answers``.
+        expected: What is expected in place of an id that comes twice; then ``WorkspaceError`` is raised.
     """
-    rubrics: dict[str, Rubric] = {}
-    for location, row in read_jsonl(path):
-        rubric = _read_rubric(row, shorten_path(location))
-        if rubric.instance_id in rubrics:
-            raise WorkspaceError(
-                f"{shorten_path(location)} gives {shorten(rubric.instance_id)} a second time; expected it once"
-            )
-        rubrics[rubric.instance_id] = rubric
-    return rubrics
+    by_id: dict[str, Entry] = {}
+    for location, name, value in entries:
+        if name in by_id:
+            where = f"{shorten_path(location)} {verb} {shorten(name)} a second time"
+            raise WorkspaceError(f"{where}; expected {expected}")
+        by_id[name] = value
+    return by_id
+
+
+def read_rubrics(path: Path) -> dict[str, Rubric]:
+    """Read rubrics in the format of the public release, one JSON object a line; by instance id."""
+    rubrics = ((at, _read_rubric(row, shorten_path(at))) for at, row in read_jsonl(path))
+    return collect_once(((at, rubric.instance_id, rubric) for at, rubric in rubrics), "gives", "it once")
 
 
 def read_answers(path: Path) -> dict[str, str]:
-    """Read answers, one JSON object a line: ``{"instance_id", "answer"}``.
-
-    Returns:
-        Answers by instance id.
-
-    Raises:
-        WorkspaceError: if a line is none, or an id comes twice.
-    """
-    answers: dict[str, str] = {}
-    for location, row in read_jsonl(path):
-        name, answer = (_require_text(row, key, shorten_path(location)) for key in ("instance_id", "answer"))
-        if name in answers:
-            raise WorkspaceError(
-                f"{shorten_path(location)} answers {shorten(name)} a second time; expected one answer an instance"
-            )
-        answers[name] = answer
-    return answers
+    """Read answers, one JSON object a line: ``{"instance_id", "answer"}``; by instance id."""
+    keys = ("instance_id", "answer")
+    rows = ((at, [_require_text(row, key, shorten_path(at)) for key in keys]) for at, row in read_jsonl(path))
+    return collect_once(((at, name, answer) for at, (name, answer) in rows), "answers", "one answer an instance")
 
 
 def _require_text(row: Mapping[str, Any], key: str, location: str) -> str:

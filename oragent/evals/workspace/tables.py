@@ -15,9 +15,8 @@ from oragent.evals.bench.cases import MeasuredCases, case_table
 from oragent.evals.bench.result import ModeScores
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.workspace.grading import AttemptOutcome
-from oragent.evals.workspace.published import HIGHS, MAIN, find_scores
 from oragent.evals.workspace.rubric import Rubric, coverage_points, exact_decisions
-from oragent.evals.workspace.tasks import WorkspaceTask
+from oragent.evals.workspace.views import WorkspaceTask
 from oragent.ledger.study import FinishedCase
 from oragent.report.pages.text import format_money
 from oragent.workspace.layout import Mode
@@ -37,15 +36,6 @@ def tertiles(results: Sequence[float]) -> list[Difficulty]:
 
     Of all divisions that keep equal results together, the one with the least squared deviation of its sizes from a
     third; among those, the one with the fewest easy, then the fewest medium instances (Zhou et al. 2026).
-
-    Args:
-        results: Pass rates or mean scores, one an instance; more is easier.
-
-    Returns:
-        A label for each, in their order.
-
-    Raises:
-        WorkspaceError: if a result is no number that can be compared.
     """
     if any(result != result for result in results):
         raise WorkspaceError("a result is NaN; expected a pass rate or a mean score for each instance")
@@ -66,9 +56,8 @@ def tertiles(results: Sequence[float]) -> list[Difficulty]:
 
 
 MOST_MISSING = 12  # names that are listed
+PROGRAM_HEADS = ("at 1e-6", "backed", "equivalent", "preserved", "kept")
 PARTS = ("reasoning", "grounding", "answer_quality", "penalty")
-FIELDS = {"build": "build", "revise-code": "revise_code", "revise-model": "revise_model", "revise-all": "revise_all",
-          "explain": "explain"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,11 +84,7 @@ def _case_points(subject: str, case: FinishedCase) -> float:
 def score_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
     """One row an agent, with a bootstrap interval over instances and what it took."""
     explain = subject == Mode.EXPLAIN
-    columns = (
-        ("coverage", *PARTS, "citations that fail")
-        if explain
-        else ("at 1e-6", "backed", "equivalent", "preserved", "kept")
-    )
+    columns = ("coverage", *PARTS, "citations that fail") if explain else PROGRAM_HEADS
     heads = ("agent", "instances", "points" if explain else "Pass@1", "95 %", *columns, "named", "tool calls", "calls",
              "tokens", "money", "seconds")  # fmt: skip
     return TextTable(heads, tuple(_score_row(agent, explain, len(columns)) for agent in rows))
@@ -146,20 +131,14 @@ def _answer_cells(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 def failure_table(rows: Sequence[MeasuredAgent]) -> TextTable | None:
     """Share of each kind of failure in percent; None where there is none."""
     counts = {agent.contestant: Counter(case.result["outcome"] for case in agent.cases) for agent in rows}
-    kinds = [
-        str(kind)
-        for kind in AttemptOutcome
-        if kind is not AttemptOutcome.PASSED and any(kind in agent for agent in counts.values())
-    ]
+    failures = [kind for kind in AttemptOutcome if kind is not AttemptOutcome.PASSED]
+    kinds = [str(kind) for kind in failures if any(kind in agent for agent in counts.values())]
     if not kinds:
         return None
-    body = [
-        (
-            agent.contestant,
-            *(f"{100 * counts[agent.contestant][kind] / max(1, len(agent.cases)):.1f}" for kind in kinds),
-        )
-        for agent in rows
-    ]
+    body = []
+    for agent in rows:
+        shares = (100 * counts[agent.contestant][kind] / max(1, len(agent.cases)) for kind in kinds)
+        body.append((agent.contestant, *(f"{share:.1f}" for share in shares)))
     return TextTable(("agent", *kinds), tuple(body))
 
 
@@ -209,15 +188,6 @@ def _describe_end(case: FinishedCase) -> str:
     return text
 
 
-def floor_lines(subject: str, labels_floor: float | None) -> list[str]:
-    """Describe the scores of empty outputs on this mode."""
-    if labels_floor is None:
-        return []
-    what = "giving the question back covers" if subject == Mode.EXPLAIN else "doing nothing passes"
-    unit = "points of 35" if subject == Mode.EXPLAIN else "%"
-    return [f"floor: {what} {labels_floor:.2f} {unit}"]
-
-
 def ceiling_lines(tasks: Sequence[WorkspaceTask], rubrics: Iterable[Rubric]) -> list[str]:
     """Say how many points answers can reach: an entity that no file and no question has can be named by nobody."""
     by_number = {rubric.number: rubric for rubric in rubrics}
@@ -239,16 +209,3 @@ def ceiling_lines(tasks: Sequence[WorkspaceTask], rubrics: Iterable[Rubric]) -> 
     more = f" and {len(missing) - MOST_MISSING} more" if len(missing) > MOST_MISSING else ""
     unattainable = f"; in no file: {', '.join(missing[:MOST_MISSING])}{more}" if missing else ""
     return [f"ceiling: {mean(ceilings):.2f} points of 35 can be reached by names that stand in the files{unattainable}"]
-
-
-def published_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
-    """Return the published scores of this mode: of the same models if available, else of the best and the last."""
-    name = FIELDS[subject]
-    same = [
-        scores_row for scores in rows if (scores_row := find_scores(str(scores.settings.get("agent", "")))) is not None
-    ]
-    pairs = [(f"{scores.model} (Gurobi)", getattr(scores, name)) for scores in same or MAIN]
-    pairs += [(f"{scores.model} (HiGHS)", getattr(scores, name)) for scores in HIGHS]
-    return TextTable(
-        ("published", subject), tuple((model, "–" if value is None else f"{value:g}") for model, value in pairs)
-    )

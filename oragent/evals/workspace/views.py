@@ -1,4 +1,4 @@
-"""Views: the files of a workspace that an agent may see, copied into a folder and searched for labels.
+"""Views: the files of a workspace that an agent may see, searched for labels, and laid out as tasks.
 
 Zhou et al. 2026: a build shows documents and data; a revision shows the original with its program, its formulation or
 both, and the revised documents and data; a question shows both versions with code, logs and solver records.
@@ -19,8 +19,9 @@ from oragent.evals.workspace.rubric import Rubric
 from oragent.workspace.citations import normalise_text
 from oragent.workspace.layout import FileRole, ManifestEntry, Mode, Workspace, role_of, sha256_of
 from oragent.workspace.objective import relative_error
-from oragent.workspace.reading import list_files, read_bytes, shorten_path
+from oragent.workspace.reading import list_files, read_bytes, read_json, shorten_path
 
+VAULT = "vault"
 LABEL_FILES = frozenset({"reference_objectives.csv", "rubrics.jsonl", "judge_prompt.md", "empirical_difficulty.csv"})
 SHORTEST = 24  # characters of a sentence that stands nowhere by chance
 DIGITS = 5  # significant ones, of a number that stands nowhere by chance
@@ -38,36 +39,23 @@ class Trace(StrEnum):
 
 @dataclass(frozen=True)
 class HiddenLabels:
-    """Labels that must not be found.
+    """Labels that must not be found."""
 
-    Attributes:
-        names: Names of files of labels, without their folders.
-        hashes: SHA-256 of files of labels.
-        sentences: Sentences of answers and checklists, each with the label that it is of.
-        values: Reference objectives, each with the label that it is of.
-    """
-
-    names: frozenset[str] = LABEL_FILES
-    hashes: frozenset[str] = frozenset()
+    names: frozenset[str] = LABEL_FILES  # names of files of labels, without their folders
+    hashes: frozenset[str] = frozenset()  # SHA-256 of files of labels
+    # Sentences of answers and checklists, each with the label that it is of.
     sentences: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)  # reference objectives, each with the label that it is of
 
 
 @dataclass(frozen=True)
 class Leak:
-    """A label that was found.
-
-    Attributes:
-        path: Path of the file, relative to the folder.
-        trace: Trace by which it showed.
-        label: Name of the label, never its content.
-        certain: Whether chance is out of the question; a value of few digits may stand in any table.
-    """
+    """A label that was found."""
 
     path: str
     trace: Trace
-    label: str
-    certain: bool = True
+    label: str  # name of the label, never its content
+    certain: bool = True  # whether chance is out of the question; a value of few digits may stand in any table
 
 
 def labels_of(
@@ -91,11 +79,7 @@ def labels_of(
 
 
 def search_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
-    """Find labels in the files below a folder.
-
-    Raises:
-        WorkspaceError: if the folder cannot be read, or holds a link or a device.
-    """
+    """Find labels in the files below a folder."""
     sentences = {label: normalise_text(text) for label, text in labels.sentences.items()}
     sentences = {label: text for label, text in sentences.items() if len(text) >= SHORTEST}
     leaks: list[Leak] = []
@@ -120,14 +104,9 @@ def _find_values(path: str, text: str, values: Mapping[str, float]) -> list[Leak
     for label, value in values.items():
         same = [token for token, number in numbers.items() if relative_error(number, abs(value)) <= 1e-9]
         if same:
-            leaks.append(Leak(path, Trace.VALUE, label, certain=max(map(_significant_digits, same)) >= DIGITS))
+            digits = max(len(token.partition("e")[0].replace(".", "").strip("0")) for token in same)
+            leaks.append(Leak(path, Trace.VALUE, label, certain=digits >= DIGITS))
     return leaks
-
-
-def _significant_digits(token: str) -> int:
-    """Significant digits of a number, zeros at its end aside."""
-    digits = token.partition("e")[0].replace(".", "").lstrip("0")
-    return len(digits.rstrip("0"))
 
 
 NOTE = "REVISE_NOTE.md"
@@ -154,7 +133,7 @@ SHOWN_OF_ORIGINAL = {
     RevisionView.MODEL: GIVEN | {FileRole.FORMULATION},
     RevisionView.ALL: GIVEN | {FileRole.CODE, FileRole.FORMULATION},
 }
-EMPTY = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}  # where the program has to go
+PROGRAM = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}  # where the program has to go
 
 
 class RevisionNote(StrEnum):
@@ -166,25 +145,15 @@ class RevisionNote(StrEnum):
 
 @dataclass(frozen=True)
 class AgentView:
-    """A folder that was made for an agent.
-
-    Attributes:
-        folder: Folder of the view.
-        mode: Mode of the workspace: what is asked.
-        variant: Variant: how much of the original it shows; None unless it is a revision.
-        entries: Files of the view.
-        hidden: Files of the workspace that it does not show.
-        removed: Keys of the metadata that it does not show.
-        chances: Values of labels that stand in it, too short to be more than chance.
-    """
+    """A folder that was made for an agent."""
 
     folder: Path
     mode: Mode
-    variant: RevisionView | None
+    variant: RevisionView | None  # variant: how much of the original it shows; None unless it is a revision
     entries: tuple[ManifestEntry, ...]
-    hidden: tuple[str, ...]
-    removed: tuple[str, ...]
-    chances: tuple[Leak, ...]
+    hidden: tuple[str, ...]  # files of the workspace that it does not show
+    removed: tuple[str, ...]  # keys of the metadata that it does not show
+    chances: tuple[Leak, ...]  # values of labels that stand in it, too short to be more than chance
 
 
 def public_metadata(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -202,11 +171,7 @@ def _filter_allowed(values: Mapping[str, Any], allowed: Mapping[str, type]) -> d
 
 
 def fitting_variant(workspace: Workspace, preferred: RevisionView = RevisionView.CODE) -> RevisionView:
-    """The variant wanted, or the one that a workspace without the original's program or formulation can have.
-
-    Raises:
-        WorkspaceError: if it has neither.
-    """
+    """The variant wanted, or the one that a workspace without the original's program or formulation can have."""
     original = {role_of(path) for path in workspace.files if path.startswith("original/")}
     code, model = FileRole.CODE in original, FileRole.FORMULATION in original
     possible = {RevisionView.CODE: code, RevisionView.MODEL: model, RevisionView.ALL: code and model}
@@ -217,11 +182,7 @@ def fitting_variant(workspace: Workspace, preferred: RevisionView = RevisionView
 
 
 def visible_files(workspace: Workspace, variant: RevisionView | None = None) -> dict[str, Path]:
-    """The files that a mode and variant show, metadata aside.
-
-    Raises:
-        WorkspaceError: if a revision is asked for without a variant, or anything else with one.
-    """
+    """The files that a mode and variant show, metadata aside."""
     if (workspace.mode is Mode.REVISE) != (variant is not None):
         raise WorkspaceError(f"variant {variant} does not go with {workspace.mode}; expected one for revise alone")
     return {path: file for path, file in workspace.files.items() if _is_shown(path, workspace.mode, variant)}
@@ -247,14 +208,6 @@ def copy_view(
 ) -> AgentView:
     """Copy what an agent may see into a new folder, and search it for labels.
 
-    Args:
-        workspace: Workspace that is copied.
-        folder: Folder to make; it must not exist yet.
-        labels: Labels that must not be found in it.
-        variant: Variant: how much of the original a revision shows; None unless it is a revision.
-        note: Whether the description of a revision is shown as well.
-        vault: Folder of labels; neither may lie in the other.
-
     Raises:
         WorkspaceError: if the folder exists, lies in the vault or around it, cannot be written, or would hold a label;
             nothing is left of it then.
@@ -270,7 +223,7 @@ def copy_view(
     except OSError as error:
         raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
     try:
-        entries = _write_files(folder, files, extra, EMPTY.get(workspace.mode))
+        entries = _write_files(folder, files, extra, PROGRAM.get(workspace.mode))
         chances = _refuse_labels(folder, labels)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -280,11 +233,7 @@ def copy_view(
 
 
 def write_manifest(view: AgentView, path: Path) -> None:
-    """Write what a view shows and hides, with hashes, as JSON; outside the view, as it names hidden files.
-
-    Raises:
-        WorkspaceError: if it cannot be written.
-    """
+    """Write what a view shows and hides, with hashes, as JSON; outside the view, as it names hidden files."""
     manifest = {"mode": view.mode, "variant": view.variant, "files": [asdict(entry) for entry in view.entries],
             "hidden": view.hidden, "removed": view.removed}  # fmt: skip
     _write_bytes(path, json.dumps(manifest, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace"))
@@ -294,9 +243,8 @@ def _require_apart(folder: Path, vault: Path | None) -> None:
     if vault is not None:
         view, labels = folder.resolve(), vault.resolve()
         if view == labels or labels in view.parents or view in labels.parents:
-            raise WorkspaceError(f"the view {shorten_path(folder)} and the labels in {shorten_path(vault)} lie "
-        f"one in the other; "
-                                 "expected separate folders")  # fmt: skip
+            both = f"the view {shorten_path(folder)} and the labels in {shorten_path(vault)}"
+            raise WorkspaceError(f"{both} lie one in the other; expected separate folders")
 
 
 def _write_files(
@@ -332,3 +280,74 @@ def _refuse_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
             f"take it out first"
         )
     return leaks_found
+
+
+@dataclass(frozen=True)
+class WorkspaceTask:
+    """One instance."""
+
+    name: str  # id of its workspace
+    number: int
+    mode: Mode
+    variant: RevisionView | None  # how much of the original a revision shows; None for any other mode
+    view: Path  # folder of its view in the set
+    question: str = ""  # question; empty where none is asked
+
+
+def list_tasks(
+    root: Path, mode: Mode, variant: RevisionView = RevisionView.CODE, limit: int | None = None
+) -> tuple[WorkspaceTask, ...]:
+    """The tasks of one mode in a set, in the order of their numbers."""
+    views = root / "views"
+    if not views.is_dir() or not (root / VAULT).is_dir():
+        raise WorkspaceError(
+            f"no views in {shorten_path(root)}: expected a set as 'oragent workspace import --out' or "
+            f"'generate' leave it"
+        )
+    listed = []
+    for folder in sorted(views.iterdir()):
+        parts = folder.name.rsplit("_", 2)
+        if folder.is_symlink():
+            raise WorkspaceError(f"{shorten_path(folder)} is a link: a set holds files and folders only; copy it in")
+        if len(parts) == 3 and parts[2] == mode and parts[1].isdecimal():
+            metadata = read_json(folder / "metadata.json") if (folder / "metadata.json").is_file() else {}
+            question = str(metadata.get("explain_task", {}).get("question", "")) if mode is Mode.EXPLAIN else ""
+            has_program = any((folder / "original" / "src").glob("*.py"))
+            shown = None if mode is not Mode.REVISE else variant if has_program else RevisionView.MODEL
+            listed.append(WorkspaceTask(folder.name, int(parts[1]), mode, shown, folder, question))
+    if not listed:
+        raise WorkspaceError(f"no view of {mode} in {shorten_path(views)}; expected such as made_001_{mode}")
+    return tuple(sorted(listed, key=lambda task: task.number))[:limit]
+
+
+def fitting_subject(root: Path, variant: RevisionView) -> RevisionView:
+    """Return the variant that the revisions of a set can show: the formulation alone, if none has a program."""
+    shown = {task.variant for task in list_tasks(root, Mode.REVISE, variant)}
+    return RevisionView.MODEL if shown == {RevisionView.MODEL} else variant
+
+
+def lay_out(task: WorkspaceTask, folder: Path) -> Path:
+    """Copy what a task shows into a new folder; one that was begun and left is begun again.
+
+    Where a view lacks what its variant shows, as the release's copy without programs does, it shows what there is.
+    """
+    files = list_files(task.view)
+    shown = {path: file for path, file in files.items() if _is_laid_out(path, task.variant)}
+    if task.variant is not None and not any(path.startswith("original/src/") for path in shown):
+        shown = files
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        for path, file in shown.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(read_bytes(file))
+        if task.mode in PROGRAM:
+            (folder / PROGRAM[task.mode]).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkspaceError(f"cannot lay out {shorten_path(folder)}: {error.strerror}; make room for it") from None
+    return folder
+
+
+def _is_laid_out(path: str, variant: RevisionView | None) -> bool:
+    if variant is None or not path.startswith("original/src/"):
+        return True
+    return role_of(path) in SHOWN_OF_ORIGINAL[variant] | {FileRole.OTHER}

@@ -6,16 +6,17 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
+from oragent.evals.converse.whatif.agents import read_change
 from oragent.evals.converse.whatif.command import AGENTS, WhatIfRequest, answers_by_rules, by_kind, run_gold, run_whatif
-from oragent.evals.converse.whatif.parser import read_change
 from oragent.evals.converse.whatif.questions import (
     AnswerStatus,
     Question,
     WhatIfAnswer,
+    WhatIfChange,
     agrees_with_gold,
     read_questions,
+    solve_changed,
 )
-from oragent.evals.converse.whatif.textbooks import WhatIfChange, solve_changed
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, ToolCall
 from oragent.milp import Relation, Row

@@ -7,9 +7,8 @@ import numpy as np
 
 from oragent._base.direction import Direction
 from oragent._base.errors import OragentError
-from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, Manifest
-from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ProgressStep
+from oragent.evals.bench.result import BenchResult, CellEnd, Cost, Measure, ModeScore, ProgressStep
 
 TERMS = BenchTerms(
     "tournament", "die", "dice", "player", "players", {"eyes": "as thrown", "again": "thrown again"}, "a one", "throw",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import OragentError, StoreError
-from oragent.evals.bench.execute import CellEnd, CellReport, execute_plan, gather_results
+from oragent.evals.bench.result import CellEnd, CellReport, execute_plan, gather_results
 from tests.evals.bench.dice import THROWS, Thrower, tournament
 
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from oragent.evals import bench
 from oragent.evals.bench.charts import assign_styles, best_so_far, draw_benchmark
 from oragent.evals.bench.driver import Board, rich_table
-from oragent.evals.bench.execute import CellEnd, CellReport
 from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import CellEnd, CellReport
 from oragent.evals.bench.summary import BenchSummary, summarise_results
 from oragent.evals.bench.tables import TextTable
 from oragent.report.pages.html import make_environment

@@ -18,9 +18,8 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent.evals.compare.command import run as run_comparison
-from oragent.evals.compare.comparison import load_comparison
 from oragent.evals.compare.plan import MANIFEST, make_plan, reopen_plan
-from oragent.evals.compare.runner import SearchRunner
+from oragent.evals.compare.runner import SearchRunner, load_comparison
 from oragent.evals.requests import CompareRequest
 from oragent.search.config import read_config
 from tests.cli.test_cli import complaint, environment, oragent

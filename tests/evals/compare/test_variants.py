@@ -12,8 +12,8 @@ import oragent
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.settings import dump_settings
 from oragent.evals.compare.command import announce_settings
-from oragent.evals.compare.comparison import describe_equal_settings, differing_settings, list_models
 from oragent.evals.compare.plan import FAIR, MANIFEST, cell_config, make_plan, read_request, reopen_plan
+from oragent.evals.compare.runner import describe_equal_settings, differing_settings, list_models
 from oragent.evals.requests import CompareRequest
 from oragent.search.config import Config, read_config
 from oragent.search.strategies import STRATEGIES, resolve_strategy

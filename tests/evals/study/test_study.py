@@ -9,23 +9,27 @@ import pytest
 import yaml
 
 from oragent._base.errors import ConfigError, ProblemError
-from oragent.evals.bench.execute import execute_plan
+from oragent.evals.bench.result import execute_plan
 from oragent.evals.compare.command import write_report
-from oragent.evals.compare.comparison import load_comparison
 from oragent.evals.compare.plan import MANIFEST, cell_config
-from oragent.evals.requests import StudyRequest
-from oragent.evals.study.command import (
+from oragent.evals.compare.runner import load_comparison
+from oragent.evals.compare.study import (
+    LAYOUTS,
     METHODS,
+    PART_ONE,
+    PART_TWO,
     PRINTED,
+    TWELVE,
     StudyRunner,
     average_shares,
     join_tables,
+    list_contestants,
     make_study_plan,
     make_tables,
     normalise_scores,
     write_markdown,
 )
-from oragent.evals.study.layouts import LAYOUTS, PART_ONE, PART_TWO, TWELVE, list_contestants
+from oragent.evals.requests import StudyRequest
 from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
 from oragent.search.config import Config

@@ -1,3 +1,1 @@
 """People at schools: what they want, in which words, and how sets of them are made, written and read."""
-
-__all__: list[str] = []

@@ -37,11 +37,7 @@ class _Wanted:
 
 @dataclass(frozen=True)
 class Script:
-    """The script of both sides.
-
-    Attributes:
-        problem: Schools that are talked about.
-    """
+    """The script of both sides."""
 
     problem: Schools
 
@@ -97,7 +93,7 @@ class Script:
         names = {tool.name for tool in request.tools}
         number = sum(len(message.tool_calls) for message in request.messages)
         results = [message.content for message in since if message.role == "tool"]
-        if not names or (results and self._is_settled(results[-1])):
+        if not names or (results and results[-1].startswith(("status:", "infeasible", "error"))):
             return self._write_answer(results[-1] if results else "")
         if "submit_formulation" in names or "run_python" in names:
             if results:
@@ -113,9 +109,6 @@ class Script:
         )
         return Message("assistant", "", tool_calls or (ToolCall(f"c{number}", "call_solver", {}),))
 
-    def _is_settled(self, result: str) -> bool:
-        return result.startswith(("status:", "infeasible", "error"))
-
     def _parse_wishes(self, text: str, earlier: Sequence[Message]) -> _Wanted:
         wish, load, change = WISH.search(text), LOAD.search(text), CHANGE.search(text)
         times = self.problem.vocabulary.options
@@ -125,15 +118,11 @@ class Script:
         shown = [decision for message in earlier if message.role == "assistant" and not message.tool_calls
                  for decision in self.problem.read(message.content).decisions]  # fmt: skip
         now = self.problem.features(shown[-1] if shown else self.problem.default)
-        bounds = [
-            float(bound_match[1].replace(",", "").rstrip("."))
-            if bound_match
-            else value - LITTLE
-            if word in text
-            else None
-            for bound_match, value, word in ((load, now[0], "fewer riders"), (change, now[1], "less change"))
-        ]
-        return _Wanted(wish[1] if wish else None, time, bounds[0], bounds[1])
+        bounds: list[float | None] = []
+        for bound, value, word in ((load, now[0], "fewer riders"), (change, now[1], "less change")):
+            less = value - LITTLE if word in text else None
+            bounds.append(float(bound[1].replace(",", "").rstrip(".")) if bound else less)
+        return _Wanted(wish[1] if wish else None, time, *bounds)
 
     def _change_calls(self, wishes: _Wanted, messages: Sequence[Message]) -> Iterator[tuple[str, Mapping[str, object]]]:
         """Calls that put what is wanted in force, and nothing else that was put in force before."""

@@ -18,21 +18,18 @@ from oragent.converse.agents.model_agents import ROLE
 from oragent.converse.decision import unknown_name_error
 from oragent.evals.bench.driver import page_template, rich_table, save_text
 from oragent.evals.bench.tables import TextTable
-from oragent.evals.converse.whatif.agents import by_program, by_tools
-from oragent.evals.converse.whatif.parser import read_change
+from oragent.evals.converse.whatif.agents import by_program, by_tools, read_change
 from oragent.evals.converse.whatif.questions import (
+    BASE,
     MODELS,
     AnswerStatus,
     Question,
     WhatIfAnswer,
-    agrees_with_gold,
-    read_questions,
-)
-from oragent.evals.converse.whatif.textbooks import (
-    BASE,
     WhatIfChange,
+    agrees_with_gold,
     change_of,
     plain_data,
+    read_questions,
     solve_changed,
     variable_names,
 )
@@ -49,14 +46,7 @@ Gold = list[tuple[WhatIfAnswer | None, str]]
 
 
 def run_gold(questions: Sequence[Question], box: Sandbox) -> Gold:
-    """Run the gold code and solve its changes on our models.
-
-    Returns:
-        For each question the answer, or None and why there is none.
-
-    Raises:
-        SandboxError: The code could not be run at all.
-    """
+    """Run the gold code and solve its changes on our models: answers, or None and why there is none."""
     requests = [_gold_request(question) for question in questions]
     files = {"executing.py": EXECUTING.read_text(encoding="utf-8"), "questions.json": json.dumps(requests)}
     ended = box(Command((PYTHON, "executing.py"), files, limits=LIMITS, bring=("changes.json",)), warm_up=EXECUTING)
@@ -98,13 +88,7 @@ Answers = dict[str, list[WhatIfAnswer | None]]
 
 @dataclass(frozen=True)
 class WhatIfRequest(BenchRequest):
-    """Request of ``bench converse --whatif``.
-
-    Attributes:
-        folder: Folder of the questions.
-        agents: Names of agents.
-        models: Names of models, each with every agent that asks one.
-    """
+    """Request of ``bench converse --whatif``; ``models``: names of models, each with every agent that asks one."""
 
     folder: Path
     agents: Sequence[str]
@@ -112,19 +96,7 @@ class WhatIfRequest(BenchRequest):
 
 
 def run_whatif(request: WhatIfRequest, console: Console, model: Model | None = None) -> int:
-    """Ask all questions, print the table and write its page.
-
-    Args:
-        request: Request of the command line.
-        console: Console to print on.
-        model: Model to use instead of those of the request.
-
-    Returns:
-        Exit code: 0 where all was asked, 3 where a study was left unfinished.
-
-    Raises:
-        OragentError: An agent is unknown, nobody is asked, or a file cannot be read.
-    """
+    """Ask all questions, print the table, write its page; the exit code is 3 where a study is unfinished, else 0."""
     for name in request.agents:
         if name not in AGENTS:
             raise unknown_name_error(name, AGENTS, "agent for what-if questions")
@@ -148,12 +120,8 @@ def run_whatif(request: WhatIfRequest, console: Console, model: Model | None = N
         console.print(Text(f"{name}: {right} of {len(questions)}"), highlight=False)
     if unfinished:
         console.print(Text(f"unfinished: {unfinished}", style="bold red"), soft_wrap=True)
-    console.print(
-        f"report: {_write_answers_page(request.outputs, table, questions, answers)}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    path = _write_answers_page(request.outputs, table, questions, answers)
+    console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
     return 3 if unfinished else 0
 
 
@@ -165,7 +133,10 @@ def answers_by_rules(questions: Sequence[Question]) -> list[WhatIfAnswer | None]
         change = read_change(question)
         key = f"{question.model} {change!r}"
         if key not in parsed:
-            parsed[key] = None if change is None else _is_solved(question.model, change)
+            try:
+                parsed[key] = None if change is None else solve_changed(question.model, change)
+            except (ConfigError, MilpError):  # it names what the model has not: not understood
+                parsed[key] = None
         answers.append(parsed[key])
     return answers
 
@@ -215,18 +186,9 @@ async def _by_model(
 
         await study.run_cases(list(cases), answer_case)
         results = {case.name: case.result for case in study.finished_cases()}
-        return [_read_answer(results.get(name)) for name in cases], study.stop_reason
-
-
-def _read_answer(plain: Mapping[str, Any] | None) -> WhatIfAnswer | None:
-    return None if plain is None else WhatIfAnswer(AnswerStatus(plain["status"]), plain["objective"])
-
-
-def _is_solved(model: str, change: WhatIfChange) -> WhatIfAnswer | None:
-    try:
-        return solve_changed(model, change)
-    except (ConfigError, MilpError):  # it names what the model has not: not understood
-        return None
+        found = [results.get(name) for name in cases]
+        answers = [one and WhatIfAnswer(AnswerStatus(one["status"]), one["objective"]) for one in found]
+        return answers, study.stop_reason
 
 
 def _write_answers_page(outputs: Path, table: TextTable, questions: Sequence[Question], answers: Answers) -> Path:
@@ -243,12 +205,7 @@ def _write_answers_page(outputs: Path, table: TextTable, questions: Sequence[Que
 
 @dataclass(frozen=True)
 class Tally:
-    """How many answers are right.
-
-    Attributes:
-        right: Number of right answers.
-        asked: Number of questions.
-    """
+    """How many answers are right."""
 
     right: int
     asked: int
@@ -257,12 +214,7 @@ class Tally:
 def count_answers(
     questions: Sequence[Question], answers: Iterable[WhatIfAnswer | None]
 ) -> dict[tuple[str, str], Tally]:
-    """Count right answers by model and kind of question, in the order of the questions.
-
-    Args:
-        questions: Questions that were asked.
-        answers: Answers, one for each question in the same order; None where there is none.
-    """
+    """Count right answers by model and kind of question, in the order of the questions."""
     counted: dict[tuple[str, str], Tally] = {}
     for question, answer in zip(questions, answers, strict=True):
         key = (question.model, question.kind)
@@ -272,10 +224,5 @@ def count_answers(
 
 
 def floor_answers(questions: Sequence[Question], base: Mapping[str, WhatIfAnswer]) -> dict[tuple[str, str], Tally]:
-    """Count the right answers if the unchanged model's result is always given: the floor of every table.
-
-    Args:
-        questions: Questions that are asked.
-        base: Result of each unchanged model, by its name.
-    """
+    """Count the right answers if the unchanged model's result is always given: the floor of every table."""
     return count_answers(questions, [base[question.model] for question in questions])

@@ -1,6 +1,12 @@
-"""The command ``oragent study``: do the runs of a table or figure, or the rest of them, and lay it out."""
+"""The study of OR-Agent (Liu et al. 2026, arXiv:2602.13769) by ``oragent study``, one command a table or figure.
+
+A layout says problems, contestants and budget; the runs are those of a comparison, which the command goes on with when
+it is given again; the table is the study's own, with its figures beside ours.
+"""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -8,21 +14,149 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from oragent._base.errors import ProblemError
+from oragent._base import settings, shipped
+from oragent._base.errors import ConfigError, ProblemError
 from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, rich_table, save_text
-from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import CellEnd
 from oragent.evals.bench.summary import BenchSummary, SummaryRow
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.compare.command import run_searches, write_report
-from oragent.evals.compare.comparison import load_comparison
-from oragent.evals.compare.plan import MANIFEST, make_plan
-from oragent.evals.compare.runner import SearchRunner
-from oragent.evals.compare.variants import read_variant
+from oragent.evals.compare.plan import MANIFEST, make_plan, read_variant
+from oragent.evals.compare.runner import SearchRunner, load_comparison
 from oragent.evals.requests import StudyRequest
-from oragent.evals.study.layouts import Layout, choose_layout, common_settings, list_contestants
 from oragent.report.pages import text as in_words
+from oragent.search.config import Config, build_config
 from oragent.search.events import OnEvent, ignore_event
+
+BUDGET = 500  # evaluations, and model calls
+LEAST = 4  # programs of a first population, however small the scale
+PART_ONE = ("tsp_constructive", "tsp_pomo", "cvrp_aco", "cvrp_lehd", "bpp_offline_aco", "mkp_aco")
+PART_TWO = ("tsp_aco", "tsp_lehd", "cvrp_pomo", "bpp_online", "dpp_ga", "op_aco")
+TWELVE = (
+    *("tsp_constructive", "tsp_aco", "tsp_pomo", "tsp_lehd", "cvrp_aco", "cvrp_pomo", "cvrp_lehd"),
+    *("bpp_online", "bpp_offline_aco", "dpp_ga", "mkp_aco", "op_aco"),
+)
+ABLATED = ("cvrp_pomo", "dpp_ga", "mkp_aco", "op_aco", "tsp_constructive", "bpp_online")
+METHODS = ("funsearch", "ael", "eoh", "reevo", "or_agent")
+RIVALS, OURS = Path("configs") / "study", Path("configs") / "or_agent_paper.yaml"
+SECTIONS = ("strategy", "or_agent", "archive")  # of a file that a contestant has of its own
+OPENINGS = ("initial_ideas", "first", "initial")  # sizes of first populations, which go with the scale
+# Half of the runs behind the study's table had these settings, and so had its "fast" ones.
+FAST = {"children": 1, "depth": 1, "elitist_enlargement": 5.0, "experiments": 4, "fast_crossover": False}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table or figure.
+
+    Attributes:
+        variants: Settings of ``or_agent`` by the name of each contestant; empty: the five methods.
+        base: Settings of ``or_agent`` that all of them have beside those of the study.
+    """
+
+    title: str
+    problems: tuple[str, ...]
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    base: Mapping[str, Any] = field(default_factory=dict)
+
+
+LAYOUTS: Mapping[str, Layout] = {
+    "table1": Layout("Final scores of five methods on twelve problems", TWELVE),
+    "fig5": Layout("The way to the best of five methods, first part", PART_ONE),
+    "fig6": Layout("The way to the best of five methods, second part", PART_TWO),
+    "fig7": Layout(
+        "Depth and breadth of the research tree",
+        ABLATED,
+        {"fast": FAST, "standard": {}, "deep": {"children": 2, "depth": 5, "elitist_enlargement": 1.0}},
+    ),
+    "fig8": Layout(
+        "Length of the long-term memory, in words",
+        ABLATED,
+        {f"words-{words or 'any'}": {"memory_words": words} for words in (100, 200, 400, None)},
+        {"elitist_enlargement": 2.0},
+    ),
+    "elitist": Layout(
+        "Rounds from one start from the best program to the next",
+        ("cvrp_pomo", "bpp_online"),
+        {f"every-{period}": {"elitist_period": period} for period in (2, 4, 8, 16, 32)},
+        {"elitist_enlargement": 2.0, "memory_words": 100},
+    ),
+    "reflection": Layout(
+        "Long-term memory in rounds that start from two parents",
+        ("cvrp_pomo", "dpp_ga", "mkp_aco"),
+        {"without": {"memory_in_crossover": False}, "with": {"memory_in_crossover": True}},
+        FAST,
+    ),
+    "ideas": Layout(
+        "Ideas that are coordinated, or know nothing of each other",
+        ABLATED,
+        {"coordinated": {"ideas": "coordinated"}, "independent": {"ideas": "independent"}},
+    ),
+    "driving": Layout("Cooperative driving, by the study's own score", ("driving",)),
+}
+
+
+def choose_layout(name: str, problems: Sequence[str]) -> Layout:
+    """A layout by its name, on some of its problems where any are named."""
+    if name not in LAYOUTS:
+        raise ConfigError(f"the study has no {name!r}: choose one of {', '.join(LAYOUTS)}")
+    layout = LAYOUTS[name]
+    for problem in problems:
+        if problem not in layout.problems:
+            raise ConfigError(f"{name} has no problem {problem!r}: choose among {', '.join(layout.problems)}")
+    selected = tuple(problem for problem in layout.problems if problem in problems) or layout.problems
+    return Layout(layout.title, selected, layout.variants, layout.base)
+
+
+def common_settings(scale: float, overrides: Sequence[str]) -> Config:
+    """Settings of all runs: the study's budget, instances and limits, and what a person sets beside.
+
+    Args:
+        scale: Share of the budget, above 0.
+        overrides: ``section.key=value`` each; they win.
+    """
+    if not 0 < scale <= 100:
+        raise ConfigError(f"--scale must be above 0, such as 0.1 for a tenth of the budget, not {scale:g}")
+    bound = max(1, round(BUDGET * scale))
+    tree: dict[str, Any] = {
+        "budget": {"evaluations": bound, "model_calls": bound, "until": "both"},
+        "protocol": "oragent",
+        "limits": {"heuristic_s": None},  # of an evaluation's time a heuristic may take as much as it likes
+    }
+    return build_config(tree, list(overrides), "settings")
+
+
+def list_contestants(layout: Layout, name: str, scale: float) -> list[dict[str, Any]]:
+    """The contestants of a layout as variants of a comparison."""
+    if not layout.variants:
+        deep = {"depth": 5} if name == "driving" else {}
+        rivals = [(method, _read_settings(RIVALS / f"{method}.yaml")) for method in METHODS if method != "or_agent"]
+        trees = [(method, _select_sections(tree, {})) for method, tree in rivals] + [
+            ("or_agent", _select_sections(_read_settings(OURS), deep))
+        ]
+        return [_make_variant(method, tree, scale) for method, tree in trees]
+    changed = [(title, {**layout.base, **trees}) for title, trees in layout.variants.items()]
+    return [_make_variant(title, _select_sections(_read_settings(OURS), trees), scale) for title, trees in changed]
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    return settings.load_settings_tree(shipped.shipped_root() / path)
+
+
+def _select_sections(tree: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    sections = {section: deepcopy(tree[section]) for section in SECTIONS if section in tree}
+    return {**sections, "or_agent": {**sections.get("or_agent", {}), **changed}} if changed else sections
+
+
+def _make_variant(title: str, tree: dict[str, Any], scale: float) -> dict[str, Any]:
+    strategy = tree["strategy"].pop("name")
+    for section in (tree.get("or_agent", {}), tree["strategy"].get("options", {})):
+        for key in OPENINGS:
+            if scale < 1 and section.get(key):
+                section[key] = max(LEAST, round(section[key] * scale))
+    return {"name": title, "strategy": strategy, "settings": tree}
+
 
 # Normalised scores of the study's Table 1, each of one run: FunSearch, AEL, EoH, ReEvo, OR-Agent.
 PRINTED: Mapping[str, tuple[float, ...]] = {
@@ -39,7 +173,6 @@ PRINTED: Mapping[str, tuple[float, ...]] = {
     "mkp_aco": (0.833, 0.0, 0.633, 0.951, 1.0),
     "op_aco": (0.653, 0.916, 0.0, 1.0, 0.839),
 }
-METHODS = ("funsearch", "ael", "eoh", "reevo", "or_agent")
 SCORES, SHARES, STUDY = "scores", "from the worst (0) to the best (1)", "the same, as the study printed it"
 AVERAGE = "average"  # name of the last row
 NONE = "–"  # where there is nothing to show
@@ -55,10 +188,8 @@ def normalise_scores(scores: Mapping[str, float], sign: float) -> dict[str, floa
     Returns:
         None where all are equal, so that there is no scale.
     """
-    worst, best = (
-        min(scores.values(), key=lambda value: sign * value),
-        max(scores.values(), key=lambda value: sign * value),
-    )
+    ordered = sorted(scores.values(), key=lambda value: sign * value)
+    worst, best = ordered[0], ordered[-1]
     if worst == best:
         return None
     return {name: abs(score - worst) / abs(best - worst) for name, score in scores.items()}
@@ -103,12 +234,11 @@ def average_shares(summary: BenchSummary) -> dict[str, float]:
     """Mean normalised score of each contestant that has one on every problem where there is a scale."""
     all_shares = [normalise_scores(_final_means(subject.rows), subject.direction.sign) for subject in summary.subjects]
     shares_with_scale = [shares for shares in all_shares if shares]
-    names = [
-        name
+    return {
+        name: mean(shares[name] for shares in shares_with_scale)
         for name in summary.contestants
         if shares_with_scale and all(name in shares for shares in shares_with_scale)
-    ]
-    return {name: mean(shares[name] for shares in shares_with_scale) for name in names}
+    }
 
 
 def write_markdown(table: TextTable) -> str:
@@ -156,11 +286,7 @@ class StudyRunner(SearchRunner):
 
 
 def make_study_plan(request: StudyRequest, root: Path) -> tuple[Layout, BenchPlan]:
-    """The layout that a person asks for, and the comparison that fills it.
-
-    Raises:
-        OragentError: one line on what is wrong with it.
-    """
+    """The layout that a person asks for, and the comparison that fills it."""
     layout, settings = choose_layout(request.name, request.problems), common_settings(request.scale, request.overrides)
     varied = [
         read_variant(contestant, settings) for contestant in list_contestants(layout, request.name, request.scale)
@@ -169,20 +295,7 @@ def make_study_plan(request: StudyRequest, root: Path) -> tuple[Layout, BenchPla
 
 
 def run(request: StudyRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
-    """Fill a table or figure; one that was begun in the same folder goes on.
-
-    Args:
-        request: Problems, strategies and budget, as the command takes them.
-        root: Root of the project.
-        console: Console to print on.
-        on_event: Callback that gets each event of each run; the folder of ``begun`` says which run follows.
-
-    Returns:
-        The exit code: 0, or 3 where runs are unfinished, or 130 where a person stopped it.
-
-    Raises:
-        OragentError: one line on what is wrong.
-    """
+    """Fill a table or figure, or go on; the exit code is 0, 3 where runs are unfinished, 130 where it was stopped."""
     layout, plan = make_study_plan(request, root)
     folder = request.outputs
     MANIFEST.write_plan(plan, folder)

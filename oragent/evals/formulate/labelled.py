@@ -21,56 +21,37 @@ NONE = {"infeasible": "infeasible", "no feasible solution": "infeasible", "unbou
 
 @dataclass(frozen=True)
 class Label:
-    """What the answer is to be.
+    """What the answer is to be."""
 
-    Attributes:
-        objective: The optimum; None where there is none, or where only values are known.
-        status: ``optimal``, ``infeasible`` or ``unbounded``.
-        values: Figures by label that are to be found among objective and values; empty where the objective decides.
-    """
-
-    objective: float | None = None
-    status: str = "optimal"
+    objective: float | None = None  # the optimum; None where there is none, or where only values are known
+    status: str = "optimal"  # ``optimal``, ``infeasible`` or ``unbounded``
+    # Figures by label that are to be found among objective and values; empty where the objective decides.
     values: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A problem of a set.
+    """A problem of a set."""
 
-    Attributes:
-        problem: What a method sees.
-        label: What it does not.
-        gold: A right model, where one is known.
-        unsupported: Why it is out of scope; empty where it is not.
-    """
-
-    problem: ProblemText
-    label: Label
-    gold: Milp | None = None
-    unsupported: str = ""
+    problem: ProblemText  # what a method sees
+    label: Label  # what it does not
+    gold: Milp | None = None  # a right model, where one is known
+    unsupported: str = ""  # why it is out of scope; empty where it is not
 
 
 @dataclass(frozen=True)
 class ProblemSet:
     """A set.
 
-    Attributes:
-        name: Short, for tables and folders.
-        title: One line, with what the figures of this set may be held against.
-        cases: Of which names differ.
-        left_out: Records that could not be used, a line each.
-        source: File with the labels; None for one without.
-
     Raises:
         ProblemError: There is no case.
     """
 
-    name: str
-    title: str
-    cases: tuple[Labelled, ...]
-    left_out: tuple[str, ...] = ()
-    source: Path | None = None
+    name: str  # short, for tables and folders
+    title: str  # one line, with what the figures of this set may be held against
+    cases: tuple[Labelled, ...]  # of which names differ
+    left_out: tuple[str, ...] = ()  # records that could not be used, a line each
+    source: Path | None = None  # file with the labels; None for one without
 
     def __post_init__(self) -> None:
         if not self.cases:
