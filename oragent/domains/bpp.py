@@ -26,16 +26,12 @@ UNIFORM_SEEDS = {"train": 5, "val": 3, "test": 4}
 class BppInstance:
     """Items to pack, in the order in which they come.
 
-    Attributes:
-        items: ``(n,)`` int64 sizes, 0 to ``capacity``.
-        capacity: Capacity of every bin, positive.
-
     Raises:
         ValueError: unless they are such numbers.
     """
 
-    items: NDArray[np.int64]
-    capacity: int
+    items: NDArray[np.int64]  # ``(n,)`` int64 sizes, 0 to ``capacity``
+    capacity: int  # capacity of every bin, positive
 
     def __post_init__(self) -> None:
         if self.items.ndim != 1 or self.items.dtype != np.int64 or self.items.size == 0:

@@ -24,16 +24,12 @@ SLACK = 1e-9  # sums of weights are exact to rounding only
 class MkpInstance:
     """Items to choose from; every dimension of the knapsack has capacity 1.
 
-    Attributes:
-        prizes: ``(n,)`` float array, what an item is worth, at least 0.
-        weights: ``(n, m)`` float array, what it takes of every dimension, 0 to 1.
-
     Raises:
         ValueError: unless they are such arrays, finite and not empty.
     """
 
-    prizes: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    prizes: NDArray[np.float64]  # ``(n,)`` float array, what an item is worth, at least 0
+    weights: NDArray[np.float64]  # ``(n, m)`` float array, what it takes of every dimension, 0 to 1
 
     def __post_init__(self) -> None:
         if self.prizes.ndim != 1 or self.prizes.size == 0:

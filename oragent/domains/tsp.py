@@ -41,16 +41,12 @@ class Rounding(Enum):
 class TspInstance:
     """Cities in the plane.
 
-    Attributes:
-        coordinates: ``(n, 2)`` float array.
-        rounding: Rule by which a distance becomes a length.
-
     Raises:
         ValueError: unless ``coordinates`` is such an array, finite and not empty.
     """
 
-    coordinates: NDArray[np.float64]
-    rounding: Rounding = Rounding.NONE
+    coordinates: NDArray[np.float64]  # ``(n, 2)`` float array
+    rounding: Rounding = Rounding.NONE  # rule by which a distance becomes a length
 
     def __post_init__(self) -> None:
         shape = self.coordinates.shape
@@ -73,13 +69,9 @@ class TspInstance:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Nodes in the plane, for problems that have more to their instances than where things are.
+    """Nodes in the plane, for problems that have more to their instances than where things are."""
 
-    Attributes:
-        coordinates: ``(n, 2)`` float array.
-    """
-
-    coordinates: NDArray[np.float64]
+    coordinates: NDArray[np.float64]  # ``(n, 2)`` float array
 
     def __len__(self) -> int:
         return len(self.coordinates)

@@ -72,19 +72,12 @@ def _parse_race(text: str) -> RaceTerms:
 
 
 class Option(NamedTuple):
-    """An option of the command line.
+    """An option of the command line."""
 
-    Attributes:
-        read: Function that reads its value.
-        default: Value where it is not given.
-        text: Help text; ``{modes}`` stands for the names of the modes.
-        sign: Sign for the value in the help; None: its name.
-    """
-
-    read: Callable[[str], Any]
-    default: Any
-    text: str
-    sign: str | None = None
+    read: Callable[[str], Any]  # function that reads its value
+    default: Any  # value where it is not given
+    text: str  # help text; ``{modes}`` stands for the names of the modes
+    sign: str | None = None  # sign for the value in the help; None: its name
 
 
 OPTIONS: Mapping[str, Option] = {

@@ -15,34 +15,21 @@ KEPT_BYTES = 256 << 20  # of calls that are kept for an audit
 
 @dataclass(frozen=True)
 class LoopClaim:
-    """The answer of a loop, and how its decisions are put to others.
+    """The answer of a loop, and how its decisions are put to others."""
 
-    Attributes:
-        where: Name of the instance.
-        count: Number of decisions.
-        replay: What puts some of them to a witness, as `Guest.claim` has it.
-        checked: Number of them that every evaluation puts.
-    """
-
-    where: str
-    count: int
-    replay: Replay
-    checked: int
+    where: str  # name of the instance
+    count: int  # number of decisions
+    replay: Replay  # what puts some of them to a witness, as `Guest.claim` has it
+    checked: int  # number of them that every evaluation puts
 
 
 @dataclass
 class CallSample:
-    """Calls and their answers, as many as there is room for, each call as likely to be kept as any other.
+    """Calls and their answers, as many as there is room for, each call as likely to be kept as any other."""
 
-    Attributes:
-        room: Bytes for them.
-        calls: Place, request and answer of calls.
-        count: Number of calls that there were.
-    """
-
-    room: int = KEPT_BYTES
-    calls: list[tuple[str, bytes, Any]] = field(default_factory=list)
-    count: int = 0
+    room: int = KEPT_BYTES  # bytes for them
+    calls: list[tuple[str, bytes, Any]] = field(default_factory=list)  # place, request and answer of calls
+    count: int = 0  # number of calls that there were
 
     def add(self, where: str, request: bytes, answer: Any) -> None:
         """Keep a call, perhaps in place of another."""

@@ -25,15 +25,10 @@ MOST_LINES, MOST_SHOWN = 600, 20  # of a parent that is looked through, and of w
 
 @dataclass(frozen=True)
 class FencedBlock:
-    """A fenced block.
+    """A fenced block."""
 
-    Attributes:
-        text: Text inside, its common indentation removed.
-        closed: Whether the closing fence is there; without it the reply may have been cut.
-    """
-
-    text: str
-    closed: bool
+    text: str  # text inside, its common indentation removed
+    closed: bool  # whether the closing fence is there; without it the reply may have been cut
 
 
 def fence_text(text: str, tag: str = "") -> str:

@@ -13,19 +13,12 @@ from oragent.programs.syntax import Signature
 
 @dataclass(frozen=True)
 class Inspected:
-    """Result of the inspection of a program.
+    """Result of the inspection of a program."""
 
-    Attributes:
-        problem: Reason why the program cannot be used, one line; empty where it can.
-        canonical: Form in which equal programs read the same; the text as it is where it cannot be used.
-        fingerprint: SHA-256 of the canonical form, hex digits: the key under which equal programs are scored once.
-        length: Number of nodes of its syntax tree, without docstrings; 0 where it cannot be used.
-    """
-
-    problem: str
-    canonical: str
-    fingerprint: str
-    length: int
+    problem: str  # reason why the program cannot be used, one line; empty where it can
+    canonical: str  # form in which equal programs read the same; the text as it is where it cannot be used
+    fingerprint: str  # SHA-256 of the canonical form, hex digits: the key under which equal programs are scored once
+    length: int  # number of nodes of its syntax tree, without docstrings; 0 where it cannot be used
 
 
 def inspect_local(source: str, signature: Signature) -> Inspected:

@@ -37,23 +37,14 @@ _EXAMPLE = "write `# param: window = 23, 5..60`"
 
 @dataclass(frozen=True)
 class ProgramParameter:
-    """A number of a program, with the range in which it may be changed.
+    """A number of a program, with the range in which it may be changed."""
 
-    Attributes:
-        name: Name of the constant or of the default.
-        value: Value in the program.
-        low: Lower end of the range.
-        high: Upper end of the range, above ``low``.
-        is_integer: True if it must stay a whole number.
-        is_logarithmic: True if it is searched by orders of magnitude; ``low`` is positive then.
-    """
-
-    name: str
-    value: float
-    low: float
-    high: float
-    is_integer: bool = False
-    is_logarithmic: bool = False
+    name: str  # name of the constant or of the default
+    value: float  # value in the program
+    low: float  # lower end of the range
+    high: float  # upper end of the range, above ``low``
+    is_integer: bool = False  # true if it must stay a whole number
+    is_logarithmic: bool = False  # true if it is searched by orders of magnitude; ``low`` is positive then
 
 
 @dataclass(frozen=True)

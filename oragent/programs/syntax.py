@@ -16,24 +16,15 @@ from oragent.programs.normalise import drop_docstrings, normalise
 
 @dataclass(frozen=True)
 class Signature:
-    """Signature of the function that the evaluator calls.
+    """Signature of the function that the evaluator calls."""
 
-    Attributes:
-        function: Name of the function that evolves.
-        parameters: Names of the parameters in their order; they are passed by position or by keyword.
-        text: Text of the ``def ...:`` line as a model is shown it.
-        others: Further functions that the program must define.
-        language: Language of the program, ``python`` or ``cpp``.
-        files: Names of its files, the main one first, where it has several.
-        frame: Fixed text and blocks of the seed, alternating, from ``regions.split_frame``; empty if all may change.
-    """
-
-    function: str
-    parameters: tuple[str, ...]
-    text: str
-    others: tuple["Signature", ...] = ()
-    language: str = "python"
-    files: tuple[str, ...] = ()
+    function: str  # name of the function that evolves
+    parameters: tuple[str, ...]  # names of the parameters in their order; they are passed by position or by keyword
+    text: str  # text of the ``def ...:`` line as a model is shown it
+    others: tuple["Signature", ...] = ()  # further functions that the program must define
+    language: str = "python"  # language of the program, ``python`` or ``cpp``
+    files: tuple[str, ...] = ()  # names of its files, the main one first, where it has several
+    # fixed text and blocks of the seed, alternating, from ``regions.split_frame``; empty if all may change
     frame: tuple[str, ...] = ()
 
     @property

@@ -38,15 +38,10 @@ inlined = njit(
 
 
 class ColonySolution(NamedTuple):
-    """The best that a colony found.
+    """The best that a colony found."""
 
-    Attributes:
-        cost: Cost by the rules' own count; scorers recompute it.
-        path: ``(k,)`` int64 array, the nodes in the order in which the ant took them.
-    """
-
-    cost: float
-    path: NDArray[np.int64]
+    cost: float  # cost by the rules' own count; scorers recompute it
+    path: NDArray[np.int64]  # ``(k,)`` int64 array, the nodes in the order in which the ant took them
 
 
 def usable_promise(heuristics: NDArray[np.float64]) -> NDArray[np.float64]:

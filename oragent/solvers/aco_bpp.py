@@ -15,15 +15,10 @@ BASE = 1e-5  # what any item that fits weighs at least
 
 
 class Packing(NamedTuple):
-    """The best that a colony found.
+    """The best that a colony found."""
 
-    Attributes:
-        cost: Number of bins, by the rules' own count; scorers recompute it.
-        bins: ``(n,)`` int64 array, the bin of every item.
-    """
-
-    cost: int
-    bins: NDArray[np.int64]
+    cost: int  # number of bins, by the rules' own count; scorers recompute it
+    bins: NDArray[np.int64]  # ``(n,)`` int64 array, the bin of every item
 
 
 class BppColonyState(NamedTuple):

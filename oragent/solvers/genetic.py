@@ -16,17 +16,11 @@ Crossover = Callable[[Genes, int], Genes]
 
 
 class GeneticSolution(NamedTuple):
-    """The best individual of the last generation.
+    """The best individual of the last generation."""
 
-    Attributes:
-        genes: ``(k,)`` int64 array, different genes.
-        fitness: Fitness by the function that was given; scorers recompute it.
-        history: Best fitness of the first population, then of every generation; it never falls.
-    """
-
-    genes: Genes
-    fitness: float
-    history: tuple[float, ...]
+    genes: Genes  # ``(k,)`` int64 array, different genes
+    fitness: float  # fitness by the function that was given; scorers recompute it
+    history: tuple[float, ...]  # best fitness of the first population, then of every generation; it never falls
 
 
 def evolve(

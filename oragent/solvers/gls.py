@@ -39,43 +39,27 @@ COMPARING = {"nnan", "nsz"}  # nothing here is NaN or cares for the sign of a ze
 
 
 class Guided(NamedTuple):
-    """What a search found, and how it went.
+    """What a search found, and how it went."""
 
-    Attributes:
-        tour: ``(n,)`` int64 array, the shortest tour found.
-        penalties: ``(n, n)`` float32 array, how often each edge was penalised in the direction of travel.
-    """
-
-    tour: NDArray[np.int64]
+    tour: NDArray[np.int64]  # ``(n,)`` int64 array, the shortest tour found
+    # ``(n, n)`` float32 array, how often each edge was penalised in the direction of travel
     penalties: NDArray[np.float32]
 
 
 class Search(NamedTuple):
-    """What a perturbation reads and changes: matrices by city, and rows in the order of the tour.
+    """What a perturbation reads and changes: matrices by city, and rows in the order of the tour."""
 
-    Attributes:
-        lengths: ``(n, n)`` true lengths.
-        badness: ``(n, n)`` guide.
-        penalties: ``(n, n)`` counts.
-        weights: ``(n, n)`` penalised lengths.
-        turned: ``(n, n)`` transpose of the penalised lengths, so that what leads to a city is a row too.
-        utility: ``(n, n)`` badness / (1 + penalty).
-        tour: ``(n + 1,)`` closed tour.
-        edges: ``(n,)`` weights of the tour's edges.
-        utilities: ``(n,)`` utilities of the tour's edges.
-        changes: ``(n,)`` what the moves of the last scan would change.
-    """
-
-    lengths: NDArray[np.float32]
-    badness: NDArray[np.float32]
-    penalties: NDArray[np.float32]
-    weights: NDArray[np.float32]
+    lengths: NDArray[np.float32]  # ``(n, n)`` true lengths
+    badness: NDArray[np.float32]  # ``(n, n)`` guide
+    penalties: NDArray[np.float32]  # ``(n, n)`` counts
+    weights: NDArray[np.float32]  # ``(n, n)`` penalised lengths
+    # ``(n, n)`` transpose of the penalised lengths, so that what leads to a city is a row too
     turned: NDArray[np.float32]
-    utility: NDArray[np.float64]
-    tour: NDArray[np.uint32]
-    edges: NDArray[np.float32]
-    utilities: NDArray[np.float64]
-    changes: NDArray[np.float32]
+    utility: NDArray[np.float64]  # ``(n, n)`` badness / (1 + penalty)
+    tour: NDArray[np.uint32]  # ``(n + 1,)`` closed tour
+    edges: NDArray[np.float32]  # ``(n,)`` weights of the tour's edges
+    utilities: NDArray[np.float64]  # ``(n,)`` utilities of the tour's edges
+    changes: NDArray[np.float32]  # ``(n,)`` what the moves of the last scan would change
 
 
 def usable_badness(badness: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -55,27 +55,18 @@ class _Car:
 
 @dataclass(frozen=True)
 class IdmMobil:
-    """The Intelligent Driver Model for speeds, and MOBIL for lanes, biased to the lanes from which the route goes on.
+    """The Intelligent Driver Model for speeds and MOBIL for lanes, biased to lanes from which the route goes on."""
 
-    Attributes:
-        headway: desired time gap T, s.
-        standstill: desired gap s0 of standing vehicles, m.
-        politeness: weight p of what a change does to others.
-        threshold: least gain that is worth a change, m/s².
-        safe: a new follower need not brake harder than that, m/s².
-        bias: gain of a change that the route calls for, m/s², where E0 ends; half of that where it begins.
-        entry: nobody changes within that many metres of E0's begin: who comes out of the junction there is not seen.
-        stagger: who must go right waits that many metres before E0's end and who must go left at it, so that they
-            never wait side by side, each in the other's way.
-    """
-
-    headway: float = 1.0
-    standstill: float = 3.0
-    politeness: float = 0.2
-    threshold: float = 0.2
-    safe: float = 4.0
-    bias: float = 6.0
+    headway: float = 1.0  # desired time gap T, s
+    standstill: float = 3.0  # desired gap s0 of standing vehicles, m
+    politeness: float = 0.2  # weight p of what a change does to others
+    threshold: float = 0.2  # least gain that is worth a change, m/s²
+    safe: float = 4.0  # a new follower need not brake harder than that, m/s²
+    bias: float = 6.0  # gain of a change that the route calls for, m/s², where E0 ends; half of that where it begins
+    # nobody changes within that many metres of E0's begin: who comes out of the junction there is not seen
     entry: float = 20.0
+    # who must go right waits that many metres before E0's end and who must go left at it, so that they never wait side
+    # by side, each in the other's way
     stagger: float = 30.0
 
     def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:

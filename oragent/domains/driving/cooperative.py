@@ -24,33 +24,22 @@ class _Car:
 
 @dataclass(frozen=True)
 class Cooperative:
-    """Everyone cruises a little below the limit; who must change looks for a gap early, and who can opens one for it.
+    """Everyone cruises just below the limit; who must change looks for a gap early, and who can opens one for it."""
 
-    Attributes:
-        cruise: speed at which traffic flows, m/s.
-        entry: nobody changes within that many metres of E0's begin: who comes out of the junction there is not seen.
-        standing: gap to a vehicle ahead that stands, m.
-        touching: least gap in a change, m.
-        headway: further gap to a vehicle ahead, s.
-        closing: further gap in a change, s of the difference in speed.
-        stagger: who must go right waits that many metres before E0's end, who must go left at it: they never wait side
-            by side, each in the other's way.
-        comfort: braking for a gap to come, m/s².
-        yields: braking to open a gap for another, m/s².
-        sight: one opens a gap for those who are that many metres ahead at most.
-        crawl: where both stand side by side, slowing down opens no gap; another faster than that drives out of it, m/s.
-    """
-
-    cruise: float = 12.6
+    cruise: float = 12.6  # speed at which traffic flows, m/s
+    # nobody changes within that many metres of E0's begin: who comes out of the junction there is not seen
     entry: float = 20.0
-    standing: float = 3.2
-    touching: float = 2.7
-    headway: float = 0.7
-    closing: float = 1.5
+    standing: float = 3.2  # gap to a vehicle ahead that stands, m
+    touching: float = 2.7  # least gap in a change, m
+    headway: float = 0.7  # further gap to a vehicle ahead, s
+    closing: float = 1.5  # further gap in a change, s of the difference in speed
+    # who must go right waits that many metres before E0's end, who must go left at it: they never wait side by side,
+    # each in the other's way
     stagger: float = 35.0
-    comfort: float = 2.5
-    yields: float = 1.5
-    sight: float = 25.0
+    comfort: float = 2.5  # braking for a gap to come, m/s²
+    yields: float = 1.5  # braking to open a gap for another, m/s²
+    sight: float = 25.0  # one opens a gap for those who are that many metres ahead at most
+    # where both stand side by side, slowing down opens no gap; another faster than that drives out of it, m/s
     crawl: float = 2.0
 
     def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -56,26 +56,18 @@ class CourseCase:
 
 @dataclass(frozen=True)
 class Course:
-    """The demands of a problem.
+    """The demands of a problem."""
 
-    Attributes:
-        cases: by size.
-        sizes: of each mode.
-        seeds: of the demands of each mode; those of ``final`` are for the last round of a run's best elites. A fresh
-            set has none: its seeds are drawn.
-        protocol: seeds of the published protocol's demands in each mode; a mode that is not there leaves it out.
-        baseline: file of the throughputs of SUMO's own drivers, from the project root.
-        call_limit_s: wall seconds that a candidate may take for one call.
-        run_limit_s: likewise, for all calls of one simulation.
-    """
-
-    cases: Mapping[int, CourseCase]
-    sizes: Mapping[str, tuple[int, ...]]
+    cases: Mapping[int, CourseCase]  # by size
+    sizes: Mapping[str, tuple[int, ...]]  # of each mode
+    # of the demands of each mode; those of ``final`` are for the last round of a run's best elites. A fresh set has
+    # none: its seeds are drawn.
     seeds: Mapping[str, Sequence[int]]
+    # seeds of the published protocol's demands in each mode; a mode that is not there leaves it out
     protocol: Mapping[str, Sequence[int]]
-    baseline: Path
-    call_limit_s: float = 2.0
-    run_limit_s: float = 120.0
+    baseline: Path  # file of the throughputs of SUMO's own drivers, from the project root
+    call_limit_s: float = 2.0  # wall seconds that a candidate may take for one call
+    run_limit_s: float = 120.0  # likewise, for all calls of one simulation
 
     @property
     def names(self) -> dict[int, str]:

@@ -90,32 +90,21 @@ def _read_figures(file: Path) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Setup:
-    """What an evaluation is asked to do.
+    """What an evaluation is asked to do."""
 
-    Attributes:
-        course: the demands of the problem.
-        mode: ``train``, ``val``, ``test`` or ``fresh``.
-        sizes: which of its cases.
-        root: project root, for the throughputs of SUMO's own drivers.
-        prefix: of files that are saved.
-        flags: of `FLAGS`.
-        data: folder with the published demands; None: they are left out.
-        fresh_seed: of a fresh set of demands; None in other modes.
-        floor: score that a candidate must be able to reach on ``val`` for the rest of it to be simulated; None: what
-            nobody who can win stays below.
-        watch: called each second of the planned simulations with the name of the ``demand`` and all that `drive` tells;
-            None: nobody watches.
-    """
-
-    course: Course
-    mode: str
-    sizes: tuple[int, ...]
-    root: Path
-    prefix: str = ""
-    flags: frozenset[str] = frozenset()
-    data: Path | None = None
-    fresh_seed: int | None = None
+    course: Course  # the demands of the problem
+    mode: str  # ``train``, ``val``, ``test`` or ``fresh``
+    sizes: tuple[int, ...]  # which of its cases
+    root: Path  # project root, for the throughputs of SUMO's own drivers
+    prefix: str = ""  # of files that are saved
+    flags: frozenset[str] = frozenset()  # of `FLAGS`
+    data: Path | None = None  # folder with the published demands; None: they are left out
+    fresh_seed: int | None = None  # of a fresh set of demands; None in other modes
+    # score that a candidate must be able to reach on ``val`` for the rest of it to be simulated; None: what nobody who
+    # can win stays below
     floor: float | None = None
+    # called each second of the planned simulations with the name of the ``demand`` and all that `drive` tells; None:
+    # nobody watches
     watch: Callable[..., None] | None = None
 
     @property

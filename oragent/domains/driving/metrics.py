@@ -27,30 +27,20 @@ PLACE_EDGES = (0.2, 0.3, 0.4, 0.55)  # shares of E0's length
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured in one simulation.
+    """What was measured in one simulation."""
 
-    Attributes:
-        collisions: pairs of vehicles that touched.
-        emergency_stops, emergency_braking, teleports: as SUMO counts them.
-        critical_ttc: pairs of vehicles with a time to collision of at most 1.5 s, on E0 or at its junctions.
-        mean_speed: over all vehicles and seconds on E0, m/s; 0 where nobody came.
-        speed_variance: likewise, m²/s².
-        throughput: vehicles that reached their destination.
-        travel_time: their mean time in the network, s; 0 where there are none.
-        lane_changes: on E0.
-        change_place: where on E0 lanes are changed on average, 0 (its begin) to 1 (its end); 0 where none are.
-    """
-
-    collisions: int
+    collisions: int  # pairs of vehicles that touched
+    # emergency_stops, emergency_braking, teleports: as SUMO counts them
     emergency_stops: int
     emergency_braking: int
     teleports: int
-    critical_ttc: int
-    mean_speed: float
-    speed_variance: float
-    throughput: int
-    travel_time: float
-    lane_changes: int = 0
+    critical_ttc: int  # pairs of vehicles with a time to collision of at most 1.5 s, on E0 or at its junctions
+    mean_speed: float  # over all vehicles and seconds on E0, m/s; 0 where nobody came
+    speed_variance: float  # likewise, m²/s²
+    throughput: int  # vehicles that reached their destination
+    travel_time: float  # their mean time in the network, s; 0 where there are none
+    lane_changes: int = 0  # on E0
+    # where on E0 lanes are changed on average, 0 (its begin) to 1 (its end); 0 where none are
     change_place: float = 0.0
 
 
@@ -108,21 +98,14 @@ def selected(figures: Figures, reference: int) -> float:
 
 @dataclass(frozen=True)
 class Loss:
-    """Points that a simulation lost, by what they were lost for; all are at least 0.
+    """Points that a simulation lost, by what they were lost for; all are at least 0."""
 
-    Attributes:
-        speed: too slow or too fast.
-        gaps: emergency stops and brakings, critically close pairs: distances that were too small, without a collision.
-        accidents: collisions and teleports.
-        smoothness: speeds that vary.
-        traffic: vehicles that did not get through.
-    """
-
-    speed: float
+    speed: float  # too slow or too fast
+    # emergency stops and brakings, critically close pairs: distances that were too small, without a collision
     gaps: float
-    accidents: float
-    smoothness: float
-    traffic: float
+    accidents: float  # collisions and teleports
+    smoothness: float  # speeds that vary
+    traffic: float  # vehicles that did not get through
 
     @property
     def total(self) -> float:
@@ -176,15 +159,11 @@ class Statistics:
 
 @dataclass(frozen=True)
 class TrafficConflict:
-    """An entry of the surrogate safety measures device, which lists most conflicts twice, once for either vehicle.
+    """An entry of the surrogate safety measures device, which lists most conflicts twice, once for either vehicle."""
 
-    Attributes:
-        pair: names of the two vehicles.
-        within: whether it came to its worst on E0 or at one of its two junctions. Nearly all others arise where
-            vehicles enter the network, beyond any controller's reach.
-    """
-
-    pair: frozenset[str]
+    pair: frozenset[str]  # names of the two vehicles
+    # whether it came to its worst on E0 or at one of its two junctions. Nearly all others arise where vehicles enter
+    # the network, beyond any controller's reach.
     within: bool
 
 

@@ -62,27 +62,18 @@ INPUTS = {"road.nod.xml": "--node-files", "road.edg.xml": "--edge-files", "road.
 
 @dataclass(frozen=True)
 class Road:
-    """What a controller and a scorer need to know of the network.
+    """What a controller and a scorer need to know of the network."""
 
-    Attributes:
-        file: the network as SUMO reads it.
-        length: of edge E0, metres.
-        lanes: of edge E0; lane 0 is the rightmost.
-        speed_limit: m/s.
-        exits: for every edge after E0 the lanes of E0 that lead there.
-        junctions: boxes of the two junctions: left, bottom, right, top, metres.
-        shapes: centre line of every lane of an arm or of E0, for drawing: points ``((x, y), ...)`` in metres.
-        plan: what it was built from.
-    """
-
-    file: Path
-    length: float
-    lanes: int
-    speed_limit: float
-    exits: dict[str, tuple[int, ...]]
+    file: Path  # the network as SUMO reads it
+    length: float  # of edge E0, metres
+    lanes: int  # of edge E0; lane 0 is the rightmost
+    speed_limit: float  # m/s
+    exits: dict[str, tuple[int, ...]]  # for every edge after E0 the lanes of E0 that lead there
+    # boxes of the two junctions: left, bottom, right, top, metres
     junctions: tuple[tuple[float, float, float, float], ...]
+    # centre line of every lane of an arm or of E0, for drawing: points ``((x, y), ...)`` in metres
     shapes: tuple[tuple[tuple[float, float], ...], ...]
-    plan: RoadPlan = plans.WEAVING
+    plan: RoadPlan = plans.WEAVING  # what it was built from
 
     def within(self, x: float, y: float) -> bool:
         """Tell whether a point lies on E0 or at one of its two junctions."""

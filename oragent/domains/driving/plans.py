@@ -22,42 +22,30 @@ class Edge:
 
 @dataclass(frozen=True)
 class Link:
-    """A way across a junction, from lane to lane.
+    """A way across a junction, from lane to lane."""
 
-    Attributes:
-        start, end: names of edges.
-        from_lane, to_lane: lane 0 is the rightmost.
-        passes: whether who goes there yields to nobody.
-    """
-
+    # start, end: names of edges
     start: str
     end: str
+    # from_lane, to_lane: lane 0 is the rightmost
     from_lane: int
     to_lane: int
-    passes: bool
+    passes: bool  # whether who goes there yields to nobody
 
 
 @dataclass(frozen=True)
 class RoadPlan:
-    """A road before ``netconvert`` makes a network of it.
+    """A road before ``netconvert`` makes a network of it."""
 
-    Attributes:
-        name: for people.
-        nodes: names, places in metres; those of `ENDS` are priority junctions, the others dead ends.
-        edges: in the order in which they are written.
-        links: across the junctions; none: netconvert guesses.
-        routes: for each the edge by which a vehicle comes and the edge by which it leaves; E0 is between them.
-        chances: for each route the probability that a vehicle comes, of each trial a second.
-        options: of netconvert.
-    """
-
-    name: str
+    name: str  # for people
+    # names, places in metres; those of `ENDS` are priority junctions, the others dead ends
     nodes: Mapping[str, tuple[float, float]]
-    edges: tuple[Edge, ...]
+    edges: tuple[Edge, ...]  # in the order in which they are written
+    # for each the edge by which a vehicle comes and the edge by which it leaves; E0 is between them
     routes: tuple[tuple[str, str], ...]
-    chances: tuple[float, ...]
-    links: tuple[Link, ...] = ()
-    options: tuple[str, ...] = ()
+    chances: tuple[float, ...]  # for each route the probability that a vehicle comes, of each trial a second
+    links: tuple[Link, ...] = ()  # across the junctions; none: netconvert guesses
+    options: tuple[str, ...] = ()  # of netconvert
 
     @property
     def lanes(self) -> int:

@@ -55,20 +55,14 @@ class VehiclePosition(NamedTuple):
 
 
 class Second(NamedTuple):
-    """What one simulated second brought.
+    """What one simulated second brought."""
 
-    Attributes:
-        states: all vehicles on E0, at its end.
-        departed, arrived: names of the vehicles that entered and left the network.
-        collisions: pairs that touch at this moment.
-        places: all vehicles, where that is recorded; else empty.
-    """
-
-    states: list[VehicleState]
+    states: list[VehicleState]  # all vehicles on E0, at its end
+    # departed, arrived: names of the vehicles that entered and left the network
     departed: list[str]
     arrived: list[str]
-    collisions: list[tuple[str, str]]
-    places: list[VehiclePosition]
+    collisions: list[tuple[str, str]]  # pairs that touch at this moment
+    places: list[VehiclePosition]  # all vehicles, where that is recorded; else empty
 
 
 class Simulation(Protocol):

@@ -16,15 +16,10 @@ HOPELESS = 60.0  # points; the seed has 85: whose mean is two standard errors be
 
 @dataclass(frozen=True)
 class Trial:
-    """A simulation and what it is compared with.
+    """A simulation and what it is compared with."""
 
-    Attributes:
-        ended: the simulation.
-        reference: throughput of SUMO's own drivers on the same demand.
-    """
-
-    ended: Drive
-    reference: int
+    ended: Drive  # the simulation
+    reference: int  # throughput of SUMO's own drivers on the same demand
 
     @property
     def score(self) -> float:

@@ -22,20 +22,14 @@ Site = tuple[int, NDArray[np.int64]]  # a probed port, and the ports that must s
 class PlacementInstance:
     """A network, a port that is looked at, and ports where no capacitor may go.
 
-    Attributes:
-        network: Network as seen from its ports.
-        probe: Port whose impedance counts; it takes no capacitor either.
-        keepouts: ``(k,)`` int array of ports, different ones, without the probe.
-        decaps: Number of capacitors to place.
-
     Raises:
         ValueError: unless they are such ports, with room for the capacitors beside them.
     """
 
-    network: Network
-    probe: int
-    keepouts: NDArray[np.int64]
-    decaps: int = DECAPS
+    network: Network  # network as seen from its ports
+    probe: int  # port whose impedance counts; it takes no capacitor either
+    keepouts: NDArray[np.int64]  # ``(k,)`` int array of ports, different ones, without the probe
+    decaps: int = DECAPS  # number of capacitors to place
 
     def __post_init__(self) -> None:
         ports = np.append(self.keepouts, self.probe)

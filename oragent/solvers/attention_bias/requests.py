@@ -31,27 +31,16 @@ class Refused(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class NetworkRequest:
-    """Instances to be solved, or scores to be measured.
+    """Instances to be solved, or scores to be measured."""
 
-    Attributes:
-        network: Name of the problem whose network is asked.
-        points: ``(batch, n, 2)`` float32.
-        demands: ``(batch, n)`` float32 shares of a capacity; None for tours.
-        bias: ``(batch, n, n)`` float32; None: only the spread of the network's scores is wanted.
-        starts: Number of first nodes.
-        augment: Whether all symmetries are tried.
-        bfloat16: Whether products are computed in bfloat16.
-        rebuilds: Number of parts that are rebuilt.
-    """
-
-    network: str
-    points: Floats
-    demands: Floats | None
-    bias: Floats | None
-    starts: int
-    augment: bool
-    bfloat16: bool
-    rebuilds: int
+    network: str  # name of the problem whose network is asked
+    points: Floats  # ``(batch, n, 2)`` float32
+    demands: Floats | None  # ``(batch, n)`` float32 shares of a capacity; None for tours
+    bias: Floats | None  # ``(batch, n, n)`` float32; None: only the spread of the network's scores is wanted
+    starts: int  # number of first nodes
+    augment: bool  # whether all symmetries are tried
+    bfloat16: bool  # whether products are computed in bfloat16
+    rebuilds: int  # number of parts that are rebuilt
 
     @property
     def batch_key(self) -> tuple[Any, ...]:

@@ -58,27 +58,21 @@ GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)  # length over the usual one, larges
 
 
 class NetworkTask(NamedTuple):
-    """What the networks solve: tours or routes.
+    """What the networks solve: tours or routes."""
 
-    Attributes:
-        stream: Function that gives the instances of a mode and size, and with a seed those of a fresh set, as many as
-            are asked for at most.
-        files: Function that reads the instances of LEHD's own test file of a mode and size out of a folder.
-        inputs: Function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a
-            capacity if any.
-        check: Function that checks a network's path and gives the solution.
-        objective: Function that gives the length of a solution.
-        usual: Function that gives what the length of good solutions is in proportion to, whatever the size.
-        draw: Function that draws a solution as SVG.
-    """
-
+    # function that gives the instances of a mode and size, and with a seed those of a fresh set, as many as are asked
+    # for at most
     stream: Callable[[str, int, int | None, int], Sequence[Any]]
+    # function that reads the instances of LEHD's own test file of a mode and size out of a folder
     files: Callable[[Path, str, int], Sequence[Any]]
+    # function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a capacity
+    # if any
     inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
-    check: Callable[[Any, Tensor], NDArray[np.int64]]
-    objective: Callable[[Any, NDArray[np.int64]], float]
+    check: Callable[[Any, Tensor], NDArray[np.int64]]  # function that checks a network's path and gives the solution
+    objective: Callable[[Any, NDArray[np.int64]], float]  # function that gives the length of a solution
+    # function that gives what the length of good solutions is in proportion to, whatever the size
     usual: Callable[[Any], float]
-    draw: Draw
+    draw: Draw  # function that draws a solution as SVG
 
 
 def _make_instances(

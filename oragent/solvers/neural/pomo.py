@@ -38,33 +38,20 @@ def sampler(generator: torch.Generator) -> Pick:
 
 
 class DecoderMemory(NamedTuple):
-    """What decoding needs of an encoded instance, computed once.
+    """What decoding needs of an encoded instance, computed once."""
 
-    Attributes:
-        nodes: ``(batch, n, 128)`` encoded nodes, the keys of the pointer.
-        keys: ``(batch, 8, n, 16)`` keys of the glimpse.
-        values: ``(batch, 8, n, 16)`` values of the glimpse.
-    """
-
-    nodes: Tensor
-    keys: Tensor
-    values: Tensor
+    nodes: Tensor  # ``(batch, n, 128)`` encoded nodes, the keys of the pointer
+    keys: Tensor  # ``(batch, 8, n, 16)`` keys of the glimpse
+    values: Tensor  # ``(batch, 8, n, 16)`` values of the glimpse
 
 
 class Walks(Protocol):
-    """Partial tours of a batch, ``m`` an instance, that grow in step.
+    """Partial tours of a batch, ``m`` an instance, that grow in step."""
 
-    Attributes:
-        begun: Nodes that they all begin with, ``(batch, m)`` each; the last ones are the starts.
-        current: ``(batch, m)``, where each walk stands.
-        closed: ``(batch, m, n)``, 0 where it may go and -inf where not; changed in place.
-        least: Number of nodes that no walk is complete without.
-    """
-
-    begun: list[Tensor]
-    current: Tensor
-    closed: Tensor
-    least: int
+    begun: list[Tensor]  # nodes that they all begin with, ``(batch, m)`` each; the last ones are the starts
+    current: Tensor  # ``(batch, m)``, where each walk stands
+    closed: Tensor  # ``(batch, m, n)``, 0 where it may go and -inf where not; changed in place
+    least: int  # number of nodes that no walk is complete without
 
     def length(self, steps: int) -> int:
         """Number of nodes after which all walks were complete, of so many."""

@@ -46,15 +46,10 @@ SHOWN = 3  # differences that a message lists
 
 @dataclass(frozen=True)
 class NetworkWeights:
-    """A network with weights.
+    """A network with weights."""
 
-    Attributes:
-        model: Model, ready to be asked.
-        source: Source of the weights, such as ``own (checkpoints/tsp_pomo.safetensors)``.
-    """
-
-    model: nn.Module
-    source: str
+    model: nn.Module  # model, ready to be asked
+    source: str  # source of the weights, such as ``own (checkpoints/tsp_pomo.safetensors)``
 
 
 def load(problem: str, root: Path, device: torch.device) -> NetworkWeights:

@@ -70,17 +70,11 @@ ITERATIONS, CAREFUL_ITERATIONS = 200, 1000  # of PyVRP; the first ends some 0.5 
 
 @dataclass(frozen=True, eq=False)
 class TrainingLabels:
-    """Instances of one size and a good solution of each.
+    """Instances of one size and a good solution of each."""
 
-    Attributes:
-        coordinates: ``(k, n, 2)`` float32, depot first where there is one.
-        demands: ``(k, n)`` float32 shares of the capacity; empty for tours.
-        solutions: Tours ``(k, n)``, or ``(k, n - 1, 2)`` customers in order and whether each is reached by way of the
-            depot; int16.
-    """
-
-    coordinates: NDArray[np.float32]
-    demands: NDArray[np.float32]
+    coordinates: NDArray[np.float32]  # ``(k, n, 2)`` float32, depot first where there is one
+    demands: NDArray[np.float32]  # ``(k, n)`` float32 shares of the capacity; empty for tours
+    # tours ``(k, n)``, or ``(k, n - 1, 2)`` customers in order and whether each is reached by way of the depot; int16
     solutions: NDArray[np.int16]
 
     def __len__(self) -> int:

@@ -21,16 +21,11 @@ NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # Jordan et al. 2024
 
 @dataclass(frozen=True)
 class Rates:
-    """Peak learning rates, and how they are reached.
+    """Peak learning rates, and how they are reached."""
 
-    Attributes:
-        warm_up: Number of steps over which they rise.
-        others: Peak rate of AdamW.
-        matrices: Peak rate of Muon, for matrices at least as wide as a layer both ways; None: AdamW moves them too.
-    """
-
-    warm_up: int
-    others: float
+    warm_up: int  # number of steps over which they rise
+    others: float  # peak rate of AdamW
+    # peak rate of Muon, for matrices at least as wide as a layer both ways; None: AdamW moves them too
     matrices: float | None = None
 
 

@@ -36,17 +36,11 @@ STAGES = ((0, (20, 20)), (300, (20, 50)), (2_000, (20, 100)))  # from which step
 
 @dataclass(frozen=True)
 class StepContext:
-    """Where a step is computed.
+    """Where a step is computed."""
 
-    Attributes:
-        device: Device of model and batches.
-        precise: Whether in single precision throughout; else matrix products in bfloat16.
-        batch: Factor on the instances of a step.
-    """
-
-    device: torch.device
-    precise: bool
-    batch: int = 1
+    device: torch.device  # device of model and batches
+    precise: bool  # whether in single precision throughout; else matrix products in bfloat16
+    batch: int = 1  # factor on the instances of a step
 
     def products(self) -> AbstractContextManager[None]:
         """Compute matrix products as chosen."""
