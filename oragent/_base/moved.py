@@ -7,6 +7,17 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
+    "oragent.domains.lehd_files": "oragent.domains.network_instances",
+    "oragent.domains.torch_stream": "oragent.domains.network_instances",
+    "oragent.domains.cells": "oragent.domains.streams",
+    "oragent.domains.claims": "oragent.domains.streams",
+    "oragent.domains.fresh": "oragent.domains.streams",
+    "oragent.domains.pdn.official": "oragent.domains.pdn.placement",
+    "oragent.domains.driving.cooperative": "oragent.domains.driving.controllers",
+    "oragent.domains.driving.trajectories": "oragent.domains.driving.scoring",
+    "oragent.domains.driving.drive": "oragent.domains.driving.trials",
+    "oragent.domains.driving.courses": "oragent.domains.driving.scenario",
+    "oragent.domains.driving.plans": "oragent.domains.driving.network",
     "oragent.domains.driving.baseline": "oragent.domains.driving.evaluation",
     "oragent.domains.driving.connected": "oragent.domains.driving.simulation",
     "oragent.domains.driving.counting": "oragent.domains.driving.metrics",
@@ -26,7 +37,7 @@ MOVED = {
     "oragent.domains.driving.diagrams": "oragent.domains.driving.pictures",
     "oragent.domains.driving.vehicles": "oragent.domains.driving.rules",
     "oragent.domains.driving.outputs": "oragent.domains.driving.metrics",
-    "oragent.domains.driving.long_roads": "oragent.domains.driving.courses",
+    "oragent.domains.driving.long_roads": "oragent.domains.driving.scenario",
     "oragent.domains.tsplib": "oragent.domains.tsp",
     "oragent.attention_bias": "oragent.solvers.attention_bias",
     "oragent.direction": "oragent._base.direction",

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
-from oragent.domains import fresh
-from oragent.domains.claims import whole_numbers
+from oragent.domains import streams
 
 WEIBULL_CAPACITY, WEIBULL_SCALE, WEIBULL_SHAPE = 100, 45.0, 3.0
 UNIFORM_CAPACITY, UNIFORM_LEAST, UNIFORM_MOST = 150, 20, 100
@@ -65,7 +64,7 @@ def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
     def draw(rng: np.random.RandomState, *shape: int) -> Iterable[BppInstance]:
         return (BppInstance(_draw_sizes(row), WEIBULL_CAPACITY) for row in rng.weibull(WEIBULL_SHAPE, shape))
 
-    return fresh.draw_part(WEIBULL_STREAM, mode, size, fresh_seed, "bpp weibull", draw)
+    return streams.draw_part(WEIBULL_STREAM, mode, size, fresh_seed, "bpp weibull", draw)
 
 
 def generate_uniform(rng: np.random.Generator, size: int) -> BppInstance:
@@ -88,7 +87,7 @@ def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
         drawn = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, shape, np.int64)
         return (BppInstance(row, UNIFORM_CAPACITY) for row in drawn)
 
-    return fresh.draw_part(UNIFORM_STREAM, mode, size, fresh_seed, "bpp uniform", draw, UNIFORM_SEEDS)
+    return streams.draw_part(UNIFORM_STREAM, mode, size, fresh_seed, "bpp uniform", draw, UNIFORM_SEEDS)
 
 
 def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
@@ -104,7 +103,7 @@ def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
     Raises:
         CandidateError: ``invalid``, saying what is wrong.
     """
-    bins = whole_numbers(assignment, "a packing", "bin", len(instance))
+    bins = streams.whole_numbers(assignment, "a packing", "bin", len(instance))
     if len(bins) != len(instance):
         raise CandidateError(f"the packing places {len(bins)} items; expected {len(instance)}")
     loads = fills(instance, bins)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
-from oragent.domains import fresh, tsp
-from oragent.domains.claims import whole_numbers
+from oragent.domains import streams, tsp
 
 CAPACITY, LARGEST_DEMAND = 50, 9
 CENTRE = (0.5, 0.5)
@@ -68,7 +67,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInst
         drawn = [(rng.rand(size, 2), rng.randint(1, LARGEST_DEMAND + 1, size)) for _ in range(count)]
         return (_draw_instance(points, demands, CAPACITY) for points, demands in drawn)
 
-    return fresh.draw_part(ACO_STREAM, mode, size, fresh_seed, "cvrp", draw)
+    return streams.draw_part(ACO_STREAM, mode, size, fresh_seed, "cvrp", draw)
 
 
 def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
@@ -85,7 +84,7 @@ def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
     Raises:
         CandidateError: ``invalid``, saying what is wrong.
     """
-    nodes = whole_numbers(path, "a set of routes", "node", len(instance))
+    nodes = streams.whole_numbers(path, "a set of routes", "node", len(instance))
     if not nodes.size or nodes[0] or nodes[-1]:
         ends = f"not at {nodes[0]} and {nodes[-1]}" if nodes.size else "but are empty"
         raise CandidateError(f"the routes must start and end at the depot, node 0, {ends}")

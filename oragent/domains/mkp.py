@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
-from oragent.domains import fresh
-from oragent.domains.claims import whole_numbers
+from oragent.domains import streams
 
 SEEDS = {"train": 1234, "val": 3456, "test": 4567}
 STREAM = (  # (mode, items, instances), in the order in which each mode's own generator draws them
@@ -66,7 +65,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInsta
     def draw(rng: np.random.RandomState, count: int, size: int) -> list[MkpInstance]:
         return [generate(rng, size) for _ in range(count)]
 
-    return fresh.draw_part(STREAM, mode, size, fresh_seed, "mkp", draw, SEEDS)
+    return streams.draw_part(STREAM, mode, size, fresh_seed, "mkp", draw, SEEDS)
 
 
 def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:
@@ -82,7 +81,7 @@ def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:
     Raises:
         CandidateError: ``invalid``, saying what is wrong.
     """
-    items = whole_numbers(choice, "a choice", "item", len(instance))
+    items = streams.whole_numbers(choice, "a choice", "item", len(instance))
     if (repeated := np.flatnonzero(np.bincount(items, minlength=len(instance)) > 1)).size:
         raise CandidateError(f"the choice names item {repeated[0]} more than once")
     taken = loads(instance, items)

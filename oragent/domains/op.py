@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
-from oragent.domains import fresh, tsp
-from oragent.domains.claims import whole_numbers
+from oragent.domains import streams, tsp
 
 TOLERANCE = 1e-9  # sums of the same lengths in another order
 
@@ -76,7 +75,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstan
 
     Arguments and errors are those of `tsp.stream`; ``size`` is the number of nodes, the depot included.
     """
-    return fresh.draw_part(
+    return streams.draw_part(
         ACO_STREAM, mode, size, fresh_seed, "op", lambda rng, *shape: map(_draw_instance, rng.rand(*shape, 2)), SEEDS
     )
 
@@ -94,7 +93,7 @@ def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:
     Raises:
         CandidateError: ``invalid``, saying what is wrong.
     """
-    nodes = whole_numbers(path, "a path", "node", len(instance))
+    nodes = streams.whole_numbers(path, "a path", "node", len(instance))
     if not nodes.size:
         raise CandidateError("the path is empty; expected the depot, node 0, first")
     if nodes[0] != 0:

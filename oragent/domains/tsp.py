@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError, ProblemError
-from oragent.domains import fresh
-from oragent.domains.claims import whole_numbers
+from oragent.domains import streams
 
 
 class Rounding(Enum):
@@ -93,21 +92,21 @@ def generate(rng: np.random.Generator, size: int) -> TspInstance:
 
 
 _SIZES = (20, 50, 100)
-ACO_STREAM: fresh.Stream = (
+ACO_STREAM: streams.Stream = (
     ("train", 50, 5),
     *(("val", size, 64) for size in _SIZES),
     *(("test", size, 64) for size in _SIZES),
 )
-CONSTRUCTIVE_STREAM: fresh.Stream = (
+CONSTRUCTIVE_STREAM: streams.Stream = (
     ("train", 50, 64),
     *(("val", size, 64) for size in (*_SIZES, 200)),
     *(("test", size, 64) for size in (*_SIZES, 200, 500, 1000)),
 )
-GLS_STREAM: fresh.Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
+GLS_STREAM: streams.Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
 OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}  # where every mode has a generator of its own
 
 
-def stream(parts: fresh.Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[TspInstance]:
+def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[TspInstance]:
     """Draw one part of a reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped; in
@@ -123,7 +122,7 @@ def stream(parts: fresh.Stream, mode: str, size: int, fresh_seed: int | None = N
     Raises:
         ValueError: if the stream has no such part.
     """
-    return fresh.draw_part(
+    return streams.draw_part(
         parts,
         mode,
         size,
@@ -147,7 +146,7 @@ def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
     Raises:
         CandidateError: ``invalid``, saying what is wrong.
     """
-    cities = whole_numbers(tour, "a tour", "city", len(instance))
+    cities = streams.whole_numbers(tour, "a tour", "city", len(instance))
     visits = np.bincount(cities, minlength=len(instance))
     if (repeated := np.flatnonzero(visits > 1)).size:
         raise CandidateError(

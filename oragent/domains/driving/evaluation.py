@@ -18,13 +18,11 @@ from oragent._base import shipped
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import network, protocol, trials
 from oragent.domains.driving.control import Controller
-from oragent.domains.driving.courses import Course
-from oragent.domains.driving.drive import Backend, Drive, drive, throughput
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import SumoRules
-from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.scenario import Course, Scenario
 from oragent.domains.driving.simulation import Connected, Hosted
-from oragent.domains.driving.trials import Trial
+from oragent.domains.driving.trials import Backend, Drive, Trial, drive, throughput
 
 SHOWN = 2  # demands of each size of which the drives are drawn
 FLAGS = {

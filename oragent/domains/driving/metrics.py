@@ -12,11 +12,11 @@ from statistics import fmean
 import numpy as np
 
 from oragent._base.errors import ProblemError
-from oragent.domains.cells import cell
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TTC_THRESHOLD, SumoRules
 from oragent.domains.driving.scenario import SSM_FILE, STATISTICS_FILE
 from oragent.domains.driving.simulation import Second
+from oragent.domains.streams import cell
 
 TARGET_SPEED = 13.89  # m/s, the limit
 FLOOR = -100.0  # points

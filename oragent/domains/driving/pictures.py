@@ -14,12 +14,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
 
-from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Departure
 from oragent.domains.driving.simulation import VehiclePosition
-from oragent.domains.driving.trajectories import iterate_moves
+from oragent.domains.driving.trials import Drive, iterate_moves
 
 EXITS = {"E4": ("#4c72b0", "straight on"), "E5": ("#c44e52", "to the left"), "E6": ("#55a868", "to the right")}
 ASPHALT, GROUND, PAINT = "#55585c", "#eef0ea", "#c9ccd0"

@@ -7,8 +7,8 @@ from typing import Any
 
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import metrics, rules
-from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.scenario import CASES, Scenario, read
+from oragent.domains.driving.trials import Drive
 
 
 def drawn(seed: int) -> dict[int, Scenario]:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from oragent.domains.driving import plans
-from oragent.domains.driving.plans import EDGE, ENDS, RoadPlan
+from oragent.domains.driving import network
+from oragent.domains.driving.network import EDGE, ENDS, RoadPlan
 
 TTC_THRESHOLD = 1.5  # s
 COMMON = (
@@ -46,9 +46,9 @@ def ours(plan: RoadPlan, label: str = "") -> SumoRules:
     )
 
 
-OURS = ours(plans.WEAVING)
+OURS = ours(network.WEAVING)
 PUBLISHED = SumoRules(
-    plan=plans.PUBLISHED,
+    plan=network.PUBLISHED,
     # The published files leave lane and speed of departure to SUMO, whose defaults changed between 1.20 and 1.28.
     insertion="",
     spread=True,

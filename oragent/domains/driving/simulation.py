@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import network
-from oragent.domains.driving.plans import EDGE
+from oragent.domains.driving.network import EDGE
 
 UNCONTROLLED_SPEED, UNCONTROLLED_CHANGES = -1.0, 1621  # SUMO's defaults: its own drivers decide
 NO_CHANGES = 0  # lane-change mode: none but those that are asked for, and these without regard for others

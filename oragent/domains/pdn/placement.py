@@ -1,15 +1,20 @@
-"""The decap placement problem: lower what a probed port sees, with a given number of decoupling capacitors."""
+"""The decap placement problem: lower what a probed port sees, with a given number of decoupling capacitors.
+
+The files of DevFormer and ReEvo cannot be shipped; they are used where a user has placed them. All are numpy arrays
+(``.npy``) under the names that they have in github.com/ai4co/reevo (``problems/dpp_ga``) and
+github.com/kaist-silab/devformer.
+"""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oragent._base.errors import CandidateError
-from oragent.domains import fresh
-from oragent.domains.claims import whole_numbers
-from oragent.domains.pdn.network import PORTS, Network, decap_magnitude
+from oragent._base.errors import CandidateError, ProblemError
+from oragent.domains import streams
+from oragent.domains.pdn.network import FREQUENCIES, PORTS, Network, decap_magnitude
 
 DECAPS = 20
 STREAM = {"train": slice(0, 3), "val": slice(5, 10), "test": slice(36, 100)}  # of the hundred sites, as in ReEvo
@@ -68,7 +73,7 @@ def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstan
 
 def fresh_part(fresh_seed: int, network: Network) -> list[PlacementInstance]:
     """Draw as many instances as ``test`` has, at sites of the same law, from a seed that nobody knew before."""
-    sites = draw_sites(fresh.generator(fresh_seed, "pdn sites"))
+    sites = draw_sites(streams.generator(fresh_seed, "pdn sites"))
     return [PlacementInstance(network, *site) for site in sites[STREAM["test"]]]
 
 
@@ -85,7 +90,7 @@ def check(instance: PlacementInstance, placement: Any) -> NDArray[np.int64]:
     Raises:
         CandidateError: ``invalid``, saying what is wrong.
     """
-    ports = whole_numbers(placement, "a placement", "port", len(instance.network))
+    ports = streams.whole_numbers(placement, "a placement", "port", len(instance.network))
     if len(ports) != instance.decaps:
         raise CandidateError(f"the placement has {len(ports)} capacitors; expected {instance.decaps}")
     if (repeated := np.flatnonzero(np.bincount(ports) > 1)).size:
@@ -119,3 +124,87 @@ def reward(instance: PlacementInstance, seen: ArrayLike) -> NDArray[np.float64]:
     """
     former = np.abs(instance.network.impedance[instance.probe, instance.probe])
     return np.asarray(((former - np.abs(seen)) * (1e9 / instance.network.frequencies)).sum(axis=-1) / 10)
+
+
+NETWORK_FILE = "10x10_pkg_chip.npy"
+SITE_FILES = ("test_100_probe.npy", "test_100_keepout.npy", "test_100_keepout_num.npy")
+
+
+def read_network(folder: Path) -> Network | None:
+    """Read the impedance of the 10 x 10 chip on its package.
+
+    Args:
+        folder: Folder where ``10x10_pkg_chip.npy`` may be: ``(201, 100, 100)`` real or complex, ohms.
+
+    Returns:
+        The network; None if there is no such file.
+
+    Raises:
+        ProblemError: in one line, if the file is not what it should be.
+    """
+    path = folder / NETWORK_FILE
+    if not path.exists():
+        return None
+    matrices = _read_array(path, (len(FREQUENCIES), PORTS, PORTS), "fc")
+    try:
+        return Network.reciprocal(matrices, FREQUENCIES, "official")
+    except ValueError as problem:
+        raise ProblemError(f"{path}: {problem}; {_ADVICE}") from None
+
+
+def read_sites(folder: Path, network: Network) -> list[Site] | None:
+    """Read the hundred probes and keep-outs.
+
+    Args:
+        folder: Folder where ``test_100_probe.npy`` ``(100,)``, ``test_100_keepout.npy`` ``(100, k)`` and
+            ``test_100_keepout_num.npy`` ``(100,)`` may be; of every row of keep-outs only the first so many count.
+        network: Network that the ports belong to.
+
+    Returns:
+        The sites; None if none of the files is there.
+
+    Raises:
+        ProblemError: in one line, if some are missing or not what they should be.
+    """
+    paths = [folder / name for name in SITE_FILES]
+    missing = [path for path in paths if not path.exists()]
+    if len(missing) == len(paths):
+        return None
+    if missing:
+        raise ProblemError(f"{missing[0]} is missing beside {len(paths) - len(missing)} others of its set; {_ADVICE}")
+    probes, keepouts, counts = (
+        _read_array(path, shape, "iuf")
+        for path, shape in zip(paths, ((_SITES,), (_SITES, None), (_SITES,)), strict=True)
+    )
+    sites: list[Site] = []
+    for index, (probe, row, count) in enumerate(zip(probes, keepouts, counts, strict=True)):
+        site = int(probe), np.asarray(row[: int(count)]).astype(np.int64)
+        try:
+            PlacementInstance(network, *site)
+        except ValueError as problem:
+            raise ProblemError(f"{folder}, {', '.join(SITE_FILES)}: row {index}: {problem}; {_ADVICE}") from None
+        sites.append(site)
+    return sites
+
+
+_ADVICE = "place the original, or remove what is there and oragent makes its own"
+
+
+def _read_array(path: Path, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any]:
+    """Read an array of a shape (None: any extent) and kind, finite."""
+    expected = f"({', '.join('any' if extent is None else str(extent) for extent in shape)})"
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as problem:
+        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise ProblemError(f"{path}: not a numpy array ({reason}); expected shape {expected}; {_ADVICE}") from None
+    actual = getattr(array, "shape", ())
+    fits = len(actual) == len(shape) and all(
+        size in (None, actual_size) for size, actual_size in zip(shape, actual, strict=True)
+    )
+    if not fits or array.dtype.kind not in kinds:
+        kind = f"shape {actual} and dtype {getattr(array, 'dtype', type(array).__name__)}"
+        raise ProblemError(f"{path}: found {kind}, expected numbers of shape {expected}; {_ADVICE}")
+    if not np.isfinite(array).all():
+        raise ProblemError(f"{path}: found numbers that are not finite, expected finite ones; {_ADVICE}")
+    return np.asarray(array)

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from oragent.harness import Arguments, Guest, Result, figures, gaps, seconds
-from oragent.domains import cvrp, lehd_files, tsp
-from oragent.domains.cells import cell
-from oragent.domains.torch_stream import cvrp_stream, tsp_stream
+from oragent.domains import cvrp, network_instances, tsp
+from oragent.domains.streams import cell
 from oragent.harness.claims import Draw
 from oragent.harness.drawing import draw_routes
 from oragent.harness.neural import bias, device
@@ -86,7 +85,7 @@ def _make_instances(
     own_sizes, mode = arguments.protocol == "oragent" and arguments.mode != "fresh", arguments.mode
     from_file = own_sizes and problem.endswith("_lehd")
     for size in arguments.sizes:
-        if from_file and size not in lehd_files.SIZES and len(arguments.sizes) > 1:
+        if from_file and size not in network_instances.LEHD_SIZES and len(arguments.sizes) > 1:
             continue
         if from_file:
             yield size, kind.files(arguments.place(Path("problems") / problem / "data"), mode, size)
@@ -173,8 +172,8 @@ def _usual_routes(instance: cvrp.CvrpInstance) -> float:
 
 
 TOURS = NetworkTask(
-    tsp_stream,
-    lehd_files.tours,
+    network_instances.tsp_stream,
+    network_instances.tours,
     _tour_inputs,
     _check_tour,
     tsp.objective,
@@ -182,8 +181,8 @@ TOURS = NetworkTask(
     _draw_tour,
 )
 ROUTES = NetworkTask(
-    cvrp_stream,
-    lehd_files.routes,
+    network_instances.cvrp_stream,
+    network_instances.routes,
     _route_inputs,
     _check_routes,
     cvrp.objective,
