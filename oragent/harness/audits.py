@@ -16,8 +16,7 @@ import numpy as np
 from oragent.harness import frames
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent.harness.candidate_loading import Callee
-from oragent.harness.compiled import MOST_BYTES
+from oragent.harness.candidate_loading import MOST_BYTES, Callee
 from oragent.harness.guest import Guest
 
 EXAMPLES = 3  # decisions of another instance by which a guest compiles

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.random  # here and not at the first draw, so that a warm process has it when it forks
 
-from oragent.harness import compiled, frames
+from oragent.harness import candidate_loading, frames
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import Callee, load_functions, render_traceback
@@ -182,7 +182,7 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
     """Serve one request; whatever the candidate raises becomes data."""
     try:
         if "compiled" in request:
-            value = compiled.exchange_code(request["compiled"])
+            value = candidate_loading.exchange_code(request["compiled"])
         elif request["loop"] is None:
             value = candidate.call_named(request["name"], request["args"], request["kwargs"])
         else:
