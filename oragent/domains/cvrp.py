@@ -71,15 +71,10 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInst
 
 
 def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
-    """Make sure that claimed routes serve every customer once and overload no vehicle.
+    """Make sure that claimed routes serve every customer once and overload no vehicle; a ``(k,)`` array.
 
-    Args:
-        instance: Depot and customers.
-        path: Anything; routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it
-            between one route and the next.
-
-    Returns:
-        The path as a ``(k,)`` array.
+    Routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it between one route and
+    the next.
 
     Raises:
         CandidateError: ``invalid``, saying what is wrong.

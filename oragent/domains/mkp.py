@@ -69,14 +69,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInsta
 
 
 def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed choice names every item at most once and fits in every dimension.
-
-    Args:
-        instance: Items with their prizes and weights.
-        choice: Anything; a choice is a sequence of item numbers, 0 to ``n - 1``, in any order, and may be empty.
-
-    Returns:
-        The choice as a flat array.
+    """Make sure that a claimed choice, item numbers in any order, names each at most once and fits in every dimension.
 
     Raises:
         CandidateError: ``invalid``, saying what is wrong.

@@ -27,14 +27,9 @@ _DRAWN = {"train": 10, "val": 64, "test": 64}
 
 
 def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[tsp.TspInstance]:
-    """Draw the first cities of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
+    """Draw the first cities, at most ``count``, of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
 
-    Args:
-        mode: ``train``, ``val`` or ``test``.
-        size: 200, 500 or 1000.
-        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
-            stream.
-        count: Number of instances, at most; 64 is all of ``val`` and ``test``.
+    64 instances are all of ``val`` and ``test``; a fresh set has as many as ``test`` has of the size.
 
     Raises:
         ValueError: if the stream has no such part.

@@ -81,14 +81,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstan
 
 
 def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed path starts at the depot, visits no node twice, and gets home in time.
-
-    Args:
-        instance: Depot, prizes and bound.
-        path: Anything; a path is a sequence of nodes that starts with 0. The way back from its last node is understood.
-
-    Returns:
-        The path as a ``(k,)`` array.
+    """Make sure that a claimed path starts at the depot, 0, visits no node twice, and gets home in time.
 
     Raises:
         CandidateError: ``invalid``, saying what is wrong.

@@ -57,13 +57,7 @@ def draw_part(
 
 
 def sequence(seed: int, name: str, size: int = 0) -> np.random.SeedSequence:
-    """Entropy of one part of a fresh set.
-
-    Args:
-        seed: Seed of the set, 0 or more, of any length.
-        name: Name of what is drawn.
-        size: Problem size, where there are several.
-    """
+    """Entropy of one part of a fresh set, by a seed, 0 or more, of any length; the size, where there are several."""
     return np.random.SeedSequence([*f"fresh {name} {size}".encode(), seed])
 
 
@@ -83,16 +77,9 @@ def numbers(seed: int, name: str, size: int, count: int) -> list[int]:
 
 
 def whole_numbers(claim: Any, what: str, item: str, limit: int) -> NDArray[np.int64]:
-    """Turn what claims to be a list of indices into an array.
+    """Turn what claims to be a list of indices, 0 to ``limit - 1``, into a ``(k,)`` int64 array.
 
-    Args:
-        claim: Anything that claims to be such a list.
-        what: Name of what it claims to be, such as ``a tour``.
-        item: Name of what one index stands for, such as ``city``.
-        limit: Number of indices: they go from 0 to ``limit - 1``.
-
-    Returns:
-        ``(k,)`` int64 array with values in that range.
+    ``what`` names what it claims to be, such as ``a tour``; ``item`` what an index stands for, such as ``city``.
 
     Raises:
         CandidateError: ``invalid``, if it is anything else.
@@ -115,13 +102,9 @@ def _shorten_repr(claim: Any) -> str:
 
 
 def cell(*axes: tuple[float, Sequence[float]]) -> tuple[int, ...]:
-    """Tell in which bin of each axis a heuristic falls.
+    """Tell in which bin of each axis a heuristic falls: 0 to the number of edges; on an edge it is the upper bin.
 
-    Args:
-        axes: Pair for every feature: its measured value, and the rising edges between its bins.
-
-    Returns:
-        One bin a feature, 0 to the number of its edges; a value on an edge falls into the upper bin.
+    An axis is a pair: the measured value of a feature, and the rising edges between its bins.
     """
     return tuple(int(np.searchsorted(edges, value, side="right")) for value, edges in axes)
 

@@ -56,10 +56,7 @@ def spot_check(guest: Guest) -> None:
 
 
 def audit_decisions(guest: Guest, size: int | None) -> int:
-    """Put ``size`` random decisions, None: all, of loops and of single calls, each to a guest of its own.
-
-    Returns:
-        The number of decisions that were put.
+    """Put ``size`` random decisions, None: all, of loops and of single calls, each to a guest of its own; how many.
 
     Raises:
         CandidateError: ``rejected``, if one is not what the function says on its own.

@@ -46,12 +46,7 @@ MOST, MOST_OF_SIZE = 6, 3  # instances that are drawn
 
 
 class SolutionAlbum:
-    """The checked solutions of the first instances of each size.
-
-    Args:
-        draw: Function that draws a solution of an instance as an SVG document.
-        sizes: Number of sizes that are scored.
-    """
+    """The checked solutions of the first instances of each of so many sizes, which ``draw`` makes SVG documents of."""
 
     def __init__(self, draw: Draw, sizes: int) -> None:
         self._draw = draw
@@ -68,11 +63,7 @@ class SolutionAlbum:
             self._solutions[name] = instance, solution, float(value)
 
     def write(self, prefix: str) -> dict[str, float]:
-        """Write ``<prefix><name>.svg`` for each solution.
-
-        Returns:
-            Value of each solution, by the name of its instance.
-        """
+        """Write ``<prefix><name>.svg`` for each solution; returns their values by the names of the instances."""
         for name, (instance, solution, _) in self._solutions.items():
             Path(f"{prefix}{name}.svg").write_text(self._draw(instance, solution), encoding="utf-8")
         return {name: value for name, (_, _, value) in self._solutions.items()}

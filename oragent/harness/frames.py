@@ -32,9 +32,8 @@ class FrameError(ValueError):
 def encode(value: Any) -> bytes:
     """Turn a value into a frame.
 
-    Args:
-        value: None, bool, int, float, str, list, tuple, set, dict, numeric array, numpy scalar or dense tensor in main
-            memory without gradients, nested at will.
+    It is None, bool, int, float, str, list, tuple, set, dict, numeric array, numpy scalar or dense tensor in main
+    memory without gradients, nested at will.
 
     Raises:
         FrameError: naming the type that cannot travel.
@@ -74,11 +73,7 @@ def frame_length(buffer: bytes | bytearray, max_header: int = MAX_HEADER, max_pa
 
 
 def decode_frame(frame: bytes | bytearray) -> Any:
-    """Turn a whole frame into the value.
-
-    Raises:
-        FrameError: as for ``decode``.
-    """
+    """Turn a whole frame into the value; raises what `decode` does."""
     end = HEAD.size + int(HEAD.unpack_from(frame)[0])
     return decode(bytes(frame[HEAD.size : end]), memoryview(frame)[end:])
 
@@ -106,8 +101,7 @@ def decode(header: bytes, payload: bytes | memoryview) -> Any:
 def receive_into(wire: socket.socket, buffer: bytearray, length: int) -> int:
     """Take what has come, into a buffer that is to hold a frame; most frames come whole, in one piece.
 
-    Returns:
-        The number of bytes that came; 0 at the end of the connection.
+    Returns the number of bytes that came; 0 at the end of the connection.
     """
     have = len(buffer)
     if not have:

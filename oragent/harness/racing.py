@@ -22,11 +22,7 @@ class Outraced(Exception):
 
 
 class Race:
-    """One candidate's race: what it has come to so far, and a hash of how it answered at first.
-
-    Args:
-        terms: What it is held against.
-    """
+    """One candidate's race by some terms: what it has come to so far, and a hash of how it answered at first."""
 
     def __init__(self, terms: RaceTerms) -> None:
         self.terms = terms
@@ -36,11 +32,7 @@ class Race:
         self._listens, self._behaviour = False, ""
 
     def begin_race(self, planned: Mapping[str, int]) -> Iterator[dict[str, int]]:
-        """Begin, with so many instances of each size.
-
-        Returns:
-            After how many of each size to ``look``.
-        """
+        """Begin, with so many instances of each size; yields after how many of each to check the standing."""
         self._planned = dict(planned)
         return race_steps(self._planned, self.terms.probes)
 
@@ -54,11 +46,7 @@ class Race:
             _update_digest(self._answers, answer)
 
     def check_standing(self, values: Mapping[int, Sequence[float]], step: Mapping[str, int]) -> None:
-        """End the evaluation where it need not go on.
-
-        Args:
-            values: Values so far, by size, in the order of the instances.
-            step: Number of instances of each size that are done.
+        """End the evaluation where it need not go on, by the values so far, after a step of instances of each size.
 
         Raises:
             Outraced: it need not.

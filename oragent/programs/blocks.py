@@ -51,12 +51,9 @@ def drop_thoughts(text: str) -> str:
 
 
 def fenced_blocks(text: str) -> tuple[list[FencedBlock], str]:
-    """Split a reply at its fences (three or more backticks or tildes, any or no language tag).
+    """Split a reply at its fences (three or more backticks or tildes, any or no tag): blocks, and the text outside.
 
     Within a block a shorter fence is text, as whoever quotes fences puts longer ones around them.
-
-    Returns:
-        The blocks in their order, and the text outside of them.
     """
     blocks: list[FencedBlock] = []
     outside: list[str] = []
@@ -99,9 +96,8 @@ def outermost_block(text: str) -> str:
 def loose_code(text: str) -> list[str]:
     """Find the statements in prose that has no fences around its code.
 
-    Returns:
-        Pieces of text, each beginning with a line that looks like a statement and taking in what is indented below.
-        Some may be prose after all, and then do not parse.
+    Each piece begins with a line that looks like a statement and takes in what is indented below. Some may be prose
+    after all, and then do not parse.
     """
     pieces = _split_statements(text)
     indented = DEFINITION.search(text)

@@ -46,11 +46,7 @@ BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 
 @lru_cache(maxsize=64)  # a piece of a reply, and a parent, are looked at more than once; nobody changes a tree
 def parse_piece(source: str) -> ast.Module:
-    """Parse a program, or a piece of a reply that may be one.
-
-    Raises:
-        ReplyError: it is no Python; the text gives the line and what stands there.
-    """
+    """Parse a program, or a piece of a reply that may be one; a `ReplyError` gives the line and what stands there."""
     if complaint := caps.text_problem(source):
         raise ReplyError(complaint)
     try:
@@ -74,16 +70,11 @@ def defined_names(
 
 
 def complete_program(source: str, helpers: Sequence[str], needed: frozenset[str] = frozenset()) -> str:
-    """Put the missing imports and definitions before a program.
+    """Put the missing imports and definitions before a program that parses.
 
-    Args:
-        source: Program that parses.
-        helpers: Other programs that parse, in which missing names are looked up; the last definition of a name wins.
-        needed: Names that must be there though the program itself does not use them.
-
-    Returns:
-        ``source``, behind those statements of ``helpers`` that it needs, and those that they need in turn; and imports
-        of what everybody imports alike, such as ``np``.
+    Missing names are looked up in helpers, other programs that parse; the last definition of a name wins. Names may be
+    needed though the program itself does not use them. What the statements need that are taken is taken in turn; and
+    imports of what everybody imports alike, such as ``np``.
     """
     tree = parse_piece(source)
     statements = [statement for helper in helpers for statement in _list_statements(helper)]
@@ -202,11 +193,7 @@ class _Piece:
 
 
 def extract_program(text: str, function: str, parent: str | None = None, signature: Signature | None = None) -> str:
-    """Take the program out of a reply, as ``replies.extract_code`` describes it.
-
-    Raises:
-        ReplyError: there is no such program.
-    """
+    """Take the program out of a reply, as ``replies.extract_code`` describes it; `ReplyError`: there is none."""
     if signature and signature.language == "cpp":
         return native.extract_program(text, signature.functions, parent)
     text = drop_thoughts(text.replace("\r\n", "\n").replace("\r", "\n"))
@@ -234,11 +221,7 @@ def extract_program(text: str, function: str, parent: str | None = None, signatu
 
 
 def _extract_several(fenced: list[_Piece], signature: Signature, parent: str | None) -> str:
-    """Extract a program of several functions or files; take parts that the reply omits from the parent.
-
-    Raises:
-        ReplyError: it has none of the functions, or one is neither in it nor in the parent.
-    """
+    """Extract a program of several functions or files; take parts that the reply omits from the parent."""
     pieces = [piece for piece in fenced if piece.tree and piece.tree.body]
     if not any(name in piece.function_names() for piece in pieces for name in signature.functions):
         raise ReplyError(_why_not(fenced, fenced, signature.function))
@@ -369,11 +352,7 @@ def _why_not(fenced: list[_Piece], pieces: list[_Piece], function: str) -> str:
 
 
 def extract_json(text: str) -> Any:
-    """Take the first JSON object or array out of a reply, as ``replies.extract_json`` describes it.
-
-    Raises:
-        ReplyError: there is none, or it is cut off.
-    """
+    """Take the first JSON out of a reply, as ``replies.extract_json`` describes it; a `ReplyError` if it has none."""
     blocks, outside = fenced_blocks(drop_thoughts(text))
     fenced = sorted((block.text for block in blocks), key=lambda block: not block.lstrip().startswith(("{", "[")))
     mended = 0
@@ -390,11 +369,7 @@ def extract_json(text: str) -> Any:
 
 
 def _decode_json(text: str) -> tuple[bool, Any, bool]:
-    """Decode the JSON at the start of ``text``.
-
-    Returns:
-        Whether there is any, its value, and whether it may be a trailing comma why there is none.
-    """
+    """Decode the JSON at the start: whether there is any, its value, and whether a trailing comma may be why not."""
     try:
         return True, json.JSONDecoder(strict=False).raw_decode(text)[0], False
     except json.JSONDecodeError as problem:

@@ -129,11 +129,7 @@ def fit_to_frame(source: str, signature: Signature) -> str:
 
 
 def parse_tree(source: str) -> ast.Module:
-    """Parse a program, once it is known that this does no harm.
-
-    Raises:
-        CandidateError: with status ``rejected``: it does not parse, or cannot be compiled within the limits.
-    """
+    """Parse a program, once it is known that this does no harm; ``rejected`` if it cannot be read or compiled."""
     _check_safe(source)
     return syntax.parse_program(source)
 
@@ -143,7 +139,7 @@ def program_length(source: str) -> int:
     """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program.
 
     Raises:
-        CandidateError: with status ``rejected``: it does not parse, or cannot be compiled within the limits.
+        CandidateError: ``rejected``: it does not parse, or cannot be compiled within the limits.
     """
     _check_safe(source)
     return syntax.count_nodes(source)
@@ -158,11 +154,7 @@ def lay_out(source: str) -> str:
 
 
 def signature_of(source: str, function: str) -> Signature:
-    """Read the signature of ``function`` off a problem's seed heuristic.
-
-    Raises:
-        ProblemError: the seed is no valid program, or has no plain function of that name.
-    """
+    """Read the signature of ``function`` off a problem's seed heuristic; a `ProblemError` says why there is none."""
     try:
         _check_safe(source)
     except CandidateError as problem:
@@ -174,7 +166,7 @@ def outline(source: str, function: str, *, documented: bool = True) -> str:
     """Return the definition of ``function`` with ``...`` as its body, optionally with its docstring.
 
     Raises:
-        CandidateError: with status ``rejected``: the source is no valid program, or has no such function.
+        CandidateError: ``rejected``: the source is no valid program, or has no such function.
     """
     _check_safe(source)
     return syntax.outline_function(source, function, documented=documented)
@@ -182,21 +174,13 @@ def outline(source: str, function: str, *, documented: bool = True) -> str:
 
 @lru_cache(maxsize=64)  # of seeds, in every prompt
 def documentation(source: str, function: str) -> str:
-    """Return the docstring of a top-level function; empty if it has none.
-
-    Raises:
-        CandidateError: with status ``rejected``: the source is no valid program.
-    """
+    """Return the docstring of a top-level function of a valid program; empty if it has none."""
     named = [node for node in parse_tree(source).body if isinstance(node, ast.FunctionDef) and node.name == function]
     return (ast.get_docstring(named[-1]) or "") if named else ""
 
 
 def parse_expression(text: str) -> ast.expr:
-    """Parse an expression of a problem's author, once it is known that this does no harm.
-
-    Raises:
-        CandidateError: with status ``rejected``: it is no expression.
-    """
+    """Parse an expression of a problem's author, once it is known that this does no harm; ``rejected`` otherwise."""
     if problem := _expression_problem(text):
         raise CandidateError(problem, "rejected")
     return tree_of(text.strip(), mode="eval").body
@@ -213,11 +197,7 @@ def _expression_problem(text: str) -> str:
 
 
 def read_program(path: Path, signature: Signature) -> str:
-    """Read a program that can be called as ``signature`` from a file.
-
-    Raises:
-        CandidateError: with status ``rejected``, naming the file.
-    """
+    """Read a program that can be called as ``signature`` from a file, which a `CandidateError` (``rejected``) names."""
     try:
         with path.open("rb") as file:
             content = file.read(caps.MAX_BYTES + 1)
@@ -284,11 +264,9 @@ GENERATOR = "np.random.default_rng(0)"
 def find_unseeded(source: str, language: str = "python") -> str:
     """Find where a program draws unseeded random numbers or reads the clock, and suggest a replacement.
 
-    It reads the text alone, so it misses what is hidden well, and never runs anything.
-
-    Returns:
-        One line, such as ``np.random.default_rng() in line 3 has no seed: write np.random.default_rng(0)``; empty where
-        nothing was found, or the text is no program.
+    It reads the text alone, so it misses what is hidden well, and never runs anything. The answer is one line, such as
+    ``np.random.default_rng() in line 3 has no seed: write np.random.default_rng(0)``; empty where nothing was found, or
+    the text is no program.
     """
     if language == "cpp":
         return native.find_randomness(source)

@@ -27,11 +27,7 @@ MOST = 100_000  # characters: as Python programs have it
 
 
 def signature_text(source: str, function: str) -> str:
-    """Return the head of a function's definition on one line.
-
-    Raises:
-        ProblemError: if the seed does not define it.
-    """
+    """Return the head of a function's definition on one line; a `ProblemError` if the seed does not define it."""
     plain = _without_comments(source)
     head = _head_pattern(function).search(plain)
     if head is None:
@@ -52,11 +48,7 @@ def documentation(source: str, function: str) -> str:
 
 
 def check_functions(source: str, functions: tuple[str, ...]) -> None:
-    """Reject a text that cannot be a program with these functions, before a compiler is asked.
-
-    Raises:
-        CandidateError: ``rejected``, with the reason.
-    """
+    """Reject, by a `CandidateError`, a text that cannot be a program with these functions, without a compiler."""
     if complaint := caps.text_problem(source):
         raise CandidateError(complaint, "rejected")
     plain = _without_comments(source)
@@ -98,11 +90,7 @@ def find_randomness(source: str) -> str:
 
 
 def extract_program(text: str, functions: tuple[str, ...], parent: str | None) -> str:
-    """Take a C++ program out of a reply.
-
-    Raises:
-        ReplyError: there is none, in words that can be sent back.
-    """
+    """Take a C++ program out of a reply; a `ReplyError` says in words that can be sent back that there is none."""
     request = f"answer with one fenced C++ block that holds the whole program with {' and '.join(functions)}"
     text = drop_thoughts(text.replace("\r\n", "\n").replace("\r", "\n"))
     if not text.strip():

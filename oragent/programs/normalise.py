@@ -34,10 +34,7 @@ _ATTRIBUTES = {"numpy": frozenset(["ndarray", "float64", "int64"]), "torch": fro
 def normalise(tree: ast.Module, functions: Sequence[str], program_nodes: Sequence[ast.AST] = ()) -> ast.Module | None:
     """Strip and rename in place for ``ast.unparse``; None where the program may look at itself.
 
-    Args:
-        tree: Program, which is spent by this.
-        functions: Names of the functions that must stay.
-        program_nodes: Its nodes, as ``drop_docstrings`` has returned them; empty where it has not been called.
+    ``functions`` must stay. The nodes are those that ``drop_docstrings`` has returned; empty where it was not called.
     """
     program_nodes = program_nodes or drop_docstrings(tree)
     if any(_looks_at_itself(node) for node in program_nodes):
@@ -54,11 +51,7 @@ def normalise(tree: ast.Module, functions: Sequence[str], program_nodes: Sequenc
 
 
 def drop_docstrings(tree: ast.Module) -> list[ast.AST]:
-    """Drop docstrings, and other constants that stand as statements, in place.
-
-    Returns:
-        The nodes that are left, as ``trees.all_nodes`` has them.
-    """
+    """Drop docstrings, and other constants that stand as statements, in place; returns the nodes that are left."""
     program_nodes, dropped = all_nodes(tree), False
     for node in program_nodes:
         for field in _BLOCKS.get(type(node), ()):

@@ -99,23 +99,17 @@ def read_parameters(source: str) -> ParameterReading:
 
 
 def read_value(source: str, name: str) -> float:
-    """Return the value of a constant or default of a program, declared or not.
-
-    Raises:
-        CandidateError: with status ``rejected``: the program cannot be read, or binds no number to the name.
-    """
+    """Return the value of a constant or default of a program, declared or not; ``rejected`` if the name has none."""
     return _declared_binding(_ProgramText(source), name).value
 
 
 def write_values(source: str, values: Mapping[str, float]) -> str:
-    """Write a program with other values of constants or defaults; comments and layout stay.
+    """Write a program with other values of constants or defaults, by name; comments and layout stay.
 
-    Args:
-        source: Text of a Python program.
-        values: New values by name, with six significant digits; an ``int`` stays one if its value is whole.
+    Values have six significant digits; an ``int`` stays one if its value is whole.
 
     Raises:
-        CandidateError: with status ``rejected``: the program cannot be read, or binds no number to a name.
+        CandidateError: ``rejected``: the program cannot be read, or binds no number to a name.
     """
     text = _ProgramText(source)
     changes: list[tuple[int, int, str]] = []
@@ -168,11 +162,7 @@ def _format_value(value: float, was_integer: bool) -> str:
 
 
 class _ProgramText:
-    """A parsed program with the places of its numbers and comments.
-
-    Raises:
-        CandidateError: with status ``rejected``: it is no Python program.
-    """
+    """A parsed program with the places of its numbers and comments; ``rejected`` if it is no Python program."""
 
     def __init__(self, source: str) -> None:
         self._tree = inspection.parse_tree(source)
@@ -197,11 +187,7 @@ class _ProgramText:
                     self._top.setdefault(name, []).append(binding)
 
     def find_binding(self, name: str, line: int | None = None) -> _Binding:
-        """Return the number that a name is bound to on a line, or at the top of the program.
-
-        Raises:
-            CandidateError: with status ``rejected``: there is none, or more than one.
-        """
+        """Return the number that a name is bound to on a line, or at the top; ``rejected`` unless it is just one."""
         bindings = self._by_line.get((name, line), []) if line is not None else []
         bindings = bindings or self._top.get(name, [])
         if not bindings:

@@ -58,11 +58,7 @@ def inspect_local(source: str, signature: Signature) -> Inspected:
 
 
 def _inspect_single(source: str, signature: Signature) -> tuple[str, int]:
-    """Canonical form and length of a Python program, which is parsed once.
-
-    Raises:
-        CandidateError: ``rejected``.
-    """
+    """Canonical form and length of a Python program, which is parsed once."""
     tree = syntax.compile_program(source)
     syntax.check_tree(tree, signature)
     nodes = drop_docstrings(tree)
@@ -70,11 +66,7 @@ def _inspect_single(source: str, signature: Signature) -> tuple[str, int]:
 
 
 def _inspect_files(source: str, signature: Signature) -> tuple[str, int]:
-    """Canonical form and length of a program of several Python files.
-
-    Raises:
-        CandidateError: ``rejected``, naming the file.
-    """
+    """Canonical form and length of a program of several Python files."""
     files = split_files(source, signature.files)
     canonical, length = list[str](), 0
     for name in signature.files:

@@ -59,15 +59,12 @@ def fill_frame(frame: Sequence[str], blocks: Sequence[str]) -> str:
 def spread_program(source: str, frame: Sequence[str]) -> list[str]:
     """Take a Python program without markers apart: what the frame fixes goes, the rest goes to the blocks.
 
-    A statement at the top level goes to the block of the seed that defines its name, a new one to that of the
-    statement after it, as helpers stand before what uses them; among several blocks only.
-
-    Args:
-        source: Program, or the content of its only block.
-        frame: Frame that it should fit into, whose markers are at the top level.
+    A statement at the top level goes to the block of the seed that defines its name, a new one to that of the statement
+    after it, as helpers stand before what uses them; among several blocks only. Markers of the frame are at the top
+    level.
 
     Raises:
-        CandidateError: ``rejected``, if one of them does not parse.
+        CandidateError: ``rejected``, if a text does not parse.
     """
     fixed = {name for piece in frame[::2] for name in _names_in(piece)}
     homes = {name: index for index, block in enumerate(frame[1::2]) for name in _names_in(block)}

@@ -21,9 +21,7 @@ _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 def rename_locals(tree: ast.Module, all_nodes: Sequence[ast.AST]) -> None:
     """Rename the local variables in ``tree`` in place, or none of them where a name may be seen from within.
 
-    Args:
-        tree: Program.
-        all_nodes: Its nodes; there may be some among them that it has no more.
+    There may be some among its nodes that it has no more.
     """
     if any(map(_is_doubtful, all_nodes)):
         return

@@ -51,11 +51,7 @@ def signature_to_json(signature: Signature) -> dict[str, object]:
 
 
 def read_signature(source: str, function: str) -> Signature:
-    """Read the signature of ``function`` off a problem's seed heuristic.
-
-    Raises:
-        ProblemError: the seed does not parse, or has no plain function of that name.
-    """
+    """Read the signature of ``function`` off a problem's seed heuristic; a `ProblemError` says why there is none."""
     try:
         node = _find_definition(parse_program(source), function)
         header = copy.copy(node)
@@ -67,11 +63,7 @@ def read_signature(source: str, function: str) -> Signature:
 
 @lru_cache(maxsize=16)  # of the seed, in every prompt that shows no program
 def outline_function(source: str, function: str, *, documented: bool = True) -> str:
-    """Return the definition of ``function`` with ``...`` as its body, optionally with its docstring.
-
-    Raises:
-        CandidateError: with status ``rejected``: the source does not parse, or has no such function.
-    """
+    """Return the definition of ``function`` with ``...`` as its body, documented or not; ``rejected`` without one."""
     node = copy.copy(_find_definition(parse_program(source), function))
     docstring = [node.body[0]] if documented and ast.get_docstring(node) else []
     node.body, node.decorator_list = [*docstring, ast.Expr(ast.Constant(...))], []
@@ -85,17 +77,13 @@ def check_program(source: str, signature: Signature) -> None:
     Parameters that follow the wanted ones are fine if they have defaults, and so is any code around the function.
 
     Raises:
-        CandidateError: with status ``rejected``: too long, not Python, or another function or signature.
+        CandidateError: ``rejected``: too long, not Python, or another function or signature.
     """
     check_tree(compile_program(source), signature)
 
 
 def check_tree(tree: ast.Module, signature: Signature) -> None:
-    """Do what ``check`` does, with a program that has been parsed and compiled.
-
-    Raises:
-        CandidateError: with status ``rejected``: another function or signature.
-    """
+    """Do what `check_program` does, with a program that has been parsed and compiled."""
     for function_signature in (signature, *signature.others):
         _check_function(tree, function_signature)
 
@@ -111,11 +99,7 @@ def _check_function(tree: ast.Module, signature: Signature) -> None:
 
 
 def compile_program(source: str) -> ast.Module:
-    """Parse a program that Python can compile; the code itself is of no use here.
-
-    Raises:
-        CandidateError: with status ``rejected``: it does not parse, or cannot be compiled.
-    """
+    """Parse a program that Python can compile; the code itself is of no use here. ``rejected`` if it cannot."""
     tree = parse_program(source)
     try:
         with warnings.catch_warnings():
@@ -136,7 +120,7 @@ def canonical_form(source: str, function: str, *others: str) -> str:
     look at its own names or text (``eval``, ``locals``, ``inspect``, dunder attributes, ...) is returned as it is.
 
     Raises:
-        CandidateError: with status ``rejected``: the source does not parse.
+        CandidateError: ``rejected``: the source does not parse.
     """
     return _cached_canonical_form(source, (function, *others))
 
@@ -147,13 +131,9 @@ def _cached_canonical_form(source: str, functions: tuple[str, ...]) -> str:
 
 
 def reduce_tree(tree: ast.Module, source: str, functions: Sequence[str], nodes: Sequence[ast.AST] = ()) -> str:
-    """Do what ``canonical`` does, with a program that has been parsed; its tree is spent by that.
+    """Do what `canonical_form` does, with a program that has been parsed; its tree is spent by that.
 
-    Args:
-        tree: The program.
-        source: Its text.
-        functions: Names of the functions that evolve.
-        nodes: Its nodes without docstrings, where these have been dropped.
+    The nodes are those without docstrings, where these have been dropped.
     """
     normalised = normalise(tree, functions, nodes)
     if normalised is None:
@@ -176,11 +156,7 @@ def count_nodes(source: str) -> int:
 
 
 def parse_program(source: str) -> ast.Module:
-    """Parse a program of bounded size and depth.
-
-    Raises:
-        CandidateError: with status ``rejected``; the message names the line of a syntax error.
-    """
+    """Parse a program of bounded size and depth; ``rejected``, with the line of a syntax error."""
     if problem_text := caps.text_problem(source):
         raise _rejection(problem_text)
     try:

@@ -28,11 +28,10 @@ def vehicles_info(
 ) -> list[dict[str, Any]]:
     """Describe the vehicles on E0, the one in front first.
 
-    Returns:
-        For each a dict with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from E0's begin), ``speed`` (m/s),
-        ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its route goes on),
-        ``wants_left`` and ``wants_right`` (whether all of those lie on that side of its lane), and, of its type,
-        ``length`` (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
+    Each is a dict with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from E0's begin), ``speed`` (m/s),
+    ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its route goes on),
+    ``wants_left`` and ``wants_right`` (whether all of those lie on that side of its lane), and, of its type, ``length``
+    (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
     """
     ordered = sorted(states, key=lambda state: (-state.position, state.vehicle))
     return [_vehicle_info(road, state, departures[state.vehicle]) for state in ordered]
@@ -58,18 +57,11 @@ def _vehicle_info(road: Road, state: VehicleState, drawn: Departure) -> dict[str
 def check(
     actions: Any, road: Road, states: Sequence[VehicleState], departures: Mapping[str, Departure]
 ) -> list[VehicleCommand]:
-    """Make sure that there is one action for every vehicle on E0, and that it can be carried out.
+    """Make sure that there is one action for every vehicle on E0, and that it can be carried out in the next second.
 
-    Args:
-        actions: anything; the answer to `vehicles_info` is a list with one dict a vehicle, in any order: ``veh_id``,
-            ``acceleration`` (a finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right).
-        road: for its lanes and its speed limit.
-        states: the vehicles.
-        departures: what was drawn for each vehicle, by name.
-
-    Returns:
-        The commands for the next second; accelerations are clipped to what the type of vehicle can do, speeds to the
-        limit of the road.
+    The answer to `vehicles_info` is a list with one dict a vehicle, in any order: ``veh_id``, ``acceleration`` (a
+    finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right). Accelerations are clipped to what
+    the type of vehicle can do, speeds to the limit of the road.
 
     Raises:
         CandidateError: ``invalid``, saying what is wrong and for which vehicle.
@@ -146,13 +138,7 @@ class CandidateDriver(Protocol):
 
 
 class Driver:
-    """Asks the candidate in every second, and keeps an eye on the time that it takes.
-
-    Args:
-        guest: of the candidate.
-        name: of the simulation.
-        limit_s: wall seconds for all calls of the simulation.
-    """
+    """Asks the candidate in every second; all calls of a simulation may take ``limit_s`` wall seconds."""
 
     def __init__(self, guest: CandidateDriver, name: str, *, limit_s: float) -> None:
         guest.renew()  # what it kept of one simulation would help it in the next
@@ -191,8 +177,7 @@ class RememberingDriver(Driver):
 def check_memory(memory: Any) -> dict[Any, Any]:
     """Make sure that a memory is a dict of plain data and not too large.
 
-    Returns:
-        The same; keys are text or whole numbers, values None, bool, numbers, text, lists, tuples and dicts.
+    Keys are text or whole numbers, values None, bool, numbers, text, lists, tuples and dicts.
 
     Raises:
         CandidateError: ``invalid``, saying what is wrong.

@@ -84,9 +84,7 @@ def paper_score(figures: Figures) -> float:
 def score(figures: Figures, reference: int) -> float:
     """The score that selects: the published one, minus 100 times the share of traffic that did not get through.
 
-    Args:
-        figures: what was measured.
-        reference: throughput of SUMO's own drivers on the same demand, positive; more than that earns nothing.
+    The reference is the throughput of SUMO's own drivers on the same demand, positive; more than that earns nothing.
     """
     return paper_score(figures) - 100.0 * max(0.0, 1.0 - figures.throughput / reference)
 
@@ -126,14 +124,10 @@ def loss(figures: Figures, reference: int) -> Loss:
 
 
 def features(cases: Sequence[tuple[Figures, int]]) -> tuple[int, int, int]:
-    """Tell which cell of the archive a controller belongs to.
+    """Tell which cell of the archive a controller belongs to, by the figures and the reference of each simulation.
 
-    Args:
-        cases: what was measured in each simulation, and the throughput of SUMO's own drivers on its demand.
-
-    Returns:
-        The bins of three features: the share of speed in all that was lost, the share of gaps in it, and where on the
-        road lanes are changed.
+    Features are the share of speed in all that was lost, the share of gaps in it, and where on the road lanes are
+    changed.
     """
     losses = [loss(figures, reference) for figures, reference in cases]
     total = sum(losses_of_case.total for losses_of_case in losses) or 1.0

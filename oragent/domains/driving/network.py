@@ -146,11 +146,7 @@ PUBLISHED = RoadPlan(
 
 
 def load(name: str) -> Any:
-    """Import ``libsumo`` or ``traci``, which are large and optional.
-
-    Raises:
-        ProblemError: if it is not installed, or cannot be loaded.
-    """
+    """Import ``libsumo`` or ``traci``, which are large and optional; a `ProblemError` says that one is missing."""
     try:
         return import_module(name)
     except ImportError as problem:
@@ -158,11 +154,7 @@ def load(name: str) -> Any:
 
 
 def binary(name: str) -> Path:
-    """Find a program of SUMO, such as ``netconvert``.
-
-    Raises:
-        ProblemError: if it is not installed.
-    """
+    """Find a program of SUMO, such as ``netconvert``; a `ProblemError` says that it is not installed."""
     spec = find_spec("sumo")
     path = Path(spec.origin).parent / "bin" / name if spec and spec.origin else None
     if path is None or not path.is_file():
@@ -171,11 +163,7 @@ def binary(name: str) -> Path:
 
 
 def versions() -> str:
-    """Tell the versions of the programs and of the library, such as ``1.28.0 1.28.0``.
-
-    Raises:
-        ProblemError: if one of them is not installed.
-    """
+    """Tell the versions of programs and library, such as ``1.28.0 1.28.0``; a `ProblemError` if one is missing."""
     try:
         return f"{version('eclipse-sumo')} {version('libsumo')}"
     except PackageNotFoundError as problem:
@@ -211,10 +199,8 @@ class Road:
 def build(folder: Path, plan: RoadPlan = WEAVING) -> Road:
     """Build the network, or take the one that was built before.
 
-    Args:
-        folder: a writable folder that lives as long as the road is used; the file goes there where the package's own
-            folder is not writable.
-        plan: of the road.
+    The folder is writable and lives as long as the road is used; the file goes there where the package's own folder is
+    not writable.
 
     Raises:
         ProblemError: if SUMO is not installed, or ``netconvert`` fails.

@@ -34,9 +34,8 @@ def files(folder: Path) -> dict[int, Scenario]:
 def summary(pairs: Sequence[Mapping[int, Scenario]], simulate: Callable[[Scenario], Drive]) -> dict[str, Any]:
     """Simulate pairs of demands, at least one, and give the published score.
 
-    Returns:
-        ``score``, the mean over pairs (with its ``standard_error`` where there are several), and for each case its
-        score and what led to it, as means over pairs.
+    It is the mean over pairs, with its ``standard_error`` where there are several, and for each case its score and what
+    led to it, as means over pairs.
     """
     ended = [{trials: simulate(scenario) for trials, scenario in pair.items()} for pair in pairs]
     scores = [

@@ -40,16 +40,10 @@ class Departure:
 def draw(
     seed: int, trials: int, seconds: int, chances: Sequence[float] = network.WEAVING.chances
 ) -> tuple[Departure, ...]:
-    """Draw the arrivals: for every second and route Binomial(``trials``, chance) vehicles, each with a type of its own.
+    """Draw the arrivals of some seconds, in the order of time.
 
-    Args:
-        seed: of the stream, which is a legacy ``RandomState``: its numbers never change.
-        trials: 2 in the light case, 3 in the heavy one.
-        seconds: for how long there are arrivals.
-        chances: for each route.
-
-    Returns:
-        Departures in the order of time.
+    For every second and route come Binomial(``trials``, chance) vehicles, each with a type of its own. The seed is that
+    of a legacy ``RandomState``: its numbers never change.
     """
     rng = np.random.RandomState(seed)
     names, shares = list(TYPES), [kind.share for kind in TYPES.values()]
@@ -65,9 +59,7 @@ def draw(
 def read(file: Path, routes: int) -> tuple[Departure, ...]:
     """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``, in the order of time.
 
-    Args:
-        file: the text; types are ``p`` (passenger), ``t`` (truck) and ``b`` (bus).
-        routes: how many there are; they are counted from 0.
+    Routes are counted from 0; types are ``p`` (passenger), ``t`` (truck) and ``b`` (bus).
 
     Raises:
         ProblemError: in one line, if the file cannot be read or a row is not as expected.
@@ -165,12 +157,9 @@ class Scenario:
         return sha256(repr(parts).encode()).hexdigest()[:16]
 
     def write(self, folder: Path, road: network.Road, *, ssm: bool = True) -> list[str]:
-        """Write the demand into ``folder`` and return SUMO's arguments; outputs go there too.
+        """Write the demand into a folder of this simulation alone and return SUMO's arguments; outputs go there too.
 
-        Args:
-            folder: of this simulation alone.
-            road: what `network.build` returned.
-            ssm: whether conflicts are measured, which takes about half of SUMO's time.
+        ``ssm``: whether conflicts are measured, which takes about half of SUMO's time.
         """
         (folder / DEMAND_FILE).write_text(to_xml_file(self.departures, self.rules), encoding="utf-8")
         files = {

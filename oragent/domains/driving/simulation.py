@@ -90,14 +90,11 @@ class Simulation(Protocol):
 
 
 class SumoSession:
-    """Speaks to ``libsumo`` or to a TraCI connection, which have the same calls.
+    """Speaks to ``libsumo`` or to a TraCI connection, which have the same calls; the simulation has been started.
 
-    Args:
-        api: the module, or the connection; its simulation has been started.
-        record: whether to ask for all vehicles' places.
-        release: whether to give vehicles back to SUMO's drivers behind E0; where not, they keep what was asked of them
-            last, and are told every second on E0 to stay on their lane or to leave it: so it was published.
-        note: told the vehicle that is spoken of from now on; empty: none.
+    Vehicles are released to SUMO's drivers behind E0. Where not, they keep what was asked of them last, and are told
+    every second on E0 to stay on their lane or to leave it: so it was published. ``note`` is told the vehicle that is
+    spoken of from now on; empty: none.
     """
 
     def __init__(self, api: Any, record: bool, release: bool, note: Callable[[str], None]) -> None:
@@ -158,12 +155,7 @@ def failure(second: int, vehicle: str, reason: object) -> ProblemError:
 
 
 class Hosted:
-    """A simulation by libsumo, which runs inside a forked child.
-
-    Args:
-        arguments: of SUMO.
-        record: whether to tell all vehicles' places.
-        release: whether vehicles are given back to SUMO's drivers behind E0; see `Session`.
+    """A simulation by libsumo, which runs inside a forked child; arguments are SUMO's and those of `SumoSession`.
 
     Raises:
         ProblemError: if libsumo is not installed.
@@ -260,13 +252,7 @@ def _read_message(board: mmap.mmap) -> str:
 
 
 class Connected:
-    """A simulation by a SUMO process of its own, over a local socket.
-
-    Args:
-        arguments: of SUMO.
-        record: whether to tell all vehicles' places.
-        release: whether vehicles are given back to SUMO's drivers behind E0; see `Session`.
-        window: show it in ``sumo-gui``.
+    """A simulation by a SUMO process of its own, over a local socket; ``window``: in ``sumo-gui``.
 
     Raises:
         ProblemError: if SUMO is not installed or does not start, or there is no screen for its window.

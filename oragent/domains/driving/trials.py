@@ -127,11 +127,7 @@ class Trial:
 
 
 def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iterator[list[tuple[int, Scenario]]]:
-    """Cut the demands of all cases into blocks in which every case has the same number of them.
-
-    Yields:
-        Demands, each after its case.
-    """
+    """Cut the demands of all cases, each after its case, into blocks in which every case has equally many."""
     count = min(map(len, demands.values()))
     for begin in range(0, count, size):
         yield [(case, scenario) for case, of_case in demands.items() for scenario in of_case[begin : begin + size]]
@@ -140,15 +136,9 @@ def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iter
 def run(
     demands: Mapping[int, Sequence[Scenario]], simulate: Callable[[Scenario], Trial], *, floor: float | None
 ) -> dict[int, list[Trial]]:
-    """Simulate demands block by block.
+    """Simulate demands, equally many for each case, block by block.
 
-    Args:
-        demands: for each case equally many.
-        simulate: does one.
-        floor: end after a block if the mean so far is two standard errors below it; None: never.
-
-    Returns:
-        For each case its trials, equally many.
+    It ends after a block if the mean so far is two standard errors below a floor; None: never.
     """
     seen: dict[int, list[Trial]] = {case: [] for case in demands}
     for block in blocks(demands):
@@ -166,13 +156,7 @@ def is_below(seen: Mapping[int, Sequence[Trial]], floor: float) -> bool:
 
 
 def summary(seen: Mapping[int, Sequence[Trial]], names: Mapping[int, str], planned: int) -> dict[str, Any]:
-    """Sum up what a person or a model should see, beside the score itself.
-
-    Args:
-        seen: for each case its trials.
-        names: of the cases.
-        planned: how many simulations there would have been.
-    """
+    """Sum up what a person or a model should see, beside the score itself, of ``planned`` simulations."""
     every = [trial for of_case in seen.values() for trial in of_case]
     worst = min(every, key=lambda trial: trial.score)
     summary_metrics: dict[str, Any] = {

@@ -55,12 +55,7 @@ class Network:
 
     @classmethod
     def reciprocal(cls, impedance: NDArray[np.generic], frequencies: NDArray[np.float64], origin: str) -> "Network":
-        """Build a network from matrices that are symmetric to rounding; what is left of asymmetry is averaged out.
-
-        Args:
-            impedance: ``(f, p, p)`` real or complex array, ohms.
-            frequencies: ``(f,)`` float array, Hz.
-            origin: Origin of the network, for people to read.
+        """Build a network from ``(f, p, p)`` matrices that are symmetric to rounding; asymmetry is averaged out.
 
         Raises:
             ValueError: if they are not symmetric, or no such arrays.

@@ -78,14 +78,7 @@ def fresh_part(fresh_seed: int, network: Network) -> list[PlacementInstance]:
 
 
 def check(instance: PlacementInstance, placement: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed placement puts the right number of capacitors on different ports that may take one.
-
-    Args:
-        instance: Network, probe and keep-outs.
-        placement: Anything; a placement is a sequence of ports in any order.
-
-    Returns:
-        The placement as a flat array.
+    """Make sure that a claimed placement, ports in any order, has the right number, on different usable ports.
 
     Raises:
         CandidateError: ``invalid``, saying what is wrong.
@@ -113,14 +106,9 @@ def objective(instance: PlacementInstance, placement: NDArray[np.int64]) -> floa
 
 
 def reward(instance: PlacementInstance, seen: ArrayLike) -> NDArray[np.float64]:
-    """Say what it is worth that the probe sees certain impedances.
+    """Say what it is worth that the probe sees certain impedances, ``(..., f)`` complex, ohms.
 
-    Args:
-        instance: Network and probe.
-        seen: ``(..., f)`` complex array, ohms.
-
-    Returns:
-        ``(...)`` array: by how many ohms the magnitude falls, each frequency times 1 GHz over itself, summed, over 10.
+    Returns ``(...)``: by how many ohms the magnitude falls, each frequency times 1 GHz over itself, summed, over 10.
     """
     former = np.abs(instance.network.impedance[instance.probe, instance.probe])
     return np.asarray(((former - np.abs(seen)) * (1e9 / instance.network.frequencies)).sum(axis=-1) / 10)
@@ -131,13 +119,7 @@ SITE_FILES = ("test_100_probe.npy", "test_100_keepout.npy", "test_100_keepout_nu
 
 
 def read_network(folder: Path) -> Network | None:
-    """Read the impedance of the 10 x 10 chip on its package.
-
-    Args:
-        folder: Folder where ``10x10_pkg_chip.npy`` may be: ``(201, 100, 100)`` real or complex, ohms.
-
-    Returns:
-        The network; None if there is no such file.
+    """Read the impedance of the 10 x 10 chip on its package: ``(201, 100, 100)``, ohms; None if it is absent.
 
     Raises:
         ProblemError: in one line, if the file is not what it should be.
@@ -153,15 +135,10 @@ def read_network(folder: Path) -> Network | None:
 
 
 def read_sites(folder: Path, network: Network) -> list[Site] | None:
-    """Read the hundred probes and keep-outs.
+    """Read the hundred probes and keep-outs of a network; None if none of the files is there.
 
-    Args:
-        folder: Folder where ``test_100_probe.npy`` ``(100,)``, ``test_100_keepout.npy`` ``(100, k)`` and
-            ``test_100_keepout_num.npy`` ``(100,)`` may be; of every row of keep-outs only the first so many count.
-        network: Network that the ports belong to.
-
-    Returns:
-        The sites; None if none of the files is there.
+    They are ``test_100_probe.npy`` ``(100,)``, ``test_100_keepout.npy`` ``(100, k)`` and ``test_100_keepout_num.npy``
+    ``(100,)``; of every row of keep-outs only the first so many count.
 
     Raises:
         ProblemError: in one line, if some are missing or not what they should be.

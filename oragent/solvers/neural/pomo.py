@@ -123,16 +123,9 @@ class Pomo(nn.Module):
         raise NotImplementedError
 
     def walk(self, encoded: Encoded, starts: Tensor, pick: Pick = greedy, bias: Tensor | None = None) -> Tensor:
-        """Let walks go on to their ends.
+        """Let walks from ``(batch, m)`` first cities, or customers, go on to their ends: ``(batch, m, k)`` nodes.
 
-        Args:
-            encoded: Encoded instances.
-            starts: ``(batch, m)`` first city, or customer, of each walk.
-            pick: Function from logits to the next node.
-            bias: ``(batch, n, n)`` bias, added to the pointer's scores of row ``current`` before scaling and clipping.
-
-        Returns:
-            ``(batch, m, k)`` nodes.
+        The ``(batch, n, n)`` bias is added to the pointer's scores of row ``current`` before scaling and clipping.
         """
         walks = encoded.begin(starts)
         taken = list(walks.begun)
@@ -272,14 +265,9 @@ class CvrpPomo(Pomo):
         self.decoder: PomoDecoder = PomoDecoder(extra=1)
 
     def encode(self, *instance: Tensor) -> "CvrpEncoded":
-        """Encode depot and customers.
+        """Encode ``(batch, n, 2)`` coordinates, depot first, and ``(batch, n)`` demands as shares of the capacity.
 
-        Args:
-            instance: ``(batch, n, 2)`` coordinates in the unit square, depot first, and ``(batch, n)`` demands as
-                shares of the capacity, 0 at the depot.
-
-        Returns:
-            Instances whose walks are routes: from the depot to the depot; those that end early stay there.
+        Walks are routes from the depot to the depot; those that end early stay there.
         """
         coordinates, demands = instance
         return CvrpEncoded(self, self.encoder(coordinates, demands), demands)

@@ -40,18 +40,7 @@ NOISE = 1e-6  # by which a length in single precision may be wrong
 def reconstruct(
     model: nn.Module, coordinates: Tensor, demands: Tensor | None, paths: Tensor, bias: Tensor | None, rebuilds: int
 ) -> Tensor:
-    """Rebuild random parts of solutions.
-
-    Args:
-        model: Network, one of the two by LEHD.
-        coordinates: ``(batch, n, 2)`` float32 in the unit square, depot first where there is one.
-        demands: ``(batch, n)`` shares of the capacity; None for tours.
-        paths: ``(batch, k)`` solutions, as ``solve`` has them.
-        bias: ``(batch, n, n)``, as there.
-        rebuilds: Number of parts, one after the other.
-
-    Returns:
-        ``(batch, k)`` solutions, none of them longer than it was.
+    """Rebuild random parts of solutions, one after the other; none gets longer. Arguments are those of `solve`.
 
     Raises:
         TypeError: if the network builds no parts.
@@ -181,18 +170,18 @@ def solve(
     bfloat16: bool = False,
     rebuilds: int = 0,
 ) -> Tensor:
-    """Build solutions greedily, all instances of the batch at once.
+    """Build solutions greedily, all instances of the batch at once, by one of the four networks.
 
     Args:
-        model: Model to solve with, one of the four networks.
+        model: The network.
         coordinates: ``(batch, n, 2)`` float32 in the unit square, depot first where there is one.
         demands: ``(batch, n)`` shares of the capacity; None for tours.
         bias: ``(batch, n, n)``, added to the scores of row ``current`` before each decision.
-        starts: Number of first cities, or first customers, of which the best is taken; ``ALL`` for all there are. LEHD
-            chooses its first customer itself.
+        starts: First cities, or first customers, of which the best is taken; ``ALL`` for all there are. LEHD chooses
+            its first customer itself.
         augment: Whether to take the best over the eight symmetries of the square.
         bfloat16: LEHD computes matrix products in it, and close decisions again in single precision; POMO never does.
-        rebuilds: Number of random parts that LEHD rebuilds after that (``reconstruct``).
+        rebuilds: Number of random parts that LEHD rebuilds after that.
 
     Returns:
         ``(batch, k)`` nodes of a closed path: a tour, or routes from and back to the depot, in which a node that is

@@ -87,11 +87,7 @@ Make = Callable[[list[int]], TrainingLabels]  # a block, from its seed
 def tsp_labels(folder: Path, size: int, count: int, seed: int) -> TrainingLabels:
     """Load or make optimal tours (LKH's first answer, which is optimal at these sizes but for a few).
 
-    Args:
-        folder: Folder where blocks are kept.
-        size: Number of cities.
-        count: Number of instances, rounded up to whole blocks.
-        seed: Seed of the instances.
+    The folder keeps blocks; ``count`` is rounded up to whole ones.
 
     Raises:
         ProblemError: if ``elkai`` is needed and missing.

@@ -41,13 +41,10 @@ class Rates:
 
 
 class Optimiser:
-    """One or two optimisers as one.
+    """One or two optimisers as one, at rates of the schedule's peak.
 
-    Args:
-        model: Model whose parameters move.
-        rates: Rates at the schedule's peak.
-        together: Whether to move all parameters in few kernels, as a GPU wants it: AdamW fused, Muon's matrices in one
-            batch for each shape. None: where the parameters are on a GPU.
+    ``together``: whether to move all parameters in few kernels, as a GPU wants it: AdamW fused, Muon's matrices in one
+    batch for each shape. None: where the parameters are on a GPU.
     """
 
     def __init__(self, model: nn.Module, rates: Rates, *, together: bool | None = None) -> None:
