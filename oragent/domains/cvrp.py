@@ -18,17 +18,12 @@ CENTRE = (0.5, 0.5)
 class CvrpInstance(tsp.Nodes):
     """A depot, node 0, and customers in the plane.
 
-    Attributes:
-        coordinates: ``(n, 2)`` float array, depot first.
-        demands: ``(n,)`` int64 array, 0 at the depot, 0 to ``capacity`` at customers.
-        capacity: Capacity of a vehicle, positive.
-
     Raises:
         ValueError: unless they are such numbers.
     """
 
-    demands: NDArray[np.int64]
-    capacity: int
+    demands: NDArray[np.int64]  # ``(n,)`` int64 array, 0 at the depot, 0 to ``capacity`` at customers
+    capacity: int  # of a vehicle, positive
 
     def __post_init__(self) -> None:
         if self.demands.shape != (len(self.nodes),) or self.demands.dtype != np.int64:

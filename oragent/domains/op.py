@@ -16,17 +16,12 @@ TOLERANCE = 1e-9  # sums of the same lengths in another order
 class OpInstance(tsp.Nodes):
     """A depot, node 0, and nodes with prizes in the plane.
 
-    Attributes:
-        coordinates: ``(n, 2)`` float array, depot first.
-        prizes: ``(n,)`` float array, not negative.
-        maxlen: Most length of a tour, the way back to the depot included; in the unit of the coordinates.
-
     Raises:
         ValueError: unless they are such numbers.
     """
 
-    prizes: NDArray[np.float64]
-    maxlen: float
+    prizes: NDArray[np.float64]  # ``(n,)`` float array, not negative
+    maxlen: float  # most length of a tour, the way back included; in the unit of the coordinates
 
     def __post_init__(self) -> None:
         if self.prizes.shape != (len(self.nodes),):

@@ -133,9 +133,8 @@ def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
     cities = streams.whole_numbers(tour, "a tour", "city", len(instance))
     visits = np.bincount(cities, minlength=len(instance))
     if (repeated := np.flatnonzero(visits > 1)).size:
-        raise CandidateError(
-            f"the tour visits city {repeated[0]} {_format_times(int(visits[repeated[0]]))}; expected once"
-        )
+        times = "twice" if visits[repeated[0]] == 2 else f"{visits[repeated[0]]} times"
+        raise CandidateError(f"the tour visits city {repeated[0]} {times}; expected once")
     if (missing := np.flatnonzero(visits == 0)).size:
         raise CandidateError(f"the tour visits {len(cities)} of {len(instance)} cities; city {missing[0]} is missing")
     return cities
@@ -178,10 +177,6 @@ def late_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
 def _step_lengths(instance: TspInstance, tour: NDArray[np.int64]) -> NDArray[np.float64]:
     points = instance.coordinates[tour]
     return np.roll(points, -1, axis=0) - points
-
-
-def _format_times(count: int) -> str:
-    return "twice" if count == 2 else f"{count} times"
 
 
 KNOWN = {rounding.value: rounding for rounding in (Rounding.NEAREST, Rounding.UP)}

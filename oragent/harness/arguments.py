@@ -44,21 +44,22 @@ def _parse_instances(text: str) -> range:
     raise argparse.ArgumentTypeError(f"a number of instances, 1 or more, or a range such as 4:8, and not {text!r}")
 
 
-def _parse_seconds(text: str) -> float:
+def _parse_number(text: str) -> float:
     try:
-        value = math.inf if text == "none" else float(text)
+        return float(text)
     except ValueError:
-        value = math.nan
+        return math.nan
+
+
+def _parse_seconds(text: str) -> float:
+    value = math.inf if text == "none" else _parse_number(text)
     if not value > 0:
         raise argparse.ArgumentTypeError(f"a positive number of seconds, or none, and not {text!r}")
     return value
 
 
 def _parse_score(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _parse_number(text)
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"a score, which is a finite number, and not {text!r}")
     return value

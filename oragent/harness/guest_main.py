@@ -125,7 +125,6 @@ class _Candidate:
         # Seeding costs 15 microseconds a call: only where it can matter.
         self.draws_numbers = library is None and any("random" in source for source in sources.values())
         self._functions: dict[str, Callable[..., Any]] = {}
-        self._main: Callable[..., Any] | None = None
         self.first_s: float | None = None  # CPU seconds of this process when the first call was through
 
     @property
@@ -139,18 +138,10 @@ class _Candidate:
         np.random.seed(0)
 
     def call_main(self, *args: Any, **kwargs: Any) -> Any:
-        function = self._main or self._load_functions(self._names[0])
-        if self.draws_numbers:
-            self.seed_generators()
-        value = function(*args, **kwargs)
-        if self.first_s is None:
-            self.first_s = time.process_time()
-        return value
+        return self.call_named("", args, kwargs)
 
     def call_named(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        if not name or name == self._names[0]:
-            return self.call_main(*args, **kwargs)
-        function = self._functions.get(name) or self._load_functions(name)
+        function = self._functions.get(name or self._names[0]) or self._load_functions(name or self._names[0])
         if self.draws_numbers:
             self.seed_generators()
         value = function(*args, **kwargs)
@@ -165,10 +156,7 @@ class _Candidate:
                 self._functions = load_functions(Path(self.path), self._sources, self._names)
             else:
                 library = Library(self._library, self._names)
-                self._functions = {
-                    function_name: partial(library.call_function, function_name) for function_name in self._names
-                }
-            self._main = self._functions[self._names[0]]
+                self._functions = {each: partial(library.call_function, each) for each in self._names}
         return self._functions[name]
 
 

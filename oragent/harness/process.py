@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from oragent.harness import frames
 from oragent._base.errors import CandidateError, OragentError, SandboxError
@@ -35,26 +35,6 @@ MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
 FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
 
 
-class GuestForker(Protocol):
-    """Forks processes and ends them."""
-
-    def fork_guest(self, wire: socket.socket, log: int) -> int:
-        """Make a guest at the other end of a wire and of a pipe for its output; both are closed here.
-
-        Returns:
-            Its process id, as this parent counts.
-        """
-
-    def reap_guest(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
-        """Take the exit status and CPU seconds of a guest that has ended; None if it has not, and is not waited for."""
-
-    def kill_guest(self, pid: int) -> None:
-        """End a guest that has not been reaped."""
-
-    def cpu_seconds(self, pid: int) -> float:
-        """CPU seconds, user and system, that a guest that has not been reaped has used."""
-
-
 class DirectForker:
     """Forks a guest from this very process."""
 
@@ -62,7 +42,7 @@ class DirectForker:
         self._live, self._cage = live, cage
 
     def fork_guest(self, wire: socket.socket, log: int) -> int:
-        """Make a guest."""
+        """Make a guest at the other end of a wire and of a pipe for its output, both closed here; its process id."""
         scorer, pid = os.getpid(), os.fork()
         if pid == 0:
             self._live(wire, log, scorer, self._cage)
@@ -71,23 +51,23 @@ class DirectForker:
         return pid
 
     def reap_guest(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
-        """Take a guest's end."""
+        """Take exit status and CPU seconds of a guest that has ended; None if it has not, and is not waited for."""
         ended, status, usage = os.wait4(pid, 0 if wait else os.WNOHANG)
         return (status, usage.ru_utime + usage.ru_stime) if ended else None
 
     def kill_guest(self, pid: int) -> None:
-        """End a guest."""
+        """End a guest that has not been reaped."""
         os.kill(pid, signal.SIGKILL)
 
     def cpu_seconds(self, pid: int) -> float:
-        """Tell what a guest has used."""
+        """CPU seconds, user and system, that a guest that has not been reaped has used."""
         return _process_cpu_s(pid)
 
 
 class Spare:
     """A process that forks guests on request, made when nothing was known yet.
 
-    Args and methods are those of `Scorer`; ``prepare`` is called once, before the first fork and without a candidate.
+    Methods are those of `DirectForker`; ``prepare`` is called once, before the first fork and without a candidate.
     """
 
     def __init__(self, live: Live, cage: Cage, prepare: Callable[[], None] = lambda: None) -> None:
@@ -206,29 +186,18 @@ GROWN_MB = 256  # resident memory beyond the bound on private memory, which is w
 
 
 class GuestProcess:
-    """A guest: asks it, and ends it.
+    """A guest: asks it, and ends it; it may take ``memory_mb`` MiB of private memory.
 
-    Args:
-        parent: Who forks it.
-        memory_mb: Private memory that it may take, in MiB.
-        born_with: Bytes of resident memory that it has at its birth.
-
-    Attributes:
-        log: The head and tail of what it printed.
-        first_s: CPU seconds that its first call took, as far as that is known; None before it.
-        free_s: Part of these that does not count; None before it.
-        counted_s: CPU seconds that have been looked at.
-        counted_at: Time of that look, seconds of the performance counter.
-        size: Place of the calls since then, by what failures call a size.
+    At its birth it has ``born_with`` bytes of resident memory.
     """
 
-    def __init__(self, parent: GuestForker, memory_mb: int, born_with: int) -> None:
+    def __init__(self, parent: DirectForker | Spare, memory_mb: int, born_with: int) -> None:
         self.log = CappedOutput(LOG_BYTES)
-        self.first_s: float | None = None
-        self.free_s: float | None = None
-        self.counted_s = 0.0
+        self.first_s: float | None = None  # CPU seconds of its first call, as far as that is known; None before it
+        self.free_s: float | None = None  # part of these that does not count; None before it
+        self.counted_s = 0.0  # CPU seconds that have been looked at, and when
         self.counted_at = time.perf_counter()
-        self.size = ""
+        self.size = ""  # place of the calls since then, by what failures call a size
         self._parent, self._memory_mb, self._born_with = parent, memory_mb, born_with
         self._ended: tuple[int, float] | None = None
         self._deadline: float | None = None

@@ -190,10 +190,7 @@ def parse_expression(text: str) -> ast.expr:
 def _expression_problem(text: str) -> str:
     if len(text) > MOST_EXPRESSION:
         return f"it has {len(text):,} characters, at most {MOST_EXPRESSION:,} are taken"
-    try:
-        return _read_field(parser_client.request("expression", text=text), "problem", str)
-    except ParseLimitExceeded as hopeless:
-        return str(hopeless)
+    return _ask_problem("expression", text=text)
 
 
 def read_program(path: Path, signature: Signature) -> str:
@@ -219,15 +216,16 @@ def read_program(path: Path, signature: Signature) -> str:
 
 def _check_safe(source: str) -> None:
     if not is_safe(source):
-        problem = caps.text_problem(source) or _vet_program(source)
+        problem = caps.text_problem(source) or _ask_problem("vet", source=source)
         if problem:
             raise CandidateError(problem, "rejected")
         mark_safe(source)
 
 
-def _vet_program(source: str) -> str:
+def _ask_problem(kind: str, **fields: str) -> str:
+    """Ask the child what is wrong with a text; empty if nothing is."""
     try:
-        return _read_field(parser_client.request("vet", source=source), "problem", str)
+        return _read_field(parser_client.request(kind, **fields), "problem", str)
     except ParseLimitExceeded as hopeless:
         return str(hopeless)
 

@@ -168,7 +168,8 @@ def parse_program(source: str) -> ast.Module:
     except UnicodeEncodeError:
         raise _rejection("the program holds characters that are no valid text; send plain UTF-8") from None
     except (RecursionError, MemoryError):
-        raise _too_deep() from None
+        message = f"the program is nested deeper than {caps.MAX_DEPTH} levels; use intermediate variables"
+        raise _rejection(message) from None
     if problem_text := caps.tree_problem(tree, source):
         raise _rejection(problem_text)
     return tree
@@ -197,10 +198,6 @@ def _syntax_error(problem: SyntaxError, source: str) -> CandidateError:
     lines, number = source.splitlines(), problem.lineno or 0
     text = lines[number - 1].strip()[:120] if 0 < number <= len(lines) else ""
     return _rejection(f"syntax error on line {number}: {problem.msg}" + (f": {text}" if text else ""))
-
-
-def _too_deep() -> CandidateError:
-    return _rejection(f"the program is nested deeper than {caps.MAX_DEPTH} levels; use intermediate variables")
 
 
 def _rejection(message: str) -> CandidateError:

@@ -22,6 +22,7 @@ ReEvo, arXiv:2402.01145.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,6 +139,19 @@ def follow(
             best_cost, best_path = cost, path
         watch(iteration=iteration, cost=best_cost, path=best_path, pheromone=pheromone)
     return best_cost, best_path
+
+
+def run_colony(
+    colony: Callable[..., tuple[float, NDArray[np.int64]]],
+    arrays: tuple[Any, ...],
+    heuristics: NDArray[np.float64],
+    decay: float,
+    draws: NDArray[np.float64],
+    watch: Watch | None,
+) -> ColonySolution:
+    """Let a problem's kernel, ``colony(*arrays, promise, decay, draws, pheromone)``, search as `follow` says."""
+    promise = np.ascontiguousarray(usable_promise(heuristics))
+    return ColonySolution(*follow(partial(colony, *arrays, promise, decay), draws, np.ones_like(promise), watch))
 
 
 def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule, reach: Rule) -> Rule:

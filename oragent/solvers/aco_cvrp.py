@@ -1,13 +1,12 @@
 """Ant System for capacitated vehicle routing: an ant may come back to the depot, and carries a load."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
+from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, kernel
 
 
@@ -87,6 +86,4 @@ def solve_cvrp(
     ``capacity`` at customers. The diagonal of ``distances`` is not read.
     """
     draws = draw_uniforms(rng, iterations, ants, 2 * len(distances) - 1)  # at most a return after every customer
-    promise = np.ascontiguousarray(usable_promise(heuristics))
-    colony = partial(_colony, np.ascontiguousarray(distances), demands, capacity, promise, decay)
-    return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))
+    return run_colony(_colony, (np.ascontiguousarray(distances), demands, capacity), heuristics, decay, draws, watch)

@@ -1,13 +1,12 @@
 """Ant System for the multidimensional knapsack: pheromone and promise belong to items, an ant carries what it holds."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
+from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, VECTOR, kernel
 
 
@@ -97,6 +96,5 @@ def solve_mkp(
     10.1109/CEC.1999.782655; with the settings of Ye et al. 2024, ReEvo, arXiv:2402.01145.
     """
     draws = draw_uniforms(rng, iterations, ants, len(prizes) + 1)
-    promise = np.ascontiguousarray(usable_promise(heuristics))
-    colony = partial(_colony, np.ascontiguousarray(prizes), np.ascontiguousarray(weights), promise, decay)
-    return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))
+    arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(weights)
+    return run_colony(_colony, arrays, heuristics, decay, draws, watch)

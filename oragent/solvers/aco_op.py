@@ -1,13 +1,12 @@
 """Ant System for the orienteering problem: an ant goes on while it can still get home in time."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
+from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, VECTOR, kernel
 
 
@@ -90,7 +89,5 @@ def solve_op(
     ``heuristics`` is not read, nor the diagonal of ``distances`` but for the depot's, which is 0.
     """
     draws = draw_uniforms(rng, iterations, ants, len(prizes))
-    promise = np.ascontiguousarray(usable_promise(heuristics))
     arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(distances)
-    colony = partial(_colony, *arrays, maxlen, promise, decay)
-    return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))
+    return run_colony(_colony, (*arrays, maxlen), heuristics, decay, draws, watch)

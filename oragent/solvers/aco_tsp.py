@@ -1,13 +1,12 @@
 """Ant System for the travelling salesman problem: the plainest set of rules."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
+from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, kernel
 
 
@@ -81,6 +80,4 @@ def solve_tsp(
     diagonal is read for a single city only. ``watch`` is called as `follow` says.
     """
     draws = draw_uniforms(rng, iterations, ants, len(distances))
-    promise = np.ascontiguousarray(usable_promise(heuristics))
-    colony = partial(_colony, np.ascontiguousarray(distances), promise, decay)
-    return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))
+    return run_colony(_colony, (np.ascontiguousarray(distances),), heuristics, decay, draws, watch)

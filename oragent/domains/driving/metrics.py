@@ -22,6 +22,11 @@ TARGET_SPEED = 13.89  # m/s, the limit
 FLOOR = -100.0  # points
 SPEED_EDGES = (0.1, 0.3, 0.5, 0.7)  # shares of the loss
 GAP_EDGES = (0.04, 0.1, 0.2, 0.3)
+COUNTED = {  # by our names
+    "collisions": "collisions",
+    "emergency_stops": "emergencyStops",
+    "emergency_braking": "emergencyBraking",
+}
 PLACE_EDGES = (0.2, 0.3, 0.4, 0.55)  # shares of E0's length
 
 
@@ -141,49 +146,28 @@ def features(cases: Sequence[tuple[Figures, int]]) -> tuple[int, int, int]:
     return first, second, third
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """Counts over the whole network and all of the simulation, as SUMO defines them."""
-
-    collisions: int
-    emergency_stops: int
-    emergency_braking: int
-    teleports: int
-
-
-@dataclass(frozen=True)
-class TrafficConflict:
-    """An entry of the surrogate safety measures device, which lists most conflicts twice, once for either vehicle."""
-
-    pair: frozenset[str]  # names of the two vehicles
-    # whether it came to its worst on E0 or at one of its two junctions. Nearly all others arise where vehicles enter
-    # the network, beyond any controller's reach.
-    within: bool
-
-
-def read_statistics(file: Path) -> Statistics:
-    """Read a file of ``--statistic-output``.
-
-    Raises:
-        ProblemError: if it is missing or not complete.
-    """
+def _read_statistics(file: Path) -> dict[str, int]:
+    """Counts over the whole network and all of the simulation, as SUMO's ``--statistic-output`` defines them."""
     root = _parse_root(file)
     safety, teleports = root.find("safety"), root.find("teleports")
     if safety is None or teleports is None:
         raise ProblemError(f"{file.name} has no <safety> or no <teleports>: this SUMO writes other statistics")
-    collisions, stops, braking = (
-        int(safety.attrib[name]) for name in ("collisions", "emergencyStops", "emergencyBraking")
-    )
-    return Statistics(collisions, stops, braking, int(teleports.attrib["total"]))
+    counts = {name: int(safety.attrib[attribute]) for name, attribute in COUNTED.items()}
+    return counts | {"teleports": int(teleports.attrib["total"])}
 
 
-def _read_critical(root: ET.Element, road: Road, threshold: float) -> Iterator[TrafficConflict]:
+def _read_critical(root: ET.Element, road: Road) -> Iterator[tuple[frozenset[str], bool]]:
+    """Pairs of the surrogate safety measures device, and whether it came to their worst on E0 or at a junction of it.
+
+    It lists most conflicts twice, once for either vehicle. Nearly all that are elsewhere arise where vehicles enter the
+    network, beyond any controller's reach.
+    """
     for conflict in root.iter("conflict"):
         least = conflict.find("minTTC")
-        if least is None or least.attrib["value"] in ("", "NA") or float(least.attrib["value"]) > threshold:
+        if least is None or least.attrib["value"] in ("", "NA") or float(least.attrib["value"]) > TTC_THRESHOLD:
             continue
         x, y, *_ = (float(part) for part in least.attrib["position"].split(","))
-        yield TrafficConflict(frozenset((conflict.attrib["ego"], conflict.attrib["foe"])), road.within(x, y))
+        yield frozenset((conflict.attrib["ego"], conflict.attrib["foe"])), road.within(x, y)
 
 
 def _parse_root(file: Path) -> ET.Element:
@@ -199,8 +183,10 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
     Raises:
         ProblemError: if a file is missing or not complete.
     """
-    statistics = read_statistics(work / STATISTICS_FILE)
-    critical = list(_read_critical(_parse_root(work / SSM_FILE), road, TTC_THRESHOLD))
+    counts = _read_statistics(work / STATISTICS_FILE)
+    critical = list(_read_critical(_parse_root(work / SSM_FILE), road))
+    if not rules.published:  # SUMO tells a collision at every second for which it lasts
+        counts["collisions"] = len({frozenset(pair) for second in seconds for pair in second.collisions})
     # Published speeds are looked at before each second, so that those after the last one are not seen.
     seen = seconds[:-1] if rules.published else seconds
     speeds = [state.speed for second in seen for state in second.states]
@@ -209,13 +195,8 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
     times = [time - entered[name] for time, second in enumerate(seconds) for name in second.arrived]
     places = _change_places(seconds)
     return Figures(
-        collisions=statistics.collisions if rules.published else len(_touching_pairs(seconds)),
-        emergency_stops=statistics.emergency_stops,
-        emergency_braking=statistics.emergency_braking,
-        teleports=statistics.teleports,
-        critical_ttc=len(critical)
-        if rules.published
-        else len({conflict.pair for conflict in critical if conflict.within}),
+        **counts,
+        critical_ttc=len(critical) if rules.published else len({pair for pair, within in critical if within}),
         mean_speed=round(mean, 2) if rules.published else mean,
         speed_variance=round(variance, 2) if rules.published else variance,
         throughput=len(times),
@@ -223,11 +204,6 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
         lane_changes=len(places),
         change_place=fmean(places) / road.length if places else 0.0,
     )
-
-
-def _touching_pairs(seconds: Sequence[Second]) -> set[frozenset[str]]:
-    """Pairs that collided: SUMO tells each at every second for which it lasts."""
-    return {frozenset(pair) for second in seconds for pair in second.collisions}
 
 
 def _change_places(seconds: Sequence[Second]) -> list[float]:

@@ -237,14 +237,14 @@ def read(file: Path, plan: RoadPlan = WEAVING) -> Road:
         lanes=plan.lanes,
         speed_limit=float(first_lane["speed"]),
         exits={name: tuple(sorted(set(exit_edges))) for name, exit_edges in exits.items()},
-        junctions=tuple(_bounding_box(_parse_points(shape)) for shape in junctions),
+        junctions=tuple(_bounding_box(shape) for shape in junctions),
         shapes=tuple(_parse_points(lane["shape"]) for lane in lanes.values()),
         plan=plan,
     )
 
 
-def _bounding_box(points: tuple[tuple[float, float], ...]) -> tuple[float, float, float, float]:
-    across, along = zip(*points, strict=True)
+def _bounding_box(shape: str) -> tuple[float, float, float, float]:
+    across, along = zip(*_parse_points(shape), strict=True)
     return min(across), min(along), max(across), max(along)
 
 

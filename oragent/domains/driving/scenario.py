@@ -114,22 +114,15 @@ def _spread_times(departures: Sequence[Departure]) -> Iterator[str]:
 class Scenario:
     """One simulation's task.
 
-    Attributes:
-        trials: 2 (light) or 3 (heavy): how many vehicles may come a route and second.
-        seed: of the demand.
-        horizon: simulated seconds.
-        rules: by which it is run and counted.
-        given: a demand that was read from somewhere; empty: it is drawn.
-
     Raises:
         ValueError: unless there are such a case and at least a second of arrivals.
     """
 
-    trials: int
-    seed: int
-    horizon: int = HORIZON
-    rules: SumoRules = rules.OURS
-    read_departures: tuple[Departure, ...] = field(default=(), repr=False)
+    trials: int  # 2 (light) or 3 (heavy): how many vehicles may come a route and second
+    seed: int  # of the demand
+    horizon: int = HORIZON  # simulated seconds
+    rules: SumoRules = rules.OURS  # by which it is run and counted
+    read_departures: tuple[Departure, ...] = field(default=(), repr=False)  # empty: drawn
 
     def __post_init__(self) -> None:
         if self.trials not in CASES:

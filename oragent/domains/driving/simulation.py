@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import network
@@ -63,30 +63,6 @@ class Second(NamedTuple):
     arrived: list[str]
     collisions: list[tuple[str, str]]  # pairs that touch at this moment
     places: list[VehiclePosition]  # all vehicles, where that is recorded; else empty
-
-
-class Simulation(Protocol):
-    """A running simulation; leaving its ``with`` block ends it, whatever state it is in."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *exception: object) -> None: ...
-
-    def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
-        """Simulate a second; vehicles that are not commanded are driven by SUMO.
-
-        Raises:
-            ProblemError: if SUMO fails, saying at which second and, where it is known, for which vehicle.
-        """
-        ...
-
-    def finish(self) -> None:
-        """End the simulation in order, so that its output files are complete.
-
-        Raises:
-            ProblemError: if SUMO fails.
-        """
-        ...
 
 
 class SumoSession:
@@ -155,7 +131,9 @@ def failure(second: int, vehicle: str, reason: object) -> ProblemError:
 
 
 class Hosted:
-    """A simulation by libsumo, which runs inside a forked child; arguments are SUMO's and those of `SumoSession`.
+    """A simulation by libsumo, inside a forked child; arguments are SUMO's and those of `SumoSession`.
+
+    Leaving the ``with`` block ends it, whatever state it is in.
 
     Raises:
         ProblemError: if libsumo is not installed.
@@ -188,13 +166,17 @@ class Hosted:
         return self._child.pid or 0
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
-        """Simulate a second; see `Simulation`."""
+        """Simulate a second; vehicles that are not commanded are driven by SUMO.
+
+        Raises:
+            ProblemError: if SUMO fails, saying at which second and, where it is known, for which vehicle.
+        """
         second: Second = self._send_request(list(commands or ()))
         self._second += 1
         return second
 
     def finish(self) -> None:
-        """End the simulation in order; see `Simulation`."""
+        """End the simulation in order, so that its output files are complete; `ProblemError` if SUMO fails."""
         self._send_request(None)
         self._child.join()
 
@@ -293,7 +275,7 @@ class Connected:
         return self._process.pid
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
-        """Simulate a second; see `Simulation`."""
+        """Simulate a second; see `Hosted`."""
         try:
             second = self._session.step(commands)
         except Exception as problem:  # TraCI raises exceptions of its own, and the socket's
@@ -302,7 +284,7 @@ class Connected:
         return second
 
     def finish(self) -> None:
-        """End the simulation in order; see `Simulation`."""
+        """End the simulation in order; see `Hosted`."""
         try:
             self._connection.close()  # waits for the process
         except Exception as problem:

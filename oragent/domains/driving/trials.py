@@ -13,9 +13,9 @@ from oragent.domains.driving.control import Controller
 from oragent.domains.driving.metrics import Figures
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Departure, Scenario
-from oragent.domains.driving.simulation import Hosted, Second, Simulation, VehicleState
+from oragent.domains.driving.simulation import Connected, Hosted, Second, VehicleState
 
-Backend = Callable[..., Simulation]  # of SUMO's arguments, whether to record and to release: `Hosted`, `Connected`
+Backend = Callable[..., Hosted | Connected]  # of SUMO's arguments, whether to record and to release
 
 
 @dataclass(frozen=True)

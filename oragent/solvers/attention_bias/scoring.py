@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -43,39 +43,21 @@ class How(NamedTuple):
     rebuilds: int = 0
 
 
-class NetworkSolver(Protocol):
-    """A network that solves instances."""
-
-    @property
-    def source(self) -> str:
-        """Source of its weights."""
-
-    @property
-    def seconds(self) -> float | None:
-        """Seconds that a device has computed for this evaluation alone; None: its own CPU time tells."""
-
-    def spread(self, points: Tensor, demands: Tensor | None) -> float:
-        """Standard deviation of the scores that a bias is added to."""
-
-    def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
-        """Paths ``(batch, k)``, in main memory."""
-
-
 class Here:
     """The network in this process."""
 
-    seconds = None
+    seconds = None  # that a device has computed for this evaluation alone: its own CPU time tells
 
     def __init__(self, problem: str, root: Path, device: torch.device) -> None:
         self._weights, self._device = load(problem, root, device), device
         self.source = self._weights.source
 
     def spread(self, points: Tensor, demands: Tensor | None) -> float:
-        """See ``Decider``."""
+        """Standard deviation of the scores that a bias is added to."""
         return spread(self._weights.model, *self._move_to_device(points, demands))
 
     def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
-        """See ``Decider``."""
+        """Paths ``(batch, k)``, in main memory."""
         moved = self._move_to_device(points, demands)
         return solve(self._weights.model, *moved, bias.to(self._device), **how._asdict()).cpu()
 
@@ -91,11 +73,11 @@ class RemoteNetwork:
         self.source, self.seconds = describe_weights(find(problem, root), root, problem), 0.0
 
     def spread(self, points: Tensor, demands: Tensor | None) -> float:
-        """See ``Decider``."""
+        """See `Here`."""
         return float(self._send_request(points, demands, None, How())["spread"])
 
     def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
-        """See ``Decider``."""
+        """See `Here`."""
         return torch.from_numpy(self._send_request(points, demands, bias, how)["paths"])
 
     def _send_request(self, points: Tensor, demands: Tensor | None, bias: Tensor | None, how: How) -> dict[str, Any]:
@@ -122,7 +104,7 @@ class RemoteNetwork:
         return answer
 
 
-def decider(problem: str, root: Path, device: torch.device | None) -> NetworkSolver:
+def decider(problem: str, root: Path, device: torch.device | None) -> Here | RemoteNetwork:
     """The network of a problem: behind the line where there is one, else here."""
     if LINE in os.environ:
         return RemoteNetwork(problem, root, int(os.environ[LINE]))
@@ -247,30 +229,6 @@ def evaluate(
     return Result(metrics, cell(*axes), score)
 
 
-def _tour_inputs(instance: tsp.TspInstance) -> tuple[NDArray[np.float64], ...]:
-    return (instance.coordinates,)
-
-
-def _check_tour(instance: tsp.TspInstance, path: Tensor) -> NDArray[np.int64]:
-    return tsp.check(instance, path.cpu().numpy())
-
-
-def _draw_tour(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
-    return draw_routes(instance.coordinates, [tour.tolist()])
-
-
-def _route_inputs(instance: cvrp.CvrpInstance) -> tuple[NDArray[np.float64], ...]:
-    return instance.coordinates, instance.demands / instance.capacity
-
-
-def _check_routes(instance: cvrp.CvrpInstance, path: Tensor) -> NDArray[np.int64]:
-    return cvrp.check(instance, routes(path))
-
-
-def _draw_split_routes(instance: cvrp.CvrpInstance, path: NDArray[np.int64]) -> str:
-    return draw_routes(instance.coordinates, [[0, *route] for route in cvrp.split(path)])
-
-
 def _usual_routes(instance: cvrp.CvrpInstance) -> float:
     """Estimate the length of good routes: way out and back of full vehicles, and local detours (Daganzo 1984)."""
     radial = float(instance.demands @ instance.distances[0]) / instance.capacity
@@ -278,20 +236,20 @@ def _usual_routes(instance: cvrp.CvrpInstance) -> float:
 
 
 TOURS = NetworkTask(
-    network_instances.tsp_stream,
-    network_instances.tours,
-    _tour_inputs,
-    _check_tour,
-    tsp.objective,
-    lambda instance: float(len(instance) ** 0.5),
-    _draw_tour,
+    stream=network_instances.tsp_stream,
+    files=network_instances.tours,
+    inputs=lambda instance: (instance.coordinates,),
+    check=lambda instance, path: tsp.check(instance, path.cpu().numpy()),
+    objective=tsp.objective,
+    usual=lambda instance: float(len(instance) ** 0.5),
+    draw=lambda instance, tour: draw_routes(instance.coordinates, [tour.tolist()]),
 )
 ROUTES = NetworkTask(
-    network_instances.cvrp_stream,
-    network_instances.routes,
-    _route_inputs,
-    _check_routes,
-    cvrp.objective,
-    _usual_routes,
-    _draw_split_routes,
+    stream=network_instances.cvrp_stream,
+    files=network_instances.routes,
+    inputs=lambda instance: (instance.coordinates, instance.demands / instance.capacity),
+    check=lambda instance, path: cvrp.check(instance, routes(path)),
+    objective=cvrp.objective,
+    usual=_usual_routes,
+    draw=lambda instance, path: draw_routes(instance.coordinates, [[0, *route] for route in cvrp.split(path)]),
 )

@@ -144,23 +144,14 @@ NEW = b"line "  # before the number of seconds, on the control socket, with the 
 
 @dataclass(eq=False)
 class _Client:
-    """One evaluation's connection.
+    """One evaluation's connection."""
 
-    Attributes:
-        wire: Socket, which never blocks.
-        allowed_s: Seconds that the device may compute for it.
-        used_s: Seconds that it has.
-        incoming: What came of its next request.
-        outgoing: What it has not read yet of its last answer.
-        asked: Request that waits; None for none.
-    """
-
-    wire: socket.socket
-    allowed_s: float
-    used_s: float = 0.0
-    incoming: bytearray = field(default_factory=bytearray)
-    outgoing: bytearray = field(default_factory=bytearray)
-    request: NetworkRequest | None = None
+    wire: socket.socket  # it never blocks
+    allowed_s: float  # seconds that the device may compute for it
+    used_s: float = 0.0  # seconds that it has
+    incoming: bytearray = field(default_factory=bytearray)  # what came of its next request
+    outgoing: bytearray = field(default_factory=bytearray)  # what it has not read yet of its last answer
+    request: NetworkRequest | None = None  # that waits
 
 
 class _Late(Exception):

@@ -85,19 +85,14 @@ class Left:
     """Nodes not yet visited, with their queries, keys and values in the decoder's first layer.
 
     Visited ones are taken out at once, or only shut until a bucket of them is full, so that shapes stay the same.
-
-    Attributes:
-        nodes: ``(batch, w, 128)``, of which ``count`` are open.
-        names: ``(batch, w)`` which nodes they are.
-        projected: Queries, keys and values, ``(batch, w, 128)`` each.
-        shut: ``(batch, w)`` float, 0 where open and -inf where visited; None where all are open.
-        count: Number of open ones.
     """
 
     def __init__(
         self, nodes: Tensor, names: Tensor, projected: tuple[Tensor, Tensor, Tensor], shut: Tensor | None = None
     ) -> None:
-        self.nodes, self.names, self.projected, self.shut = nodes, names, projected, shut
+        self.nodes, self.names = nodes, names  # ``(batch, w, 128)``, of which ``count`` are open, and ``(batch, w)``
+        self.projected = projected  # queries, keys and values, ``(batch, w, 128)`` each
+        self.shut = shut  # ``(batch, w)`` float, 0 where open and -inf where visited; None where all are open
         self.count = names.shape[1]
         self._bucket = WIDTHS.get(nodes.device.type, BUCKET)
 

@@ -193,7 +193,7 @@ def solve(
         for turned in _symmetries(coordinates) if augment else (coordinates,):
             solutions = _solutions(model, turned, demands, bias, starts)
             best += [_shortest(coordinates, paths) for paths in solutions]
-        chosen = best[0] if len(best) == 1 else _shortest(coordinates, _stacked(best))
+        chosen = best[0] if len(best) == 1 else _shortest(coordinates, torch.stack(_pad_ends(best), 1))
         return reconstruct(model, coordinates, demands, chosen, bias, rebuilds) if rebuilds else chosen
 
 
@@ -222,7 +222,7 @@ def _solutions(
             begun = (first + len(inputs) - 1).expand(len(coordinates), -1)  # customers begin at 1
             few = max(1, MOST_ENTRIES // (begun.shape[1] * coordinates.shape[1]))
             parts = [_walked(model, inputs, begun, bias, slice(i, i + few)) for i in range(0, len(begun), few)]
-            return parts if len(parts) == 1 else [_joined(parts)]
+            return parts if len(parts) == 1 else [torch.cat(_pad_ends(parts))]
         case TspLehd():
             return [model(coordinates, int(start), bias)[:, None] for start in first]
         case CvrpLehd():  # it chooses its first customer itself
@@ -238,10 +238,10 @@ def _walked(
     return model.walk(model.encode(*(part[rows] for part in inputs)), begun[rows], bias=row_bias)
 
 
-def _joined(parts: list[Tensor]) -> Tensor:
-    """Put walks ``(rows, m, k)`` of different lengths below each other; the shorter ones stay at the depot."""
-    longest = max(part.shape[-1] for part in parts)
-    return torch.cat([nn.functional.pad(part, (0, longest - part.shape[-1])) for part in parts])
+def _pad_ends(paths: list[Tensor]) -> list[Tensor]:
+    """Give paths ``(..., k)`` one length; the shorter ones stay at the depot at their end."""
+    longest = max(path.shape[-1] for path in paths)
+    return [nn.functional.pad(path, (0, longest - path.shape[-1])) for path in paths]
 
 
 def _inputs(coordinates: Tensor, demands: Tensor | None) -> tuple[Tensor, ...]:
@@ -254,12 +254,6 @@ def _shortest(coordinates: Tensor, paths: Tensor) -> Tensor:
         return paths[:, 0]
     path_lengths = torch.stack([lengths(coordinates, path) for path in paths.unbind(1)], 1)
     return paths[torch.arange(len(paths), device=paths.device), path_lengths.argmin(1)]
-
-
-def _stacked(paths: list[Tensor]) -> Tensor:
-    """Put paths ``(batch, k)`` of different lengths side by side; the shorter ones stay at the depot at their end."""
-    longest = max(path.shape[1] for path in paths)
-    return torch.stack([nn.functional.pad(path, (0, longest - path.shape[1])) for path in paths], 1)
 
 
 def _symmetries(coordinates: Tensor) -> list[Tensor]:

@@ -5,7 +5,7 @@ number of sittings before its end is decided (warmup-stable-decay; Hu et al. 202
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,11 @@ class TrainingState:
     seed: int  # seed of batches and first weights
     imitate: int  # number of first steps that imitate tours
     schedule: Schedule  # schedule of the learning rate
-    step: int  # number of steps done
-    cpu_s: float  # processor seconds spent
-    weights: dict[str, Tensor]  # weights of the network
     average: dict[str, Tensor]  # exponential moving average of the weights: what is measured and exported
-    optimiser: dict[str, Any]  # state of the optimiser
+    weights: dict[str, Tensor] = field(default_factory=dict)
+    optimiser: dict[str, Any] = field(default_factory=dict)
+    step: int = 0  # number of steps done
+    cpu_s: float = 0.0  # processor seconds spent
     batch: int = 1  # factor on the instances of a step
     gpu_s: float = 0.0  # seconds that a GPU has been at it
     gpu: str = ""  # name of that GPU, the last one; empty for none

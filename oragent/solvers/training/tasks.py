@@ -16,7 +16,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -190,17 +189,6 @@ class StepContext:
         return torch.from_numpy(values).to(self.device)
 
 
-class TrainingTask(Protocol):
-    """One problem's training."""
-
-    @property
-    def model(self) -> nn.Module:
-        """The network."""
-
-    def losses(self, rng: np.random.Generator, step: int, context: StepContext) -> Iterator[Tensor]:
-        """Yield the parts of the loss of a step, one after another: their gradients add up."""
-
-
 class LehdTask:
     """Predict the next node of partial solutions."""
 
@@ -232,7 +220,7 @@ class LehdTask:
             self._shares, self._quarters = weights / weights.sum(), quarters
 
     def losses(self, rng: np.random.Generator, step: int, context: StepContext) -> Iterator[Tensor]:
-        """Yield cross-entropies of the next node; lengths of pieces are drawn evenly, and as mirrored pairs."""
+        """Yield cross-entropies of the next node; gradients add up. Lengths are drawn evenly, in mirrored pairs."""
         self._look_up(step)
         labels = self._labels[int(rng.choice(len(self._labels), p=self._shares))]
         longest = labels.solutions.shape[1] - self.tsp
@@ -330,6 +318,6 @@ def sizes_so_far(problem: str, step: int) -> tuple[int, int]:
     return STAGES[0][1][0], max(sizes[1] for begin, sizes in STAGES if step >= begin)
 
 
-def make_task(problem: str, labels: Path, imitate: int = 0) -> TrainingTask:
+def make_task(problem: str, labels: Path, imitate: int = 0) -> LehdTask | PomoTask:
     """Prepare the training of one problem; labels are made where they are missing."""
     return LehdTask(problem, labels) if problem.endswith("lehd") else PomoTask(problem, labels, imitate)

@@ -22,7 +22,7 @@ from oragent.solvers.training import curve, state
 from oragent.solvers.training.curve import Yardstick, yardstick
 from oragent.solvers.training.request import TrainRequest
 from oragent.solvers.training.state import Schedule, TrainingState
-from oragent.solvers.training.tasks import StepContext, TrainingTask, make_task
+from oragent.solvers.training.tasks import LehdTask, PomoTask, StepContext, make_task
 
 WEIGHT_DECAY = 1e-6  # of AdamW
 FUSED = {"cuda", "mps", "cpu"}  # kinds of devices that have a fused AdamW
@@ -209,19 +209,7 @@ def _available(device: str) -> str:
 def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> TrainingState:
     average = {name: value.clone() for name, value in model.state_dict().items()}
     batch = request.batch or (1 if next(model.parameters()).device.type == "cpu" else GPU_BATCH)
-    schedule = Schedule(warm_up)
-    return TrainingState(
-        problem=request.problem,
-        seed=request.seed,
-        imitate=request.imitate,
-        schedule=schedule,
-        step=0,
-        cpu_s=0.0,
-        weights={},
-        average=average,
-        optimiser={},
-        batch=batch,
-    )
+    return TrainingState(request.problem, request.seed, request.imitate, Schedule(warm_up), average, batch=batch)
 
 
 class _Sitting:
@@ -230,7 +218,7 @@ class _Sitting:
     def __init__(
         self,
         now: TrainingState,
-        task: TrainingTask,
+        task: LehdTask | PomoTask,
         optimiser: Optimiser,
         request: TrainRequest,
         yardsticks: dict[int, Yardstick],
