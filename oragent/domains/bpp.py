@@ -23,11 +23,7 @@ UNIFORM_SEEDS = {"train": 5, "val": 3, "test": 4}
 
 @dataclass(frozen=True, eq=False)
 class BppInstance:
-    """Items to pack, in the order in which they come.
-
-    Raises:
-        ValueError: unless they are such numbers.
-    """
+    """Items to pack, in the order in which they come; raises `ValueError` unless they are such numbers."""
 
     items: NDArray[np.int64]  # ``(n,)`` int64 sizes, 0 to ``capacity``
     capacity: int  # capacity of every bin, positive
@@ -91,11 +87,7 @@ def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
 
 
 def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed packing, ``n`` bin numbers of 0 to ``n - 1``, holds every item and overfills no bin.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
-    """
+    """Make sure that a claimed packing, ``n`` bin numbers of 0 to ``n - 1``, overfills no bin; or ``invalid``."""
     bins = streams.whole_numbers(assignment, "a packing", "bin", len(instance))
     if len(bins) != len(instance):
         raise CandidateError(f"the packing places {len(bins)} items; expected {len(instance)}")

@@ -16,11 +16,7 @@ CENTRE = (0.5, 0.5)
 
 @dataclass(frozen=True, eq=False)
 class CvrpInstance(tsp.Nodes):
-    """A depot, node 0, and customers in the plane.
-
-    Raises:
-        ValueError: unless they are such numbers.
-    """
+    """A depot, node 0, and customers in the plane; raises `ValueError` unless they are such numbers."""
 
     demands: NDArray[np.int64]  # ``(n,)`` int64 array, 0 at the depot, 0 to ``capacity`` at customers
     capacity: int  # of a vehicle, positive
@@ -66,13 +62,9 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInst
 
 
 def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
-    """Make sure that claimed routes serve every customer once and overload no vehicle; a ``(k,)`` array.
+    """Make sure that claimed routes serve every customer once and overload no vehicle; else they are ``invalid``.
 
-    Routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it between one route and
-    the next.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
+    Routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it between two routes.
     """
     nodes = streams.whole_numbers(path, "a set of routes", "node", len(instance))
     if not nodes.size or nodes[0] or nodes[-1]:

@@ -21,11 +21,7 @@ SLACK = 1e-9  # sums of weights are exact to rounding only
 
 @dataclass(frozen=True, eq=False)
 class MkpInstance:
-    """Items to choose from; every dimension of the knapsack has capacity 1.
-
-    Raises:
-        ValueError: unless they are such arrays, finite and not empty.
-    """
+    """Items to choose from, finite and at least one; every dimension of the knapsack has capacity 1."""
 
     prizes: NDArray[np.float64]  # ``(n,)`` float array, what an item is worth, at least 0
     weights: NDArray[np.float64]  # ``(n, m)`` float array, what it takes of every dimension, 0 to 1
@@ -69,11 +65,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInsta
 
 
 def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed choice, item numbers in any order, names each at most once and fits in every dimension.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
-    """
+    """Make sure that a claimed choice names each item at most once and fits in every dimension; or ``invalid``."""
     items = streams.whole_numbers(choice, "a choice", "item", len(instance))
     if (repeated := np.flatnonzero(np.bincount(items, minlength=len(instance)) > 1)).size:
         raise CandidateError(f"the choice names item {repeated[0]} more than once")

@@ -84,11 +84,7 @@ class _Generator:
 
 
 def tours(folder: Path, mode: str, size: int) -> list[tsp.TspInstance]:
-    """Read cities of one part of ``test_TSP<size>_n128.txt``.
-
-    Raises:
-        ProblemError: naming the file, if it is missing or not as expected; or if there is no such part or size.
-    """
+    """Read cities of one part of ``test_TSP<size>_n128.txt``; a `ProblemError` if it is missing or not as expected."""
     return _read_part(folder / f"test_TSP{size}_n128.txt", mode, size, lambda row: _parse_tour(row, size))
 
 

@@ -14,11 +14,7 @@ TOLERANCE = 1e-9  # sums of the same lengths in another order
 
 @dataclass(frozen=True, eq=False)
 class OpInstance(tsp.Nodes):
-    """A depot, node 0, and nodes with prizes in the plane.
-
-    Raises:
-        ValueError: unless they are such numbers.
-    """
+    """A depot, node 0, and nodes with prizes in the plane; raises `ValueError` unless they are such numbers."""
 
     prizes: NDArray[np.float64]  # ``(n,)`` float array, not negative
     maxlen: float  # most length of a tour, the way back included; in the unit of the coordinates
@@ -76,11 +72,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstan
 
 
 def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed path starts at the depot, 0, visits no node twice, and gets home in time.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
-    """
+    """Make sure that a claimed path from the depot, 0, visits no node twice and gets home in time; or ``invalid``."""
     nodes = streams.whole_numbers(path, "a path", "node", len(instance))
     if not nodes.size:
         raise CandidateError("the path is empty; expected the depot, node 0, first")

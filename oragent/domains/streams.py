@@ -77,12 +77,9 @@ def numbers(seed: int, name: str, size: int, count: int) -> list[int]:
 
 
 def whole_numbers(claim: Any, what: str, item: str, limit: int) -> NDArray[np.int64]:
-    """Turn what claims to be a list of indices, 0 to ``limit - 1``, into a ``(k,)`` int64 array.
+    """Turn what claims to be a list of indices, 0 to ``limit - 1``, into a ``(k,)`` int64 array; or ``invalid``.
 
     ``what`` names what it claims to be, such as ``a tour``; ``item`` what an index stands for, such as ``city``.
-
-    Raises:
-        CandidateError: ``invalid``, if it is anything else.
     """
     try:
         values = np.asarray(claim)

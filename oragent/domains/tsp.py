@@ -38,11 +38,7 @@ class Rounding(Enum):
 
 @dataclass(frozen=True, eq=False)
 class TspInstance:
-    """Cities in the plane.
-
-    Raises:
-        ValueError: unless ``coordinates`` is such an array, finite and not empty.
-    """
+    """Cities in the plane; raises `ValueError` unless ``coordinates`` is such an array, finite and not empty."""
 
     coordinates: NDArray[np.float64]  # ``(n, 2)`` float array
     rounding: Rounding = Rounding.NONE  # rule by which a distance becomes a length
@@ -125,11 +121,7 @@ def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None =
 
 
 def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed tour visits every city, 0 to ``n - 1``, once; it is returned as an ``(n,)`` array.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
-    """
+    """Make sure that a claimed tour visits every city, 0 to ``n - 1``, once, as an ``(n,)`` array; or ``invalid``."""
     cities = streams.whole_numbers(tour, "a tour", "city", len(instance))
     visits = np.bincount(cities, minlength=len(instance))
     if (repeated := np.flatnonzero(visits > 1)).size:
@@ -183,11 +175,7 @@ KNOWN = {rounding.value: rounding for rounding in (Rounding.NEAREST, Rounding.UP
 
 
 def read_tsplib(path: Path) -> TspInstance:
-    """Read a ``.tsp`` file whose lengths are EUC_2D or CEIL_2D.
-
-    Raises:
-        ProblemError: if the file is missing, breaks the format, or has lengths of another type.
-    """
+    """Read a ``.tsp`` file whose lengths are EUC_2D or CEIL_2D; a `ProblemError` if it is missing or something else."""
     try:
         lines = [row.strip() for row in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as problem:

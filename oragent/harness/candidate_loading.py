@@ -56,11 +56,7 @@ class Callee:
 
 
 def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
-    """Read a candidate: its file, and further ones out of that, where it holds them, or beside it.
-
-    Raises:
-        CandidateError: ``rejected``, if one is missing or no UTF-8 text.
-    """
+    """Read a candidate's file, and further ones out of it or beside it; ``rejected`` if one is missing or no text."""
     main = candidate.name
     try:
         text = candidate.read_text(encoding="utf-8")

@@ -60,11 +60,7 @@ def _check_lengths(header: int, payload: int, max_header: int = MAX_HEADER, max_
 
 
 def frame_length(buffer: bytes | bytearray, max_header: int = MAX_HEADER, max_payload: int = MAX_PAYLOAD) -> int:
-    """Return the length of the frame at the beginning of a buffer; 0 if its head is incomplete.
-
-    Raises:
-        FrameError: if header or payload is too large to be read.
-    """
+    """Return the length of the frame at the beginning of a buffer, 0 if its head is incomplete; or `FrameError`."""
     if len(buffer) < HEAD.size:
         return 0
     header, payload = HEAD.unpack_from(buffer)
@@ -79,11 +75,7 @@ def decode_frame(frame: bytes | bytearray) -> Any:
 
 
 def decode(header: bytes, payload: bytes | memoryview) -> Any:
-    """Turn a frame's two parts into the value; arrays are fresh and writable.
-
-    Raises:
-        FrameError: if the frame is not well formed.
-    """
+    """Turn a frame's two parts into the value, with fresh writable arrays; `FrameError` if it is not well formed."""
     try:
         tree, specs = json.loads(header)
         arrays, start = [], 0

@@ -70,11 +70,7 @@ def device(arguments: Arguments) -> "torch.device":
 
 
 def bias(value: ArrayLike, size: int) -> "Tensor":
-    """Check an attention bias that came back across the wire: a ``(size, size)`` float32 tensor of finite numbers.
-
-    Raises:
-        CandidateError: ``invalid``, saying what came and what was expected.
-    """
+    """Check an attention bias that came back: a ``(size, size)`` float32 tensor of finite numbers, or ``invalid``."""
     import torch  # heavy, and optional
 
     return torch.from_numpy(np.clip(matrix(value, (size, size)), -LIMIT, LIMIT)).float()

@@ -99,11 +99,7 @@ def _cache_inspection(source: str, signature: Signature, inspected: Inspected) -
 
 
 def fit_to_frame(source: str, signature: Signature) -> str:
-    """Return a program with the fixed parts of the seed restored; unchanged if nothing is fixed.
-
-    Raises:
-        CandidateError: ``rejected``: its markers are not those of the seed, or it cannot be read without any.
-    """
+    """Restore the fixed parts of the seed in a program, if there are any; ``rejected`` if its markers are others."""
     if not signature.frame:
         return source
     if regions.has_markers(source):
@@ -136,11 +132,7 @@ def parse_tree(source: str) -> ast.Module:
 
 @lru_cache(maxsize=4096)  # a good program is shown, sorted and bred from again and again
 def program_length(source: str) -> int:
-    """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program.
-
-    Raises:
-        CandidateError: ``rejected``: it does not parse, or cannot be compiled within the limits.
-    """
+    """Count the nodes of the syntax tree, without docstrings and load or store marks; ``rejected`` if it has none."""
     _check_safe(source)
     return syntax.count_nodes(source)
 
@@ -163,11 +155,7 @@ def signature_of(source: str, function: str) -> Signature:
 
 
 def outline(source: str, function: str, *, documented: bool = True) -> str:
-    """Return the definition of ``function`` with ``...`` as its body, optionally with its docstring.
-
-    Raises:
-        CandidateError: ``rejected``: the source is no valid program, or has no such function.
-    """
+    """Return the definition of ``function`` with ``...`` as its body, documented or not; ``rejected`` without one."""
     _check_safe(source)
     return syntax.outline_function(source, function, documented=documented)
 

@@ -18,11 +18,7 @@ KEEP = "keep the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END, and chan
 
 
 def split_frame(seed: str) -> tuple[str, ...]:
-    """Split a seed into fixed text and blocks, alternating; empty if it has no markers.
-
-    Raises:
-        ProblemError: if a marker is missing, or blocks are within each other.
-    """
+    """Split a seed into fixed text and blocks, alternating; empty without markers, `ProblemError` if one is missing."""
     pieces = _split_at_markers(seed)
     if pieces is None:
         raise ProblemError(
@@ -37,11 +33,7 @@ def has_markers(source: str) -> bool:
 
 
 def extract_blocks(source: str, frame: Sequence[str]) -> list[str]:
-    """Return the texts between the markers.
-
-    Raises:
-        CandidateError: ``rejected``, if its markers are not those of the frame.
-    """
+    """Return the texts between the markers; ``rejected``, if these are not those of the frame."""
     pieces = _split_at_markers(source)
     if pieces is None or len(pieces) != len(frame):
         count = len(frame) // 2

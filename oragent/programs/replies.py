@@ -45,11 +45,7 @@ def extract_code(text: str, function: str, parent: str | None = None, signature:
 
 
 def apply_edits(text: str, parent: str) -> str:
-    """Apply the SEARCH/REPLACE edits of a reply to a text of any kind.
-
-    Raises:
-        ReplyError: an edit is not complete, its lines are not there, or the two together are too much.
-    """
+    """Apply the SEARCH/REPLACE edits of a reply to a text of any kind; a `ReplyError` if they do not fit."""
     source = _read_text(_request_answer("edits", text, parent=parent), "source")
     if len(source) > caps.MAX_REPLY + len(parent):
         raise ReplyError("the text is too long after the edits; write shorter ones")

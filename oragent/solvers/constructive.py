@@ -41,11 +41,7 @@ def construct_tour(select_next_node: Heuristic, distances: NDArray[np.float64]) 
 def audit_tour(
     witness: Heuristic, sample: Iterable[int], *, distances: NDArray[np.float64], tour: NDArray[np.int64]
 ) -> None:
-    """Put some decisions of `construct_tour` to a witness; decision ``i`` chose ``tour[i + 1]``.
-
-    Raises:
-        CandidateError: ``rejected``, if the witness decides otherwise.
-    """
+    """Put decisions of `construct_tour`, of which ``i`` chose ``tour[i + 1]``, to a witness; or ``rejected``."""
     for step in sample:
         unvisited = set(np.sort(tour[step + 1 :]).tolist())
         choice = _choose_city(witness, int(tour[step]), unvisited, distances)
@@ -78,11 +74,7 @@ def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) ->
 def audit_packing(
     witness: Heuristic, sample: Iterable[int], *, items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64]
 ) -> None:
-    """Put some decisions of `pack_online`, in ascending order, to a witness; decision ``i`` placed item ``i``.
-
-    Raises:
-        CandidateError: ``rejected``, if the witness decides otherwise.
-    """
+    """Put ascending decisions of `pack_online`, of which ``i`` placed item ``i``, to a witness; or ``rejected``."""
     room, placed = np.full(len(items), capacity), 0
     for step in sample:
         np.subtract.at(room, packing[placed:step], items[placed:step])

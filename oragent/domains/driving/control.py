@@ -57,14 +57,11 @@ def _vehicle_info(road: Road, state: VehicleState, drawn: Departure) -> dict[str
 def check(
     actions: Any, road: Road, states: Sequence[VehicleState], departures: Mapping[str, Departure]
 ) -> list[VehicleCommand]:
-    """Make sure that there is one action for every vehicle on E0, and that it can be carried out in the next second.
+    """Make sure that there is one action for every vehicle on E0, and that it can be carried out; or ``invalid``.
 
     The answer to `vehicles_info` is a list with one dict a vehicle, in any order: ``veh_id``, ``acceleration`` (a
     finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right). Accelerations are clipped to what
     the type of vehicle can do, speeds to the limit of the road.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong and for which vehicle.
     """
     if not isinstance(actions, list | tuple):
         raise CandidateError(f"returned a {type(actions).__name__}; expected a list with one dict a vehicle")
@@ -175,12 +172,9 @@ class RememberingDriver(Driver):
 
 
 def check_memory(memory: Any) -> dict[Any, Any]:
-    """Make sure that a memory is a dict of plain data and not too large.
+    """Make sure that a memory is a dict of plain data and not too large; or ``invalid``.
 
     Keys are text or whole numbers, values None, bool, numbers, text, lists, tuples and dicts.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
     """
     if not isinstance(memory, dict):
         raise CandidateError(f"returned a {type(memory).__name__} as memory; expected a dict")

@@ -178,11 +178,7 @@ def _parse_root(file: Path) -> ET.Element:
 
 
 def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -> Figures:
-    """Count what happened, by our rules or by the published ones.
-
-    Raises:
-        ProblemError: if a file is missing or not complete.
-    """
+    """Count what happened, by our rules or the published ones; a `ProblemError` if a file is missing or cut."""
     counts = _read_statistics(work / STATISTICS_FILE)
     critical = list(_read_critical(_parse_root(work / SSM_FILE), road))
     if not rules.published:  # SUMO tells a collision at every second for which it lasts

@@ -197,13 +197,10 @@ class Road:
 
 
 def build(folder: Path, plan: RoadPlan = WEAVING) -> Road:
-    """Build the network, or take the one that was built before.
+    """Build the network, or take the one that was built before; a `ProblemError` if SUMO is missing, or fails.
 
     The folder is writable and lives as long as the road is used; the file goes there where the package's own folder is
     not writable.
-
-    Raises:
-        ProblemError: if SUMO is not installed, or ``netconvert`` fails.
     """
     content = repr((plan.sources, plan.options, versions()))
     name = f"road-{sha256(content.encode()).hexdigest()[:16]}.net.xml"

@@ -57,12 +57,10 @@ def draw(
 
 
 def read(file: Path, routes: int) -> tuple[Departure, ...]:
-    """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``, in the order of time.
+    """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``; or a `ProblemError`.
 
-    Routes are counted from 0; types are ``p`` (passenger), ``t`` (truck) and ``b`` (bus).
-
-    Raises:
-        ProblemError: in one line, if the file cannot be read or a row is not as expected.
+    They are in the order of time. Routes are counted from 0; types are ``p`` (passenger), ``t`` (truck) and ``b``
+    (bus).
     """
     try:
         rows = file.read_text(encoding="utf-8").strip().strip(",").split(",")
@@ -112,11 +110,7 @@ def _spread_times(departures: Sequence[Departure]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One simulation's task.
-
-    Raises:
-        ValueError: unless there are such a case and at least a second of arrivals.
-    """
+    """One simulation's task; raises `ValueError` unless there are such a case and at least a second of arrivals."""
 
     trials: int  # 2 (light) or 3 (heavy): how many vehicles may come a route and second
     seed: int  # of the demand

@@ -166,11 +166,7 @@ class Hosted:
         return self._child.pid or 0
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
-        """Simulate a second; vehicles that are not commanded are driven by SUMO.
-
-        Raises:
-            ProblemError: if SUMO fails, saying at which second and, where it is known, for which vehicle.
-        """
+        """Simulate a second; SUMO drives vehicles that are not commanded. A `ProblemError` says where it fails."""
         second: Second = self._send_request(list(commands or ()))
         self._second += 1
         return second
@@ -234,11 +230,7 @@ def _read_message(board: mmap.mmap) -> str:
 
 
 class Connected:
-    """A simulation by a SUMO process of its own, over a local socket; ``window``: in ``sumo-gui``.
-
-    Raises:
-        ProblemError: if SUMO is not installed or does not start, or there is no screen for its window.
-    """
+    """A SUMO process, over a local socket, in ``sumo-gui`` if asked for; a `ProblemError` if it cannot start."""
 
     def __init__(
         self, arguments: Sequence[str], *, record: bool = False, release: bool = True, window: bool = False

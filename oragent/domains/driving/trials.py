@@ -93,11 +93,7 @@ def _watch_record(
 
 
 def throughput(scenario: Scenario, road: Road, folder: Path) -> int:
-    """Count the vehicles that SUMO's own drivers bring to their destinations.
-
-    Raises:
-        ProblemError: if SUMO is not installed, or fails.
-    """
+    """Count the vehicles that SUMO's own drivers bring to their destinations; a `ProblemError` if SUMO fails."""
     with TemporaryDirectory(prefix="driving-", dir=folder) as work:
         arguments = scenario.write(Path(work), road, ssm=False)
         with Hosted(arguments) as simulation:

@@ -30,11 +30,7 @@ _COPPER = 5.8e7  # S/m
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """What the ports of a power distribution network see.
-
-    Raises:
-        ValueError: unless they are such arrays, finite.
-    """
+    """What the ports of a power distribution network see; raises `ValueError` unless they are such arrays, finite."""
 
     # ``(p, p, f)`` complex array, ohms: voltage at the first port over the current into the second, at every frequency.
     # Symmetric in the ports; frequencies stand last, as what is computed is computed for all.
@@ -55,11 +51,7 @@ class Network:
 
     @classmethod
     def reciprocal(cls, impedance: NDArray[np.generic], frequencies: NDArray[np.float64], origin: str) -> "Network":
-        """Build a network from ``(f, p, p)`` matrices that are symmetric to rounding; asymmetry is averaged out.
-
-        Raises:
-            ValueError: if they are not symmetric, or no such arrays.
-        """
+        """Build a network from ``(f, p, p)`` matrices that are symmetric to rounding; or `ValueError`."""
         matrices = np.ascontiguousarray(np.moveaxis(impedance, 0, 2), dtype=np.complex128)
         largest = np.abs(matrices).max()
         gap = max(np.abs(row - matrices[:, port]).max() for port, row in enumerate(matrices))  # by rows: less memory

@@ -25,11 +25,7 @@ Site = tuple[int, NDArray[np.int64]]  # a probed port, and the ports that must s
 
 @dataclass(frozen=True, eq=False)
 class PlacementInstance:
-    """A network, a port that is looked at, and ports where no capacitor may go.
-
-    Raises:
-        ValueError: unless they are such ports, with room for the capacitors beside them.
-    """
+    """A network, a port that is looked at, and ports where no capacitor may go; `ValueError` without room for all."""
 
     network: Network  # network as seen from its ports
     probe: int  # port whose impedance counts; it takes no capacitor either
@@ -61,11 +57,7 @@ def draw_sites(rng: np.random.Generator) -> list[Site]:
 
 
 def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstance]:
-    """Take a mode's instances out of a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145).
-
-    Raises:
-        ValueError: if there is no such mode.
-    """
+    """Take a mode's instances out of a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145)."""
     if mode not in STREAM:
         raise ValueError(f"there are no {mode} instances; there are {', '.join(STREAM)}")
     return [PlacementInstance(network, *site) for site in sites[STREAM[mode]]]
@@ -78,11 +70,7 @@ def fresh_part(fresh_seed: int, network: Network) -> list[PlacementInstance]:
 
 
 def check(instance: PlacementInstance, placement: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed placement, ports in any order, has the right number, on different usable ports.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
-    """
+    """Make sure that a claimed placement has the right number of different usable ports; else it is ``invalid``."""
     ports = streams.whole_numbers(placement, "a placement", "port", len(instance.network))
     if len(ports) != instance.decaps:
         raise CandidateError(f"the placement has {len(ports)} capacitors; expected {instance.decaps}")
@@ -119,11 +107,7 @@ SITE_FILES = ("test_100_probe.npy", "test_100_keepout.npy", "test_100_keepout_nu
 
 
 def read_network(folder: Path) -> Network | None:
-    """Read the impedance of the 10 x 10 chip on its package: ``(201, 100, 100)``, ohms; None if it is absent.
-
-    Raises:
-        ProblemError: in one line, if the file is not what it should be.
-    """
+    """Read the ``(201, 100, 100)`` impedance of the chip, ohms; None without a file, `ProblemError` if bad."""
     path = folder / NETWORK_FILE
     if not path.exists():
         return None

@@ -71,11 +71,7 @@ class NetworkRequest:
 
 
 def frame_bytes(buffer: bytes | bytearray) -> int:
-    """Length of the frame that begins so; 0 where its beginning is not there yet.
-
-    Raises:
-        Refused: if it is longer than any that we send.
-    """
+    """Length of the frame that begins so, 0 if unknown yet; `Refused` if it is longer than any that we send."""
     try:
         return frame_length(buffer, MOST_HEADER, MOST_BYTES)
     except FrameError as problem:
@@ -83,11 +79,7 @@ def frame_bytes(buffer: bytes | bytearray) -> int:
 
 
 def read(frame: bytes | bytearray) -> NetworkRequest:
-    """Take a request out of a whole frame.
-
-    Raises:
-        Refused: if it is none.
-    """
+    """Take a request out of a whole frame; raises `Refused` if it is none."""
     try:
         fields = decode_frame(frame)
     except (FrameError, MemoryError) as problem:

@@ -40,11 +40,7 @@ NOISE = 1e-6  # by which a length in single precision may be wrong
 def reconstruct(
     model: nn.Module, coordinates: Tensor, demands: Tensor | None, paths: Tensor, bias: Tensor | None, rebuilds: int
 ) -> Tensor:
-    """Rebuild random parts of solutions, one after the other; none gets longer. Arguments are those of `solve`.
-
-    Raises:
-        TypeError: if the network builds no parts.
-    """
+    """Rebuild random parts of solutions, none of which gets longer, by LEHD, with the arguments of `solve`."""
     rng = np.random.default_rng([coordinates.shape[1], 4_3])
     if isinstance(model, TspLehd):
         for _ in range(rebuilds):

@@ -87,10 +87,7 @@ Make = Callable[[list[int]], TrainingLabels]  # a block, from its seed
 def tsp_labels(folder: Path, size: int, count: int, seed: int) -> TrainingLabels:
     """Load or make optimal tours (LKH's first answer, which is optimal at these sizes but for a few).
 
-    The folder keeps blocks; ``count`` is rounded up to whole ones.
-
-    Raises:
-        ProblemError: if ``elkai`` is needed and missing.
+    The folder keeps blocks; ``count`` is rounded up to whole ones. A `ProblemError` if ``elkai`` is needed and missing.
     """
     return _labels(folder, f"tsp_{size}_seed{seed}", count, [seed, size], lambda: partial(_tsp_block, size))
 
