@@ -7,6 +7,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
+    "oragent.harness.racing": "oragent.harness.claims",
     "oragent.harness.hooks": "oragent.harness.main",
     "oragent.harness.instances": "oragent.harness.guest",
     "oragent.harness.forkers": "oragent.harness.process",

@@ -288,7 +288,6 @@ def _real_path(path: Path) -> Path:
 
 
 def _seed_beside(here: str) -> Path:
-    """The candidate beside the script."""
     return next((path for name in SEEDS if (path := Path(here, name)).is_file()), Path(here, SEEDS[0]))
 
 

@@ -124,16 +124,13 @@ class _FileFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: object = None, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Take the names of its files."""
         return importlib.machinery.ModuleSpec(fullname, self) if fullname in self._texts else None
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """Make a module of the text."""
         path, text = self._texts[spec.name]
         return _make_module(spec.name, path, text)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Execute the text."""
         path, text = self._texts[module.__name__]
         _execute_module(module, path, text)
 
@@ -252,7 +249,6 @@ class _Cache:
         self._function, self._result, self._serialize = function, result, serialize
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return the function compiled for a signature, or None."""
         try:
             stored = _code.get(self._key(signature))
             context.refresh()  # numba's own caches do so as well: what the code calls must be there

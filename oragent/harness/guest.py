@@ -14,9 +14,8 @@ from typing import Any, Self, TypeVar
 from oragent.harness import candidate_loading, frames, guest_main, native
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import FIRST_S, Status
-from oragent.harness.claims import CallSample, LoopClaim, Replay, SolutionAlbum
+from oragent.harness.claims import CallSample, LoopClaim, Race, Replay, SolutionAlbum
 from oragent.harness.process import DirectForker, GuestProcess, Spare
-from oragent.harness.racing import Race
 from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Cage
 
@@ -296,7 +295,6 @@ class Guest:
         self._counted[process.size] += max(spent, 0.0)
 
     def _watch_call(self, process: GuestProcess) -> None:
-        """Look at a call that goes on and on."""
         if self.look is not None:
             self.look()
         if self.heuristic_s is not None:
@@ -364,7 +362,6 @@ def each(
 
 
 def _end_index(guest: Guest, size: int, of_size: Sequence[T]) -> int:
-    """Index behind the last instance of a size."""
     if guest.instance_range is None:
         return len(of_size)
     if guest.instance_range.start >= len(of_size):

@@ -129,7 +129,6 @@ class _Candidate:
 
     @property
     def for_loop(self) -> Callable[..., Any]:
-        """Callable for a loop beside the candidate: the function, or all functions."""
         return self.call_main if len(self._names) == 1 else Callee(self.call_named)
 
     def seed_generators(self) -> None:

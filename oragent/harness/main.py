@@ -25,9 +25,8 @@ from oragent._base.protocol import Failure, Result, Status, format_failure, form
 from oragent._base.racing import BY_INSTANCE, read_instance_values
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.audits import audit_decisions, spot_check
-from oragent.harness.claims import CallSample, Draw, SolutionAlbum
+from oragent.harness.claims import CallSample, Draw, Outraced, Race, SolutionAlbum, instance_values
 from oragent.harness.guest import Guest
-from oragent.harness.racing import Outraced, Race, instance_values
 from oragent.harness.startup import OWN_VARIABLES
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
@@ -60,7 +59,6 @@ class _Observer:
 
     @property
     def printed_text(self) -> str:
-        """Head and tail of what it printed, and how it ended if it ended early."""
         text = shorten_middle(self._guest.log.strip(), PRINTED // 2, PRINTED // 2)
         return f"What the observer printed:\n{text or '(nothing)'}{self._problem}\n"
 

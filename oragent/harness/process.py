@@ -127,7 +127,6 @@ class _SpareProcess:
         self._control, self._live, self._cage, self._prepare = control, live, cage, prepare
 
     def serve_requests(self, scorer: int) -> NoReturn:
-        """Wait for requests until the scorer is gone."""
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the first request, too
             gc.freeze()  # a collection would touch, and so copy, every page of a child
@@ -269,7 +268,6 @@ class GuestProcess:
         return min(max(float(claimed), 0.0), spent) if isinstance(claimed, float) and claimed == claimed else spent
 
     def _fill_buffer(self, buffer: bytearray, length: int) -> bytearray:
-        """Read on until there are so many bytes, at least."""
         patience = LOOK_S
         while len(buffer) < length:
             if self._deadline is not None and time.monotonic() > self._deadline:

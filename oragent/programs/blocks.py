@@ -232,7 +232,6 @@ def _describe_nearest_lines(lines: list[str], searched_lines: list[str]) -> str:
 
 
 def _trim_blank_lines(lines: list[str]) -> list[str]:
-    """The lines without blank ones at either end."""
     filled = [number for number, text_line in enumerate(lines) if text_line.strip()]
     return lines[filled[0] : filled[-1] + 1] if filled else []
 
@@ -246,7 +245,6 @@ def _indentation_of(text_line: str) -> str:
 
 
 def _reindent_lines(lines: list[str], old: str, new: str) -> list[str]:
-    """The lines at margin ``new`` where they stood at margin ``old``."""
     return [
         new + text_line.removeprefix(old) if text_line.strip() and text_line.startswith(old) else text_line
         for text_line in lines

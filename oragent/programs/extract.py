@@ -131,7 +131,6 @@ def statement_text(lines: Sequence[str], node: ast.stmt) -> str:
 
 
 def _used_names(nodes: list[ast.AST]) -> set[str]:
-    """The names that are read anywhere, built-in ones aside."""
     read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     return read - BUILTINS
 

@@ -280,7 +280,6 @@ def _imported_names(tree: ast.AST) -> dict[str, str]:
 
 
 def _describe_chance(node: ast.AST, full_names: dict[str, str]) -> tuple[int, str] | None:
-    """The line of a source of chance, and what is to be said of it."""
     if isinstance(node, ast.Call):
         name = _full_name(node.func, full_names)
         seeds = [

@@ -231,7 +231,6 @@ class _ProgramText:
                             yield argument.arg, default, id(node) in top
 
     def _read_number(self, node: ast.expr) -> _Binding | None:
-        """The binding of a number, perhaps negative; None for any other expression."""
         is_negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
         match node.operand if isinstance(node, ast.UnaryOp) and is_negative else node:
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):

@@ -229,7 +229,6 @@ async def run_briefly(work: Callable[[], T]) -> T:
 
 
 def _is_brief() -> bool:
-    """Return True if this thread must not wait."""
     return getattr(_THIS_THREAD, "is_brief", False)
 
 

@@ -58,7 +58,6 @@ def inspect_local(source: str, signature: Signature) -> Inspected:
 
 
 def _inspect_single(source: str, signature: Signature) -> tuple[str, int]:
-    """Canonical form and length of a Python program, which is parsed once."""
     tree = syntax.compile_program(source)
     syntax.check_tree(tree, signature)
     nodes = drop_docstrings(tree)
@@ -66,7 +65,6 @@ def _inspect_single(source: str, signature: Signature) -> tuple[str, int]:
 
 
 def _inspect_files(source: str, signature: Signature) -> tuple[str, int]:
-    """Canonical form and length of a program of several Python files."""
     files = split_files(source, signature.files)
     canonical, length = list[str](), 0
     for name in signature.files:
@@ -210,7 +208,6 @@ class _Resident:
         self._file = os.open(path, os.O_RDONLY) if os.path.exists(path) else None
 
     def read_mb(self) -> int:
-        """Return the resident memory, MiB; 0 if the system does not report it."""
         if self._file is None:
             return 0
         return int(os.pread(self._file, 200, 0).split()[1]) * resource.getpagesize() >> 20

@@ -97,7 +97,6 @@ def _names_in(text: str) -> set[str]:
 
 
 def _bound_names(node: ast.stmt) -> set[str]:
-    """Return the names that a top-level statement binds."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}

@@ -229,7 +229,6 @@ def _remove_unordered(remaining, counts, ant, index):  # type: ignore[no-untyped
 
 @inlined
 def _remove_in_order(remaining, counts, ant, index):  # type: ignore[no-untyped-def]
-    """Close the gap by moving up all that come after it."""
     if index >= 0:
         counts[ant] -= 1
         for later in range(index, counts[ant]):

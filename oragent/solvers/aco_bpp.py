@@ -39,7 +39,6 @@ def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
 
 @inlined
 def _reach(problem, ant, candidates):  # type: ignore[no-untyped-def]
-    """Bisection, as the candidates rise."""
     limit, low, high = problem.fitting[problem.room[ant]], 0, candidates.size
     while low < high:
         middle = (low + high) // 2

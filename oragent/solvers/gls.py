@@ -330,7 +330,6 @@ def _first_position(values, begin, value):  # type: ignore[no-untyped-def]
 
 @inlined
 def _update_edges(search, begin, end):  # type: ignore[no-untyped-def]
-    """Note weights and utilities of the tour's edges from one place to another."""
     for position in range(begin, end + 1):
         city, after = search.tour[position], search.tour[position + 1]
         search.edges[position] = search.weights[city, after]

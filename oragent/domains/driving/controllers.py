@@ -120,7 +120,6 @@ class IdmMobil:
         return self.bias * (distance - after) * (0.5 + 0.5 * car.front / length)
 
     def _acceleration_on(self, car: _Car, lane: int, road: list[_Car], length: float, limit: float) -> float:
-        """The acceleration that the vehicle would choose on a lane."""
         ahead = [neighbour for neighbour in _others_on_lane(car, lane, road) if neighbour.front > car.front]
         leader = min(ahead, key=attrgetter("rear"), default=None)
         accelerations = [self._idm_acceleration(car, leader, limit)]
@@ -131,7 +130,6 @@ class IdmMobil:
         return min(accelerations)
 
     def _idm_acceleration(self, car: _Car, leader: _Car | None, limit: float) -> float:
-        """The Intelligent Driver Model."""
         free = 1.0 - (car.speed / limit) ** 4
         if leader is None:
             return car.accel * free
@@ -221,7 +219,6 @@ class Cooperative:
         return ahead.rear - car.front > self.touching + self.closing * max(0.0, car.speed - speed)
 
     def _target_speed(self, car: _Car, change: int, scene: "_Scene") -> float:
-        """The speed of the next second, m/s."""
         speeds = [self.cruise, car.speed + car.accel]
         leaders = [scene.neighbours(car, lane)[0] for lane in {car.lane, car.lane + change}]
         speeds += [self._follow_speed(car, leader) for leader in leaders if leader is not None]

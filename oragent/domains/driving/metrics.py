@@ -203,7 +203,6 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
 
 
 def _change_places(seconds: Sequence[Second]) -> list[float]:
-    """Where on E0 lanes were changed, metres from its begin."""
     positions: list[float] = []
     lanes: dict[str, int] = {}
     for second in seconds:

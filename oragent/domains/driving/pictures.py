@@ -128,7 +128,6 @@ def _draw_road(axes: Axes, road: Road) -> None:
 
 
 def _draw_band(shape: tuple[tuple[float, float], ...], width: float) -> tuple[list[float], list[float]]:
-    """Corners of a straight lane: xs, then ys."""
     (x0, y0), (x1, y1) = shape[0], shape[-1]
     length = float(np.hypot(x1 - x0, y1 - y0))
     dx, dy = -(y1 - y0) / length * width / 2, (x1 - x0) / length * width / 2

@@ -89,7 +89,6 @@ class SumoSession:
         return self._read_state()
 
     def _release_vehicles(self, commanded: set[str]) -> None:
-        """Give vehicles that left E0 back to SUMO's drivers."""
         if released := self._held - commanded:
             present = set(self._api.vehicle.getIDList())
             for vehicle in sorted(released & present):

@@ -83,7 +83,6 @@ def drive(
 def _watch_record(
     now: Second, former_states: Sequence[VehicleState], road: Road, departures: Mapping[str, Departure]
 ) -> dict[str, Any]:
-    """What a second brought, as plain data."""
     had = {state.vehicle: state.speed for state in former_states}
     vehicles = control.vehicles_info(road, now.states, departures)
     for vehicle in vehicles:
@@ -188,13 +187,11 @@ def _mean_of_means(seen: Mapping[int, Sequence[Trial]], figure: Callable[[Trial]
 
 
 def _mean_losses(every: Sequence[Trial]) -> dict[str, float]:
-    """Mean points that a simulation lost, by what they were lost for."""
     losses = [vars(metrics.loss(trial.ended.figures, trial.reference)) for trial in every]
     return {name: round(fmean(loss[name] for loss in losses), 3) for name in losses[0]}
 
 
 def _case_metrics(of_case: Sequence[Trial]) -> dict[str, float]:
-    """Means over the demands of a case."""
     measured = [vars(trial.ended.figures) for trial in of_case]
     papers = [metrics.paper_score(trial.ended.figures) for trial in of_case]
     return {

@@ -295,7 +295,6 @@ class Server:
         return [{"paths": part} for part in np.split(self._compute_paths(places), self._slots)[: len(requests)]]
 
     def _compute_paths(self, requests: list[NetworkRequest]) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Paths of all instances of requests that are alike."""
         first, model = requests[0], self._get_network(requests[0].network)
         points = torch.cat([self._device_inputs(request)[0] for request in requests])
         loads = [demands for request in requests if (demands := self._device_inputs(request)[1]) is not None]

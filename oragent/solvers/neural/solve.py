@@ -116,7 +116,6 @@ def _cut(routes: list[list[int]], count: int) -> tuple[list[list[int]], list[int
 
 
 def _routes(path: NDArray[np.int64]) -> list[list[int]]:
-    """The routes of a path, each with at least one customer."""
     nodes = path.tolist()
     visits = [node for previous, node in pairwise([-1, *nodes]) if node != previous]
     homes = [-1, *(index for index, node in enumerate(visits) if node == 0), len(visits)]
@@ -124,7 +123,6 @@ def _routes(path: NDArray[np.int64]) -> list[list[int]]:
 
 
 def _as_paths(routes: list[list[list[int]]], device: torch.device) -> Tensor:
-    """Routes as paths ``(batch, 2 * customers)``."""
     steps = [[[node, int(not index)] for route in solution for index, node in enumerate(route)] for solution in routes]
     return as_nodes(torch.tensor(steps, device=device))
 
@@ -139,7 +137,6 @@ def _points(coordinates: Tensor, nodes: Tensor) -> Tensor:
 
 
 def _open_length(coordinates: Tensor, nodes: Tensor) -> Tensor:
-    """Lengths ``(batch,)`` of ways that do not close."""
     return _points(coordinates, nodes).diff(dim=1).square().sum(-1).sqrt().sum(-1)
 
 
@@ -210,7 +207,6 @@ def spread(model: nn.Module, coordinates: Tensor, demands: Tensor | None = None)
 def _solutions(
     model: nn.Module, coordinates: Tensor, demands: Tensor | None, bias: Tensor | None, starts: int
 ) -> list[Tensor]:
-    """Solutions ``(batch, m, k)``, in one or several parts."""
     inputs = _inputs(coordinates, demands)
     first = torch.arange(min(starts, coordinates.shape[1] - len(inputs) + 1), device=coordinates.device)
     match model:
@@ -229,7 +225,6 @@ def _solutions(
 def _walked(
     model: TspPomo | CvrpPomo, inputs: tuple[Tensor, ...], begun: Tensor, bias: Tensor | None, rows: slice
 ) -> Tensor:
-    """Walks ``(rows, m, k)`` of some instances."""
     row_bias = None if bias is None else bias[rows]
     return model.walk(model.encode(*(part[rows] for part in inputs)), begun[rows], bias=row_bias)
 
