@@ -86,16 +86,13 @@ def whole_numbers(claim: Any, what: str, item: str, limit: int) -> NDArray[np.in
     except ValueError:
         values = np.empty((0, 0))
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
-        raise CandidateError(f"{what} must be a flat list of whole numbers, not {_shorten_repr(claim)}")
+        shown = f"a {type(claim).__name__}"
+        if isinstance(claim, np.ndarray):
+            shown = f"an array of dtype {claim.dtype} and shape {claim.shape}"
+        raise CandidateError(f"{what} must be a flat list of whole numbers, not {shown}")
     if (strange := values[(values < 0) | (values >= limit)]).size:
         raise CandidateError(f"{what} names {item} {strange[0]}; expected 0 to {limit - 1}")
     return values.astype(np.int64)
-
-
-def _shorten_repr(claim: Any) -> str:
-    if isinstance(claim, np.ndarray):
-        return f"an array of dtype {claim.dtype} and shape {claim.shape}"
-    return f"a {type(claim).__name__}"
 
 
 def cell(*axes: tuple[float, Sequence[float]]) -> tuple[int, ...]:

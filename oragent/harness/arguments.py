@@ -202,7 +202,8 @@ def parse_arguments(
             parser().error("this evaluator has no hooks, so nobody can watch it: leave --observer out")
         given = vars(parser().parse_args(argv))
     here = os.path.dirname(os.path.realpath(sys.argv[0]))
-    candidate = given["candidate"] or _seed_beside(here)
+    seeds = [path for name in SEEDS if (path := Path(here, name)).is_file()]
+    candidate = given["candidate"] or next(iter(seeds), Path(here, SEEDS[0]))
     if problem := _find_problem(given, sizes, candidate):
         parser().error(problem)
     size, mode, seed = given["problem_size"], given["mode"], given.get("fresh_seed")
@@ -285,10 +286,6 @@ def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]],
 
 def _real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-def _seed_beside(here: str) -> Path:
-    return next((path for name in SEEDS if (path := Path(here, name)).is_file()), Path(here, SEEDS[0]))
 
 
 def _resolve_heuristic_s(requested: float | None, mode: str, here: str) -> float | None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -155,17 +155,14 @@ def _describe_values(problem: BaseException, trace: TracebackType | None, path: 
         trace = trace.tb_next
     if innermost is None:
         return ""
-    variables = _frame_variables(innermost.tb_frame)
+    frame = innermost.tb_frame
+    # Those of a module, which are its imports and functions, tell nothing.
+    variables: Mapping[str, Any] = {} if frame.f_code.co_name == "<module>" else frame.f_locals
     code_line = linecache.getline(path, innermost.tb_lineno)
     names = [*variables] if type(problem) is NameError else [*dict.fromkeys(NAME.findall(code_line))]
     descriptions = [f"{name}: {_describe_value(variables[name])}" for name in names if name in variables]
     what = "Known there" if type(problem) is NameError else "On that line"
     return f"{what}: {'; '.join(descriptions[:MOST_VALUES])}\n" if descriptions else ""
-
-
-def _frame_variables(frame: FrameType) -> Mapping[str, Any]:
-    """The variables of a function; those of a module, which are its imports and functions, tell nothing."""
-    return {} if frame.f_code.co_name == "<module>" else frame.f_locals
 
 
 def _describe_value(value: Any) -> str:

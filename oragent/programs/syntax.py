@@ -84,18 +84,18 @@ def check_program(source: str, signature: Signature) -> None:
 
 def check_tree(tree: ast.Module, signature: Signature) -> None:
     """Do what `check_program` does, with a program that has been parsed and compiled."""
-    for function_signature in (signature, *signature.others):
-        _check_function(tree, function_signature)
-
-
-def _check_function(tree: ast.Module, signature: Signature) -> None:
-    node = _find_definition(tree, signature.function)
-    count, names = len(signature.parameters), _parameter_names(node)
-    required = len(names) - len(node.args.defaults)
-    extra = [arg.arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if not default]
-    if names[:count] != signature.parameters or required > count or extra:
-        shown = f"{signature.function}({', '.join((*names, *extra))})"
-        raise _rejection(f"{shown} has other parameters than wanted; define `{signature.text}`, others need a default")
+    for expected in (signature, *signature.others):
+        node = _find_definition(tree, expected.function)
+        count, names = len(expected.parameters), _parameter_names(node)
+        required = len(names) - len(node.args.defaults)
+        extra = [
+            arg.arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if not default
+        ]
+        if names[:count] != expected.parameters or required > count or extra:
+            shown = f"{expected.function}({', '.join((*names, *extra))})"
+            raise _rejection(
+                f"{shown} has other parameters than wanted; define `{expected.text}`, others need a default"
+            )
 
 
 def compile_program(source: str) -> ast.Module:

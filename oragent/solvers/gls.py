@@ -350,18 +350,9 @@ def _guide(lengths, badness, near, slack, moves, iterations):  # type: ignore[no
     descend(lengths, near, tour, slack)
     best, shortest = tour.copy(), closed_length(lengths, tour)
     weight = np.float32(WEIGHT * shortest / size)
-    search = Search(
-        lengths,
-        badness,
-        penalties,
-        lengths.copy(),
-        lengths.copy(),
-        badness.astype(np.float64),
-        tour,
-        np.empty(size, np.float32),
-        np.empty(size, np.float64),
-        np.empty(size, np.float32),
-    )
+    weights, turned, utility = lengths.copy(), lengths.copy(), badness.astype(np.float64)
+    edges, utilities, changes = np.empty(size, np.float32), np.empty(size, np.float64), np.empty(size, np.float32)
+    search = Search(lengths, badness, penalties, weights, turned, utility, tour, edges, utilities, changes)
     for _ in range(iterations):
         _perturb(search, weight, moves)
         descend(lengths, near, tour, slack)

@@ -97,7 +97,8 @@ class IdmMobil:
             lane = car.lane + side
             if car.front < self.entry or not 0 <= lane < lanes or not self._is_free(car, lane, road):
                 continue
-            follower = _nearest_behind(car, lane, road)
+            behind = (neighbour for neighbour in _others_on_lane(car, lane, road) if neighbour.front <= car.front)
+            follower = max(behind, key=attrgetter("front"), default=None)
             loss = 0.0
             if follower is not None:
                 after = self._idm_acceleration(follower, car, limit)
@@ -155,11 +156,6 @@ def _make_car(vehicle: Mapping[str, Any]) -> _Car:
 
 def _others_on_lane(car: _Car, lane: int, road: list[_Car]) -> Iterator[_Car]:
     return (neighbour for neighbour in road if neighbour.lane == lane and neighbour.name != car.name)
-
-
-def _nearest_behind(car: _Car, lane: int, road: list[_Car]) -> _Car | None:
-    behind = (neighbour for neighbour in _others_on_lane(car, lane, road) if neighbour.front <= car.front)
-    return max(behind, key=attrgetter("front"), default=None)
 
 
 def _make_action(name: str, acceleration: float, change: int) -> Action:

@@ -135,11 +135,8 @@ def features(cases: Sequence[tuple[Figures, int]]) -> tuple[int, int, int]:
     changed.
     """
     losses = [loss(figures, reference) for figures, reference in cases]
-    total = sum(losses_of_case.total for losses_of_case in losses) or 1.0
-    speed, gaps = (
-        sum(part) / total
-        for part in zip(*((losses_of_case.speed, losses_of_case.gaps) for losses_of_case in losses), strict=True)
-    )
+    total = sum(lost.total for lost in losses) or 1.0
+    speed, gaps = sum(lost.speed for lost in losses) / total, sum(lost.gaps for lost in losses) / total
     changes = sum(figures.lane_changes for figures, _ in cases) or 1
     change_place = sum(figures.change_place * figures.lane_changes for figures, _ in cases) / changes
     first, second, third = cell((speed, SPEED_EDGES), (gaps, GAP_EDGES), (change_place, PLACE_EDGES))

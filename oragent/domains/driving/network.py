@@ -79,14 +79,13 @@ class RoadPlan:
             "road.edg.xml": "\n".join(("<edges>", *edges, "</edges>\n")),
         }
         if self.links:
-            links = map(_connection_element, self.links)
+            links = (
+                f'  <connection from="{link.start}" to="{link.end}" fromLane="{link.from_lane}" '
+                f'toLane="{link.to_lane}" pass="{str(link.passes).lower()}"/>'
+                for link in self.links
+            )
             files["road.con.xml"] = "\n".join(("<connections>", *links, "</connections>\n"))
         return files
-
-
-def _connection_element(link: Link) -> str:
-    lanes = f'fromLane="{link.from_lane}" toLane="{link.to_lane}" pass="{str(link.passes).lower()}"'
-    return f'  <connection from="{link.start}" to="{link.end}" {lanes}/>'
 
 
 def _both_ways(ways: Mapping[str, tuple[str, str]], lanes: int) -> tuple[Edge, ...]:

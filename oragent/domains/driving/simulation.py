@@ -183,7 +183,8 @@ class Hosted:
             self._child.join()
             answer, reason = None, _describe_ending(self._child.exitcode or 0)
         if reason:
-            raise failure(self._second, _read_message(self._board), reason)
+            vehicle = self._board[:].rstrip(b"\0").decode(errors="replace")
+            raise failure(self._second, vehicle, reason)
         return answer
 
 
@@ -222,10 +223,6 @@ def _describe_ending(code: int) -> str:
 
 def _write_message(board: mmap.mmap, vehicle: str) -> None:
     board[:] = vehicle.encode()[:BOARD_BYTES].ljust(BOARD_BYTES, b"\0")
-
-
-def _read_message(board: mmap.mmap) -> str:
-    return board[:].rstrip(b"\0").decode(errors="replace")
 
 
 class Connected:

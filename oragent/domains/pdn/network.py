@@ -107,19 +107,14 @@ class Parameters:
 
 
 def generate(parameters: Parameters | None = None, frequencies: NDArray[np.float64] = FREQUENCIES) -> Network:
-    """Compute the impedance of the chip's cells, which are the ports."""
-    impedance = np.linalg.inv(_joined_admittance(parameters or Parameters(), frequencies))
-    return Network.reciprocal(impedance, frequencies, "generated")
-
-
-def _joined_admittance(parameters: Parameters, frequencies: NDArray[np.float64]) -> Complex:
-    """``(f, p, p)`` nodal admittance of the chip with all that is below its bumps."""
+    """Compute the impedance of the chip's cells, which are the ports, with all that is below its bumps."""
+    parameters = parameters or Parameters()
     below, above = bumps(parameters)
     package = np.linalg.inv(package_admittance(parameters, frequencies))[:, below[:, None], below]
     bump = parameters.bump_ohms + 2j * np.pi * frequencies * parameters.bump_henries
     chip = chip_admittance(parameters, frequencies)
     chip[:, above[:, None], above] += np.linalg.inv(package + bump[:, None, None] * np.eye(len(below)))
-    return chip
+    return Network.reciprocal(np.linalg.inv(chip), frequencies, "generated")
 
 
 def bumps(parameters: Parameters) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

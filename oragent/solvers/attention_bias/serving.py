@@ -64,10 +64,14 @@ class NetworkRequest:
     rebuilds: int  # number of parts that are rebuilt
 
     @property
+    def how(self) -> dict[str, Any]:
+        """Keywords of `solve`."""
+        return {name: getattr(self, name) for name in ("starts", "augment", "bfloat16", "rebuilds")}
+
+    @property
     def batch_key(self) -> tuple[Any, ...]:
         """Key that requests share if they can be computed in one batch."""
-        how = self.starts, self.augment, self.bfloat16, self.rebuilds
-        return self.network, self.points.shape, self.bias is None, *how
+        return self.network, self.points.shape, self.bias is None, *self.how.values()
 
 
 def frame_bytes(buffer: bytes | bytearray) -> int:
@@ -301,17 +305,7 @@ class Server:
         biases = [torch.from_numpy(request.bias) for request in requests if request.bias is not None]
         bias = torch.cat(biases).to(self._device)
         demands = torch.cat(loads) if loads else None
-        solved = solve(
-            model,
-            points,
-            demands,
-            bias,
-            starts=first.starts,
-            augment=first.augment,
-            bfloat16=first.bfloat16,
-            rebuilds=first.rebuilds,
-        )
-        paths: np.ndarray[Any, np.dtype[np.int64]] = solved.cpu().numpy()
+        paths: np.ndarray[Any, np.dtype[np.int64]] = solve(model, points, demands, bias, **first.how).cpu().numpy()
         return paths
 
     def _get_network(self, name: str) -> torch.nn.Module:
