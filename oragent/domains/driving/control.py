@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from oragent._base.errors import CandidateError
 from oragent._base.plain import shorten
@@ -11,6 +11,9 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Departure
 from oragent.domains.driving.simulation import VehicleCommand, VehicleState
+
+if TYPE_CHECKING:
+    from oragent.harness.guest import Guest
 
 Controller = Callable[[dict[str, Any], list[dict[str, Any]]], Any]  # of edge_info and vehicles_info
 KEYS = ("veh_id", "acceleration", "lane_changing")
@@ -119,25 +122,10 @@ def _shorten_repr(value: object) -> str:
     return shorten(repr(value), 40, "...")
 
 
-class CandidateDriver(Protocol):
-    """What asks a candidate; ``where`` is the place that failures name."""
-
-    where: str
-    seconds: float
-
-    def __call__(self, *args: Any) -> Any:
-        """Return what the candidate answers."""
-        ...
-
-    def renew(self) -> None:
-        """Go on with a candidate that remembers nothing."""
-        ...
-
-
 class Driver:
     """Asks the candidate in every second; all calls of a simulation may take ``limit_s`` wall seconds."""
 
-    def __init__(self, guest: CandidateDriver, name: str, *, limit_s: float) -> None:
+    def __init__(self, guest: "Guest", name: str, *, limit_s: float) -> None:
         guest.renew()  # what it kept of one simulation would help it in the next
         self._guest, self._name, self._limit_s, self._before = guest, name, limit_s, guest.seconds
 
@@ -158,7 +146,7 @@ class Driver:
 class RememberingDriver(Driver):
     """Also hands the candidate what it returned in the second before; every simulation begins with an empty memory."""
 
-    def __init__(self, guest: CandidateDriver, name: str, *, limit_s: float) -> None:
+    def __init__(self, guest: "Guest", name: str, *, limit_s: float) -> None:
         super().__init__(guest, name, limit_s=limit_s)
         self._memory: dict[Any, Any] = {}
 
