@@ -75,7 +75,7 @@ class Spare:
         scorer, self._pid = os.getpid(), os.fork()
         if self._pid == 0:
             self._control.close()
-            _SpareProcess(theirs, live, cage, prepare).serve_requests(scorer)
+            _serve_requests(theirs, scorer, live, cage, prepare)
         theirs.close()
 
     def fork_guest(self, wire: socket.socket, log: int) -> int:
@@ -120,50 +120,50 @@ class Spare:
         return done, number, status, cpu
 
 
-class _SpareProcess:
-    """The other side of a spare."""
+def _serve_requests(
+    control: socket.socket, scorer: int, live: Live, cage: Cage, prepare: Callable[[], None]
+) -> NoReturn:
+    """Be the spare: wait for requests until the scorer is gone."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the first request, too
+        gc.freeze()  # a collection would touch, and so copy, every page of a child
+        kernel.die_with_parent(scorer)
+        # Only now: most evaluations need none of it before they end.
+        request = socket.recv_fds(control, REQUEST.size, 2)
+        with enter_guest_namespace(cage) as entered:
+            prepare_process()
+            prepare()
+            gc.freeze()
+            cage = replace(entered, is_prepared=True)
+            while request[0]:
+                what, pid = REQUEST.unpack(request[0])
+                control.send(REPLY.pack(*_answer_request(control, live, cage, what, pid, request[1])))
+                request = socket.recv_fds(control, REQUEST.size, 2)
+    finally:
+        os._exit(0)
 
-    def __init__(self, control: socket.socket, live: Live, cage: Cage, prepare: Callable[[], None]) -> None:
-        self._control, self._live, self._cage, self._prepare = control, live, cage, prepare
 
-    def serve_requests(self, scorer: int) -> NoReturn:
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the first request, too
-            gc.freeze()  # a collection would touch, and so copy, every page of a child
-            kernel.die_with_parent(scorer)
-            # Only now: most evaluations need none of it before they end.
-            request = socket.recv_fds(self._control, REQUEST.size, 2)
-            with enter_guest_namespace(self._cage) as cage:
-                prepare_process()
-                self._prepare()
-                gc.freeze()
-                self._cage = replace(cage, is_prepared=True)
-                while request[0]:
-                    what, pid = REQUEST.unpack(request[0])
-                    self._answer_request(what, pid, request[1])
-                    request = socket.recv_fds(self._control, REQUEST.size, 2)
-        finally:
-            os._exit(0)
-
-    def _answer_request(self, what: bytes, pid: int, descriptors: list[int]) -> None:
-        done, status, cpu = True, 0, 0.0
-        if what == FORK:
-            with self._cage.fork_namespace() as parent:
-                pid = os.fork()
-                if pid == 0:
-                    self._control.close()
-                    self._live(socket.socket(fileno=descriptors[0]), descriptors[1], parent, self._cage)
-            for descriptor in descriptors:
-                os.close(descriptor)
-        elif what == KILL:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        elif what == CPU:
-            cpu = _process_cpu_s(pid)
-        else:
-            ended, status, usage = os.wait4(pid, 0 if what == WAIT else os.WNOHANG)
-            done, cpu = bool(ended), usage.ru_utime + usage.ru_stime
-        self._control.send(REPLY.pack(done, pid, status, cpu))
+def _answer_request(
+    control: socket.socket, live: Live, cage: Cage, what: bytes, pid: int, descriptors: list[int]
+) -> tuple[bool, int, int, float]:
+    """Do what is asked of the spare; whether it is, process id, exit status, CPU seconds."""
+    if what == FORK:
+        with cage.fork_namespace() as parent:
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                live(socket.socket(fileno=descriptors[0]), descriptors[1], parent, cage)
+        for descriptor in descriptors:
+            os.close(descriptor)
+    elif what == KILL:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    elif what == CPU:
+        return True, pid, 0, _process_cpu_s(pid)
+    else:
+        ended, status, usage = os.wait4(pid, 0 if what == WAIT else os.WNOHANG)
+        return bool(ended), pid, status, usage.ru_utime + usage.ru_stime
+    return True, pid, 0, 0.0
 
 
 def _process_cpu_s(pid: int) -> float:

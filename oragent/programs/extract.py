@@ -241,11 +241,8 @@ def _files_in_piece(piece: _Piece, signature: Signature, current_files: dict[str
     files = split_files(piece.text, signature.files)
     if file_names(piece.text):
         return {name: text for name, text in files.items() if text.strip()}
-    homes = [
-        name
-        for name, text in current_files.items()
-        if set(_Piece.parse(text).function_names()) & set(piece.function_names())
-    ]
+    defined = set(piece.function_names())
+    homes = [name for name, text in current_files.items() if defined & set(_Piece.parse(text).function_names())]
     return {homes[0] if homes else signature.files[0]: piece.text}
 
 
@@ -334,9 +331,8 @@ def _why_not(fenced: list[_Piece], pieces: list[_Piece], function: str) -> str:
     """Return the most specific reason why no piece is the requested program."""
     broken = [piece for piece in pieces if piece.error and re.search(r"\bdef\s", piece.text)]
     meant = [piece for piece in broken if re.search(rf"\bdef\s+{re.escape(function)}\b", piece.text)]
-    names = [
-        name for piece in pieces if piece.tree for name in defined_names(piece.tree, (ast.FunctionDef, ast.ClassDef))
-    ]
+    kinds = ast.FunctionDef, ast.ClassDef
+    names = [name for piece in pieces if piece.tree for name in defined_names(piece.tree, kinds)]
     if meant:
         return meant[-1].error
     if names:

@@ -282,11 +282,8 @@ def _imported_names(tree: ast.AST) -> dict[str, str]:
 def _describe_chance(node: ast.AST, full_names: dict[str, str]) -> tuple[int, str] | None:
     if isinstance(node, ast.Call):
         name = _full_name(node.func, full_names)
-        seeds = [
-            argument
-            for argument in (*node.args, *(word.value for word in node.keywords))
-            if not (isinstance(argument, ast.Constant) and argument.value is None)
-        ]
+        arguments = (*node.args, *(keyword.value for keyword in node.keywords))
+        seeds = [value for value in arguments if not (isinstance(value, ast.Constant) and value.value is None)]
         if name in SEEDABLE and not seeds:
             description = f"{ast.unparse(node.func)[:60]}() in line {node.lineno} has no seed: write {SEEDABLE[name]}"
             return node.lineno, description

@@ -78,15 +78,11 @@ def count_words(source: str) -> int:
 
 def find_randomness(source: str) -> str:
     """Find what makes a program random or reads the clock, from its text; empty if there is nothing."""
-    source_of_chance = CHANCE.search(_without_comments(source))
-    if source_of_chance is None:
+    match = CHANCE.search(_without_comments(source))
+    if match is None:
         return ""
-    what = (
-        "reads the clock"
-        if source_of_chance["clock"]
-        else "is random in each process: seed a std::mt19937 with a constant"
-    )
-    return f"{source_of_chance[0].strip()} {what}"
+    random = "is random in each process: seed a std::mt19937 with a constant"
+    return f"{match[0].strip()} {'reads the clock' if match['clock'] else random}"
 
 
 def extract_program(text: str, functions: tuple[str, ...], parent: str | None) -> str:
@@ -102,11 +98,8 @@ def extract_program(text: str, functions: tuple[str, ...], parent: str | None) -
     else:
         blocks, outside = fenced_blocks(text)
         texts = [block.text for block in blocks if block.text.strip()] or [outside]
-        fitting = [
-            text_of_block
-            for text_of_block in texts
-            if all(_head_pattern(name).search(_without_comments(text_of_block)) for name in functions)
-        ]
+        heads = [_head_pattern(name) for name in functions]
+        fitting = [block for block in texts if all(head.search(_without_comments(block)) for head in heads)]
         if not fitting:
             raise ReplyError(f"the reply holds no program that defines {' and '.join(functions)}; {request}")
         source = fitting[-1]

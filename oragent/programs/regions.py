@@ -103,21 +103,12 @@ def _bound_names(node: ast.stmt) -> set[str]:
         case ast.Import(names=items) | ast.ImportFrom(names=items):
             return {(item.asname or item.name).partition(".")[0] for item in items}
         case ast.Assign(targets=targets):
-            return {
-                inner_node.id
-                for target in targets
-                for inner_node in ast.walk(target)
-                if isinstance(inner_node, ast.Name)
-            }
+            return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
         case ast.AnnAssign(target=ast.Name(id=name)):
             return {name}
         case ast.Try() | ast.If() | ast.With():
-            inner = [
-                inner_node
-                for inner_node in ast.walk(node)
-                if isinstance(inner_node, ast.stmt) and inner_node is not node
-            ]
+            inner = [part for part in ast.walk(node) if isinstance(part, ast.stmt) and part is not node]
             main = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
-            return set() if main else {name for inner_node in inner for name in _bound_names(inner_node)}
+            return set() if main else {name for part in inner for name in _bound_names(part)}
         case _:
             return set()

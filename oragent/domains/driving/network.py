@@ -215,12 +215,8 @@ def build(folder: Path, plan: RoadPlan = WEAVING) -> Road:
 def read(file: Path, plan: RoadPlan = WEAVING) -> Road:
     """Read what matters off a network file."""
     root = ET.parse(file).getroot()
-    lanes = {
-        lane.attrib["id"]: lane.attrib
-        for edge in root.iter("edge")
-        if edge.get("function") != "internal"
-        for lane in edge
-    }
+    edges = [edge for edge in root.iter("edge") if edge.get("function") != "internal"]
+    lanes = {lane.attrib["id"]: lane.attrib for edge in edges for lane in edge}
     first_lane = lanes[f"{EDGE}_0"]
     exits: dict[str, tuple[int, ...]] = {}
     for link in root.iter("connection"):

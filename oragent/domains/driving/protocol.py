@@ -34,9 +34,7 @@ def summary(pairs: Sequence[Mapping[int, Scenario]], simulate: Callable[[Scenari
     led to it, as means over pairs.
     """
     ended = [{trials: simulate(scenario) for trials, scenario in pair.items()} for pair in pairs]
-    scores = [
-        fmean(metrics.paper_score(measured_figures.figures) for measured_figures in pair.values()) for pair in ended
-    ]
+    scores = [fmean(metrics.paper_score(drive.figures) for drive in pair.values()) for pair in ended]
     summary_metrics: dict[str, Any] = {"score": round(fmean(scores), 3)}
     if len(scores) > 1:
         summary_metrics["standard_error"] = round(stdev(scores) / len(scores) ** 0.5, 3)

@@ -232,18 +232,13 @@ class Course:
     def demands(self, mode: str, sizes: Sequence[int], fresh_seed: int | None = None) -> dict[int, list[Scenario]]:
         """Return the demands of a mode, or on a fresh set of as many demands as ``test`` has, by size."""
         horizon = HORIZON // 2 if mode == "train" else HORIZON
-        return {
-            size: [
-                Scenario(self.cases[size].trials, seed, horizon, self.cases[size].rules)
-                for seed in self._draw_seeds(mode, size, fresh_seed)
-            ]
-            for size in sizes
-        }
-
-    def _draw_seeds(self, mode: str, size: int, fresh_seed: int | None) -> Sequence[int]:
-        if fresh_seed is None:
-            return self.seeds[mode]
-        return streams.numbers(fresh_seed, "driving", size, len(self.seeds["test"]))
+        scenarios: dict[int, list[Scenario]] = {}
+        for size in sizes:
+            seeds, case = self.seeds["test" if fresh_seed is not None else mode], self.cases[size]
+            if fresh_seed is not None:
+                seeds = streams.numbers(fresh_seed, "driving", size, len(seeds))
+            scenarios[size] = [Scenario(case.trials, seed, horizon, case.rules) for seed in seeds]
+        return scenarios
 
 
 WEAVING = Course(

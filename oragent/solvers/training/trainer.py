@@ -5,10 +5,10 @@ its steps scaled as AdamW's are (Liu et al. 2025, arXiv:2502.16982). It takes PO
 LEHD, which learns from few decisions a step and has no normalisation, gains nothing from it.
 """
 
+import math
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -212,27 +212,28 @@ def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> TrainingSta
     return TrainingState(request.problem, request.seed, request.imitate, Schedule(warm_up), average, batch=batch)
 
 
+@dataclass(eq=False)
 class _Sitting:
     """One run of the loop, with its clocks."""
 
-    def __init__(
-        self,
-        now: TrainingState,
-        task: LehdTask | PomoTask,
-        optimiser: Optimiser,
-        request: TrainRequest,
-        yardsticks: dict[int, Yardstick],
-    ) -> None:
-        self.now, self.task, self.optimiser, self.request = now, task, optimiser, request
-        self.yardsticks = yardsticks
-        self._loss: torch.Tensor | float = 0.0  # on the device: nobody waits for it until it is shown
-        self._clock, self._on_gpu_since = time.process_time(), time.monotonic()
+    now: TrainingState
+    task: LehdTask | PomoTask
+    optimiser: Optimiser
+    request: TrainRequest
+    yardsticks: dict[int, Yardstick]
+    _loss: torch.Tensor | float = 0.0  # on the device: nobody waits for it until it is shown
+    _clock: float = field(default_factory=time.process_time)
+    _on_gpu_since: float = field(default_factory=time.monotonic)
 
     def run(self, context: StepContext) -> None:
         """Step until a limit; saved and measured every few minutes and at the end."""
+        schedule, minutes = self.now.schedule, self.request.minutes
+        end = None if schedule.decay_from is None else schedule.decay_from + schedule.decay_steps
+        last = min((limit for limit in (end, self.request.steps) if limit is not None), default=None)
         saved = measured = time.monotonic()
-        with tqdm(initial=self.now.step, total=self._last(), unit=" steps", disable=None, dynamic_ncols=True) as bar:
-            for _ in self._steps():
+        until = math.inf if minutes is None else saved + 60 * minutes
+        with tqdm(initial=self.now.step, total=last, unit=" steps", disable=None, dynamic_ncols=True) as bar:
+            while (last is None or self.now.step < last) and time.monotonic() < until:
                 self._step(context)
                 bar.update()
                 if time.monotonic() - measured > MEASURE_S:
@@ -243,18 +244,6 @@ class _Sitting:
                     saved = time.monotonic()
             bar.set_postfix_str(self._measure())
         self._save()
-
-    def _last(self) -> int | None:
-        schedule = self.now.schedule
-        end = None if schedule.decay_from is None else schedule.decay_from + schedule.decay_steps
-        return min((limit for limit in (end, self.request.steps) if limit is not None), default=None)
-
-    def _steps(self) -> Iterator[int]:
-        minutes = self.request.minutes
-        until = None if minutes is None else time.monotonic() + 60 * minutes
-        last = self._last()
-        while (last is None or self.now.step < last) and (until is None or time.monotonic() < until):
-            yield self.now.step
 
     def _step(self, context: StepContext) -> None:
         now, model = self.now, self.task.model
@@ -280,12 +269,8 @@ class _Sitting:
         gaps = {f"gap_{size}": round(yardstick.gap(model), 5) for size, yardstick in self.yardsticks.items()}
         model.load_state_dict(learnt)
         hours = {"gpu_hours": round(now.gpu_s / 3600, 4)} if now.gpu_s else {}
-        record = (
-            hours
-            | {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(float(self._loss), 5)}
-            | gaps
-        )
-        curve.add(self.request.folder, record)
+        record = {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(float(self._loss), 5)}
+        curve.add(self.request.folder, hours | record | gaps)
         curve.draw(self.request.folder, now.problem)
         self._clock, self._on_gpu_since = time.process_time(), time.monotonic()  # measuring is no training
         return ", ".join(f"{name} {100 * value:.2f} %" for name, value in gaps.items())
