@@ -24,14 +24,18 @@ SITES = {
     "programs/syntax.py": ({"tree_of": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
     "programs/similarity.py": ({"tree_of": 2}, CHILD),
     "programs/regions.py": ({"ast.unparse": 1}, f"{CHILD}, or {PASSED}"),
-    "programs/local_inspection.py": ({"ast.parse": 1, "ast.unparse": 1}, CHILD),
-    "programs/assembly.py": ({"ast.parse": 1}, CHILD),
-    "programs/extract.py": ({"raw_decode": 1}, CHILD),
-    "programs/parser_worker.py": ({"json.loads": 1}, OURS),
+    "programs/extract.py": ({"raw_decode": 1, "ast.parse": 1}, CHILD),
+    "programs/parser_worker.py": ({"json.loads": 1, "ast.parse": 1, "ast.unparse": 1}, f"{CHILD}; {OURS}"),
     "programs/parser_client.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "programs/replies.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
-    "programs/inspection.py": ({"tree_of": 1}, "a problem's expression, passed by the child before"),
-    "harness/compiled.py": ({"pickle.loads": 2}, "compiled code of a candidate, opened in its confined guests alone"),
+    "programs/inspection.py": (
+        {"tree_of": 1, "ast.unparse": 2},
+        f"a problem's expression, passed by the child before; {PASSED}",
+    ),
+    "harness/candidate_loading.py": (
+        {"exec": 1, "compile": 1, "pickle.loads": 2},
+        "in a guest; compiled code of a candidate is opened in its confined guests alone",
+    ),
     "evaluation/cluster/content.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
     "evaluation/cluster/dispatch.py": ({"json.loads": 1}, OURS),
     "evaluation/cluster/handshake.py": ({"json.loads": 1}, OURS),
@@ -82,7 +86,6 @@ SITES = {
     "workspace/resolving.py": ({"json.loads": 3}, f"{SANDBOX}: {BOUNDED}"),
     "workspace/runner.py": ({"json.loads": 1}, "what a script of ours wrote that no stranger reaches"),
     "harness/frames.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
-    "harness/candidate_loading.py": ({"exec": 1, "compile": 1}, "in a guest"),
     "domains/driving/evaluation.py": ({"json.loads": 1}, SANDBOX),
     "converse/agents/formulating.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),
     "converse/agents/guests.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),
@@ -132,4 +135,4 @@ def test_what_reads_in_the_child_is_imported_by_nothing_else() -> None:
     outside = [path for path in SOURCES if path.parent.name != "programs"]
     assert [(path, *one) for path in outside for one in source(path).taken if taken_from_the_child(*one)] == []
     assert taken_from_the_child("oragent.programs", ("syntax",))
-    assert taken_from_the_child("oragent.programs.local_inspection", ("looks",))
+    assert taken_from_the_child("oragent.programs.parser_worker", ("looks",))

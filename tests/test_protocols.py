@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oragent.domains import torch_stream, tsp
+from oragent.domains import network_instances, tsp
 from oragent.evaluation import Job
 from oragent.evaluation.pool import JobPool
 from oragent.search.engine import Engine
@@ -44,10 +44,10 @@ def test_no_gap_is_told_where_nobody_knows_references() -> None:
 
 
 def test_the_stream_of_attention_goes_on_to_sixty_four() -> None:
-    few, all_of = (torch_stream.tsp_stream("val", 200, count=count) for count in (10, 64))
+    few, all_of = (network_instances.tsp_stream("val", 200, count=count) for count in (10, 64))
     assert (len(few), len(all_of)) == (10, 64)
     assert np.array_equal(few[9].coordinates, all_of[9].coordinates)
-    routes = torch_stream.cvrp_stream("val", 200, count=64)
+    routes = network_instances.cvrp_stream("val", 200, count=64)
     assert len(routes) == 64
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import reference_solvers as solvers
 import yaml
 
-from oragent.domains import bpp, cvrp, mkp, op, pdn, torch_stream, tsp
+from oragent.domains import bpp, cvrp, mkp, network_instances, op, pdn, tsp
 from oragent.evaluation.problem import load_problem
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ def routes(
 
 
 # POMO and LEHD have the same instances: each is drawn and solved once.
-TORCH_TOURS, TORCH_ROUTES = cache(torch_stream.tsp_stream), cache(torch_stream.cvrp_stream)
+TORCH_TOURS, TORCH_ROUTES = cache(network_instances.tsp_stream), cache(network_instances.cvrp_stream)
 SHORTEST_TOUR, SHORTEST_ROUTES = cache(solvers.shortest_tour), cache(solvers.shortest_routes)
 LEHD_COUNT = {"train": 3}
 PYVRP, HIGHS = f"PyVRP {version('pyvrp')}", f"HiGHS {version('highspy')}"
@@ -94,8 +94,8 @@ RECIPES = {
     "dpp_ga": Recipe("best known", LOCAL, "", placements, solvers.least_impedance),
     "tsp_pomo": tours(TORCH_TOURS),
     "tsp_lehd": tours(TORCH_TOURS, LEHD_COUNT),
-    "cvrp_pomo": routes(TORCH_ROUTES, torch_stream.SIZES),
-    "cvrp_lehd": routes(TORCH_ROUTES, torch_stream.SIZES, LEHD_COUNT),
+    "cvrp_pomo": routes(TORCH_ROUTES, network_instances.SIZES),
+    "cvrp_lehd": routes(TORCH_ROUTES, network_instances.SIZES, LEHD_COUNT),
 }
 
 

@@ -23,8 +23,7 @@ from oragent.authoring.bench import (
 )
 from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, OBSERVER, describe_missing, find_options
-from oragent.programs.inspection import inspect_program
-from oragent.programs.randomness import find_unseeded
+from oragent.programs.inspection import find_unseeded, inspect_program
 
 TITLE = "function of its arguments"
 DECISIONS, QUICK_DECISIONS = 300, 50

@@ -36,7 +36,7 @@ def run_training(request: TrainRequest, root: Path, *, export: bool) -> list[str
         state = import_module("oragent.solvers.training.trainer").train(request)
         if not state.schedule.ended(state.step):
             return [f"{state.step} steps, {state.cpu_s / 3600:.2f} CPU hours: {request.folder}; run again to go on"]
-    return list(import_module("oragent.solvers.training.export").export(request, root))
+    return list(import_module("oragent.solvers.training.curve").export(request, root))
 
 
 def train(

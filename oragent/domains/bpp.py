@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
-from oragent.domains import fresh
-from oragent.domains.claims import whole_numbers
+from oragent.domains import streams
 
 WEIBULL_CAPACITY, WEIBULL_SCALE, WEIBULL_SHAPE = 100, 45.0, 3.0
 UNIFORM_CAPACITY, UNIFORM_LEAST, UNIFORM_MOST = 150, 20, 100
@@ -24,18 +23,10 @@ UNIFORM_SEEDS = {"train": 5, "val": 3, "test": 4}
 
 @dataclass(frozen=True, eq=False)
 class BppInstance:
-    """Items to pack, in the order in which they come.
+    """Items to pack, in the order in which they come; raises `ValueError` unless they are such numbers."""
 
-    Attributes:
-        items: ``(n,)`` int64 sizes, 0 to ``capacity``.
-        capacity: Capacity of every bin, positive.
-
-    Raises:
-        ValueError: unless they are such numbers.
-    """
-
-    items: NDArray[np.int64]
-    capacity: int
+    items: NDArray[np.int64]  # ``(n,)`` int64 sizes, 0 to ``capacity``
+    capacity: int  # capacity of every bin, positive
 
     def __post_init__(self) -> None:
         if self.items.ndim != 1 or self.items.dtype != np.int64 or self.items.size == 0:
@@ -69,7 +60,7 @@ def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
     def draw(rng: np.random.RandomState, *shape: int) -> Iterable[BppInstance]:
         return (BppInstance(_draw_sizes(row), WEIBULL_CAPACITY) for row in rng.weibull(WEIBULL_SHAPE, shape))
 
-    return fresh.draw_part(WEIBULL_STREAM, mode, size, fresh_seed, "bpp weibull", draw)
+    return streams.draw_part(WEIBULL_STREAM, mode, size, fresh_seed, "bpp weibull", draw)
 
 
 def generate_uniform(rng: np.random.Generator, size: int) -> BppInstance:
@@ -92,23 +83,12 @@ def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
         drawn = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, shape, np.int64)
         return (BppInstance(row, UNIFORM_CAPACITY) for row in drawn)
 
-    return fresh.draw_part(UNIFORM_STREAM, mode, size, fresh_seed, "bpp uniform", draw, UNIFORM_SEEDS)
+    return streams.draw_part(UNIFORM_STREAM, mode, size, fresh_seed, "bpp uniform", draw, UNIFORM_SEEDS)
 
 
 def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed packing holds every item and overfills no bin.
-
-    Args:
-        instance: Items to pack.
-        assignment: Anything; a packing is a sequence of ``n`` bin numbers, 0 to ``n - 1``, one an item.
-
-    Returns:
-        The packing as an ``(n,)`` array.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
-    """
-    bins = whole_numbers(assignment, "a packing", "bin", len(instance))
+    """Make sure that a claimed packing, ``n`` bin numbers of 0 to ``n - 1``, overfills no bin; or ``invalid``."""
+    bins = streams.whole_numbers(assignment, "a packing", "bin", len(instance))
     if len(bins) != len(instance):
         raise CandidateError(f"the packing places {len(bins)} items; expected {len(instance)}")
     loads = fills(instance, bins)

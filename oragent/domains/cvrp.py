@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
-from oragent.domains import fresh, tsp
-from oragent.domains.claims import whole_numbers
+from oragent.domains import streams, tsp
 
 CAPACITY, LARGEST_DEMAND = 50, 9
 CENTRE = (0.5, 0.5)
@@ -17,19 +16,10 @@ CENTRE = (0.5, 0.5)
 
 @dataclass(frozen=True, eq=False)
 class CvrpInstance(tsp.Nodes):
-    """A depot, node 0, and customers in the plane.
+    """A depot, node 0, and customers in the plane; raises `ValueError` unless they are such numbers."""
 
-    Attributes:
-        coordinates: ``(n, 2)`` float array, depot first.
-        demands: ``(n,)`` int64 array, 0 at the depot, 0 to ``capacity`` at customers.
-        capacity: Capacity of a vehicle, positive.
-
-    Raises:
-        ValueError: unless they are such numbers.
-    """
-
-    demands: NDArray[np.int64]
-    capacity: int
+    demands: NDArray[np.int64]  # ``(n,)`` int64 array, 0 at the depot, 0 to ``capacity`` at customers
+    capacity: int  # of a vehicle, positive
 
     def __post_init__(self) -> None:
         if self.demands.shape != (len(self.nodes),) or self.demands.dtype != np.int64:
@@ -68,24 +58,15 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInst
         drawn = [(rng.rand(size, 2), rng.randint(1, LARGEST_DEMAND + 1, size)) for _ in range(count)]
         return (_draw_instance(points, demands, CAPACITY) for points, demands in drawn)
 
-    return fresh.draw_part(ACO_STREAM, mode, size, fresh_seed, "cvrp", draw)
+    return streams.draw_part(ACO_STREAM, mode, size, fresh_seed, "cvrp", draw)
 
 
 def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
-    """Make sure that claimed routes serve every customer once and overload no vehicle.
+    """Make sure that claimed routes serve every customer once and overload no vehicle; else they are ``invalid``.
 
-    Args:
-        instance: Depot and customers.
-        path: Anything; routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it
-            between one route and the next.
-
-    Returns:
-        The path as a ``(k,)`` array.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
+    Routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it between two routes.
     """
-    nodes = whole_numbers(path, "a set of routes", "node", len(instance))
+    nodes = streams.whole_numbers(path, "a set of routes", "node", len(instance))
     if not nodes.size or nodes[0] or nodes[-1]:
         ends = f"not at {nodes[0]} and {nodes[-1]}" if nodes.size else "but are empty"
         raise CandidateError(f"the routes must start and end at the depot, node 0, {ends}")

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
-from oragent.domains import fresh
-from oragent.domains.claims import whole_numbers
+from oragent.domains import streams
 
 SEEDS = {"train": 1234, "val": 3456, "test": 4567}
 STREAM = (  # (mode, items, instances), in the order in which each mode's own generator draws them
@@ -22,18 +21,10 @@ SLACK = 1e-9  # sums of weights are exact to rounding only
 
 @dataclass(frozen=True, eq=False)
 class MkpInstance:
-    """Items to choose from; every dimension of the knapsack has capacity 1.
+    """Items to choose from, finite and at least one; every dimension of the knapsack has capacity 1."""
 
-    Attributes:
-        prizes: ``(n,)`` float array, what an item is worth, at least 0.
-        weights: ``(n, m)`` float array, what it takes of every dimension, 0 to 1.
-
-    Raises:
-        ValueError: unless they are such arrays, finite and not empty.
-    """
-
-    prizes: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    prizes: NDArray[np.float64]  # ``(n,)`` float array, what an item is worth, at least 0
+    weights: NDArray[np.float64]  # ``(n, m)`` float array, what it takes of every dimension, 0 to 1
 
     def __post_init__(self) -> None:
         if self.prizes.ndim != 1 or self.prizes.size == 0:
@@ -70,23 +61,12 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInsta
     def draw(rng: np.random.RandomState, count: int, size: int) -> list[MkpInstance]:
         return [generate(rng, size) for _ in range(count)]
 
-    return fresh.draw_part(STREAM, mode, size, fresh_seed, "mkp", draw, SEEDS)
+    return streams.draw_part(STREAM, mode, size, fresh_seed, "mkp", draw, SEEDS)
 
 
 def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed choice names every item at most once and fits in every dimension.
-
-    Args:
-        instance: Items with their prizes and weights.
-        choice: Anything; a choice is a sequence of item numbers, 0 to ``n - 1``, in any order, and may be empty.
-
-    Returns:
-        The choice as a flat array.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
-    """
-    items = whole_numbers(choice, "a choice", "item", len(instance))
+    """Make sure that a claimed choice names each item at most once and fits in every dimension; or ``invalid``."""
+    items = streams.whole_numbers(choice, "a choice", "item", len(instance))
     if (repeated := np.flatnonzero(np.bincount(items, minlength=len(instance)) > 1)).size:
         raise CandidateError(f"the choice names item {repeated[0]} more than once")
     taken = loads(instance, items)

@@ -7,27 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
-from oragent.domains import fresh, tsp
-from oragent.domains.claims import whole_numbers
+from oragent.domains import streams, tsp
 
 TOLERANCE = 1e-9  # sums of the same lengths in another order
 
 
 @dataclass(frozen=True, eq=False)
 class OpInstance(tsp.Nodes):
-    """A depot, node 0, and nodes with prizes in the plane.
+    """A depot, node 0, and nodes with prizes in the plane; raises `ValueError` unless they are such numbers."""
 
-    Attributes:
-        coordinates: ``(n, 2)`` float array, depot first.
-        prizes: ``(n,)`` float array, not negative.
-        maxlen: Most length of a tour, the way back to the depot included; in the unit of the coordinates.
-
-    Raises:
-        ValueError: unless they are such numbers.
-    """
-
-    prizes: NDArray[np.float64]
-    maxlen: float
+    prizes: NDArray[np.float64]  # ``(n,)`` float array, not negative
+    maxlen: float  # most length of a tour, the way back included; in the unit of the coordinates
 
     def __post_init__(self) -> None:
         if self.prizes.shape != (len(self.nodes),):
@@ -76,25 +66,14 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstan
 
     Arguments and errors are those of `tsp.stream`; ``size`` is the number of nodes, the depot included.
     """
-    return fresh.draw_part(
+    return streams.draw_part(
         ACO_STREAM, mode, size, fresh_seed, "op", lambda rng, *shape: map(_draw_instance, rng.rand(*shape, 2)), SEEDS
     )
 
 
 def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed path starts at the depot, visits no node twice, and gets home in time.
-
-    Args:
-        instance: Depot, prizes and bound.
-        path: Anything; a path is a sequence of nodes that starts with 0. The way back from its last node is understood.
-
-    Returns:
-        The path as a ``(k,)`` array.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
-    """
-    nodes = whole_numbers(path, "a path", "node", len(instance))
+    """Make sure that a claimed path from the depot, 0, visits no node twice and gets home in time; or ``invalid``."""
+    nodes = streams.whole_numbers(path, "a path", "node", len(instance))
     if not nodes.size:
         raise CandidateError("the path is empty; expected the depot, node 0, first")
     if nodes[0] != 0:

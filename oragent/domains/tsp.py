@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError, ProblemError
-from oragent.domains import fresh
-from oragent.domains.claims import whole_numbers
+from oragent.domains import streams
 
 
 class Rounding(Enum):
@@ -39,18 +38,10 @@ class Rounding(Enum):
 
 @dataclass(frozen=True, eq=False)
 class TspInstance:
-    """Cities in the plane.
+    """Cities in the plane; raises `ValueError` unless ``coordinates`` is such an array, finite and not empty."""
 
-    Attributes:
-        coordinates: ``(n, 2)`` float array.
-        rounding: Rule by which a distance becomes a length.
-
-    Raises:
-        ValueError: unless ``coordinates`` is such an array, finite and not empty.
-    """
-
-    coordinates: NDArray[np.float64]
-    rounding: Rounding = Rounding.NONE
+    coordinates: NDArray[np.float64]  # ``(n, 2)`` float array
+    rounding: Rounding = Rounding.NONE  # rule by which a distance becomes a length
 
     def __post_init__(self) -> None:
         shape = self.coordinates.shape
@@ -73,13 +64,9 @@ class TspInstance:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Nodes in the plane, for problems that have more to their instances than where things are.
+    """Nodes in the plane, for problems that have more to their instances than where things are."""
 
-    Attributes:
-        coordinates: ``(n, 2)`` float array.
-    """
-
-    coordinates: NDArray[np.float64]
+    coordinates: NDArray[np.float64]  # ``(n, 2)`` float array
 
     def __len__(self) -> int:
         return len(self.coordinates)
@@ -101,37 +88,28 @@ def generate(rng: np.random.Generator, size: int) -> TspInstance:
 
 
 _SIZES = (20, 50, 100)
-ACO_STREAM: fresh.Stream = (
+ACO_STREAM: streams.Stream = (
     ("train", 50, 5),
     *(("val", size, 64) for size in _SIZES),
     *(("test", size, 64) for size in _SIZES),
 )
-CONSTRUCTIVE_STREAM: fresh.Stream = (
+CONSTRUCTIVE_STREAM: streams.Stream = (
     ("train", 50, 64),
     *(("val", size, 64) for size in (*_SIZES, 200)),
     *(("test", size, 64) for size in (*_SIZES, 200, 500, 1000)),
 )
-GLS_STREAM: fresh.Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
+GLS_STREAM: streams.Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
 OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}  # where every mode has a generator of its own
 
 
-def stream(parts: fresh.Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[TspInstance]:
+def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[TspInstance]:
     """Draw one part of a reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped; in
-    `GLS_STREAM` every mode has its own.
-
-    Args:
-        parts: `ACO_STREAM`, `CONSTRUCTIVE_STREAM` or `GLS_STREAM`.
-        mode: ``train``, ``val`` or ``test``.
-        size: Number of cities.
-        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
-            stream.
-
-    Raises:
-        ValueError: if the stream has no such part.
+    `GLS_STREAM` every mode has its own. Arguments and errors are those of `streams.draw_part`; ``size`` is the number
+    of cities.
     """
-    return fresh.draw_part(
+    return streams.draw_part(
         parts,
         mode,
         size,
@@ -143,24 +121,12 @@ def stream(parts: fresh.Stream, mode: str, size: int, fresh_seed: int | None = N
 
 
 def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed tour visits every city once.
-
-    Args:
-        instance: Cities to visit.
-        tour: Anything; a tour is a sequence of ``n`` whole numbers, city 0 to ``n - 1``, each once.
-
-    Returns:
-        The tour as an ``(n,)`` array.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
-    """
-    cities = whole_numbers(tour, "a tour", "city", len(instance))
+    """Make sure that a claimed tour visits every city, 0 to ``n - 1``, once, as an ``(n,)`` array; or ``invalid``."""
+    cities = streams.whole_numbers(tour, "a tour", "city", len(instance))
     visits = np.bincount(cities, minlength=len(instance))
     if (repeated := np.flatnonzero(visits > 1)).size:
-        raise CandidateError(
-            f"the tour visits city {repeated[0]} {_format_times(int(visits[repeated[0]]))}; expected once"
-        )
+        times = "twice" if visits[repeated[0]] == 2 else f"{visits[repeated[0]]} times"
+        raise CandidateError(f"the tour visits city {repeated[0]} {times}; expected once")
     if (missing := np.flatnonzero(visits == 0)).size:
         raise CandidateError(f"the tour visits {len(cities)} of {len(instance)} cities; city {missing[0]} is missing")
     return cities
@@ -205,19 +171,11 @@ def _step_lengths(instance: TspInstance, tour: NDArray[np.int64]) -> NDArray[np.
     return np.roll(points, -1, axis=0) - points
 
 
-def _format_times(count: int) -> str:
-    return "twice" if count == 2 else f"{count} times"
-
-
 KNOWN = {rounding.value: rounding for rounding in (Rounding.NEAREST, Rounding.UP)}
 
 
 def read_tsplib(path: Path) -> TspInstance:
-    """Read a ``.tsp`` file whose lengths are EUC_2D or CEIL_2D.
-
-    Raises:
-        ProblemError: if the file is missing, breaks the format, or has lengths of another type.
-    """
+    """Read a ``.tsp`` file whose lengths are EUC_2D or CEIL_2D; a `ProblemError` if it is missing or something else."""
     try:
         lines = [row.strip() for row in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as problem:

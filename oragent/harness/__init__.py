@@ -9,10 +9,8 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import Result
 from oragent.harness.arguments import Arguments
 from oragent.harness.figures import averages, figures, fresh, gaps, matrix, seconds
-from oragent.harness.guest import Guest
-from oragent.harness.hooks import hook, watching
-from oragent.harness.instances import each
-from oragent.harness.main import run
+from oragent.harness.guest import Guest, each
+from oragent.harness.main import hook, run, watching
 
 __all__ = [
     "Arguments",

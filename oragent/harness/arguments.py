@@ -44,21 +44,22 @@ def _parse_instances(text: str) -> range:
     raise argparse.ArgumentTypeError(f"a number of instances, 1 or more, or a range such as 4:8, and not {text!r}")
 
 
-def _parse_seconds(text: str) -> float:
+def _parse_number(text: str) -> float:
     try:
-        value = math.inf if text == "none" else float(text)
+        return float(text)
     except ValueError:
-        value = math.nan
+        return math.nan
+
+
+def _parse_seconds(text: str) -> float:
+    value = math.inf if text == "none" else _parse_number(text)
     if not value > 0:
         raise argparse.ArgumentTypeError(f"a positive number of seconds, or none, and not {text!r}")
     return value
 
 
 def _parse_score(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _parse_number(text)
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"a score, which is a finite number, and not {text!r}")
     return value
@@ -72,19 +73,12 @@ def _parse_race(text: str) -> RaceTerms:
 
 
 class Option(NamedTuple):
-    """An option of the command line.
+    """An option of the command line."""
 
-    Attributes:
-        read: Function that reads its value.
-        default: Value where it is not given.
-        text: Help text; ``{modes}`` stands for the names of the modes.
-        sign: Sign for the value in the help; None: its name.
-    """
-
-    read: Callable[[str], Any]
-    default: Any
-    text: str
-    sign: str | None = None
+    read: Callable[[str], Any]  # function that reads its value
+    default: Any  # value where it is not given
+    text: str  # help text; ``{modes}`` stands for the names of the modes
+    sign: str | None = None  # sign for the value in the help; None: its name
 
 
 OPTIONS: Mapping[str, Option] = {
@@ -208,7 +202,8 @@ def parse_arguments(
             parser().error("this evaluator has no hooks, so nobody can watch it: leave --observer out")
         given = vars(parser().parse_args(argv))
     here = os.path.dirname(os.path.realpath(sys.argv[0]))
-    candidate = given["candidate"] or _seed_beside(here)
+    seeds = [path for name in SEEDS if (path := Path(here, name)).is_file()]
+    candidate = given["candidate"] or next(iter(seeds), Path(here, SEEDS[0]))
     if problem := _find_problem(given, sizes, candidate):
         parser().error(problem)
     size, mode, seed = given["problem_size"], given["mode"], given.get("fresh_seed")
@@ -291,11 +286,6 @@ def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]],
 
 def _real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-def _seed_beside(here: str) -> Path:
-    """The candidate beside the script."""
-    return next((path for name in SEEDS if (path := Path(here, name)).is_file()), Path(here, SEEDS[0]))
 
 
 def _resolve_heuristic_s(requested: float | None, mode: str, here: str) -> float | None:

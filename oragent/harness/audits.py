@@ -16,8 +16,7 @@ import numpy as np
 from oragent.harness import frames
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent.harness.candidate_loading import Callee
-from oragent.harness.compiled import MOST_BYTES
+from oragent.harness.candidate_loading import MOST_BYTES, Callee
 from oragent.harness.guest import Guest
 
 EXAMPLES = 3  # decisions of another instance by which a guest compiles
@@ -38,11 +37,7 @@ def draw_sample(count: int, size: int | None) -> list[int]:
 
 
 def spot_check(guest: Guest) -> None:
-    """Put some decisions of every loop to one guest in which no loop ever ran; all that ran are dead.
-
-    Raises:
-        CandidateError: ``rejected``, if it decides otherwise.
-    """
+    """Put some decisions of every loop to a guest in which no loop ran, when all that did are dead."""
     guest.end()
     if not guest.claims:
         return
@@ -57,14 +52,7 @@ def spot_check(guest: Guest) -> None:
 
 
 def audit_decisions(guest: Guest, size: int | None) -> int:
-    """Put ``size`` random decisions, None: all, of loops and of single calls, each to a guest of its own.
-
-    Returns:
-        The number of decisions that were put.
-
-    Raises:
-        CandidateError: ``rejected``, if one is not what the function says on its own.
-    """
+    """Put ``size`` random decisions, None: all, to a guest of its own each; their number, or ``rejected``."""
     guest.end()
     calls = guest.calls.calls if guest.calls else []
     counts = [claim.count for claim in guest.claims] + [1] * len(calls)

@@ -1,19 +1,29 @@
-"""Load a candidate's functions from its text, of one file or several, and render its tracebacks."""
+"""Load a candidate's functions from its text, of one file or several; render its tracebacks; share its machine code.
 
+Each decision of an audit has a guest of its own, and compilation takes seconds. So one guest that saw a few decisions
+of another instance hands out the code that numba compiled, and the guests of the audit begin with that. The scorer
+never parses these bytes: only guests, which are confined, do. The candidate may put anything else into them, but
+nothing that this one guest did not know, and no guest of an audit can change them.
+"""
+
+import hashlib
 import importlib.abc
 import importlib.machinery
 import linecache
+import pickle
 import re
 import sys
 import traceback
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
@@ -46,11 +56,7 @@ class Callee:
 
 
 def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
-    """Read a candidate: its file, and further ones out of that, where it holds them, or beside it.
-
-    Raises:
-        CandidateError: ``rejected``, if one is missing or no UTF-8 text.
-    """
+    """Read a candidate's file, and further ones out of it or beside it; ``rejected`` if one is missing or no text."""
     main = candidate.name
     try:
         text = candidate.read_text(encoding="utf-8")
@@ -70,12 +76,7 @@ def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
 
 
 def load_functions(path: Path, sources: Mapping[str, str], functions: Sequence[str]) -> dict[str, Function]:
-    """Execute a candidate's text, in a guest.
-
-    Raises:
-        NameError: if it does not define one of the functions.
-        BaseException: whatever its text raises.
-    """
+    """Execute a candidate's text, in a guest; raises whatever that raises, or `NameError` for a missing function."""
     main = next(iter(sources))
     if len(sources) > 1:
         texts = {Path(name).stem: (str(path.with_name(name)), text) for name, text in sources.items() if name != main}
@@ -123,27 +124,21 @@ class _FileFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: object = None, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Take the names of its files."""
         return importlib.machinery.ModuleSpec(fullname, self) if fullname in self._texts else None
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """Make a module of the text."""
         path, text = self._texts[spec.name]
         return _make_module(spec.name, path, text)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Execute the text."""
         path, text = self._texts[module.__name__]
         _execute_module(module, path, text)
 
 
 def render_traceback(problem: BaseException, path: str) -> str:
-    """Render the frames from the candidate's own code on; the harness above it is of no help to anyone.
+    """Render the last ``MOST_CHARACTERS`` of the frames from the candidate's own code on, without the harness above it.
 
     Below it stands what the variables of its last line held: by kind, shape and size, and single numbers by value.
-
-    Returns:
-        The last ``MOST_CHARACTERS`` of it.
     """
     trace = problem.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != path:
@@ -160,17 +155,14 @@ def _describe_values(problem: BaseException, trace: TracebackType | None, path: 
         trace = trace.tb_next
     if innermost is None:
         return ""
-    variables = _frame_variables(innermost.tb_frame)
+    frame = innermost.tb_frame
+    # Those of a module, which are its imports and functions, tell nothing.
+    variables: Mapping[str, Any] = {} if frame.f_code.co_name == "<module>" else frame.f_locals
     code_line = linecache.getline(path, innermost.tb_lineno)
     names = [*variables] if type(problem) is NameError else [*dict.fromkeys(NAME.findall(code_line))]
     descriptions = [f"{name}: {_describe_value(variables[name])}" for name in names if name in variables]
     what = "Known there" if type(problem) is NameError else "On that line"
     return f"{what}: {'; '.join(descriptions[:MOST_VALUES])}\n" if descriptions else ""
-
-
-def _frame_variables(frame: FrameType) -> Mapping[str, Any]:
-    """The variables of a function; those of a module, which are its imports and functions, tell nothing."""
-    return {} if frame.f_code.co_name == "<module>" else frame.f_locals
 
 
 def _describe_value(value: Any) -> str:
@@ -194,3 +186,93 @@ def _describe_members(value: Collection[Any]) -> str:
         return " characters" if type(value) is str else ""
     kinds = {str(type.__dict__["__name__"].__get__(type(member)))[:40] for member in islice(value, MOST_MEMBERS)}
     return f" {kinds.pop()}" if len(kinds) == 1 else ""
+
+
+MOST_BYTES = 8 << 20  # of code that is passed on
+
+_code: dict[str, bytes] = {}  # by function and types of its arguments
+
+
+def uses_numba(sources: Mapping[str, str]) -> bool:
+    """Return True if the texts of a candidate mention numba."""
+    return any("numba" in source for source in sources.values())
+
+
+def enable_sharing() -> None:
+    """Import numba, compile a function of ours, and let numba take and keep code here.
+
+    A trusted process does this before any candidate is loaded, so that its forks need not set numba up again. Where
+    this version of numba has other inner names than we know, guests compile as they would without this.
+    """
+    try:
+        module, compiler = import_module("numba.core.dispatcher"), import_module("numba.core.compiler")
+        serialize, dispatcher = import_module("numba.core.serialize"), module.Dispatcher
+        original_init = dispatcher.__init__
+        import_module("numba").njit(_compile_example)(np.zeros((2, 2)))
+    except Exception:  # whatever keeps numba from being imported, the candidate's own import will report
+        return
+
+    def initialise(self: Any, py_func: Any, *args: Any, **kwargs: Any) -> None:
+        original_init(self, py_func, *args, **kwargs)
+        if not py_func.__module__.startswith("numba."):  # numba's functions are part of the code that calls them
+            self._cache = _Cache(py_func, compiler.CompileResult, serialize)
+
+    dispatcher.__init__ = initialise
+
+
+def _compile_example(values: Any) -> Any:
+    return values.max()
+
+
+def exchange_code(code: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:
+    """Take the code that another guest has compiled, or return the code that this one has.
+
+    Code is ``(n,)`` bytes, empty where there is none or too much; None asks for it, and is the answer where it was
+    taken.
+    """
+    if code is not None:
+        _code.update(pickle.loads(code.tobytes()))
+        return None
+    whole = pickle.dumps(_code) if _code else b""
+    return np.frombuffer(whole if len(whole) <= MOST_BYTES else b"", np.uint8)
+
+
+class _Cache:
+    """What numba calls a cache of one function, in the memory of this process."""
+
+    cache_path = None
+
+    def __init__(self, function: Any, result: Any, serialize: Any) -> None:
+        self._function, self._result, self._serialize = function, result, serialize
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        try:
+            stored = _code.get(self._key(signature))
+            context.refresh()  # numba's own caches do so as well: what the code calls must be there
+            return None if stored is None else self._result._rebuild(context, *pickle.loads(stored))
+        except Exception:  # code of another process that does not fit: compile
+            return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep a function that was compiled, unless its code holds addresses of this process."""
+        if compiled.library.has_dynamic_globals or any(not lifted.can_cache for lifted in compiled.lifted):
+            return
+        try:
+            _code[self._key(signature)] = self._serialize.dumps(compiled._reduce())
+        except Exception:
+            return
+
+    def enable(self) -> None:
+        """Do nothing: it is always on."""
+
+    def disable(self) -> None:
+        """Do nothing."""
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def _key(self, signature: Any) -> str:
+        code, cells = self._function.__code__, self._function.__closure__ or ()
+        inner = self._serialize.dumps(tuple(cell.cell_contents for cell in cells)) if cells else b""
+        digest = hashlib.sha256(code.co_code + inner).hexdigest()  # its text is that of the same candidate
+        return f"{self._function.__module__}.{self._function.__qualname__}:{code.co_firstlineno} {signature} {digest}"

@@ -1,12 +1,18 @@
-"""What a scorer keeps while it scores: answers to verify later, and solutions to draw once all checks have passed."""
+"""What a scorer keeps while it scores: answers to verify later, solutions to draw after all checks, a race's values."""
 
+import hashlib
+import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
+
+import numpy as np
+
+from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, RaceStop, RaceTerms, mean_score, race_steps
 
 Witness = Callable[..., Any]
 Replay = Callable[[Witness, list[int]], None]
@@ -15,34 +21,21 @@ KEPT_BYTES = 256 << 20  # of calls that are kept for an audit
 
 @dataclass(frozen=True)
 class LoopClaim:
-    """The answer of a loop, and how its decisions are put to others.
+    """The answer of a loop, and how its decisions are put to others."""
 
-    Attributes:
-        where: Name of the instance.
-        count: Number of decisions.
-        replay: What puts some of them to a witness, as `Guest.claim` has it.
-        checked: Number of them that every evaluation puts.
-    """
-
-    where: str
-    count: int
-    replay: Replay
-    checked: int
+    where: str  # name of the instance
+    count: int  # number of decisions
+    replay: Replay  # what puts some of them to a witness, as `Guest.claim` has it
+    checked: int  # number of them that every evaluation puts
 
 
 @dataclass
 class CallSample:
-    """Calls and their answers, as many as there is room for, each call as likely to be kept as any other.
+    """Calls and their answers, as many as there is room for, each call as likely to be kept as any other."""
 
-    Attributes:
-        room: Bytes for them.
-        calls: Place, request and answer of calls.
-        count: Number of calls that there were.
-    """
-
-    room: int = KEPT_BYTES
-    calls: list[tuple[str, bytes, Any]] = field(default_factory=list)
-    count: int = 0
+    room: int = KEPT_BYTES  # bytes for them
+    calls: list[tuple[str, bytes, Any]] = field(default_factory=list)  # place, request and answer of calls
+    count: int = 0  # number of calls that there were
 
     def add(self, where: str, request: bytes, answer: Any) -> None:
         """Keep a call, perhaps in place of another."""
@@ -59,12 +52,7 @@ MOST, MOST_OF_SIZE = 6, 3  # instances that are drawn
 
 
 class SolutionAlbum:
-    """The checked solutions of the first instances of each size.
-
-    Args:
-        draw: Function that draws a solution of an instance as an SVG document.
-        sizes: Number of sizes that are scored.
-    """
+    """The checked solutions of the first instances of each of so many sizes, which ``draw`` makes SVG documents of."""
 
     def __init__(self, draw: Draw, sizes: int) -> None:
         self._draw = draw
@@ -81,11 +69,111 @@ class SolutionAlbum:
             self._solutions[name] = instance, solution, float(value)
 
     def write(self, prefix: str) -> dict[str, float]:
-        """Write ``<prefix><name>.svg`` for each solution.
-
-        Returns:
-            Value of each solution, by the name of its instance.
-        """
+        """Write ``<prefix><name>.svg`` for each solution; returns their values by the names of the instances."""
         for name, (instance, solution, _) in self._solutions.items():
             Path(f"{prefix}{name}.svg").write_text(self._draw(instance, solution), encoding="utf-8")
         return {name: value for name, (_, _, value) in self._solutions.items()}
+
+
+BITS = 2.0**30  # of a number that count in an answer: sums in another order come to the same
+CLOSE = 1e-5  # relative: a mean of rounded values, and a score
+
+
+class Outraced(Exception):
+    """The evaluation is over before its end."""
+
+    def __init__(self, ended: RaceStop) -> None:
+        super().__init__(ended.reason)
+        self.stop = ended
+
+
+class Race:
+    """One candidate's race by some terms: what it has come to so far, and a hash of how it answered at first."""
+
+    def __init__(self, terms: RaceTerms) -> None:
+        self.terms = terms
+        self._planned: dict[str, int] = {}
+        self._values: dict[str, list[float]] = {}
+        self._answers = hashlib.blake2b(digest_size=8)
+        self._listens, self._behaviour = False, ""
+
+    def begin_race(self, planned: Mapping[str, int]) -> Iterator[dict[str, int]]:
+        """Begin, with so many instances of each size; yields after how many of each to check the standing."""
+        self._planned = dict(planned)
+        return race_steps(self._planned, self.terms.probes)
+
+    def attend_instance(self, index: int) -> None:
+        """Say which instance of its size comes next."""
+        self._listens = index < self.terms.probes
+
+    def hear_answer(self, answer: Any) -> None:
+        """Take note of an answer of the candidate."""
+        if self._listens:
+            _update_digest(self._answers, answer)
+
+    def check_standing(self, values: Mapping[int, Sequence[float]], step: Mapping[str, int]) -> None:
+        """End the evaluation where it need not go on, by the values so far, after a step of instances of each size.
+
+        Raises:
+            Outraced: it need not.
+            ValueError: the evaluator has not kept a value for each of them.
+        """
+        self._values = _round_values(values)
+        if {size: len(of_size) for size, of_size in self._values.items()} != dict(step):
+            raise ValueError("each() wants one value an instance, by its size, in the order of the instances")
+        behaviour = ""
+        if not self._behaviour and self.terms.is_behaviour_known(step, self._planned):
+            behaviour = self._behaviour = self._answers.hexdigest()
+        stop = self.terms.check_stop(self._values, self._planned, behaviour)
+        if stop is not None:
+            raise Outraced(stop)
+
+    def standing_metrics(self, score: float) -> dict[str, Any]:
+        """Metrics that races against this candidate need; empty if the score is not the mean of the sizes' means."""
+        values = instance_values(self._values, score)
+        if not values:
+            return {}
+        return {BY_INSTANCE: values} | ({BEHAVIOUR: self._behaviour} if self._behaviour else {})
+
+
+def instance_values(values: Mapping[Any, Sequence[float]], score: float) -> dict[str, list[float]]:
+    """Return the value of each instance, by size; empty if the score is not the mean of the sizes' means."""
+    try:
+        rounded = _round_values(values)
+    except (TypeError, ValueError, AttributeError):  # outside of a race, evaluators append what they like
+        return {}
+    if not rounded or not all(rounded.values()):
+        return {}
+    return rounded if math.isclose(mean_score(rounded), score, rel_tol=CLOSE, abs_tol=CLOSE) else {}
+
+
+def _round_values(values: Mapping[Any, Sequence[float]]) -> dict[str, list[float]]:
+    return {str(size): [round(float(value), DIGITS) for value in of_size] for size, of_size in values.items()}
+
+
+def _update_digest(digest: Any, answer: Any) -> None:
+    """Add an answer to a hash: numbers up to rounding, whatever holds them; all else as it is."""
+    if isinstance(answer, bool | int | float):
+        answer = np.asarray(answer)
+    elif isinstance(answer, list | tuple) and all(type(item) in (int, float) for item in answer):
+        answer = np.asarray(answer, dtype=float)
+    elif type(answer).__module__ == "torch":
+        answer = np.asarray(answer)
+    if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf":
+        mantissa, exponent = np.frexp(answer.astype(np.float64))
+        digest.update(f"numbers {answer.shape}".encode())
+        digest.update((np.round(mantissa * BITS) + 0.0).tobytes() + exponent.astype(np.int32).tobytes())
+    elif isinstance(answer, dict):
+        digest.update(f"dict {len(answer)}".encode())
+        for key, value in answer.items():
+            _update_digest(digest, key)
+            _update_digest(digest, value)
+    elif isinstance(answer, set | frozenset):
+        _update_digest(digest, ["set", *sorted(map(repr, answer))])
+    elif isinstance(answer, list | tuple):
+        digest.update(f"list {len(answer)}".encode())
+        for value in answer:
+            _update_digest(digest, value)
+    else:
+        data = answer.tobytes() if isinstance(answer, np.ndarray) else repr(answer).encode(errors="replace")
+        digest.update(f"{type(answer).__name__} {len(data)}".encode() + data)

@@ -37,7 +37,8 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
     except ValueError:
         raise CandidateError(f"returned a ragged list; expected an array of shape {shape}") from None
     if array.dtype.kind not in "biuf":
-        raise CandidateError(f"returned {_describe_kind(value, array)}; expected real numbers of shape {shape}")
+        what = f"an array of dtype {array.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+        raise CandidateError(f"returned {what}; expected real numbers of shape {shape}")
     if array.shape != shape:
         raise CandidateError(f"returned shape {array.shape}; expected {shape}")
     array = array.astype(np.float64)
@@ -47,10 +48,6 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
         count = f"{int(bad.sum())} such entries"
         raise CandidateError(f"returned {array[bad][0]} at [{place}] ({count}); expected finite numbers")
     return array
-
-
-def _describe_kind(value: object, array: NDArray[Any]) -> str:
-    return f"an array of dtype {array.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
 
 
 def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str, Any], float]:

@@ -4,20 +4,18 @@ import os
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from oragent.harness import candidate_loading, compiled, frames, guest_main, native
-from oragent._base.errors import CandidateError
+from oragent.harness import candidate_loading, frames, guest_main, native
+from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import FIRST_S, Status
-from oragent.harness.claims import CallSample, LoopClaim, Replay, SolutionAlbum
-from oragent.harness.forkers import DirectForker, Spare
-from oragent.harness.process import GuestProcess
-from oragent.harness.racing import Race
+from oragent.harness.claims import CallSample, LoopClaim, Race, Replay, SolutionAlbum
+from oragent.harness.process import DirectForker, GuestProcess, Spare
 from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Cage
 
@@ -91,8 +89,8 @@ class Guest:
         live = partial(
             guest_main.run_guest, path=candidate, sources=sources, functions=self._names, library=self._library
         )
-        self.compiles = self._library is None and compiled.uses_numba(sources)
-        prepare = compiled.enable_sharing if self.compiles else (lambda: None)
+        self.compiles = self._library is None and candidate_loading.uses_numba(sources)
+        prepare = candidate_loading.enable_sharing if self.compiles else (lambda: None)
         self._spare = Spare(live, cage, prepare) if spare else None
         self._main: GuestProcess | None = GuestProcess(DirectForker(live, cage), self._memory_mb, memory_now.resident)
         if cage.rules >= 0:
@@ -297,7 +295,6 @@ class Guest:
         self._counted[process.size] += max(spent, 0.0)
 
     def _watch_call(self, process: GuestProcess) -> None:
-        """Look at a call that goes on and on."""
         if self.look is not None:
             self.look()
         if self.heuristic_s is not None:
@@ -317,3 +314,56 @@ class Guest:
 
     def _locate(self, message: str) -> str:
         return f"{message} ({self.where})" if self.where else message
+
+
+T = TypeVar("T")
+
+
+def each(
+    guest: Guest, instances: Mapping[int, Sequence[T]], values: Mapping[int, list[float]]
+) -> Iterator[tuple[int, int, T]]:
+    """Iterate over the instances of all sizes, and name each in messages of failures.
+
+    With ``--instances`` only those are used. In a race, sizes alternate in blocks, and values are compared after each
+    block, so the last blocks may not be reached.
+
+    Args:
+        guest: The candidate.
+        instances: Instances by size.
+        values: Lists by size, to which the loop appends the value of each instance. The score must be the mean over
+            sizes of the mean over instances.
+
+    Yields:
+        Size, index among the instances of that size, and the instance.
+
+    Raises:
+        ValueError: No value was appended for an instance.
+        ProblemError: A size has none of the requested instances.
+    """
+    first = guest.instance_range.start if guest.instance_range is not None else 0
+    at = {str(size): 0 for size in instances}
+    planned = {str(size): _end_index(guest, size, of_size) - first for size, of_size in instances.items()}
+    guest.done_count, guest.planned_count = 0, sum(planned.values())
+    guest.values = values
+    race = guest.race
+    for step in [planned] if race is None else race.begin_race(planned):
+        for size, of_size in instances.items():
+            for index in range(at[str(size)], step[str(size)]):
+                guest.where = f"size {size}, instance {first + index}"
+                if race is not None:
+                    race.attend_instance(index)
+                yield size, first + index, of_size[first + index]
+                guest.done_count += 1
+                if race is not None and values[size]:
+                    print(f"{guest.where}: {values[size][-1]:.6g}", flush=True)
+        at = step
+        if race is not None:
+            race.check_standing(values, step)
+
+
+def _end_index(guest: Guest, size: int, of_size: Sequence[T]) -> int:
+    if guest.instance_range is None:
+        return len(of_size)
+    if guest.instance_range.start >= len(of_size):
+        raise ProblemError(f"size {size} has no instance {guest.instance_range.start}: it has {len(of_size)}, from 0")
+    return min(len(of_size), guest.instance_range.stop)

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.random  # here and not at the first draw, so that a warm process has it when it forks
 
-from oragent.harness import compiled, frames
+from oragent.harness import candidate_loading, frames
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import Callee, load_functions, render_traceback
@@ -46,15 +46,9 @@ def run_guest(
 ) -> NoReturn:
     """Be the guest: never returns, ends when its parent does.
 
-    Args:
-        wire: This side of the connection to the scorer.
-        log: File descriptor that takes standard output and error.
-        parent: Process id of the parent, as it is seen from here.
-        cage: What holds it.
-        path: Path of the candidate's file, for tracebacks.
-        sources: Texts of the candidate's files by name, the main one first.
-        functions: Names of the functions that evolve, the main one first.
-        library: Library that was built of it; None for Python.
+    ``wire`` is this side of the connection to the scorer; ``log`` takes standard output and error; ``parent`` is the
+    process id as it is seen from here; ``path`` is for tracebacks. Files and functions come with the main one first.
+    The library was built of a candidate in C++.
     """
     code = EXIT_UNCONFINED
     try:
@@ -131,12 +125,10 @@ class _Candidate:
         # Seeding costs 15 microseconds a call: only where it can matter.
         self.draws_numbers = library is None and any("random" in source for source in sources.values())
         self._functions: dict[str, Callable[..., Any]] = {}
-        self._main: Callable[..., Any] | None = None
         self.first_s: float | None = None  # CPU seconds of this process when the first call was through
 
     @property
     def for_loop(self) -> Callable[..., Any]:
-        """Callable for a loop beside the candidate: the function, or all functions."""
         return self.call_main if len(self._names) == 1 else Callee(self.call_named)
 
     def seed_generators(self) -> None:
@@ -145,18 +137,10 @@ class _Candidate:
         np.random.seed(0)
 
     def call_main(self, *args: Any, **kwargs: Any) -> Any:
-        function = self._main or self._load_functions(self._names[0])
-        if self.draws_numbers:
-            self.seed_generators()
-        value = function(*args, **kwargs)
-        if self.first_s is None:
-            self.first_s = time.process_time()
-        return value
+        return self.call_named("", args, kwargs)
 
     def call_named(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        if not name or name == self._names[0]:
-            return self.call_main(*args, **kwargs)
-        function = self._functions.get(name) or self._load_functions(name)
+        function = self._functions.get(name or self._names[0]) or self._load_functions(name or self._names[0])
         if self.draws_numbers:
             self.seed_generators()
         value = function(*args, **kwargs)
@@ -171,10 +155,7 @@ class _Candidate:
                 self._functions = load_functions(Path(self.path), self._sources, self._names)
             else:
                 library = Library(self._library, self._names)
-                self._functions = {
-                    function_name: partial(library.call_function, function_name) for function_name in self._names
-                }
-            self._main = self._functions[self._names[0]]
+                self._functions = {each: partial(library.call_function, each) for each in self._names}
         return self._functions[name]
 
 
@@ -182,7 +163,7 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
     """Serve one request; whatever the candidate raises becomes data."""
     try:
         if "compiled" in request:
-            value = compiled.exchange_code(request["compiled"])
+            value = candidate_loading.exchange_code(request["compiled"])
         elif request["loop"] is None:
             value = candidate.call_named(request["name"], request["args"], request["kwargs"])
         else:

@@ -1,30 +1,110 @@
-"""Main function of an ``eval.py``: arguments, guest, evaluation, result block, exit code."""
+"""Main function of an ``eval.py``: arguments, guest, evaluation, result block, exit code; and its hooks.
+
+An evaluator calls ``hook("step", ...)`` where something happens, with plain data. Nobody is told, and the call does
+nothing, unless it was begun with ``--observer FILE``, which goes with ``--mode=train`` alone: where a score counts
+there is no hook. The file defines ``observe(hook, data)`` and lives in a guest of its own, as a candidate does: it is
+forked before any data is read, gets copies across the wire, and its answer is thrown away. So it can tell neither the
+scorer nor the candidate anything; it may print, and what it printed stands at the end of the log.
+"""
 
 import os
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from oragent._base.errors import CandidateError, OragentError
-from oragent._base.plain import escape_text
+from oragent._base.plain import escape_text, shorten_middle
 from oragent._base.protocol import Failure, Result, Status, format_failure, format_result
 from oragent._base.racing import BY_INSTANCE, read_instance_values
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.audits import audit_decisions, spot_check
-from oragent.harness.claims import CallSample, Draw, SolutionAlbum
+from oragent.harness.claims import CallSample, Draw, Outraced, Race, SolutionAlbum, instance_values
 from oragent.harness.guest import Guest
-from oragent.harness.hooks import start_observer
-from oragent.harness.racing import Outraced, Race, instance_values
 from oragent.harness.startup import OWN_VARIABLES
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
 from oragent.sandbox.isolation.guest import prepare_confinement
+
+OBSERVE = "observe"  # function that an observer defines
+END = "end"  # hook that is called once more when all is over
+CALL_S, ALL_S = 60.0, 30.0  # wall seconds of one call, and CPU seconds of all, that an observer may take
+PRINTED, TRACE = 3000, 600  # characters that are told of what it printed, and of where it failed
+
+
+class _Observer:
+    """Whoever watches this evaluation; what it does wrong ends the watching and nothing else."""
+
+    def __init__(self, guest: Guest, hooks: Sequence[str]) -> None:
+        self._guest, self._hooks = guest, hooks
+        self._guest.limit_s, self._guest.heuristic_s = CALL_S, ALL_S
+        self._problem = ""
+
+    def notify(self, name: str, data: dict[str, Any]) -> None:
+        if name not in self._hooks and name != END:
+            raise ValueError(f"hook {name!r} is none of those that harness.run was told: {', '.join(self._hooks)}")
+        if self._problem:
+            return
+        try:
+            self._guest(name, data)
+        except CandidateError as problem:
+            trace = f"\n{problem.traceback.strip()[-TRACE:]}" if problem.traceback else ""
+            self._problem = f"\nthe observer ended at hook {name!r}: {problem}{trace}"
+
+    @property
+    def printed_text(self) -> str:
+        text = shorten_middle(self._guest.log.strip(), PRINTED // 2, PRINTED // 2)
+        return f"What the observer printed:\n{text or '(nothing)'}{self._problem}\n"
+
+
+_observer: _Observer | None = None  # of this process, which is that of one evaluation
+
+
+def hook(name: str, **data: Any) -> None:
+    """Report an event to the observer; does nothing without one, as in all scoring.
+
+    Args:
+        name: One of the ``hooks`` of ``harness.run``.
+        data: Numbers, texts, lists, dicts and arrays, which are copied.
+
+    Raises:
+        ValueError: The name is unknown, or the data is not plain.
+    """
+    if _observer is not None:
+        _observer.notify(name, data)
+
+
+def watching(name: str, **data: Any) -> Callable[..., None] | None:
+    """Return ``hook`` with some arguments set, for a solver to call; None without an observer."""
+    return None if _observer is None else partial(hook, name, **data)
+
+
+@contextmanager
+def start_observer(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable[[], str]]:
+    """Let the code of a file watch, from before data is read; what this yields says in the end what it printed."""
+    global _observer
+    if file is None:
+        yield lambda: ""
+        return
+    with Guest(file, OBSERVE) as guest:
+        observer = _observer = _Observer(guest, hooks)
+
+        def finish() -> str:
+            observer.notify(END, {})
+            guest.end()
+            return observer.printed_text
+
+        try:
+            yield finish
+        finally:
+            _observer = None
+
 
 DRAW, DRAWN = "draw_solutions", "drawn"  # an option, and the metric with the value of each drawn solution
 SETS = ("test", "fresh", "final")  # modes that reports read, and no search

@@ -44,8 +44,7 @@ class _Value(ctypes.Structure):
 def build_library(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
     """Compile a candidate to a shared library, in a process that sees nothing but headers and this text.
 
-    Returns:
-        The library, in a folder of its own that the caller removes.
+    The library lies in a folder of its own that the caller removes.
 
     Raises:
         CandidateError: ``rejected``, with the compiler's words on the candidate's own lines, if it does not compile;
@@ -127,11 +126,7 @@ def _explain_failure(built: CompilerResult, sources: Mapping[str, str], function
 
 
 class Library:
-    """The functions of a library, loaded where nothing but the guest is at stake.
-
-    Raises:
-        OSError: if it cannot be loaded.
-    """
+    """The functions of a library, loaded where nothing but the guest is at stake; `OSError` if it cannot be."""
 
     def __init__(self, path: Path, functions: Sequence[str]) -> None:
         self._functions = tuple(functions)
@@ -140,15 +135,9 @@ class Library:
         self._library.oragent_free.restype = None
 
     def call_function(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a function by its name.
+        """Call a function by its name, with numbers and arrays of one or two dimensions.
 
-        Args:
-            name: Name of the function.
-            args: Numbers, and arrays of one or two dimensions.
-            kwargs: None: C++ has no arguments by name.
-
-        Returns:
-            A number, or an array of ``float64`` or ``int64``.
+        Returns a number, or an array of ``float64`` or ``int64``.
         """
         if kwargs:
             raise TypeError("a function in C++ takes no arguments by name")

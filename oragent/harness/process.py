@@ -1,23 +1,180 @@
-"""A guest process as its scorer sees it: socket, log, resource use, end."""
+"""A guest process as its scorer sees it, and the processes that fork guests and report on them.
 
+Guests are forked by the scorer itself, or by a spare process that knows no data. A guest must not have seen what the
+scorer reads, nor what another guest did. So the first is forked before data is loaded, and all later ones by a spare,
+which was forked then, too, and has neither loaded a candidate nor data. Where namespaces can be had, each guest of a
+spare is alone in one of processes, and its files are Python's alone.
+"""
+
+import gc
 import os
 import resource
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from oragent.harness import frames
 from oragent._base.errors import CandidateError, OragentError, SandboxError
 from oragent._base.plain import CappedOutput
 from oragent._base.protocol import Status
-from oragent.harness.forkers import GuestForker
-from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
-from oragent.sandbox.isolation import process_usage
+from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY, prepare_process
+from oragent.sandbox.isolation import kernel, process_usage
+from oragent.sandbox.isolation.guest import Cage, enter_guest_namespace
+
+Live = Callable[[socket.socket, int, int, Cage], NoReturn]  # wire, log, process id of the parent, cage
+REQUEST, REPLY = struct.Struct("<cq"), struct.Struct("<?qqd")
+# Question and answer take turns, and each is one short write: where there are no messages, a stream keeps them apart.
+MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
+FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
+
+
+class DirectForker:
+    """Forks a guest from this very process."""
+
+    def __init__(self, live: Live, cage: Cage) -> None:
+        self._live, self._cage = live, cage
+
+    def fork_guest(self, wire: socket.socket, log: int) -> int:
+        """Make a guest at the other end of a wire and of a pipe for its output, both closed here; its process id."""
+        scorer, pid = os.getpid(), os.fork()
+        if pid == 0:
+            self._live(wire, log, scorer, self._cage)
+        wire.close()
+        os.close(log)
+        return pid
+
+    def reap_guest(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
+        """Take exit status and CPU seconds of a guest that has ended; None if it has not, and is not waited for."""
+        ended, status, usage = os.wait4(pid, 0 if wait else os.WNOHANG)
+        return (status, usage.ru_utime + usage.ru_stime) if ended else None
+
+    def kill_guest(self, pid: int) -> None:
+        """End a guest that has not been reaped."""
+        os.kill(pid, signal.SIGKILL)
+
+    def cpu_seconds(self, pid: int) -> float:
+        """CPU seconds, user and system, that a guest that has not been reaped has used."""
+        return _process_cpu_s(pid)
+
+
+class Spare:
+    """A process that forks guests on request, made when nothing was known yet.
+
+    Methods are those of `DirectForker`; ``prepare`` is called once, before the first fork and without a candidate.
+    """
+
+    def __init__(self, live: Live, cage: Cage, prepare: Callable[[], None] = lambda: None) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, MESSAGES)
+        scorer, self._pid = os.getpid(), os.fork()
+        if self._pid == 0:
+            self._control.close()
+            _serve_requests(theirs, scorer, live, cage, prepare)
+        theirs.close()
+
+    def fork_guest(self, wire: socket.socket, log: int) -> int:
+        """Make a guest."""
+        _, pid, _, _ = self._request(FORK, 0, wire.fileno(), log)
+        wire.close()
+        os.close(log)
+        return pid
+
+    def reap_guest(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
+        """Take a guest's end."""
+        ended, _, status, cpu = self._request(WAIT if wait else REAP, pid)
+        return (status, cpu) if ended else None
+
+    def kill_guest(self, pid: int) -> None:
+        """End a guest."""
+        self._request(KILL, pid)
+
+    def cpu_seconds(self, pid: int) -> float:
+        """Tell what a guest has used."""
+        return self._request(CPU, pid)[3]
+
+    @property
+    def own_cpu_s(self) -> float:
+        """CPU seconds of this process without those of its guests; 0 once it has ended."""
+        return _process_cpu_s(self._pid) if self._pid else 0.0
+
+    def close(self) -> None:
+        """End it, and with it all guests that it made."""
+        if self._pid:
+            self._control.close()
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+            self._pid = 0
+
+    def _request(self, what: bytes, pid: int, *descriptors: int) -> tuple[bool, int, int, float]:
+        socket.send_fds(self._control, [REQUEST.pack(what, pid)], descriptors)
+        answer = self._control.recv(REPLY.size)
+        if not answer:
+            raise OSError("the process that makes guests has ended")
+        done, number, status, cpu = REPLY.unpack(answer)
+        return done, number, status, cpu
+
+
+def _serve_requests(
+    control: socket.socket, scorer: int, live: Live, cage: Cage, prepare: Callable[[], None]
+) -> NoReturn:
+    """Be the spare: wait for requests until the scorer is gone."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the first request, too
+        gc.freeze()  # a collection would touch, and so copy, every page of a child
+        kernel.die_with_parent(scorer)
+        # Only now: most evaluations need none of it before they end.
+        request = socket.recv_fds(control, REQUEST.size, 2)
+        with enter_guest_namespace(cage) as entered:
+            prepare_process()
+            prepare()
+            gc.freeze()
+            cage = replace(entered, is_prepared=True)
+            while request[0]:
+                what, pid = REQUEST.unpack(request[0])
+                control.send(REPLY.pack(*_answer_request(control, live, cage, what, pid, request[1])))
+                request = socket.recv_fds(control, REQUEST.size, 2)
+    finally:
+        os._exit(0)
+
+
+def _answer_request(
+    control: socket.socket, live: Live, cage: Cage, what: bytes, pid: int, descriptors: list[int]
+) -> tuple[bool, int, int, float]:
+    """Do what is asked of the spare; whether it is, process id, exit status, CPU seconds."""
+    if what == FORK:
+        with cage.fork_namespace() as parent:
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                live(socket.socket(fileno=descriptors[0]), descriptors[1], parent, cage)
+        for descriptor in descriptors:
+            os.close(descriptor)
+    elif what == KILL:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    elif what == CPU:
+        return True, pid, 0, _process_cpu_s(pid)
+    else:
+        ended, status, usage = os.wait4(pid, 0 if what == WAIT else os.WNOHANG)
+        return bool(ended), pid, status, usage.ru_utime + usage.ru_stime
+    return True, pid, 0, 0.0
+
+
+def _process_cpu_s(pid: int) -> float:
+    """Read the clock of another process's CPU time; 0 where there is none to be had."""
+    try:
+        if not kernel.LINUX:
+            return process_usage.cpu_s(pid)
+        return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid of glibc makes it
+    except OSError:
+        return 0.0
+
 
 LOOK_S, LONGEST_LOOK_S = 0.05, 0.5  # how often a silent guest is looked at, first and in the end
 LOG_BYTES = 16384  # kept of what a candidate prints
@@ -28,29 +185,18 @@ GROWN_MB = 256  # resident memory beyond the bound on private memory, which is w
 
 
 class GuestProcess:
-    """A guest: asks it, and ends it.
+    """A guest: asks it, and ends it; it may take ``memory_mb`` MiB of private memory.
 
-    Args:
-        parent: Who forks it.
-        memory_mb: Private memory that it may take, in MiB.
-        born_with: Bytes of resident memory that it has at its birth.
-
-    Attributes:
-        log: The head and tail of what it printed.
-        first_s: CPU seconds that its first call took, as far as that is known; None before it.
-        free_s: Part of these that does not count; None before it.
-        counted_s: CPU seconds that have been looked at.
-        counted_at: Time of that look, seconds of the performance counter.
-        size: Place of the calls since then, by what failures call a size.
+    At its birth it has ``born_with`` bytes of resident memory.
     """
 
-    def __init__(self, parent: GuestForker, memory_mb: int, born_with: int) -> None:
+    def __init__(self, parent: DirectForker | Spare, memory_mb: int, born_with: int) -> None:
         self.log = CappedOutput(LOG_BYTES)
-        self.first_s: float | None = None
-        self.free_s: float | None = None
-        self.counted_s = 0.0
+        self.first_s: float | None = None  # CPU seconds of its first call, as far as that is known; None before it
+        self.free_s: float | None = None  # part of these that does not count; None before it
+        self.counted_s = 0.0  # CPU seconds that have been looked at, and when
         self.counted_at = time.perf_counter()
-        self.size = ""
+        self.size = ""  # place of the calls since then, by what failures call a size
         self._parent, self._memory_mb, self._born_with = parent, memory_mb, born_with
         self._ended: tuple[int, float] | None = None
         self._deadline: float | None = None
@@ -71,12 +217,9 @@ class GuestProcess:
         return self._parent.cpu_seconds(self.pid) if self._ended is None else self._ended[1]
 
     def ask(self, request: bytes, limit_s: float | None, look: Callable[[], None]) -> Any:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its answer, ``limit_s`` wall seconds at most; None for any.
 
-        Args:
-            request: Frame to send.
-            limit_s: Wall seconds that the answer may take; None for any.
-            look: Callback that is called now and then while it computes; what it raises ends the call.
+        ``look`` is called now and then while it computes; what it raises ends the call.
 
         Raises:
             CandidateError: if the guest dies, breaks the wire or reports a failure.
@@ -125,7 +268,6 @@ class GuestProcess:
         return min(max(float(claimed), 0.0), spent) if isinstance(claimed, float) and claimed == claimed else spent
 
     def _fill_buffer(self, buffer: bytearray, length: int) -> bytearray:
-        """Read on until there are so many bytes, at least."""
         patience = LOOK_S
         while len(buffer) < length:
             if self._deadline is not None and time.monotonic() > self._deadline:

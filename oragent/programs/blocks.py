@@ -25,15 +25,10 @@ MOST_LINES, MOST_SHOWN = 600, 20  # of a parent that is looked through, and of w
 
 @dataclass(frozen=True)
 class FencedBlock:
-    """A fenced block.
+    """A fenced block."""
 
-    Attributes:
-        text: Text inside, its common indentation removed.
-        closed: Whether the closing fence is there; without it the reply may have been cut.
-    """
-
-    text: str
-    closed: bool
+    text: str  # text inside, its common indentation removed
+    closed: bool  # whether the closing fence is there; without it the reply may have been cut
 
 
 def fence_text(text: str, tag: str = "") -> str:
@@ -56,12 +51,9 @@ def drop_thoughts(text: str) -> str:
 
 
 def fenced_blocks(text: str) -> tuple[list[FencedBlock], str]:
-    """Split a reply at its fences (three or more backticks or tildes, any or no language tag).
+    """Split a reply at its fences (three or more backticks or tildes, any or no tag): blocks, and the text outside.
 
     Within a block a shorter fence is text, as whoever quotes fences puts longer ones around them.
-
-    Returns:
-        The blocks in their order, and the text outside of them.
     """
     blocks: list[FencedBlock] = []
     outside: list[str] = []
@@ -104,9 +96,8 @@ def outermost_block(text: str) -> str:
 def loose_code(text: str) -> list[str]:
     """Find the statements in prose that has no fences around its code.
 
-    Returns:
-        Pieces of text, each beginning with a line that looks like a statement and taking in what is indented below.
-        Some may be prose after all, and then do not parse.
+    Each piece begins with a line that looks like a statement and takes in what is indented below. Some may be prose
+    after all, and then do not parse.
     """
     pieces = _split_statements(text)
     indented = DEFINITION.search(text)
@@ -241,7 +232,6 @@ def _describe_nearest_lines(lines: list[str], searched_lines: list[str]) -> str:
 
 
 def _trim_blank_lines(lines: list[str]) -> list[str]:
-    """The lines without blank ones at either end."""
     filled = [number for number, text_line in enumerate(lines) if text_line.strip()]
     return lines[filled[0] : filled[-1] + 1] if filled else []
 
@@ -255,7 +245,6 @@ def _indentation_of(text_line: str) -> str:
 
 
 def _reindent_lines(lines: list[str], old: str, new: str) -> list[str]:
-    """The lines at margin ``new`` where they stood at margin ``old``."""
     return [
         new + text_line.removeprefix(old) if text_line.strip() and text_line.startswith(old) else text_line
         for text_line in lines

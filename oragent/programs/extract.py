@@ -1,25 +1,23 @@
 """Extract a program, or JSON, from a reply. Runs in the process of ``parser_worker``, because replies are untrusted.
 
 Every failure is a ``ReplyError`` whose text can be sent back to the model.
+
+A program is completed with what it uses but does not define: imports and helpers that stand elsewhere.
 """
 
 import ast
+import builtins
 import json
 import re
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from oragent._base.errors import ReplyError
-from oragent.programs import native
-from oragent.programs.assembly import (
-    DEFINING,
-    complete_program,
-    defined_names,
-    first_line,
-    insert_statements,
-    parse_piece,
-    statement_text,
-)
+from oragent._base.trees import all_nodes
+from oragent.programs import caps, native
 from oragent.programs.blocks import (
     FencedBlock,
     apply_edits,
@@ -32,6 +30,140 @@ from oragent.programs.blocks import (
 )
 from oragent.programs.parts import file_names, join_files, split_files
 from oragent.programs.syntax import Signature
+
+TYPING = "Any Callable Dict Iterable List Optional Sequence Set Tuple Union"
+FAMILIAR = {
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "math": "import math",
+    "torch": "import torch",
+    **{name: f"from typing import {name}" for name in TYPING.split()},
+}
+DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign, ast.If, ast.Try)
+NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
+
+
+@lru_cache(maxsize=64)  # a piece of a reply, and a parent, are looked at more than once; nobody changes a tree
+def parse_piece(source: str) -> ast.Module:
+    """Parse a program, or a piece of a reply that may be one; a `ReplyError` gives the line and what stands there."""
+    if complaint := caps.text_problem(source):
+        raise ReplyError(complaint)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a stray backslash in a candidate's string is not our warning
+            return ast.parse(source)
+    except SyntaxError as problem:
+        shown = (problem.text or "").strip()[:120]
+        raise ReplyError(f"syntax error in line {problem.lineno}: {problem.msg}: {shown!r}") from None
+    except ValueError as problem:  # null bytes, half characters
+        raise ReplyError(f"the code cannot be read: {problem}") from None
+    except (RecursionError, MemoryError):
+        raise ReplyError("the code is nested too deeply to be read") from None
+
+
+def defined_names(
+    tree: ast.Module, kinds: tuple[type[ast.FunctionDef | ast.ClassDef], ...] = (ast.FunctionDef,)
+) -> list[str]:
+    """List the names of a program's top-level functions, or of definitions of other ``kinds``."""
+    return [node.name for node in tree.body if isinstance(node, kinds)]
+
+
+def complete_program(source: str, helpers: Sequence[str], needed: frozenset[str] = frozenset()) -> str:
+    """Put the missing imports and definitions before a program that parses.
+
+    Missing names are looked up in helpers, other programs that parse; the last definition of a name wins. Names may be
+    needed though the program itself does not use them. What the statements need that are taken is taken in turn; and
+    imports of what everybody imports alike, such as ``np``.
+    """
+    tree = parse_piece(source)
+    statements = [statement for helper in helpers for statement in _list_statements(helper)]
+    home = {name: index for index, statement in enumerate(statements) for name in statement.names}
+    inner = all_nodes(tree)
+    bound_names = _bound_names(inner)
+    missing_names, chosen, familiar = (_used_names(inner) | needed) - bound_names, set[int](), set[str]()
+    while missing_names:
+        name = missing_names.pop()
+        if name not in home:
+            familiar |= {FAMILIAR[name]} if name in FAMILIAR else set()
+        elif home[name] not in chosen:
+            chosen.add(home[name])
+            missing_names |= statements[home[name]].needs - bound_names
+    picked = [statements[index] for index in sorted(chosen)]
+    imports = sorted(familiar) + [statement.text for statement in picked if statement.is_import]
+    return insert_statements(source, tree, imports, [statement.text for statement in picked if not statement.is_import])
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A statement at the top level of a helper: what it defines, and what it needs for that."""
+
+    text: str
+    names: frozenset[str]
+    needs: frozenset[str]
+    is_import: bool
+
+
+def _list_statements(helper: str) -> list[_Statement]:
+    lines = helper.split("\n")
+    statements = []
+    for node in parse_piece(helper).body:
+        if not isinstance(node, DEFINING) or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            continue
+        inner = all_nodes(node)
+        bound = _bound_names(inner)
+        names = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else bound
+        text = statement_text(lines, node)
+        is_import = isinstance(node, ast.Import | ast.ImportFrom)
+        statements.append(_Statement(text, frozenset(names), frozenset(_used_names(inner) - bound), is_import))
+    return statements
+
+
+def first_line(node: ast.stmt) -> int:
+    """The first line of a statement, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def statement_text(lines: Sequence[str], node: ast.stmt) -> str:
+    """The text of a statement of a program of these lines."""
+    return "\n".join(lines[first_line(node) - 1 : node.end_lineno])
+
+
+def _used_names(nodes: list[ast.AST]) -> set[str]:
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return read - BUILTINS
+
+
+def _bound_names(nodes: list[ast.AST]) -> set[str]:
+    """The names that are given a value anywhere, in whatever scope."""
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, NAMED) and node.name:
+            names.add(node.name)
+    return names
+
+
+def insert_statements(source: str, tree: ast.Module, imports: list[str], definitions: list[str]) -> str:
+    """``source`` with the given statements behind its docstring and its ``__future__`` imports."""
+    lines = source.split("\n")
+    head = 0
+    for node in tree.body:
+        is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and head == 0
+        if not is_docstring and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            break
+        head = node.end_lineno or head
+    above, below = "\n".join(lines[:head]), "\n".join(lines[head:])
+    if not imports and not definitions:
+        return source
+    return "\n\n\n".join(part for part in [above, "\n".join(imports), *definitions, below.lstrip("\n")] if part)
+
 
 # Strings are matched to be kept; one that never closes is matched to the end, so that the scan stays linear.
 TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
@@ -60,11 +192,7 @@ class _Piece:
 
 
 def extract_program(text: str, function: str, parent: str | None = None, signature: Signature | None = None) -> str:
-    """Take the program out of a reply, as ``replies.extract_code`` describes it.
-
-    Raises:
-        ReplyError: there is no such program.
-    """
+    """Take the program out of a reply, as ``replies.extract_code`` describes it; `ReplyError`: there is none."""
     if signature and signature.language == "cpp":
         return native.extract_program(text, signature.functions, parent)
     text = drop_thoughts(text.replace("\r\n", "\n").replace("\r", "\n"))
@@ -92,11 +220,7 @@ def extract_program(text: str, function: str, parent: str | None = None, signatu
 
 
 def _extract_several(fenced: list[_Piece], signature: Signature, parent: str | None) -> str:
-    """Extract a program of several functions or files; take parts that the reply omits from the parent.
-
-    Raises:
-        ReplyError: it has none of the functions, or one is neither in it nor in the parent.
-    """
+    """Extract a program of several functions or files; take parts that the reply omits from the parent."""
     pieces = [piece for piece in fenced if piece.tree and piece.tree.body]
     if not any(name in piece.function_names() for piece in pieces for name in signature.functions):
         raise ReplyError(_why_not(fenced, fenced, signature.function))
@@ -117,11 +241,8 @@ def _files_in_piece(piece: _Piece, signature: Signature, current_files: dict[str
     files = split_files(piece.text, signature.files)
     if file_names(piece.text):
         return {name: text for name, text in files.items() if text.strip()}
-    homes = [
-        name
-        for name, text in current_files.items()
-        if set(_Piece.parse(text).function_names()) & set(piece.function_names())
-    ]
+    defined = set(piece.function_names())
+    homes = [name for name, text in current_files.items() if defined & set(_Piece.parse(text).function_names())]
     return {homes[0] if homes else signature.files[0]: piece.text}
 
 
@@ -210,9 +331,8 @@ def _why_not(fenced: list[_Piece], pieces: list[_Piece], function: str) -> str:
     """Return the most specific reason why no piece is the requested program."""
     broken = [piece for piece in pieces if piece.error and re.search(r"\bdef\s", piece.text)]
     meant = [piece for piece in broken if re.search(rf"\bdef\s+{re.escape(function)}\b", piece.text)]
-    names = [
-        name for piece in pieces if piece.tree for name in defined_names(piece.tree, (ast.FunctionDef, ast.ClassDef))
-    ]
+    kinds = ast.FunctionDef, ast.ClassDef
+    names = [name for piece in pieces if piece.tree for name in defined_names(piece.tree, kinds)]
     if meant:
         return meant[-1].error
     if names:
@@ -227,11 +347,7 @@ def _why_not(fenced: list[_Piece], pieces: list[_Piece], function: str) -> str:
 
 
 def extract_json(text: str) -> Any:
-    """Take the first JSON object or array out of a reply, as ``replies.extract_json`` describes it.
-
-    Raises:
-        ReplyError: there is none, or it is cut off.
-    """
+    """Take the first JSON out of a reply, as ``replies.extract_json`` describes it; a `ReplyError` if it has none."""
     blocks, outside = fenced_blocks(drop_thoughts(text))
     fenced = sorted((block.text for block in blocks), key=lambda block: not block.lstrip().startswith(("{", "[")))
     mended = 0
@@ -248,11 +364,7 @@ def extract_json(text: str) -> Any:
 
 
 def _decode_json(text: str) -> tuple[bool, Any, bool]:
-    """Decode the JSON at the start of ``text``.
-
-    Returns:
-        Whether there is any, its value, and whether it may be a trailing comma why there is none.
-    """
+    """Decode the JSON at the start: whether there is any, its value, and whether a trailing comma may be why not."""
     try:
         return True, json.JSONDecoder(strict=False).raw_decode(text)[0], False
     except json.JSONDecodeError as problem:

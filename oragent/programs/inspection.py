@@ -16,9 +16,9 @@ from typing import TypeVar
 
 from oragent._base.errors import CandidateError, OragentError, ProblemError
 from oragent._base.trees import tree_of
-from oragent.programs import caps, local_inspection, parser_client, regions, syntax
-from oragent.programs.local_inspection import Inspected as Inspected
+from oragent.programs import caps, native, parser_client, parser_worker, regions, syntax
 from oragent.programs.parser_client import ParseLimitExceeded
+from oragent.programs.parser_worker import Inspected as Inspected
 from oragent.programs.syntax import Signature
 
 MOST_EXPRESSION = 2_000  # characters of a primitive
@@ -62,9 +62,9 @@ def inspect_program(source: str, signature: Signature) -> Inspected:
 
 def _inspect_uncached(source: str, signature: Signature) -> Inspected:
     if is_safe(source) and signature.language == "python":
-        return local_inspection.inspect_local(source, signature)
+        return parser_worker.inspect_local(source, signature)
     if problem := caps.text_problem(source):
-        return Inspected(problem, source, local_inspection.hash_text(source), 0)
+        return Inspected(problem, source, parser_worker.hash_text(source), 0)
     try:
         return _read_inspection(
             parser_client.request("inspect", source=source, signature=syntax.signature_to_json(signature)),
@@ -72,7 +72,7 @@ def _inspect_uncached(source: str, signature: Signature) -> Inspected:
             signature,
         )
     except ParseLimitExceeded as hopeless:
-        return Inspected(str(hopeless), source, local_inspection.hash_text(source), 0)
+        return Inspected(str(hopeless), source, parser_worker.hash_text(source), 0)
 
 
 def prime_cache(source: str, signature: Signature, answer: object) -> None:
@@ -83,11 +83,11 @@ def prime_cache(source: str, signature: Signature, answer: object) -> None:
 
 def _read_inspection(answer: dict[str, object], source: str, signature: Signature) -> Inspected:
     if problem := _read_field(answer, "problem", str):
-        return Inspected(problem, source, local_inspection.hash_text(source), 0)
+        return Inspected(problem, source, parser_worker.hash_text(source), 0)
     canonical, length = _read_field(answer, "canonical", str), _read_field(answer, "length", int)
     if signature.language == "python":
         mark_safe(source)
-    return Inspected("", canonical, local_inspection.hash_text(canonical), length)
+    return Inspected("", canonical, parser_worker.hash_text(canonical), length)
 
 
 def _cache_inspection(source: str, signature: Signature, inspected: Inspected) -> Inspected:
@@ -99,11 +99,7 @@ def _cache_inspection(source: str, signature: Signature, inspected: Inspected) -
 
 
 def fit_to_frame(source: str, signature: Signature) -> str:
-    """Return a program with the fixed parts of the seed restored; unchanged if nothing is fixed.
-
-    Raises:
-        CandidateError: ``rejected``: its markers are not those of the seed, or it cannot be read without any.
-    """
+    """Restore the fixed parts of the seed in a program, if there are any; ``rejected`` if its markers are others."""
     if not signature.frame:
         return source
     if regions.has_markers(source):
@@ -129,22 +125,14 @@ def fit_to_frame(source: str, signature: Signature) -> str:
 
 
 def parse_tree(source: str) -> ast.Module:
-    """Parse a program, once it is known that this does no harm.
-
-    Raises:
-        CandidateError: with status ``rejected``: it does not parse, or cannot be compiled within the limits.
-    """
+    """Parse a program, once it is known that this does no harm; ``rejected`` if it cannot be read or compiled."""
     _check_safe(source)
     return syntax.parse_program(source)
 
 
 @lru_cache(maxsize=4096)  # a good program is shown, sorted and bred from again and again
 def program_length(source: str) -> int:
-    """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program.
-
-    Raises:
-        CandidateError: with status ``rejected``: it does not parse, or cannot be compiled within the limits.
-    """
+    """Count the nodes of the syntax tree, without docstrings and load or store marks; ``rejected`` if it has none."""
     _check_safe(source)
     return syntax.count_nodes(source)
 
@@ -158,11 +146,7 @@ def lay_out(source: str) -> str:
 
 
 def signature_of(source: str, function: str) -> Signature:
-    """Read the signature of ``function`` off a problem's seed heuristic.
-
-    Raises:
-        ProblemError: the seed is no valid program, or has no plain function of that name.
-    """
+    """Read the signature of ``function`` off a problem's seed heuristic; a `ProblemError` says why there is none."""
     try:
         _check_safe(source)
     except CandidateError as problem:
@@ -171,32 +155,20 @@ def signature_of(source: str, function: str) -> Signature:
 
 
 def outline(source: str, function: str, *, documented: bool = True) -> str:
-    """Return the definition of ``function`` with ``...`` as its body, optionally with its docstring.
-
-    Raises:
-        CandidateError: with status ``rejected``: the source is no valid program, or has no such function.
-    """
+    """Return the definition of ``function`` with ``...`` as its body, documented or not; ``rejected`` without one."""
     _check_safe(source)
     return syntax.outline_function(source, function, documented=documented)
 
 
 @lru_cache(maxsize=64)  # of seeds, in every prompt
 def documentation(source: str, function: str) -> str:
-    """Return the docstring of a top-level function; empty if it has none.
-
-    Raises:
-        CandidateError: with status ``rejected``: the source is no valid program.
-    """
+    """Return the docstring of a top-level function of a valid program; empty if it has none."""
     named = [node for node in parse_tree(source).body if isinstance(node, ast.FunctionDef) and node.name == function]
     return (ast.get_docstring(named[-1]) or "") if named else ""
 
 
 def parse_expression(text: str) -> ast.expr:
-    """Parse an expression of a problem's author, once it is known that this does no harm.
-
-    Raises:
-        CandidateError: with status ``rejected``: it is no expression.
-    """
+    """Parse an expression of a problem's author, once it is known that this does no harm; ``rejected`` otherwise."""
     if problem := _expression_problem(text):
         raise CandidateError(problem, "rejected")
     return tree_of(text.strip(), mode="eval").body
@@ -206,18 +178,11 @@ def parse_expression(text: str) -> ast.expr:
 def _expression_problem(text: str) -> str:
     if len(text) > MOST_EXPRESSION:
         return f"it has {len(text):,} characters, at most {MOST_EXPRESSION:,} are taken"
-    try:
-        return _read_field(parser_client.request("expression", text=text), "problem", str)
-    except ParseLimitExceeded as hopeless:
-        return str(hopeless)
+    return _ask_problem("expression", text=text)
 
 
 def read_program(path: Path, signature: Signature) -> str:
-    """Read a program that can be called as ``signature`` from a file.
-
-    Raises:
-        CandidateError: with status ``rejected``, naming the file.
-    """
+    """Read a program that can be called as ``signature`` from a file, which a `CandidateError` (``rejected``) names."""
     try:
         with path.open("rb") as file:
             content = file.read(caps.MAX_BYTES + 1)
@@ -239,15 +204,16 @@ def read_program(path: Path, signature: Signature) -> str:
 
 def _check_safe(source: str) -> None:
     if not is_safe(source):
-        problem = caps.text_problem(source) or _vet_program(source)
+        problem = caps.text_problem(source) or _ask_problem("vet", source=source)
         if problem:
             raise CandidateError(problem, "rejected")
         mark_safe(source)
 
 
-def _vet_program(source: str) -> str:
+def _ask_problem(kind: str, **fields: str) -> str:
+    """Ask the child what is wrong with a text; empty if nothing is."""
     try:
-        return _read_field(parser_client.request("vet", source=source), "problem", str)
+        return _read_field(parser_client.request(kind, **fields), "problem", str)
     except ParseLimitExceeded as hopeless:
         return str(hopeless)
 
@@ -258,3 +224,85 @@ def _read_field(answer: dict[str, object], name: str, kind: type[T]) -> T:
     if type(value) is not kind:
         raise OragentError(f"the process that reads programs gave an answer without {name}: try again")
     return value
+
+
+SEEDABLE = {  # random from call to call where they get no seed
+    "numpy.random.default_rng": "np.random.default_rng(0)",
+    "numpy.random.RandomState": "np.random.RandomState(0)",
+    "numpy.random.SeedSequence": "np.random.SeedSequence(0)",
+    "numpy.random.PCG64": "np.random.PCG64(0)",
+    "numpy.random.MT19937": "np.random.MT19937(0)",
+    "numpy.random.Philox": "np.random.Philox(0)",
+    "numpy.random.SFC64": "np.random.SFC64(0)",
+    "numpy.random.seed": "np.random.seed(0)",
+    "random.Random": "random.Random(0)",
+    "random.seed": "random.seed(0)",
+}
+ENTROPY = {"random.SystemRandom", "os.urandom", "os.getrandom", "uuid.uuid1", "uuid.uuid4", "secrets", "torch.seed"}
+CLOCKS = {
+    *(f"time.{name}{unit}" for name in ("time", "monotonic", "perf_counter", "process_time") for unit in ("", "_ns")),
+    *("time.thread_time", "time.clock_gettime", "time.localtime", "time.gmtime"),
+    *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
+}
+GENERATOR = "np.random.default_rng(0)"
+
+
+def find_unseeded(source: str, language: str = "python") -> str:
+    """Find where a program draws unseeded random numbers or reads the clock, and suggest a replacement.
+
+    It reads the text alone, so it misses what is hidden well, and never runs anything. The answer is one line, such as
+    ``np.random.default_rng() in line 3 has no seed: write np.random.default_rng(0)``; empty where nothing was found, or
+    the text is no program.
+    """
+    if language == "cpp":
+        return native.find_randomness(source)
+    try:
+        tree = parse_tree(source)
+    except CandidateError:
+        return ""
+    full_names = _imported_names(tree)
+    findings = [finding for node in ast.walk(tree) if (finding := _describe_chance(node, full_names))]
+    return min(findings)[1] if findings else ""
+
+
+def _imported_names(tree: ast.AST) -> dict[str, str]:
+    """Full names of what the program's own names stand for."""
+    full_names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                full_names[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            full_names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return full_names
+
+
+def _describe_chance(node: ast.AST, full_names: dict[str, str]) -> tuple[int, str] | None:
+    if isinstance(node, ast.Call):
+        name = _full_name(node.func, full_names)
+        arguments = (*node.args, *(keyword.value for keyword in node.keywords))
+        seeds = [value for value in arguments if not (isinstance(value, ast.Constant) and value.value is None)]
+        if name in SEEDABLE and not seeds:
+            description = f"{ast.unparse(node.func)[:60]}() in line {node.lineno} has no seed: write {SEEDABLE[name]}"
+            return node.lineno, description
+    elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
+        name = _full_name(node, full_names)
+        description = f"{ast.unparse(node)[:60]} in line {node.lineno}"
+        if name in ENTROPY or name.partition(".")[0] == "secrets":
+            return node.lineno, f"{description} is random in each process: draw from {GENERATOR}"
+        if name in CLOCKS:
+            return node.lineno, f"{description} reads the clock: let the answer depend on the arguments alone"
+    return None
+
+
+def _full_name(node: ast.AST, full_names: dict[str, str]) -> str:
+    """The full name of a dotted name; empty for any other expression, and for names of the program's own."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id not in full_names:
+        return ""
+    return ".".join([full_names[node.id], *reversed(parts)])

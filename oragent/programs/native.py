@@ -27,11 +27,7 @@ MOST = 100_000  # characters: as Python programs have it
 
 
 def signature_text(source: str, function: str) -> str:
-    """Return the head of a function's definition on one line.
-
-    Raises:
-        ProblemError: if the seed does not define it.
-    """
+    """Return the head of a function's definition on one line; a `ProblemError` if the seed does not define it."""
     plain = _without_comments(source)
     head = _head_pattern(function).search(plain)
     if head is None:
@@ -52,11 +48,7 @@ def documentation(source: str, function: str) -> str:
 
 
 def check_functions(source: str, functions: tuple[str, ...]) -> None:
-    """Reject a text that cannot be a program with these functions, before a compiler is asked.
-
-    Raises:
-        CandidateError: ``rejected``, with the reason.
-    """
+    """Reject, by a `CandidateError`, a text that cannot be a program with these functions, without a compiler."""
     if complaint := caps.text_problem(source):
         raise CandidateError(complaint, "rejected")
     plain = _without_comments(source)
@@ -86,23 +78,15 @@ def count_words(source: str) -> int:
 
 def find_randomness(source: str) -> str:
     """Find what makes a program random or reads the clock, from its text; empty if there is nothing."""
-    source_of_chance = CHANCE.search(_without_comments(source))
-    if source_of_chance is None:
+    match = CHANCE.search(_without_comments(source))
+    if match is None:
         return ""
-    what = (
-        "reads the clock"
-        if source_of_chance["clock"]
-        else "is random in each process: seed a std::mt19937 with a constant"
-    )
-    return f"{source_of_chance[0].strip()} {what}"
+    random = "is random in each process: seed a std::mt19937 with a constant"
+    return f"{match[0].strip()} {'reads the clock' if match['clock'] else random}"
 
 
 def extract_program(text: str, functions: tuple[str, ...], parent: str | None) -> str:
-    """Take a C++ program out of a reply.
-
-    Raises:
-        ReplyError: there is none, in words that can be sent back.
-    """
+    """Take a C++ program out of a reply; a `ReplyError` says in words that can be sent back that there is none."""
     request = f"answer with one fenced C++ block that holds the whole program with {' and '.join(functions)}"
     text = drop_thoughts(text.replace("\r\n", "\n").replace("\r", "\n"))
     if not text.strip():
@@ -114,11 +98,8 @@ def extract_program(text: str, functions: tuple[str, ...], parent: str | None) -
     else:
         blocks, outside = fenced_blocks(text)
         texts = [block.text for block in blocks if block.text.strip()] or [outside]
-        fitting = [
-            text_of_block
-            for text_of_block in texts
-            if all(_head_pattern(name).search(_without_comments(text_of_block)) for name in functions)
-        ]
+        heads = [_head_pattern(name) for name in functions]
+        fitting = [block for block in texts if all(head.search(_without_comments(block)) for head in heads)]
         if not fitting:
             raise ReplyError(f"the reply holds no program that defines {' and '.join(functions)}; {request}")
         source = fitting[-1]

@@ -37,23 +37,14 @@ _EXAMPLE = "write `# param: window = 23, 5..60`"
 
 @dataclass(frozen=True)
 class ProgramParameter:
-    """A number of a program, with the range in which it may be changed.
+    """A number of a program, with the range in which it may be changed."""
 
-    Attributes:
-        name: Name of the constant or of the default.
-        value: Value in the program.
-        low: Lower end of the range.
-        high: Upper end of the range, above ``low``.
-        is_integer: True if it must stay a whole number.
-        is_logarithmic: True if it is searched by orders of magnitude; ``low`` is positive then.
-    """
-
-    name: str
-    value: float
-    low: float
-    high: float
-    is_integer: bool = False
-    is_logarithmic: bool = False
+    name: str  # name of the constant or of the default
+    value: float  # value in the program
+    low: float  # lower end of the range
+    high: float  # upper end of the range, above ``low``
+    is_integer: bool = False  # true if it must stay a whole number
+    is_logarithmic: bool = False  # true if it is searched by orders of magnitude; ``low`` is positive then
 
 
 @dataclass(frozen=True)
@@ -108,23 +99,17 @@ def read_parameters(source: str) -> ParameterReading:
 
 
 def read_value(source: str, name: str) -> float:
-    """Return the value of a constant or default of a program, declared or not.
-
-    Raises:
-        CandidateError: with status ``rejected``: the program cannot be read, or binds no number to the name.
-    """
+    """Return the value of a constant or default of a program, declared or not; ``rejected`` if the name has none."""
     return _declared_binding(_ProgramText(source), name).value
 
 
 def write_values(source: str, values: Mapping[str, float]) -> str:
-    """Write a program with other values of constants or defaults; comments and layout stay.
+    """Write a program with other values of constants or defaults, by name; comments and layout stay.
 
-    Args:
-        source: Text of a Python program.
-        values: New values by name, with six significant digits; an ``int`` stays one if its value is whole.
+    Values have six significant digits; an ``int`` stays one if its value is whole.
 
     Raises:
-        CandidateError: with status ``rejected``: the program cannot be read, or binds no number to a name.
+        CandidateError: ``rejected``: the program cannot be read, or binds no number to a name.
     """
     text = _ProgramText(source)
     changes: list[tuple[int, int, str]] = []
@@ -177,11 +162,7 @@ def _format_value(value: float, was_integer: bool) -> str:
 
 
 class _ProgramText:
-    """A parsed program with the places of its numbers and comments.
-
-    Raises:
-        CandidateError: with status ``rejected``: it is no Python program.
-    """
+    """A parsed program with the places of its numbers and comments; ``rejected`` if it is no Python program."""
 
     def __init__(self, source: str) -> None:
         self._tree = inspection.parse_tree(source)
@@ -206,11 +187,7 @@ class _ProgramText:
                     self._top.setdefault(name, []).append(binding)
 
     def find_binding(self, name: str, line: int | None = None) -> _Binding:
-        """Return the number that a name is bound to on a line, or at the top of the program.
-
-        Raises:
-            CandidateError: with status ``rejected``: there is none, or more than one.
-        """
+        """Return the number that a name is bound to on a line, or at the top; ``rejected`` unless it is just one."""
         bindings = self._by_line.get((name, line), []) if line is not None else []
         bindings = bindings or self._top.get(name, [])
         if not bindings:
@@ -254,7 +231,6 @@ class _ProgramText:
                             yield argument.arg, default, id(node) in top
 
     def _read_number(self, node: ast.expr) -> _Binding | None:
-        """The binding of a number, perhaps negative; None for any other expression."""
         is_negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
         match node.operand if isinstance(node, ast.UnaryOp) and is_negative else node:
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):

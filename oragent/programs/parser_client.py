@@ -186,12 +186,7 @@ class ParserClient:
         raise OragentError(f"the process that reads programs cannot be started: {complaint}")
 
     def _read_message(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
-        """Wait for one message.
-
-        Raises:
-            _Gone: if none comes, or something that is none.
-            _Later: if this thread may not wait for it.
-        """
+        """Wait for one message; `_WorkerEnded` if none comes, `_NotReadyYet` if this thread may not wait for it."""
         until = time.monotonic() + (BRIEF_S if _is_brief() else PATIENCE_S)
         while (body := take_body(self._received)) is None:
             self._receive_chunk(process, until)
@@ -220,10 +215,8 @@ class ParserClient:
 async def run_briefly(work: Callable[[], T]) -> T:
     """Run work that uses the parser process, for an event loop: directly if answers come at once, else in a thread.
 
-    A thread for each usual text would cost more than parsing it.
-
-    Args:
-        work: Function that asks; it begins anew where an answer takes longer, and may change nothing before.
+    A thread for each usual text would cost more than parsing it. The work begins anew where an answer takes longer, and
+    may change nothing before.
     """
     _THIS_THREAD.is_brief = True
     try:
@@ -236,7 +229,6 @@ async def run_briefly(work: Callable[[], T]) -> T:
 
 
 def _is_brief() -> bool:
-    """Return True if this thread must not wait."""
     return getattr(_THIS_THREAD, "is_brief", False)
 
 

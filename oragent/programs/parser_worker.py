@@ -5,6 +5,8 @@ that takes too long. ``parser_client`` checks its answers, because a text that e
 process.
 """
 
+import ast
+import hashlib
 import json
 import os
 import resource
@@ -12,15 +14,78 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import CandidateError, ReplyError
 from oragent._base.frames import HEAD, pack_message
-from oragent.programs import assembly, blocks, extract, local_inspection, regions, similarity, syntax
+from oragent.programs import blocks, extract, native, regions, similarity, syntax
+from oragent.programs.normalise import drop_docstrings
+from oragent.programs.parts import join_files, split_files
+from oragent.programs.syntax import Signature
 from oragent.sandbox.isolation import environment, kernel, landlock, seccomp
 from oragent.sandbox.isolation.guest import DEVICES, drop_privileges
 from oragent.sandbox.isolation.means import Means, is_allowed
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """Result of the inspection of a program."""
+
+    problem: str  # reason why the program cannot be used, one line; empty where it can
+    canonical: str  # form in which equal programs read the same; the text as it is where it cannot be used
+    fingerprint: str  # SHA-256 of the canonical form, hex digits: the key under which equal programs are scored once
+    length: int  # number of nodes of its syntax tree, without docstrings; 0 where it cannot be used
+
+
+def inspect_local(source: str, signature: Signature) -> Inspected:
+    """Inspect a program that must be callable as ``signature``, in this process; errors are returned as data.
+
+    ``inspection`` does so, too, for programs that are marked as safe.
+    """
+    try:
+        if signature.language == "cpp":
+            native.check_functions(source, signature.functions)
+            canonical, length = native.canonical_text(source), native.count_words(source)
+        elif signature.files:
+            canonical, length = _inspect_files(source, signature)
+        else:
+            canonical, length = _inspect_single(source, signature)
+    except CandidateError as complaint:
+        return Inspected(str(complaint), source, hash_text(source), 0)
+    return Inspected("", canonical, hash_text(canonical), length)
+
+
+def _inspect_single(source: str, signature: Signature) -> tuple[str, int]:
+    tree = syntax.compile_program(source)
+    syntax.check_tree(tree, signature)
+    nodes = drop_docstrings(tree)
+    return syntax.reduce_tree(tree, source, signature.functions, nodes), len(nodes)
+
+
+def _inspect_files(source: str, signature: Signature) -> tuple[str, int]:
+    files = split_files(source, signature.files)
+    canonical, length = list[str](), 0
+    for name in signature.files:
+        if name not in files:
+            problem = f"the program has no file {name}: it begins below a line '# ---- file: {name} ----'"
+            raise CandidateError(problem, "rejected")
+        try:
+            tree = syntax.compile_program(files[name])
+            defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            canonical.append(syntax.canonical_form(files[name], *defined))
+            length += syntax.count_nodes(files[name])
+        except CandidateError as complaint:
+            raise CandidateError(f"{name}: {complaint}", "rejected") from None
+    syntax.check_program(source, signature)
+    return join_files(dict(zip(signature.files, canonical, strict=True))), length
+
+
+def hash_text(text: str) -> str:
+    """SHA-256 of a text, hex digits."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
 
 CPU_S = 2.0  # a request's; a usual program takes a thousandth of that
 MEMORY_MB = 512
@@ -28,7 +93,7 @@ WORN_MB = 256  # a process that still holds so much after a request makes room f
 
 
 def _inspect_program(source: str, signature: dict[str, Any]) -> dict[str, Any]:
-    inspected = local_inspection.inspect_local(source, _read_signature(**signature))
+    inspected = inspect_local(source, _read_signature(**signature))
     return {"problem": inspected.problem, "length": inspected.length, "canonical": inspected.canonical}
 
 
@@ -47,16 +112,33 @@ def _spread_blocks(source: str, frame: list[str]) -> dict[str, Any]:
 
 
 def _vet_program(source: str) -> dict[str, Any]:
-    problem, length = local_inspection.vet_program(source)
-    return {"problem": problem, "length": length}
+    """Do all that is ever done with a program's text, whatever it defines."""
+    try:
+        syntax.compile_program(source)
+        syntax.canonical_form(source, "")
+        return {"problem": "", "length": syntax.count_nodes(source)}
+    except CandidateError as complaint:
+        return {"problem": str(complaint), "length": 0}
 
 
 def _lay_out_program(source: str) -> dict[str, Any]:
-    return {"text": local_inspection.lay_out(source)}
+    try:
+        return {"text": ast.unparse(syntax.parse_program(source))}
+    except (CandidateError, ValueError, RecursionError):
+        return {"text": source}
 
 
 def _check_expression(text: str) -> dict[str, Any]:
-    return {"problem": local_inspection.expression_problem(text)}
+    """Say why a text cannot be used as an expression in a program; empty if it can."""
+    problem = ""
+    try:
+        syntax.compile_program(f"({text.strip()}\n)")
+        ast.parse(text.strip(), mode="eval")
+    except CandidateError as complaint:
+        problem = str(complaint)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as complaint:
+        problem = getattr(complaint, "msg", "") or str(complaint) or type(complaint).__name__
+    return {"problem": problem}
 
 
 def _extract_program(
@@ -89,14 +171,6 @@ def _extract_reply_json(text: str) -> dict[str, Any]:
         return {"problem": "the JSON in the reply is nested too deeply"}
 
 
-def _find_nearest(tokens: list[str], candidates: list[list[str]], threshold: float) -> dict[str, Any]:
-    return {"place": similarity.find_nearest(tokens, candidates, threshold)}
-
-
-def _compare_programs(first: str, second: str) -> dict[str, Any]:
-    return {"share": similarity.likeness(first, second)}
-
-
 REQUESTS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "inspect": _inspect_program,
     "vet": _vet_program,
@@ -105,8 +179,8 @@ REQUESTS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "code": _extract_program,
     "edits": _apply_reply_edits,
     "json": _extract_reply_json,
-    "likeness": _compare_programs,
-    "nearest": _find_nearest,
+    "likeness": lambda first, second: {"share": similarity.likeness(first, second)},
+    "nearest": lambda **texts: {"place": similarity.find_nearest(**texts)},
     "spread": _spread_blocks,
 }
 
@@ -134,7 +208,6 @@ class _Resident:
         self._file = os.open(path, os.O_RDONLY) if os.path.exists(path) else None
 
     def read_mb(self) -> int:
-        """Return the resident memory, MiB; 0 if the system does not report it."""
         if self._file is None:
             return 0
         return int(os.pread(self._file, 200, 0).split()[1]) * resource.getpagesize() >> 20
@@ -151,7 +224,7 @@ def _answer_request(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         for cached in (
-            assembly.parse_piece,
+            extract.parse_piece,
             syntax.check_program,
             syntax._cached_canonical_form,
             syntax.count_nodes,

@@ -32,15 +32,10 @@ def with_main(source: str, names: Sequence[str], change: Callable[[str], str]) -
 
 
 def split_files(source: str, names: Sequence[str]) -> dict[str, str]:
-    """Split a text into its files.
+    """Split a text, as `join_files` makes it, into its files by the names that a candidate has, the main one first.
 
-    Args:
-        source: Text, as ``joined`` makes it.
-        names: Names of the files that a candidate has, the main one first; with a single one the text is that file.
-
-    Returns:
-        Texts by name. A further file that the text does not hold is not there; one that is not wanted stays where it
-        stands, in the file above it; of one that is there twice the last counts.
+    With a single name the text is that file. A further file that the text does not hold is not there; one that is not
+    wanted stays where it stands, in the file above it; of one that is there twice the last counts.
     """
     main, *others = names
     if not others:

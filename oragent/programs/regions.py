@@ -11,18 +11,14 @@ from collections.abc import Sequence
 
 from oragent._base.errors import CandidateError, ProblemError
 from oragent.programs import syntax
-from oragent.programs.assembly import statement_text
+from oragent.programs.extract import statement_text
 
 MARK = re.compile(r"^[ \t]*(?:#|//)[ \t]*EVOLVE-BLOCK-(?P<end>START|END)\b[^\n]*\n?", re.MULTILINE)
 KEEP = "keep the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END, and change only what stands between them"
 
 
 def split_frame(seed: str) -> tuple[str, ...]:
-    """Split a seed into fixed text and blocks, alternating; empty if it has no markers.
-
-    Raises:
-        ProblemError: if a marker is missing, or blocks are within each other.
-    """
+    """Split a seed into fixed text and blocks, alternating; empty without markers, `ProblemError` if one is missing."""
     pieces = _split_at_markers(seed)
     if pieces is None:
         raise ProblemError(
@@ -37,11 +33,7 @@ def has_markers(source: str) -> bool:
 
 
 def extract_blocks(source: str, frame: Sequence[str]) -> list[str]:
-    """Return the texts between the markers.
-
-    Raises:
-        CandidateError: ``rejected``, if its markers are not those of the frame.
-    """
+    """Return the texts between the markers; ``rejected``, if these are not those of the frame."""
     pieces = _split_at_markers(source)
     if pieces is None or len(pieces) != len(frame):
         count = len(frame) // 2
@@ -59,15 +51,12 @@ def fill_frame(frame: Sequence[str], blocks: Sequence[str]) -> str:
 def spread_program(source: str, frame: Sequence[str]) -> list[str]:
     """Take a Python program without markers apart: what the frame fixes goes, the rest goes to the blocks.
 
-    A statement at the top level goes to the block of the seed that defines its name, a new one to that of the
-    statement after it, as helpers stand before what uses them; among several blocks only.
-
-    Args:
-        source: Program, or the content of its only block.
-        frame: Frame that it should fit into, whose markers are at the top level.
+    A statement at the top level goes to the block of the seed that defines its name, a new one to that of the statement
+    after it, as helpers stand before what uses them; among several blocks only. Markers of the frame are at the top
+    level.
 
     Raises:
-        CandidateError: ``rejected``, if one of them does not parse.
+        CandidateError: ``rejected``, if a text does not parse.
     """
     fixed = {name for piece in frame[::2] for name in _names_in(piece)}
     homes = {name: index for index, block in enumerate(frame[1::2]) for name in _names_in(block)}
@@ -108,28 +97,18 @@ def _names_in(text: str) -> set[str]:
 
 
 def _bound_names(node: ast.stmt) -> set[str]:
-    """Return the names that a top-level statement binds."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}
         case ast.Import(names=items) | ast.ImportFrom(names=items):
             return {(item.asname or item.name).partition(".")[0] for item in items}
         case ast.Assign(targets=targets):
-            return {
-                inner_node.id
-                for target in targets
-                for inner_node in ast.walk(target)
-                if isinstance(inner_node, ast.Name)
-            }
+            return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
         case ast.AnnAssign(target=ast.Name(id=name)):
             return {name}
         case ast.Try() | ast.If() | ast.With():
-            inner = [
-                inner_node
-                for inner_node in ast.walk(node)
-                if isinstance(inner_node, ast.stmt) and inner_node is not node
-            ]
+            inner = [part for part in ast.walk(node) if isinstance(part, ast.stmt) and part is not node]
             main = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
-            return set() if main else {name for inner_node in inner for name in _bound_names(inner_node)}
+            return set() if main else {name for part in inner for name in _bound_names(part)}
         case _:
             return set()

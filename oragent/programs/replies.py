@@ -14,22 +14,14 @@ from oragent.programs.syntax import Signature, signature_to_json
 
 
 def extract_code(text: str, function: str, parent: str | None = None, signature: Signature | None = None) -> str:
-    """Take the program out of a reply.
+    """Take the program out of a reply: of several that define ``function`` at their top level, the last.
 
     A reply may fence its code, with any tag or none, in one block or several, or not at all; forget the last fence;
     think aloud; leave out imports and helpers that stand in another block or in the parent; or answer with
     SEARCH/REPLACE edits of the parent.
 
-    Args:
-        text: Text of the reply.
-        function: Name of the function that the program must define at its top level.
-        parent: Program that the reply was asked to change, where there is one.
-        signature: What the program must define, where it is to be inspected next: that is done at once, unless a frame
-            has to be put around it first.
-
-    Returns:
-        The source of a module that parses, defines ``function`` and ends with one newline. Of several programs that do,
-        it is the last.
+    The signature is what the program must define, where it is to be inspected next: that is done at once, unless a
+    frame has to be put around it first. The source that is returned ends with one newline.
 
     Raises:
         ReplyError: there is no such program.
@@ -53,11 +45,7 @@ def extract_code(text: str, function: str, parent: str | None = None, signature:
 
 
 def apply_edits(text: str, parent: str) -> str:
-    """Apply the SEARCH/REPLACE edits of a reply to a text of any kind.
-
-    Raises:
-        ReplyError: an edit is not complete, its lines are not there, or the two together are too much.
-    """
+    """Apply the SEARCH/REPLACE edits of a reply to a text of any kind; a `ReplyError` if they do not fit."""
     source = _read_text(_request_answer("edits", text, parent=parent), "source")
     if len(source) > caps.MAX_REPLY + len(parent):
         raise ReplyError("the text is too long after the edits; write shorter ones")

@@ -142,15 +142,10 @@ _SETUP = 10  # steps that a token takes besides
 
 
 def find_nearest(tokens: Sequence[str], candidates: Sequence[Sequence[str]], threshold: float) -> int | None:
-    """Find the text from which one differs least.
+    """Find the text from which one, given as tokens, differs least, and by less than a threshold.
 
-    Args:
-        tokens: Tokens of the text.
-        candidates: Tokens of the others. Those that come when ``MOST_WORK`` is done are not looked at.
-        threshold: Distance from which on a text is another one.
-
-    Returns:
-        The place of the nearest one below ``threshold``, the first of equally near ones; None where there is none.
+    It is the place of the first of equally near ones, or None. Those that come when ``MOST_WORK`` is done are not
+    looked at.
     """
     best: tuple[float, int] | None = None
     work = 0

@@ -16,24 +16,15 @@ from oragent.programs.normalise import drop_docstrings, normalise
 
 @dataclass(frozen=True)
 class Signature:
-    """Signature of the function that the evaluator calls.
+    """Signature of the function that the evaluator calls."""
 
-    Attributes:
-        function: Name of the function that evolves.
-        parameters: Names of the parameters in their order; they are passed by position or by keyword.
-        text: Text of the ``def ...:`` line as a model is shown it.
-        others: Further functions that the program must define.
-        language: Language of the program, ``python`` or ``cpp``.
-        files: Names of its files, the main one first, where it has several.
-        frame: Fixed text and blocks of the seed, alternating, from ``regions.split_frame``; empty if all may change.
-    """
-
-    function: str
-    parameters: tuple[str, ...]
-    text: str
-    others: tuple["Signature", ...] = ()
-    language: str = "python"
-    files: tuple[str, ...] = ()
+    function: str  # name of the function that evolves
+    parameters: tuple[str, ...]  # names of the parameters in their order; they are passed by position or by keyword
+    text: str  # text of the ``def ...:`` line as a model is shown it
+    others: tuple["Signature", ...] = ()  # further functions that the program must define
+    language: str = "python"  # language of the program, ``python`` or ``cpp``
+    files: tuple[str, ...] = ()  # names of its files, the main one first, where it has several
+    # fixed text and blocks of the seed, alternating, from ``regions.split_frame``; empty if all may change
     frame: tuple[str, ...] = ()
 
     @property
@@ -60,11 +51,7 @@ def signature_to_json(signature: Signature) -> dict[str, object]:
 
 
 def read_signature(source: str, function: str) -> Signature:
-    """Read the signature of ``function`` off a problem's seed heuristic.
-
-    Raises:
-        ProblemError: the seed does not parse, or has no plain function of that name.
-    """
+    """Read the signature of ``function`` off a problem's seed heuristic; a `ProblemError` says why there is none."""
     try:
         node = _find_definition(parse_program(source), function)
         header = copy.copy(node)
@@ -76,11 +63,7 @@ def read_signature(source: str, function: str) -> Signature:
 
 @lru_cache(maxsize=16)  # of the seed, in every prompt that shows no program
 def outline_function(source: str, function: str, *, documented: bool = True) -> str:
-    """Return the definition of ``function`` with ``...`` as its body, optionally with its docstring.
-
-    Raises:
-        CandidateError: with status ``rejected``: the source does not parse, or has no such function.
-    """
+    """Return the definition of ``function`` with ``...`` as its body, documented or not; ``rejected`` without one."""
     node = copy.copy(_find_definition(parse_program(source), function))
     docstring = [node.body[0]] if documented and ast.get_docstring(node) else []
     node.body, node.decorator_list = [*docstring, ast.Expr(ast.Constant(...))], []
@@ -94,37 +77,29 @@ def check_program(source: str, signature: Signature) -> None:
     Parameters that follow the wanted ones are fine if they have defaults, and so is any code around the function.
 
     Raises:
-        CandidateError: with status ``rejected``: too long, not Python, or another function or signature.
+        CandidateError: ``rejected``: too long, not Python, or another function or signature.
     """
     check_tree(compile_program(source), signature)
 
 
 def check_tree(tree: ast.Module, signature: Signature) -> None:
-    """Do what ``check`` does, with a program that has been parsed and compiled.
-
-    Raises:
-        CandidateError: with status ``rejected``: another function or signature.
-    """
-    for function_signature in (signature, *signature.others):
-        _check_function(tree, function_signature)
-
-
-def _check_function(tree: ast.Module, signature: Signature) -> None:
-    node = _find_definition(tree, signature.function)
-    count, names = len(signature.parameters), _parameter_names(node)
-    required = len(names) - len(node.args.defaults)
-    extra = [arg.arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if not default]
-    if names[:count] != signature.parameters or required > count or extra:
-        shown = f"{signature.function}({', '.join((*names, *extra))})"
-        raise _rejection(f"{shown} has other parameters than wanted; define `{signature.text}`, others need a default")
+    """Do what `check_program` does, with a program that has been parsed and compiled."""
+    for expected in (signature, *signature.others):
+        node = _find_definition(tree, expected.function)
+        count, names = len(expected.parameters), _parameter_names(node)
+        required = len(names) - len(node.args.defaults)
+        extra = [
+            arg.arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if not default
+        ]
+        if names[:count] != expected.parameters or required > count or extra:
+            shown = f"{expected.function}({', '.join((*names, *extra))})"
+            raise _rejection(
+                f"{shown} has other parameters than wanted; define `{expected.text}`, others need a default"
+            )
 
 
 def compile_program(source: str) -> ast.Module:
-    """Parse a program that Python can compile; the code itself is of no use here.
-
-    Raises:
-        CandidateError: with status ``rejected``: it does not parse, or cannot be compiled.
-    """
+    """Parse a program that Python can compile; the code itself is of no use here. ``rejected`` if it cannot."""
     tree = parse_program(source)
     try:
         with warnings.catch_warnings():
@@ -145,7 +120,7 @@ def canonical_form(source: str, function: str, *others: str) -> str:
     look at its own names or text (``eval``, ``locals``, ``inspect``, dunder attributes, ...) is returned as it is.
 
     Raises:
-        CandidateError: with status ``rejected``: the source does not parse.
+        CandidateError: ``rejected``: the source does not parse.
     """
     return _cached_canonical_form(source, (function, *others))
 
@@ -156,13 +131,9 @@ def _cached_canonical_form(source: str, functions: tuple[str, ...]) -> str:
 
 
 def reduce_tree(tree: ast.Module, source: str, functions: Sequence[str], nodes: Sequence[ast.AST] = ()) -> str:
-    """Do what ``canonical`` does, with a program that has been parsed; its tree is spent by that.
+    """Do what `canonical_form` does, with a program that has been parsed; its tree is spent by that.
 
-    Args:
-        tree: The program.
-        source: Its text.
-        functions: Names of the functions that evolve.
-        nodes: Its nodes without docstrings, where these have been dropped.
+    The nodes are those without docstrings, where these have been dropped.
     """
     normalised = normalise(tree, functions, nodes)
     if normalised is None:
@@ -185,11 +156,7 @@ def count_nodes(source: str) -> int:
 
 
 def parse_program(source: str) -> ast.Module:
-    """Parse a program of bounded size and depth.
-
-    Raises:
-        CandidateError: with status ``rejected``; the message names the line of a syntax error.
-    """
+    """Parse a program of bounded size and depth; ``rejected``, with the line of a syntax error."""
     if problem_text := caps.text_problem(source):
         raise _rejection(problem_text)
     try:
@@ -201,7 +168,8 @@ def parse_program(source: str) -> ast.Module:
     except UnicodeEncodeError:
         raise _rejection("the program holds characters that are no valid text; send plain UTF-8") from None
     except (RecursionError, MemoryError):
-        raise _too_deep() from None
+        message = f"the program is nested deeper than {caps.MAX_DEPTH} levels; use intermediate variables"
+        raise _rejection(message) from None
     if problem_text := caps.tree_problem(tree, source):
         raise _rejection(problem_text)
     return tree
@@ -230,10 +198,6 @@ def _syntax_error(problem: SyntaxError, source: str) -> CandidateError:
     lines, number = source.splitlines(), problem.lineno or 0
     text = lines[number - 1].strip()[:120] if 0 < number <= len(lines) else ""
     return _rejection(f"syntax error on line {number}: {problem.msg}" + (f": {text}" if text else ""))
-
-
-def _too_deep() -> CandidateError:
-    return _rejection(f"the program is nested deeper than {caps.MAX_DEPTH} levels; use intermediate variables")
 
 
 def _rejection(message: str) -> CandidateError:

@@ -26,9 +26,8 @@ from oragent.evaluation.offers import (
 )
 from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
-from oragent.programs.inspection import Inspected, inspect_program
+from oragent.programs.inspection import Inspected, find_unseeded, inspect_program
 from oragent.programs.parser_client import run_briefly
-from oragent.programs.randomness import find_unseeded
 from oragent.search.archive import Archive
 from oragent.search.auditing import found_out
 from oragent.search.caching import Cache

@@ -22,6 +22,7 @@ ReEvo, arXiv:2402.01145.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,15 +39,10 @@ inlined = njit(
 
 
 class ColonySolution(NamedTuple):
-    """The best that a colony found.
+    """The best that a colony found."""
 
-    Attributes:
-        cost: Cost by the rules' own count; scorers recompute it.
-        path: ``(k,)`` int64 array, the nodes in the order in which the ant took them.
-    """
-
-    cost: float
-    path: NDArray[np.int64]
+    cost: float  # cost by the rules' own count; scorers recompute it
+    path: NDArray[np.int64]  # ``(k,)`` int64 array, the nodes in the order in which the ant took them
 
 
 def usable_promise(heuristics: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -57,14 +53,8 @@ def usable_promise(heuristics: NDArray[np.float64]) -> NDArray[np.float64]:
 def draw_uniforms(rng: np.random.Generator, iterations: int, ants: int, longest: int) -> NDArray[np.float64]:
     """Draw all that a colony needs in one call, which takes half the time of one call a step from compiled code.
 
-    Args:
-        rng: Only source of randomness.
-        iterations: Number of pheromone updates.
-        ants: Number of paths an iteration.
-        longest: Most nodes that a path may have, counting its first.
-
-    Returns:
-        ``(iterations, ants, longest)`` array, uniform in [0, 1).
+    Returns ``(iterations, ants, longest)``, uniform in [0, 1); ``longest`` is the most nodes that a path may have,
+    counting its first.
     """
     return rng.random((iterations, ants, longest))
 
@@ -72,11 +62,8 @@ def draw_uniforms(rng: np.random.Generator, iterations: int, ants: int, longest:
 def effective_choices(promise: NDArray[np.float64]) -> float:
     """Say among how many nodes an ant really chooses: exp of the entropy of a row, averaged over rows.
 
-    Args:
-        promise: ``(n, n)`` positive edge promises; the diagonal does not count.
-
-    Returns:
-        From 1 (every row names one neighbour) to n - 1 (all neighbours are alike).
+    ``promise`` is ``(n, n)`` and positive; the diagonal does not count. The answer is from 1 (every row names one
+    neighbour) to n - 1 (all neighbours are alike).
     """
     off_diagonal = ~np.eye(len(promise), dtype=bool)
     shares = promise[off_diagonal].reshape(len(promise), -1)
@@ -140,15 +127,8 @@ def follow(
 ) -> tuple[float, NDArray[np.int64]]:
     """Let a colony search, in one piece, or where somebody watches an iteration at a time, to the same end.
 
-    Args:
-        colony: ``colony(draws, pheromone)``, which changes the pheromone in place; nothing else lasts between calls.
-        draws: ``(iterations, ants, longest)`` array from `draw_uniforms`.
-        pheromone: Pheromone at the beginning.
-        watch: Called after every iteration with ``iteration`` (from 0), ``cost`` and ``path`` of the best so far, and
-            ``pheromone``; None: nobody watches.
-
-    Returns:
-        Cost and path of the best.
+    ``colony(draws, pheromone)`` changes the pheromone in place; nothing else lasts between calls. ``watch`` is called
+    after every iteration with ``iteration`` (from 0), ``cost`` and ``path`` of the best so far, and ``pheromone``.
     """
     if watch is None:
         return colony(draws, pheromone)
@@ -159,6 +139,19 @@ def follow(
             best_cost, best_path = cost, path
         watch(iteration=iteration, cost=best_cost, path=best_path, pheromone=pheromone)
     return best_cost, best_path
+
+
+def run_colony(
+    colony: Callable[..., tuple[float, NDArray[np.int64]]],
+    arrays: tuple[Any, ...],
+    heuristics: NDArray[np.float64],
+    decay: float,
+    draws: NDArray[np.float64],
+    watch: Watch | None,
+) -> ColonySolution:
+    """Let a problem's kernel, ``colony(*arrays, promise, decay, draws, pheromone)``, search as `follow` says."""
+    promise = np.ascontiguousarray(usable_promise(heuristics))
+    return ColonySolution(*follow(partial(colony, *arrays, promise, decay), draws, np.ones_like(promise), watch))
 
 
 def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule, reach: Rule) -> Rule:
@@ -236,7 +229,6 @@ def _remove_unordered(remaining, counts, ant, index):  # type: ignore[no-untyped
 
 @inlined
 def _remove_in_order(remaining, counts, ant, index):  # type: ignore[no-untyped-def]
-    """Close the gap by moving up all that come after it."""
     if index >= 0:
         counts[ant] -= 1
         for later in range(index, counts[ant]):

@@ -15,15 +15,10 @@ BASE = 1e-5  # what any item that fits weighs at least
 
 
 class Packing(NamedTuple):
-    """The best that a colony found.
+    """The best that a colony found."""
 
-    Attributes:
-        cost: Number of bins, by the rules' own count; scorers recompute it.
-        bins: ``(n,)`` int64 array, the bin of every item.
-    """
-
-    cost: int
-    bins: NDArray[np.int64]
+    cost: int  # number of bins, by the rules' own count; scorers recompute it
+    bins: NDArray[np.int64]  # ``(n,)`` int64 array, the bin of every item
 
 
 class BppColonyState(NamedTuple):
@@ -44,7 +39,6 @@ def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
 
 @inlined
 def _reach(problem, ant, candidates):  # type: ignore[no-untyped-def]
-    """Bisection, as the candidates rise."""
     limit, low, high = problem.fitting[problem.room[ant]], 0, candidates.size
     while low < high:
         middle = (low + high) // 2
@@ -159,19 +153,9 @@ def solve_bpp(
     the mean squared fill of its bins, divided by the number of ants, to all pairs of items that share a bin, and to
     each item with itself. Weights are in single precision.
 
-    Args:
-        sizes: ``(n,)`` sizes of the items, 0 to ``capacity``.
-        capacity: Capacity of every bin.
-        heuristics: ``(n, n)`` finite promises of two items to share a bin, row: an item that is in it.
-        rng: Only source of randomness.
-        ants: Number of packings an iteration.
-        iterations: Number of pheromone updates.
-        decay: Share of the pheromone that stays.
-        watch: Called after every iteration with ``iteration``, ``cost``, ``bins`` and ``pheromone``, items in the order
-            of ``sizes``; otherwise as `follow` has it.
-
-    Returns:
-        The packing with the fewest bins.
+    Arguments are those of `solve_tsp`; ``sizes`` are ``(n,)``, 0 to ``capacity``, and ``heuristics`` ``(n, n)``
+    promises of two items to share a bin, row: an item that is in it. ``watch`` gets ``bins`` in place of ``path``,
+    items in the order of ``sizes``.
 
     Source: Levine and Ducatelle 2004, Ant colony optimization and local search for bin packing and cutting stock
     problems, DOI 10.1057/palgrave.jors.2601771; with the rules and settings of Ye et al. 2024, ReEvo, arXiv:2402.01145.

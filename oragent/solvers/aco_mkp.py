@@ -1,13 +1,12 @@
 """Ant System for the multidimensional knapsack: pheromone and promise belong to items, an ant carries what it holds."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
+from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, VECTOR, kernel
 
 
@@ -84,29 +83,18 @@ def solve_mkp(
     decay: float = 0.9,
     watch: Watch | None = None,
 ) -> ColonySolution:
-    """Search items of a high total prize.
+    """Search items of a high total prize: the best choice, ``path``, and minus its prize, ``cost``.
 
     Every ant starts with an empty knapsack and adds items that still fit in every dimension, each with a chance
     proportional to pheromone times promise, until none fits. After each iteration the pheromone keeps ``decay`` of
     itself, and every ant adds its total prize, as a share of the prize of all items, to each of its items.
 
-    Args:
-        prizes: ``(n,)`` what the items are worth, at least 0.
-        weights: ``(n, m)`` what they take of every dimension, 0 to 1; all capacities are 1.
-        heuristics: ``(n,)`` finite promises of the items, larger is better.
-        rng: Only source of randomness.
-        ants: Number of choices an iteration.
-        iterations: Number of pheromone updates.
-        decay: Share of the pheromone that stays.
-        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
+    Arguments are those of `solve_tsp`, but ``heuristics`` are ``(n,)`` promises of items; ``prizes`` are ``(n,)``, at
+    least 0, and ``weights`` ``(n, m)``, what items take of every dimension, 0 to 1; all capacities are 1.
 
-    Returns:
-        The best choice, ``path``, and minus its prize, ``cost``.
-
-    Source: Leguizamon and Michalewicz 1999, A new version of ant system for subset problems,
-    DOI 10.1109/CEC.1999.782655; with the settings of Ye et al. 2024, ReEvo, arXiv:2402.01145.
+    Source: Leguizamon and Michalewicz 1999, A new version of ant system for subset problems, DOI
+    10.1109/CEC.1999.782655; with the settings of Ye et al. 2024, ReEvo, arXiv:2402.01145.
     """
     draws = draw_uniforms(rng, iterations, ants, len(prizes) + 1)
-    promise = np.ascontiguousarray(usable_promise(heuristics))
-    colony = partial(_colony, np.ascontiguousarray(prizes), np.ascontiguousarray(weights), promise, decay)
-    return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))
+    arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(weights)
+    return run_colony(_colony, arrays, heuristics, decay, draws, watch)

@@ -1,13 +1,12 @@
 """Ant System for the orienteering problem: an ant goes on while it can still get home in time."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
+from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, VECTOR, kernel
 
 
@@ -79,29 +78,16 @@ def solve_op(
     decay: float = 0.9,
     watch: Watch | None = None,
 ) -> ColonySolution:
-    """Search a path that collects much prize.
+    """Search a path that collects much prize, depot first; its cost is minus that prize.
 
     Every ant starts at the depot, node 0, and goes on with a chance proportional to pheromone times promise to a node
     that is left and from which it can get home within ``maxlen``, until there is none. After each iteration the
     pheromone keeps ``decay`` of itself, and every ant adds its share of all prizes to its edges, in the direction in
     which it went; the way home is not an edge of its path.
 
-    Args:
-        prizes: ``(n,)`` prizes, not negative, depot first.
-        distances: ``(n, n)`` lengths; the diagonal is not read but for the depot's, which is 0.
-        maxlen: Most length of a path, the way home included.
-        heuristics: ``(n, n)`` finite promises of the edges, larger is better; column 0 is not read.
-        rng: Only source of randomness.
-        ants: Number of paths an iteration.
-        iterations: Number of pheromone updates.
-        decay: Share of the pheromone that stays.
-        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
-
-    Returns:
-        The path with the largest prize, depot first; its cost is minus that prize.
+    Arguments are those of `solve_tsp`, depot first; ``prizes`` are ``(n,)`` and not negative. Column 0 of
+    ``heuristics`` is not read, nor the diagonal of ``distances`` but for the depot's, which is 0.
     """
     draws = draw_uniforms(rng, iterations, ants, len(prizes))
-    promise = np.ascontiguousarray(usable_promise(heuristics))
     arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(distances)
-    colony = partial(_colony, *arrays, maxlen, promise, decay)
-    return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))
+    return run_colony(_colony, (*arrays, maxlen), heuristics, decay, draws, watch)

@@ -9,6 +9,16 @@ tour (`Search`), so that they are straight loops over it.
 
 Source: Voudouris and Tsang 1999, DOI 10.1016/S0377-2217(98)00099-X; in the form, the order of moves and the single
 precision of Ye et al. 2024, ReEvo, arXiv:2402.01145: tours are the same city for city.
+
+Descents take in turns the best 2-opt move and the best relocation of a city, until neither gains. Both look at near
+neighbours only, and yet find the very move that trying all pairs would find. The edges that a move takes away and
+those that it adds can be paired such that, if the move gains anything, one new edge is shorter than its old partner (or
+than the detour that is saved). So the lists of neighbours, nearest first, are read up to that length.
+
+Tours here are closed: ``n + 1`` cities as uint32, the last one the first again. Lengths are ``(n, n)`` float32, and
+symmetric. A move is two places in the tour; of moves that gain alike the first that a plain double loop meets is taken.
+
+Sources: Croes 1958, 2-opt, DOI 10.1287/opre.6.6.791; Bentley 1992, neighbour lists, DOI 10.1287/ijoc.4.4.387.
 """
 
 from collections.abc import Callable
@@ -20,16 +30,168 @@ from numpy.typing import NDArray
 
 from oragent.solvers.aco import inlined
 from oragent.solvers.kernels import kernel
-from oragent.solvers.local_search import (
-    LEAST_GAIN,
-    SLACK,
-    closed_length,
-    descend,
-    nearest_neighbour_tour,
-    reverse,
-    shift,
-    sorted_neighbours,
-)
+
+LEAST_GAIN = 1e-6  # of a 2-opt move: less may be rounding
+MAX_ROUNDS = 1000  # of a descent: relocations that land beside their gap can go in circles
+SLACK = 4e-6  # times the longest length: more than a sum of six lengths can be wrong in single precision
+
+
+def sorted_neighbours(lengths: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """Sort the other cities by their distance from each, nearest first: ``(n, n - 1)``, n at most 65,536."""
+    others = lengths.copy()
+    np.fill_diagonal(others, np.inf)
+    return np.ascontiguousarray(np.argsort(others, axis=1)[:, :-1], dtype=np.uint16)
+
+
+@njit
+def nearest_neighbour_tour(lengths):  # type: ignore[no-untyped-def]
+    """Go from city 0 always to the nearest city left, and home."""
+    size = lengths.shape[0]
+    tour, unvisited = np.zeros(size + 1, np.uint32), np.arange(1, size)
+    for position in range(1, size):
+        nearest = 0
+        for index in range(size - position):
+            if lengths[tour[position - 1], unvisited[index]] < lengths[tour[position - 1], unvisited[nearest]]:
+                nearest = index
+        tour[position] = unvisited[nearest]
+        unvisited[nearest : size - position - 1] = unvisited[nearest + 1 : size - position].copy()
+    return tour
+
+
+@njit
+def closed_length(lengths, tour):  # type: ignore[no-untyped-def]
+    """Sum up a closed tour in single precision, the closing edge first."""
+    total = lengths[tour[-2], tour[-1]]
+    for position in range(tour.size - 2):
+        total += lengths[tour[position], tour[position + 1]]
+    return total
+
+
+@njit
+def reverse(tour, first, last):  # type: ignore[no-untyped-def]
+    """Turn around the cities from one place to another; place 0 is never among them."""
+    while first < last:
+        tour[first], tour[last] = tour[last], tour[first]
+        first += 1
+        last -= 1
+
+
+@njit
+def shift(tour, source, target):  # type: ignore[no-untyped-def]
+    """Move the city at one place to another; the cities between close up."""
+    city, step = tour[source], 1 if source < target else -1
+    for position in range(source, target, step):
+        tour[position] = tour[position + step]
+    tour[target] = city
+    tour[-1] = tour[0]
+
+
+@njit
+def best_two_opt(lengths, near, tour, places, slack):  # type: ignore[no-untyped-def]
+    """Find the 2-opt move that gains most: the change of the length, first and last place to turn around; or zeros.
+
+    ``near`` comes from `sorted_neighbours`, ``places`` is ``(n,)`` int64, the place of each city in the closed tour. By
+    ``slack``, `SLACK` times the longest length, a new edge may exceed its old partner and still be looked at.
+    """
+    best = (np.float32(0.0), 0, 0)
+    for position in range(tour.size - 1):
+        city, after = tour[position], tour[position + 1]
+        old = lengths[city, after]
+        for index in range(near.shape[1]):  # this edge is the first that is cut, and a new one leads to the second
+            neighbour = near[city, index]
+            if lengths[city, neighbour] >= old + slack:
+                break
+            end = places[neighbour]
+            if end > position + 1:
+                beyond = tour[end + 1]
+                change = lengths[city, neighbour] + lengths[after, beyond] - old - lengths[neighbour, beyond]
+                best = _better(best, change, position + 1, end)
+        for index in range(near.shape[1]):  # this edge is the second, and a new one leads to the first
+            neighbour = near[after, index]
+            if lengths[after, neighbour] >= old + slack:
+                break
+            begin = places[neighbour]
+            if 0 < begin < position:
+                previous = tour[begin - 1]
+                change = lengths[previous, city] + lengths[neighbour, after] - lengths[previous, neighbour] - old
+                best = _better(best, change, begin, position)
+    return best
+
+
+@njit
+def best_relocation(lengths, near, tour, places, slack):  # type: ignore[no-untyped-def]
+    """Find the city that gains most by moving into another gap of the tour; the one at place 0 stays.
+
+    Takes what `best_two_opt` takes; returns the change of the length, the city's place, and the place before the gap,
+    or zeros.
+    """
+    best = (np.float32(0.0), 0, 0)
+    for position in range(tour.size - 1):
+        city, after = tour[position], tour[position + 1]
+        if position > 0:
+            previous = tour[position - 1]
+            detour = lengths[previous, city] + lengths[city, after] - lengths[previous, after]
+            for index in range(near.shape[1]):  # into a gap beside a city that is nearer than the detour that is saved
+                neighbour = near[city, index]
+                if lengths[city, neighbour] >= detour + slack:
+                    break
+                end = places[neighbour]
+                best = _better_relocation(best, lengths, tour, position, end)
+                best = _better_relocation(best, lengths, tour, position, end - 1 if end > 0 else tour.size - 2)
+        for index in range(near.shape[1]):  # into the gap behind this city, from nearer than the gap is wide
+            neighbour = near[city, index]
+            if lengths[city, neighbour] >= lengths[city, after] + slack:
+                break
+            best = _better_relocation(best, lengths, tour, places[neighbour], position)
+    return best
+
+
+@njit
+def _better_relocation(best, lengths, tour, source, gap):  # type: ignore[no-untyped-def]
+    if source == 0 or gap == source or gap == source - 1:
+        return best
+    previous, city, after, gap_start, right = tour[source - 1], tour[source], tour[source + 1], tour[gap], tour[gap + 1]
+    change = -lengths[previous, city] - lengths[city, after] - lengths[gap_start, right]
+    change = change + lengths[gap_start, city] + lengths[city, right] + lengths[previous, after]
+    return _better(best, change, source, gap)
+
+
+@njit
+def _better(best, change, first, second):  # type: ignore[no-untyped-def]
+    """Keep the better of two moves, on ties the one that a plain double loop meets first."""
+    if change < best[0] or (change == best[0] < 0.0 and (first, second) < best[1:]):
+        return change, first, second
+    return best
+
+
+@njit
+def descend(lengths, near, tour, slack):  # type: ignore[no-untyped-def]
+    """Improve a closed tour in place, in turns by the best 2-opt move and the best relocation, until neither gains.
+
+    A city that moves towards the front lands one place before the gap that was found for it, as in ReEvo, whose figures
+    rest on that: such a step can lengthen the tour. What the descent ends at is a local optimum all the same, unless
+    `MAX_ROUNDS` come first.
+    """
+    places = np.empty(tour.size - 1, np.int64)
+    for _ in range(MAX_ROUNDS):
+        _note_places(places, tour)
+        change, first, last = best_two_opt(lengths, near, tour, places, slack)
+        turned = change < -LEAST_GAIN
+        if turned:
+            reverse(tour, first, last)
+            _note_places(places, tour)
+        change, source, gap = best_relocation(lengths, near, tour, places, slack)
+        if change < 0.0:
+            shift(tour, source, gap)
+        elif not turned:
+            break
+
+
+@njit
+def _note_places(places, tour):  # type: ignore[no-untyped-def]
+    for position in range(places.size):
+        places[tour[position]] = position
+
 
 CEILING = 1e30  # of a badness: far from where single precision ends
 WEIGHT = 0.1  # of a penalty, in mean edges of the first local optimum
@@ -39,43 +201,27 @@ COMPARING = {"nnan", "nsz"}  # nothing here is NaN or cares for the sign of a ze
 
 
 class Guided(NamedTuple):
-    """What a search found, and how it went.
+    """What a search found, and how it went."""
 
-    Attributes:
-        tour: ``(n,)`` int64 array, the shortest tour found.
-        penalties: ``(n, n)`` float32 array, how often each edge was penalised in the direction of travel.
-    """
-
-    tour: NDArray[np.int64]
+    tour: NDArray[np.int64]  # ``(n,)`` int64 array, the shortest tour found
+    # ``(n, n)`` float32 array, how often each edge was penalised in the direction of travel
     penalties: NDArray[np.float32]
 
 
 class Search(NamedTuple):
-    """What a perturbation reads and changes: matrices by city, and rows in the order of the tour.
+    """What a perturbation reads and changes: matrices by city, and rows in the order of the tour."""
 
-    Attributes:
-        lengths: ``(n, n)`` true lengths.
-        badness: ``(n, n)`` guide.
-        penalties: ``(n, n)`` counts.
-        weights: ``(n, n)`` penalised lengths.
-        turned: ``(n, n)`` transpose of the penalised lengths, so that what leads to a city is a row too.
-        utility: ``(n, n)`` badness / (1 + penalty).
-        tour: ``(n + 1,)`` closed tour.
-        edges: ``(n,)`` weights of the tour's edges.
-        utilities: ``(n,)`` utilities of the tour's edges.
-        changes: ``(n,)`` what the moves of the last scan would change.
-    """
-
-    lengths: NDArray[np.float32]
-    badness: NDArray[np.float32]
-    penalties: NDArray[np.float32]
-    weights: NDArray[np.float32]
+    lengths: NDArray[np.float32]  # ``(n, n)`` true lengths
+    badness: NDArray[np.float32]  # ``(n, n)`` guide
+    penalties: NDArray[np.float32]  # ``(n, n)`` counts
+    weights: NDArray[np.float32]  # ``(n, n)`` penalised lengths
+    # ``(n, n)`` transpose of the penalised lengths, so that what leads to a city is a row too
     turned: NDArray[np.float32]
-    utility: NDArray[np.float64]
-    tour: NDArray[np.uint32]
-    edges: NDArray[np.float32]
-    utilities: NDArray[np.float64]
-    changes: NDArray[np.float32]
+    utility: NDArray[np.float64]  # ``(n, n)`` badness / (1 + penalty)
+    tour: NDArray[np.uint32]  # ``(n + 1,)`` closed tour
+    edges: NDArray[np.float32]  # ``(n,)`` weights of the tour's edges
+    utilities: NDArray[np.float64]  # ``(n,)`` utilities of the tour's edges
+    changes: NDArray[np.float32]  # ``(n,)`` what the moves of the last scan would change
 
 
 def usable_badness(badness: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -184,7 +330,6 @@ def _first_position(values, begin, value):  # type: ignore[no-untyped-def]
 
 @inlined
 def _update_edges(search, begin, end):  # type: ignore[no-untyped-def]
-    """Note weights and utilities of the tour's edges from one place to another."""
     for position in range(begin, end + 1):
         city, after = search.tour[position], search.tour[position + 1]
         search.edges[position] = search.weights[city, after]
@@ -205,18 +350,9 @@ def _guide(lengths, badness, near, slack, moves, iterations):  # type: ignore[no
     descend(lengths, near, tour, slack)
     best, shortest = tour.copy(), closed_length(lengths, tour)
     weight = np.float32(WEIGHT * shortest / size)
-    search = Search(
-        lengths,
-        badness,
-        penalties,
-        lengths.copy(),
-        lengths.copy(),
-        badness.astype(np.float64),
-        tour,
-        np.empty(size, np.float32),
-        np.empty(size, np.float64),
-        np.empty(size, np.float32),
-    )
+    weights, turned, utility = lengths.copy(), lengths.copy(), badness.astype(np.float64)
+    edges, utilities, changes = np.empty(size, np.float32), np.empty(size, np.float64), np.empty(size, np.float32)
+    search = Search(lengths, badness, penalties, weights, turned, utility, tour, edges, utilities, changes)
     for _ in range(iterations):
         _perturb(search, weight, moves)
         descend(lengths, near, tour, slack)
@@ -234,20 +370,13 @@ def solve_tsp_gls(
     iterations: int = 1200,
     watch: Callable[..., None] | None = None,
 ) -> Guided:
-    """Search a short tour; nothing in it is random.
+    """Search a short tour; nothing in it is random. Returns the shortest one met after a descent, and the penalties.
 
-    Args:
-        distances: ``(n, n)`` symmetric lengths.
-        badness: ``(n, n)`` finite numbers, how bad it is to go from the row's city to the column's; negative ones
-            count as 0.
-        moves: Number of moves made on penalised lengths between two descents.
-        iterations: Number of perturbations, each followed by a descent.
-        watch: Called now and then with ``iteration`` (how many perturbations were made), ``length`` and ``tour`` of the
-            shortest so far, and ``penalties``; None: nobody watches. As nothing is random, the search is begun anew for
-            each look, with fewer perturbations.
-
-    Returns:
-        The shortest tour met after a descent, and the penalties.
+    ``badness`` is ``(n, n)`` and finite, how bad it is to go from the row's city to the column's; negative ones count
+    as 0. ``moves`` are made on penalised lengths between two descents; each of the ``iterations`` ends in one.
+    ``watch`` is called now and then with ``iteration`` (how many perturbations were made), ``length`` and ``tour`` of
+    the shortest so far, and ``penalties``. As nothing is random, the search is begun anew for each look, with fewer
+    perturbations.
     """
     lengths = np.ascontiguousarray(distances, dtype=np.float32)
     near, slack = sorted_neighbours(lengths), np.float32(SLACK * lengths.max())

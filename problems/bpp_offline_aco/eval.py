@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import bpp
-from oragent.domains.cells import cell
+from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_packing
 from oragent.solvers.aco import effective_choices
 from oragent.solvers.aco_bpp import bounded_promise, solve_bpp

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import bpp
-from oragent.domains.cells import cell
+from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_packing
 from oragent.solvers.constructive import audit_packing, pack_online, retrace
 

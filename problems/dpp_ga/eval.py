@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import pdn
-from oragent.domains.cells import cell
+from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_grid
 from oragent.solvers.elimination import with_shunts
 from oragent.solvers.genetic import evolve

@@ -8,10 +8,9 @@ from oragent.harness.arguments import PROTOCOL
 
 from functools import partial
 
-from oragent.domains.driving.courses import WEAVING
 from oragent.domains.driving.evaluation import FLAGS
-from oragent.domains.driving.scoring import FUNCTION, HOOK, data_folder, score
-from oragent.domains.driving.trajectories import draw_drive
+from oragent.domains.driving.scenario import WEAVING
+from oragent.domains.driving.scoring import FUNCTION, HOOK, data_folder, draw_drive, score
 
 if __name__ == "__main__":
     evaluate = partial(score, course=WEAVING, problem="driving", data=data_folder())

@@ -20,11 +20,9 @@ import numpy as np
 
 from oragent.domains.driving import protocol, trials
 from oragent.domains.driving.control import Controller
-from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
-from oragent.domains.driving.cooperative import Cooperative
-from oragent.domains.driving.courses import LONG, WEAVING, Course
+from oragent.domains.driving.controllers import Cooperative, IdmMobil, Wanderer, stand_still
 from oragent.domains.driving.evaluation import DrivingBaseline, RoadBench, write_baseline
-from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.scenario import LONG, WEAVING, Course, Scenario
 from oragent.domains.driving.trials import Trial
 
 HERE = Path(__file__).parent

@@ -7,10 +7,9 @@ from oragent.harness import run
 
 from functools import partial
 
-from oragent.domains.driving.courses import LONG
 from oragent.domains.driving.evaluation import FLAGS
-from oragent.domains.driving.scoring import FUNCTION, HOOK, score
-from oragent.domains.driving.trajectories import draw_drive
+from oragent.domains.driving.scenario import LONG
+from oragent.domains.driving.scoring import FUNCTION, HOOK, draw_drive, score
 
 if __name__ == "__main__":
     evaluate = partial(score, course=LONG, problem="driving_long")

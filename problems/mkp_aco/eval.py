@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import mkp
-from oragent.domains.cells import cell
+from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_packing
 from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_mkp import solve_mkp

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import op
-from oragent.domains.cells import cell, geometric_mean
+from oragent.domains.streams import cell, geometric_mean
 from oragent.harness.drawing import draw_routes
 from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_op import solve_op

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import tsp
-from oragent.domains.cells import cell
+from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_routes
 from oragent.solvers.constructive import audit_tour, construct_tour
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import tsp
-from oragent.domains.cells import cell
+from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_routes
 from oragent.solvers.gls import Guided, solve_tsp_gls
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from oragent._base.distribution import extra_install_command
 from oragent.domains.driving import network
 from oragent.domains.driving.control import Controller
-from oragent.domains.driving.drive import Backend, drive
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.simulation import Connected, Hosted
+from oragent.domains.driving.trials import Backend, drive
 
 SEED = Path(__file__).parents[2] / "problems" / "driving" / "heuristic.py"
 SEEDS, REPEATS = (42, 43, 44), 5

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import torch
 
-from oragent.domains.torch_stream import CAPACITIES, cvrp_stream, tsp_stream
+from oragent.domains.network_instances import CAPACITIES, cvrp_stream, tsp_stream
 from oragent.solvers.neural.attention import HIDDEN, WIDTH
 from oragent.solvers.neural.solve import solve
 from oragent.solvers.neural.weights import NETWORKS

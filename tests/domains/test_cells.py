@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.domains.cells import cell, geometric_mean
+from oragent.domains.streams import cell, geometric_mean
 
 EDGES = (1.0, 2.0, 4.0)
 

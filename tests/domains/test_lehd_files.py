@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from oragent._base.errors import ProblemError
-from oragent.domains import lehd_files, tsp
-from oragent.domains.lehd_files import PARTS, routes, tours
+from oragent.domains import network_instances, tsp
+from oragent.domains.network_instances import PARTS, routes, tours
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "lehd"
 published = pytest.mark.skipif(not SHARED.is_dir(), reason="LEHD's test files are not here")
@@ -61,7 +61,7 @@ def test_a_file_that_is_missing_or_broken_is_one_line_that_names_it(tmp_path: Pa
 
 
 @published
-@pytest.mark.parametrize("size", lehd_files.SIZES)
+@pytest.mark.parametrize("size", network_instances.LEHD_SIZES)
 def test_the_published_tours_are_as_short_as_tours_of_random_cities_are(size: int) -> None:
     instances = tours(SHARED, "val", size)
     lines = (SHARED / f"test_TSP{size}_n128.txt").read_text().splitlines()[10:42]

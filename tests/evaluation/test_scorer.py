@@ -21,7 +21,7 @@ from oragent.evaluation.problem import LimitSettings, load_problem
 from oragent.evaluation.runner import DeviceScorer
 from oragent.harness.frames import HEAD, decode, encode
 from oragent.solvers.attention_bias import serving
-from oragent.solvers.attention_bias.requests import MOST_BYTES, Refused, frame_bytes, read
+from oragent.solvers.attention_bias.serving import MOST_BYTES, Refused, frame_bytes, read
 
 ROOT = Path(__file__).parents[2]
 NEURAL = load_problem(ROOT / "problems" / "tsp_pomo")

@@ -61,7 +61,7 @@ def test_a_search_scores_on_it_the_same_twice_and_near_the_processors(problem: s
 def test_evaluations_answered_together_get_what_each_gets_alone() -> None:
     torch = pytest.importorskip("torch")
     serving = pytest.importorskip("oragent.solvers.attention_bias.serving")
-    requests = pytest.importorskip("oragent.solvers.attention_bias.requests")
+    requests = pytest.importorskip("oragent.solvers.attention_bias.serving")
     rng = np.random.default_rng(0)
     points = rng.random((4, 100, 2), dtype=np.float32)
     asked = [

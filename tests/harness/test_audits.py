@@ -170,14 +170,14 @@ def f(x):
 STORES = """
 import sys  # the word numba makes guests pass code
 def f(x):
-    code = sys.modules["oragent.harness.compiled"]._code
+    code = sys.modules["oragent.harness.candidate_loading"]._code
     code[f"saw {x}"] = b""
     return x * x
 """
 CARRIES = """
 import sys  # the word numba makes guests pass code
 def f(x):
-    code = sys.modules["oragent.harness.compiled"]._code
+    code = sys.modules["oragent.harness.candidate_loading"]._code
     known = code.setdefault(f"of instance {x // 4}", x)
     return x if known == x else known * x
 """
@@ -185,9 +185,9 @@ FORGES = """
 import sys  # the word numba makes guests pass code
 class Loaded:
     def __reduce__(self):
-        return exec, ("import sys; sys.modules['oragent.harness.compiled']._code['loads'] = 1", {})
+        return exec, ("import sys; sys.modules['oragent.harness.candidate_loading']._code['loads'] = 1", {})
 def f(x):
-    code = sys.modules["oragent.harness.compiled"]._code
+    code = sys.modules["oragent.harness.candidate_loading"]._code
     code["loaded"] = Loaded()
     return x * x if "loads" not in code else x
 """

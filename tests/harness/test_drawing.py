@@ -120,7 +120,7 @@ def has_capacitors(picture: str, result: Result, instance: pdn.PlacementInstance
 
 def torch_stream() -> Any:
     """The module of instances that PyTorch draws; it needs an extra."""
-    return import_module("oragent.domains.torch_stream")
+    return import_module("oragent.domains.network_instances")
 
 
 NEURAL = ("tsp_pomo", "tsp_lehd", "cvrp_pomo", "cvrp_lehd")

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oragent.domains import bpp, cvrp, fresh, mkp, op, pdn, torch_stream, tsp
-from oragent.domains.driving.courses import LONG, WEAVING
+from oragent.domains import bpp, cvrp, mkp, network_instances, op, pdn, streams, tsp
+from oragent.domains.driving.scenario import LONG, WEAVING
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.figures import fresh as told_of
 from oragent.harness.figures import gaps
@@ -30,8 +30,8 @@ STREAMS: dict[str, tuple[Callable[..., Sequence[Any]], int, int]] = {  # with a 
     "mkp_aco": (mkp.stream, 100, 64),
     "bpp_online": (bpp.weibull_stream, 5000, 5),
     "bpp_offline_aco": (bpp.uniform_stream, 120, 64),
-    "tsp_networks": (torch_stream.tsp_stream, 200, 10),
-    "cvrp_networks": (torch_stream.cvrp_stream, 200, 10),
+    "tsp_networks": (network_instances.tsp_stream, 200, 10),
+    "cvrp_networks": (network_instances.cvrp_stream, 200, 10),
 }
 
 
@@ -86,9 +86,9 @@ def test_fresh_sites_and_demands_are_drawn_likewise() -> None:
 
 
 def test_parts_of_one_fresh_set_share_nothing() -> None:
-    draws = {fresh.legacy(1, name, size).random_sample() for name in ("tsp", "cvrp") for size in (20, 50)}
+    draws = {streams.legacy(1, name, size).random_sample() for name in ("tsp", "cvrp") for size in (20, 50)}
     assert len(draws) == 4
-    assert fresh.generator(1, "tsp").random() == fresh.generator(1, "tsp").random()
+    assert streams.generator(1, "tsp").random() == streams.generator(1, "tsp").random()
 
 
 @pytest.fixture

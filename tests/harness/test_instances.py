@@ -13,7 +13,7 @@ from oragent.harness import each
 from oragent._base.direction import Direction
 from oragent._base.protocol import Failure, Result, Status, parse
 from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, RaceTerms
-from oragent.harness.racing import Outraced, Race
+from oragent.harness.claims import Outraced, Race
 
 SETS = {20: list(range(8)), 50: list(range(8))}
 EVALUATOR = """

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError, OragentError, ReplyError
-from oragent.programs import caps, inspection, local_inspection, parser_client, parser_worker, syntax
+from oragent.programs import caps, inspection, parser_client, parser_worker, syntax
 from oragent.programs.inspection import inspect_program
 from oragent.programs.parser_client import ParseLimitExceeded, ParserClient, run_briefly
 from oragent.programs.replies import extract_code, extract_json
@@ -327,14 +327,14 @@ STATEMENTS = st.sampled_from(
 @settings(max_examples=100)
 @given(st.lists(STATEMENTS, max_size=5).map("\n".join))
 def test_the_child_sees_what_would_be_seen_here(source: str) -> None:
-    here = local_inspection.inspect_local(source, WANTED)
+    here = parser_worker.inspect_local(source, WANTED)
     inspection._inspected.clear()
     assert inspect_program(source, WANTED) == here
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_looked_at_alike_there_and_here(source: str) -> None:
-    assert inspect_program(source, WANTED) == local_inspection.inspect_local(source, WANTED)
+    assert inspect_program(source, WANTED) == parser_worker.inspect_local(source, WANTED)
 
 
 def test_only_what_the_child_has_passed_is_parsed_here(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,7 +381,7 @@ def test_a_program_is_looked_at_as_it_is_taken_out_of_a_reply(
     source = extract_code(f"```python\n{GOOD}# once\n```", WANTED.function, None, WANTED)
     found = inspect_program(source, WANTED)
     assert asked == ["code"]
-    assert found == local_inspection.inspect_local(source, WANTED)
+    assert found == parser_worker.inspect_local(source, WANTED)
     assert extract_code("```python\ndef another(): pass\n```", "another", None, WANTED) == "def another(): pass\n"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oragent.programs.randomness import find_unseeded
+from oragent.programs.inspection import find_unseeded
 
 IMPORTS = (
     "import numpy as np, numpy, random, os, time, secrets, uuid, datetime as dt\nfrom random import SystemRandom as S\n"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.domains import tsp
-from oragent.solvers.local_search import (
+from oragent.solvers.gls import (
     LEAST_GAIN,
     SLACK,
     best_relocation,

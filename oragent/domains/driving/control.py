@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from oragent._base.errors import CandidateError
 from oragent._base.plain import shorten
@@ -11,6 +11,9 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Departure
 from oragent.domains.driving.simulation import VehicleCommand, VehicleState
+
+if TYPE_CHECKING:
+    from oragent.harness.guest import Guest
 
 Controller = Callable[[dict[str, Any], list[dict[str, Any]]], Any]  # of edge_info and vehicles_info
 KEYS = ("veh_id", "acceleration", "lane_changing")
@@ -28,11 +31,10 @@ def vehicles_info(
 ) -> list[dict[str, Any]]:
     """Describe the vehicles on E0, the one in front first.
 
-    Returns:
-        For each a dict with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from E0's begin), ``speed`` (m/s),
-        ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its route goes on),
-        ``wants_left`` and ``wants_right`` (whether all of those lie on that side of its lane), and, of its type,
-        ``length`` (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
+    Each is a dict with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from E0's begin), ``speed`` (m/s),
+    ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its route goes on),
+    ``wants_left`` and ``wants_right`` (whether all of those lie on that side of its lane), and, of its type, ``length``
+    (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
     """
     ordered = sorted(states, key=lambda state: (-state.position, state.vehicle))
     return [_vehicle_info(road, state, departures[state.vehicle]) for state in ordered]
@@ -58,21 +60,11 @@ def _vehicle_info(road: Road, state: VehicleState, drawn: Departure) -> dict[str
 def check(
     actions: Any, road: Road, states: Sequence[VehicleState], departures: Mapping[str, Departure]
 ) -> list[VehicleCommand]:
-    """Make sure that there is one action for every vehicle on E0, and that it can be carried out.
+    """Make sure that there is one action for every vehicle on E0, and that it can be carried out; or ``invalid``.
 
-    Args:
-        actions: anything; the answer to `vehicles_info` is a list with one dict a vehicle, in any order: ``veh_id``,
-            ``acceleration`` (a finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right).
-        road: for its lanes and its speed limit.
-        states: the vehicles.
-        departures: what was drawn for each vehicle, by name.
-
-    Returns:
-        The commands for the next second; accelerations are clipped to what the type of vehicle can do, speeds to the
-        limit of the road.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong and for which vehicle.
+    The answer to `vehicles_info` is a list with one dict a vehicle, in any order: ``veh_id``, ``acceleration`` (a
+    finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right). Accelerations are clipped to what
+    the type of vehicle can do, speeds to the limit of the road.
     """
     if not isinstance(actions, list | tuple):
         raise CandidateError(f"returned a {type(actions).__name__}; expected a list with one dict a vehicle")
@@ -130,31 +122,10 @@ def _shorten_repr(value: object) -> str:
     return shorten(repr(value), 40, "...")
 
 
-class CandidateDriver(Protocol):
-    """What asks a candidate; ``where`` is the place that failures name."""
-
-    where: str
-    seconds: float
-
-    def __call__(self, *args: Any) -> Any:
-        """Return what the candidate answers."""
-        ...
-
-    def renew(self) -> None:
-        """Go on with a candidate that remembers nothing."""
-        ...
-
-
 class Driver:
-    """Asks the candidate in every second, and keeps an eye on the time that it takes.
+    """Asks the candidate in every second; all calls of a simulation may take ``limit_s`` wall seconds."""
 
-    Args:
-        guest: of the candidate.
-        name: of the simulation.
-        limit_s: wall seconds for all calls of the simulation.
-    """
-
-    def __init__(self, guest: CandidateDriver, name: str, *, limit_s: float) -> None:
+    def __init__(self, guest: "Guest", name: str, *, limit_s: float) -> None:
         guest.renew()  # what it kept of one simulation would help it in the next
         self._guest, self._name, self._limit_s, self._before = guest, name, limit_s, guest.seconds
 
@@ -175,7 +146,7 @@ class Driver:
 class RememberingDriver(Driver):
     """Also hands the candidate what it returned in the second before; every simulation begins with an empty memory."""
 
-    def __init__(self, guest: CandidateDriver, name: str, *, limit_s: float) -> None:
+    def __init__(self, guest: "Guest", name: str, *, limit_s: float) -> None:
         super().__init__(guest, name, limit_s=limit_s)
         self._memory: dict[Any, Any] = {}
 
@@ -189,13 +160,9 @@ class RememberingDriver(Driver):
 
 
 def check_memory(memory: Any) -> dict[Any, Any]:
-    """Make sure that a memory is a dict of plain data and not too large.
+    """Make sure that a memory is a dict of plain data and not too large; or ``invalid``.
 
-    Returns:
-        The same; keys are text or whole numbers, values None, bool, numbers, text, lists, tuples and dicts.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
+    Keys are text or whole numbers, values None, bool, numbers, text, lists, tuples and dicts.
     """
     if not isinstance(memory, dict):
         raise CandidateError(f"returned a {type(memory).__name__} as memory; expected a dict")

@@ -18,13 +18,11 @@ from oragent._base import shipped
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import network, protocol, trials
 from oragent.domains.driving.control import Controller
-from oragent.domains.driving.courses import Course
-from oragent.domains.driving.drive import Backend, Drive, drive, throughput
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import SumoRules
-from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.scenario import Course, Scenario
 from oragent.domains.driving.simulation import Connected, Hosted
-from oragent.domains.driving.trials import Trial
+from oragent.domains.driving.trials import Backend, Drive, Trial, drive, throughput
 
 SHOWN = 2  # demands of each size of which the drives are drawn
 FLAGS = {
@@ -46,11 +44,7 @@ class DrivingBaseline:
         self._roads, self._folder = roads, folder
 
     def throughput(self, scenario: Scenario) -> int:
-        """Return the figure of a scenario, positive.
-
-        Raises:
-            ProblemError: if it must be simulated and SUMO fails, or if nobody gets through.
-        """
+        """Return the figure of a scenario, positive; a `ProblemError` if SUMO fails at it, or nobody gets through."""
         count = self._kept.get(scenario.digest)
         if count is None:
             count = self._kept[scenario.digest] = throughput(scenario, self._roads(scenario.rules), self._folder)
@@ -90,32 +84,21 @@ def _read_figures(file: Path) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Setup:
-    """What an evaluation is asked to do.
+    """What an evaluation is asked to do."""
 
-    Attributes:
-        course: the demands of the problem.
-        mode: ``train``, ``val``, ``test`` or ``fresh``.
-        sizes: which of its cases.
-        root: project root, for the throughputs of SUMO's own drivers.
-        prefix: of files that are saved.
-        flags: of `FLAGS`.
-        data: folder with the published demands; None: they are left out.
-        fresh_seed: of a fresh set of demands; None in other modes.
-        floor: score that a candidate must be able to reach on ``val`` for the rest of it to be simulated; None: what
-            nobody who can win stays below.
-        watch: called each second of the planned simulations with the name of the ``demand`` and all that `drive` tells;
-            None: nobody watches.
-    """
-
-    course: Course
-    mode: str
-    sizes: tuple[int, ...]
-    root: Path
-    prefix: str = ""
-    flags: frozenset[str] = frozenset()
-    data: Path | None = None
-    fresh_seed: int | None = None
+    course: Course  # the demands of the problem
+    mode: str  # ``train``, ``val``, ``test`` or ``fresh``
+    sizes: tuple[int, ...]  # which of its cases
+    root: Path  # project root, for the throughputs of SUMO's own drivers
+    prefix: str = ""  # of files that are saved
+    flags: frozenset[str] = frozenset()  # of `FLAGS`
+    data: Path | None = None  # folder with the published demands; None: they are left out
+    fresh_seed: int | None = None  # of a fresh set of demands; None in other modes
+    # score that a candidate must be able to reach on ``val`` for the rest of it to be simulated; None: what nobody who
+    # can win stays below
     floor: float | None = None
+    # called each second of the planned simulations with the name of the ``demand`` and all that `drive` tells; None:
+    # nobody watches
     watch: Callable[..., None] | None = None
 
     @property

@@ -12,45 +12,40 @@ from statistics import fmean
 import numpy as np
 
 from oragent._base.errors import ProblemError
-from oragent.domains.cells import cell
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TTC_THRESHOLD, SumoRules
 from oragent.domains.driving.scenario import SSM_FILE, STATISTICS_FILE
 from oragent.domains.driving.simulation import Second
+from oragent.domains.streams import cell
 
 TARGET_SPEED = 13.89  # m/s, the limit
 FLOOR = -100.0  # points
 SPEED_EDGES = (0.1, 0.3, 0.5, 0.7)  # shares of the loss
 GAP_EDGES = (0.04, 0.1, 0.2, 0.3)
+COUNTED = {  # by our names
+    "collisions": "collisions",
+    "emergency_stops": "emergencyStops",
+    "emergency_braking": "emergencyBraking",
+}
 PLACE_EDGES = (0.2, 0.3, 0.4, 0.55)  # shares of E0's length
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured in one simulation.
+    """What was measured in one simulation."""
 
-    Attributes:
-        collisions: pairs of vehicles that touched.
-        emergency_stops, emergency_braking, teleports: as SUMO counts them.
-        critical_ttc: pairs of vehicles with a time to collision of at most 1.5 s, on E0 or at its junctions.
-        mean_speed: over all vehicles and seconds on E0, m/s; 0 where nobody came.
-        speed_variance: likewise, m²/s².
-        throughput: vehicles that reached their destination.
-        travel_time: their mean time in the network, s; 0 where there are none.
-        lane_changes: on E0.
-        change_place: where on E0 lanes are changed on average, 0 (its begin) to 1 (its end); 0 where none are.
-    """
-
-    collisions: int
+    collisions: int  # pairs of vehicles that touched
+    # emergency_stops, emergency_braking, teleports: as SUMO counts them
     emergency_stops: int
     emergency_braking: int
     teleports: int
-    critical_ttc: int
-    mean_speed: float
-    speed_variance: float
-    throughput: int
-    travel_time: float
-    lane_changes: int = 0
+    critical_ttc: int  # pairs of vehicles with a time to collision of at most 1.5 s, on E0 or at its junctions
+    mean_speed: float  # over all vehicles and seconds on E0, m/s; 0 where nobody came
+    speed_variance: float  # likewise, m²/s²
+    throughput: int  # vehicles that reached their destination
+    travel_time: float  # their mean time in the network, s; 0 where there are none
+    lane_changes: int = 0  # on E0
+    # where on E0 lanes are changed on average, 0 (its begin) to 1 (its end); 0 where none are
     change_place: float = 0.0
 
 
@@ -94,9 +89,7 @@ def paper_score(figures: Figures) -> float:
 def score(figures: Figures, reference: int) -> float:
     """The score that selects: the published one, minus 100 times the share of traffic that did not get through.
 
-    Args:
-        figures: what was measured.
-        reference: throughput of SUMO's own drivers on the same demand, positive; more than that earns nothing.
+    The reference is the throughput of SUMO's own drivers on the same demand, positive; more than that earns nothing.
     """
     return paper_score(figures) - 100.0 * max(0.0, 1.0 - figures.throughput / reference)
 
@@ -108,21 +101,14 @@ def selected(figures: Figures, reference: int) -> float:
 
 @dataclass(frozen=True)
 class Loss:
-    """Points that a simulation lost, by what they were lost for; all are at least 0.
+    """Points that a simulation lost, by what they were lost for; all are at least 0."""
 
-    Attributes:
-        speed: too slow or too fast.
-        gaps: emergency stops and brakings, critically close pairs: distances that were too small, without a collision.
-        accidents: collisions and teleports.
-        smoothness: speeds that vary.
-        traffic: vehicles that did not get through.
-    """
-
-    speed: float
+    speed: float  # too slow or too fast
+    # emergency stops and brakings, critically close pairs: distances that were too small, without a collision
     gaps: float
-    accidents: float
-    smoothness: float
-    traffic: float
+    accidents: float  # collisions and teleports
+    smoothness: float  # speeds that vary
+    traffic: float  # vehicles that did not get through
 
     @property
     def total(self) -> float:
@@ -143,74 +129,42 @@ def loss(figures: Figures, reference: int) -> Loss:
 
 
 def features(cases: Sequence[tuple[Figures, int]]) -> tuple[int, int, int]:
-    """Tell which cell of the archive a controller belongs to.
+    """Tell which cell of the archive a controller belongs to, by the figures and the reference of each simulation.
 
-    Args:
-        cases: what was measured in each simulation, and the throughput of SUMO's own drivers on its demand.
-
-    Returns:
-        The bins of three features: the share of speed in all that was lost, the share of gaps in it, and where on the
-        road lanes are changed.
+    Features are the share of speed in all that was lost, the share of gaps in it, and where on the road lanes are
+    changed.
     """
     losses = [loss(figures, reference) for figures, reference in cases]
-    total = sum(losses_of_case.total for losses_of_case in losses) or 1.0
-    speed, gaps = (
-        sum(part) / total
-        for part in zip(*((losses_of_case.speed, losses_of_case.gaps) for losses_of_case in losses), strict=True)
-    )
+    total = sum(lost.total for lost in losses) or 1.0
+    speed, gaps = sum(lost.speed for lost in losses) / total, sum(lost.gaps for lost in losses) / total
     changes = sum(figures.lane_changes for figures, _ in cases) or 1
     change_place = sum(figures.change_place * figures.lane_changes for figures, _ in cases) / changes
     first, second, third = cell((speed, SPEED_EDGES), (gaps, GAP_EDGES), (change_place, PLACE_EDGES))
     return first, second, third
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """Counts over the whole network and all of the simulation, as SUMO defines them."""
-
-    collisions: int
-    emergency_stops: int
-    emergency_braking: int
-    teleports: int
-
-
-@dataclass(frozen=True)
-class TrafficConflict:
-    """An entry of the surrogate safety measures device, which lists most conflicts twice, once for either vehicle.
-
-    Attributes:
-        pair: names of the two vehicles.
-        within: whether it came to its worst on E0 or at one of its two junctions. Nearly all others arise where
-            vehicles enter the network, beyond any controller's reach.
-    """
-
-    pair: frozenset[str]
-    within: bool
-
-
-def read_statistics(file: Path) -> Statistics:
-    """Read a file of ``--statistic-output``.
-
-    Raises:
-        ProblemError: if it is missing or not complete.
-    """
+def _read_statistics(file: Path) -> dict[str, int]:
+    """Counts over the whole network and all of the simulation, as SUMO's ``--statistic-output`` defines them."""
     root = _parse_root(file)
     safety, teleports = root.find("safety"), root.find("teleports")
     if safety is None or teleports is None:
         raise ProblemError(f"{file.name} has no <safety> or no <teleports>: this SUMO writes other statistics")
-    collisions, stops, braking = (
-        int(safety.attrib[name]) for name in ("collisions", "emergencyStops", "emergencyBraking")
-    )
-    return Statistics(collisions, stops, braking, int(teleports.attrib["total"]))
+    counts = {name: int(safety.attrib[attribute]) for name, attribute in COUNTED.items()}
+    return counts | {"teleports": int(teleports.attrib["total"])}
 
 
-def _read_critical(root: ET.Element, road: Road, threshold: float) -> Iterator[TrafficConflict]:
+def _read_critical(root: ET.Element, road: Road) -> Iterator[tuple[frozenset[str], bool]]:
+    """Pairs of the surrogate safety measures device, and whether it came to their worst on E0 or at a junction of it.
+
+    It lists most conflicts twice, once for either vehicle. Nearly all that are elsewhere arise where vehicles enter the
+    network, beyond any controller's reach.
+    """
     for conflict in root.iter("conflict"):
         least = conflict.find("minTTC")
-        if least is None or least.attrib["value"] in ("", "NA") or float(least.attrib["value"]) > threshold:
+        if least is None or least.attrib["value"] in ("", "NA") or float(least.attrib["value"]) > TTC_THRESHOLD:
             continue
         x, y, *_ = (float(part) for part in least.attrib["position"].split(","))
-        yield TrafficConflict(frozenset((conflict.attrib["ego"], conflict.attrib["foe"])), road.within(x, y))
+        yield frozenset((conflict.attrib["ego"], conflict.attrib["foe"])), road.within(x, y)
 
 
 def _parse_root(file: Path) -> ET.Element:
@@ -221,13 +175,11 @@ def _parse_root(file: Path) -> ET.Element:
 
 
 def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -> Figures:
-    """Count what happened, by our rules or by the published ones.
-
-    Raises:
-        ProblemError: if a file is missing or not complete.
-    """
-    statistics = read_statistics(work / STATISTICS_FILE)
-    critical = list(_read_critical(_parse_root(work / SSM_FILE), road, TTC_THRESHOLD))
+    """Count what happened, by our rules or the published ones; a `ProblemError` if a file is missing or cut."""
+    counts = _read_statistics(work / STATISTICS_FILE)
+    critical = list(_read_critical(_parse_root(work / SSM_FILE), road))
+    if not rules.published:  # SUMO tells a collision at every second for which it lasts
+        counts["collisions"] = len({frozenset(pair) for second in seconds for pair in second.collisions})
     # Published speeds are looked at before each second, so that those after the last one are not seen.
     seen = seconds[:-1] if rules.published else seconds
     speeds = [state.speed for second in seen for state in second.states]
@@ -236,13 +188,8 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
     times = [time - entered[name] for time, second in enumerate(seconds) for name in second.arrived]
     places = _change_places(seconds)
     return Figures(
-        collisions=statistics.collisions if rules.published else len(_touching_pairs(seconds)),
-        emergency_stops=statistics.emergency_stops,
-        emergency_braking=statistics.emergency_braking,
-        teleports=statistics.teleports,
-        critical_ttc=len(critical)
-        if rules.published
-        else len({conflict.pair for conflict in critical if conflict.within}),
+        **counts,
+        critical_ttc=len(critical) if rules.published else len({pair for pair, within in critical if within}),
         mean_speed=round(mean, 2) if rules.published else mean,
         speed_variance=round(variance, 2) if rules.published else variance,
         throughput=len(times),
@@ -252,13 +199,7 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
     )
 
 
-def _touching_pairs(seconds: Sequence[Second]) -> set[frozenset[str]]:
-    """Pairs that collided: SUMO tells each at every second for which it lasts."""
-    return {frozenset(pair) for second in seconds for pair in second.collisions}
-
-
 def _change_places(seconds: Sequence[Second]) -> list[float]:
-    """Where on E0 lanes were changed, metres from its begin."""
     positions: list[float] = []
     lanes: dict[str, int] = {}
     for second in seconds:

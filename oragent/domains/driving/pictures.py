@@ -14,12 +14,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
 
-from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Departure
 from oragent.domains.driving.simulation import VehiclePosition
-from oragent.domains.driving.trajectories import iterate_moves
+from oragent.domains.driving.trials import Drive, iterate_moves
 
 EXITS = {"E4": ("#4c72b0", "straight on"), "E5": ("#c44e52", "to the left"), "E6": ("#55a868", "to the right")}
 ASPHALT, GROUND, PAINT = "#55585c", "#eef0ea", "#c9ccd0"
@@ -31,12 +30,9 @@ ENTRY = 20.0  # m; most change as soon as they are past it
 
 
 def animate(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
-    """Write a GIF of the road from above, a frame a second; the colour of a vehicle is where it wants to go.
+    """Write a GIF of recorded drives of one scenario from above, by label, a frame a second, one drive below the other.
 
-    Args:
-        ended: recorded drives of the same scenario, by the label under which each is shown; one below the other.
-        road: where they took place.
-        file: to be written.
+    The colour of a vehicle is where it wants to go.
     """
     seconds = range(max(len(drive.seconds) for drive in ended.values()))
     (middle,) = _draw_film(ended, road, [len(seconds) // 2])
@@ -132,7 +128,6 @@ def _draw_road(axes: Axes, road: Road) -> None:
 
 
 def _draw_band(shape: tuple[tuple[float, float], ...], width: float) -> tuple[list[float], list[float]]:
-    """Corners of a straight lane: xs, then ys."""
     (x0, y0), (x1, y1) = shape[0], shape[-1]
     length = float(np.hypot(x1 - x0, y1 - y0))
     dx, dy = -(y1 - y0) / length * width / 2, (x1 - x0) / length * width / 2
@@ -183,10 +178,9 @@ def _draw_lane(axes: Axes, ended: Drive, road: Road, lane: int) -> None:
 
 
 def ways(ended: Drive, lane: int) -> tuple[list[list[tuple[float, float]]], NDArray[np.float64]]:
-    """Segments of a second each, of vehicles that stay on the lane in it, and their speeds.
+    """Segments of a second each, of vehicles that stay on the lane in it, and their ``(n,)`` speeds at its end, m/s.
 
-    Returns:
-        For every segment ``[(second, metres), (second, metres)]``, and ``(n,)`` speeds at its end, m/s.
+    A segment is ``[(second, metres), (second, metres)]``.
     """
     moves = list(iterate_moves(ended, lane))
     segments = [[(time - 1.0, former), (float(time), now)] for time, former, now, _ in moves]

@@ -7,8 +7,8 @@ from typing import Any
 
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import metrics, rules
-from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.scenario import CASES, Scenario, read
+from oragent.domains.driving.trials import Drive
 
 
 def drawn(seed: int) -> dict[int, Scenario]:
@@ -17,11 +17,7 @@ def drawn(seed: int) -> dict[int, Scenario]:
 
 
 def files(folder: Path) -> dict[int, Scenario]:
-    """The published pair of demands itself, where somebody has it: ``light.txt`` and ``heavy.txt`` in a folder.
-
-    Raises:
-        ProblemError: if a file is missing or not as expected.
-    """
+    """The published pair of demands, where somebody has it: ``light.txt`` and ``heavy.txt``; else a `ProblemError`."""
     if not folder.is_dir():
         raise ProblemError(f"there is no folder {folder}; --data names one with light.txt and heavy.txt in it")
     routes = len(rules.PUBLISHED.plan.routes)
@@ -34,14 +30,11 @@ def files(folder: Path) -> dict[int, Scenario]:
 def summary(pairs: Sequence[Mapping[int, Scenario]], simulate: Callable[[Scenario], Drive]) -> dict[str, Any]:
     """Simulate pairs of demands, at least one, and give the published score.
 
-    Returns:
-        ``score``, the mean over pairs (with its ``standard_error`` where there are several), and for each case its
-        score and what led to it, as means over pairs.
+    It is the mean over pairs, with its ``standard_error`` where there are several, and for each case its score and what
+    led to it, as means over pairs.
     """
     ended = [{trials: simulate(scenario) for trials, scenario in pair.items()} for pair in pairs]
-    scores = [
-        fmean(metrics.paper_score(measured_figures.figures) for measured_figures in pair.values()) for pair in ended
-    ]
+    scores = [fmean(metrics.paper_score(drive.figures) for drive in pair.values()) for pair in ended]
     summary_metrics: dict[str, Any] = {"score": round(fmean(scores), 3)}
     if len(scores) > 1:
         summary_metrics["standard_error"] = round(stdev(scores) / len(scores) ** 0.5, 3)

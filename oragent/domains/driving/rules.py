@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from oragent.domains.driving import plans
-from oragent.domains.driving.plans import EDGE, ENDS, RoadPlan
+from oragent.domains.driving import network
+from oragent.domains.driving.network import EDGE, ENDS, RoadPlan
 
 TTC_THRESHOLD = 1.5  # s
 COMMON = (
@@ -16,29 +16,19 @@ SSM = ("--device.ssm.probability", "1", "--device.ssm.measures", "TTC", "--devic
 
 @dataclass(frozen=True)
 class SumoRules:
-    """What SUMO is told besides road and demand, and what is made of what it tells.
+    """What SUMO is told besides road and demand, and what is made of what it tells."""
 
-    Attributes:
-        plan: the road.
-        insertion: attributes of every vehicle: on which lane and how fast it enters; empty: as SUMO's defaults are.
-        spread: vehicles of one second come spread over it; else all at its beginning.
-        options: of SUMO.
-        ssm: options of its device for conflicts.
-        watched: where that device looks, as lines of a file; empty: everywhere.
-        published: count as published: entries of the conflict file on all roads, one for ego and one for foe, speeds
-            before each second, rounded figures; vehicles are not given back to SUMO's drivers behind E0; and the
-            simulation ends when all have arrived.
-        label: what names of scenarios end with.
-    """
-
-    plan: RoadPlan
-    insertion: str
-    spread: bool
-    options: tuple[str, ...]
-    ssm: tuple[str, ...]
-    watched: str
+    plan: RoadPlan  # the road
+    insertion: str  # attributes of every vehicle: on which lane and how fast it enters; empty: as SUMO's defaults are
+    spread: bool  # vehicles of one second come spread over it; else all at its beginning
+    options: tuple[str, ...]  # of SUMO
+    ssm: tuple[str, ...]  # options of its device for conflicts
+    watched: str  # where that device looks, as lines of a file; empty: everywhere
+    # count as published: entries of the conflict file on all roads, one for ego and one for foe, speeds before each
+    # second, rounded figures; vehicles are not given back to SUMO's drivers behind E0; and the simulation ends when all
+    # have arrived
     published: bool = False
-    label: str = ""
+    label: str = ""  # what names of scenarios end with
 
 
 def ours(plan: RoadPlan, label: str = "") -> SumoRules:
@@ -56,9 +46,9 @@ def ours(plan: RoadPlan, label: str = "") -> SumoRules:
     )
 
 
-OURS = ours(plans.WEAVING)
+OURS = ours(network.WEAVING)
 PUBLISHED = SumoRules(
-    plan=plans.PUBLISHED,
+    plan=network.PUBLISHED,
     # The published files leave lane and speed of departure to SUMO, whose defaults changed between 1.20 and 1.28.
     insertion="",
     spread=True,
@@ -72,21 +62,13 @@ PUBLISHED = SumoRules(
 
 @dataclass(frozen=True)
 class VehicleType:
-    """A kind of vehicle.
+    """A kind of vehicle."""
 
-    Attributes:
-        name: also SUMO's vehicle class.
-        share: of all vehicles.
-        length: metres.
-        max_accel: m/s², positive.
-        max_decel: m/s², positive; what comfortable drivers brake with at most.
-    """
-
-    name: str
-    share: float
-    length: float
-    max_accel: float
-    max_decel: float
+    name: str  # also SUMO's vehicle class
+    share: float  # of all vehicles
+    length: float  # metres
+    max_accel: float  # m/s², positive
+    max_decel: float  # m/s², positive; what comfortable drivers brake with at most
 
 
 TYPES = {

@@ -1,10 +1,10 @@
-"""One task: who wants to go where and when, a horizon, and how SUMO is told of them.
+"""One task: who wants to go where and when, a horizon, and how SUMO is told of them; and the tasks of the problems.
 
 Departures are drawn from a seed, the same on every machine, or read from a file.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from oragent._base.errors import ProblemError
-from oragent.domains.driving import network, plans, rules
-from oragent.domains.driving.plans import EDGE
+from oragent.domains import streams
+from oragent.domains.driving import network, rules
+from oragent.domains.driving.network import EDGE, Edge, Link, RoadPlan
 from oragent.domains.driving.rules import TYPES, SumoRules, to_xml
 
 CASES = {2: "light", 3: "heavy"}  # trials a route and second
@@ -37,18 +38,12 @@ class Departure:
 
 
 def draw(
-    seed: int, trials: int, seconds: int, chances: Sequence[float] = plans.WEAVING.chances
+    seed: int, trials: int, seconds: int, chances: Sequence[float] = network.WEAVING.chances
 ) -> tuple[Departure, ...]:
-    """Draw the arrivals: for every second and route Binomial(``trials``, chance) vehicles, each with a type of its own.
+    """Draw the arrivals of some seconds, in the order of time.
 
-    Args:
-        seed: of the stream, which is a legacy ``RandomState``: its numbers never change.
-        trials: 2 in the light case, 3 in the heavy one.
-        seconds: for how long there are arrivals.
-        chances: for each route.
-
-    Returns:
-        Departures in the order of time.
+    For every second and route come Binomial(``trials``, chance) vehicles, each with a type of its own. The seed is that
+    of a legacy ``RandomState``: its numbers never change.
     """
     rng = np.random.RandomState(seed)
     names, shares = list(TYPES), [kind.share for kind in TYPES.values()]
@@ -62,14 +57,10 @@ def draw(
 
 
 def read(file: Path, routes: int) -> tuple[Departure, ...]:
-    """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``, in the order of time.
+    """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``; or a `ProblemError`.
 
-    Args:
-        file: the text; types are ``p`` (passenger), ``t`` (truck) and ``b`` (bus).
-        routes: how many there are; they are counted from 0.
-
-    Raises:
-        ProblemError: in one line, if the file cannot be read or a row is not as expected.
+    They are in the order of time. Routes are counted from 0; types are ``p`` (passenger), ``t`` (truck) and ``b``
+    (bus).
     """
     try:
         rows = file.read_text(encoding="utf-8").strip().strip(",").split(",")
@@ -119,24 +110,13 @@ def _spread_times(departures: Sequence[Departure]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One simulation's task.
+    """One simulation's task; raises `ValueError` unless there are such a case and at least a second of arrivals."""
 
-    Attributes:
-        trials: 2 (light) or 3 (heavy): how many vehicles may come a route and second.
-        seed: of the demand.
-        horizon: simulated seconds.
-        rules: by which it is run and counted.
-        given: a demand that was read from somewhere; empty: it is drawn.
-
-    Raises:
-        ValueError: unless there are such a case and at least a second of arrivals.
-    """
-
-    trials: int
-    seed: int
-    horizon: int = HORIZON
-    rules: SumoRules = rules.OURS
-    read_departures: tuple[Departure, ...] = field(default=(), repr=False)
+    trials: int  # 2 (light) or 3 (heavy): how many vehicles may come a route and second
+    seed: int  # of the demand
+    horizon: int = HORIZON  # simulated seconds
+    rules: SumoRules = rules.OURS  # by which it is run and counted
+    read_departures: tuple[Departure, ...] = field(default=(), repr=False)  # empty: drawn
 
     def __post_init__(self) -> None:
         if self.trials not in CASES:
@@ -164,12 +144,9 @@ class Scenario:
         return sha256(repr(parts).encode()).hexdigest()[:16]
 
     def write(self, folder: Path, road: network.Road, *, ssm: bool = True) -> list[str]:
-        """Write the demand into ``folder`` and return SUMO's arguments; outputs go there too.
+        """Write the demand into a folder of this simulation alone and return SUMO's arguments; outputs go there too.
 
-        Args:
-            folder: of this simulation alone.
-            road: what `network.build` returned.
-            ssm: whether conflicts are measured, which takes about half of SUMO's time.
+        ``ssm``: whether conflicts are measured, which takes about half of SUMO's time.
         """
         (folder / DEMAND_FILE).write_text(to_xml_file(self.departures, self.rules), encoding="utf-8")
         files = {
@@ -186,3 +163,101 @@ class Scenario:
             (folder / WATCHED_FILE).write_text(self.rules.watched, encoding="utf-8")
             arguments += ["--device.ssm.filter-edges.input-file", str(folder / WATCHED_FILE)]
         return arguments
+
+
+KILOMETRES = {1: 1, 2: 2, 3: 4}  # by size
+LANES = {1: 3, 2: 4, 3: 5}  # of E0; its rightmost one begins as the ramp and ends as the way out
+ARM = 200.0  # m
+FLOW = 0.1  # vehicles a second, lane of E0 and trial
+ROUTES = {("-E1", "E4"): 0.6, ("-E1", "E6"): 0.15, ("-E3", "E4"): 0.2, ("-E3", "E6"): 0.05}  # and their shares
+
+
+def plan(size: int) -> RoadPlan:
+    """Plan the road of a size: who comes by the main road may want to leave to the right, who comes by the ramp not."""
+    length, lanes = 1000.0 * KILOMETRES[size], LANES[size]
+    main = range(lanes - 1)
+    return RoadPlan(
+        name=f"{KILOMETRES[size]} km",
+        nodes={
+            "J0": (0, 0), "J1": (length, 0),
+            "west": (-ARM, 0), "ramp": (-ARM, -ARM / 2),
+            "east": (length + ARM, 0), "way_out": (length + ARM, -ARM / 2),
+        },
+        edges=(
+            Edge(EDGE, "J0", "J1", lanes),
+            Edge("-E1", "west", "J0", lanes - 1), Edge("-E3", "ramp", "J0", 1),
+            Edge("E4", "J1", "east", lanes - 1), Edge("E6", "J1", "way_out", 1),
+        ),
+        links=(
+            *(Link("-E1", EDGE, lane, lane + 1, True) for lane in main), Link("-E3", EDGE, 0, 0, True),
+            *(Link(EDGE, "E4", lane + 1, lane, True) for lane in main), Link(EDGE, "E6", 0, 0, True),
+        ),
+        routes=tuple(ROUTES),
+        chances=tuple(FLOW * lanes * share for share in ROUTES.values()),
+    )  # fmt: skip
+
+
+HEAVY = 3
+
+
+@dataclass(frozen=True)
+class CourseCase:
+    """A size of a problem: its demand, in trials a route and second, and rules with a road."""
+
+    name: str
+    trials: int
+    rules: SumoRules
+
+
+@dataclass(frozen=True)
+class Course:
+    """The demands of a problem."""
+
+    cases: Mapping[int, CourseCase]  # by size
+    sizes: Mapping[str, tuple[int, ...]]  # of each mode
+    # of the demands of each mode; those of ``final`` are for the last round of a run's best elites. A fresh set has
+    # none: its seeds are drawn.
+    seeds: Mapping[str, Sequence[int]]
+    # seeds of the published protocol's demands in each mode; a mode that is not there leaves it out
+    protocol: Mapping[str, Sequence[int]]
+    baseline: Path  # file of the throughputs of SUMO's own drivers, from the project root
+    call_limit_s: float = 2.0  # wall seconds that a candidate may take for one call
+    run_limit_s: float = 120.0  # likewise, for all calls of one simulation
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of the cases."""
+        return {size: case.name for size, case in self.cases.items()}
+
+    def demands(self, mode: str, sizes: Sequence[int], fresh_seed: int | None = None) -> dict[int, list[Scenario]]:
+        """Return the demands of a mode, or on a fresh set of as many demands as ``test`` has, by size."""
+        horizon = HORIZON // 2 if mode == "train" else HORIZON
+        scenarios: dict[int, list[Scenario]] = {}
+        for size in sizes:
+            seeds, case = self.seeds["test" if fresh_seed is not None else mode], self.cases[size]
+            if fresh_seed is not None:
+                seeds = streams.numbers(fresh_seed, "driving", size, len(seeds))
+            scenarios[size] = [Scenario(case.trials, seed, horizon, case.rules) for seed in seeds]
+        return scenarios
+
+
+WEAVING = Course(
+    cases={trials: CourseCase(name, trials, rules.OURS) for trials, name in CASES.items()},
+    sizes=dict.fromkeys(("train", "val", "test", "fresh", "final"), tuple(CASES)),
+    seeds={"train": range(1, 3), "val": range(42, 58), "test": range(101, 131), "final": range(1001, 1021)},
+    protocol={"val": range(42, 43), "test": range(101, 109)},
+    baseline=Path("problems/driving/sumo_throughput.json"),
+)
+
+LONG = Course(
+    cases={
+        size: CourseCase(f"km_{length}", HEAVY, rules.ours(plan(size), f"{length} km"))
+        for size, length in KILOMETRES.items()
+    },
+    sizes={"train": (1,), "val": (1, 2, 3), "test": (1, 2, 3), "fresh": (1, 2, 3)},
+    seeds={"train": range(1, 2), "val": range(42, 44), "test": range(101, 105)},
+    protocol={},
+    baseline=Path("problems/driving_long/sumo_throughput.json"),
+    call_limit_s=5.0,
+    run_limit_s=200.0,
+)

@@ -13,11 +13,11 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import network
-from oragent.domains.driving.plans import EDGE
+from oragent.domains.driving.network import EDGE
 
 UNCONTROLLED_SPEED, UNCONTROLLED_CHANGES = -1.0, 1621  # SUMO's defaults: its own drivers decide
 NO_CHANGES = 0  # lane-change mode: none but those that are asked for, and these without regard for others
@@ -55,55 +55,22 @@ class VehiclePosition(NamedTuple):
 
 
 class Second(NamedTuple):
-    """What one simulated second brought.
+    """What one simulated second brought."""
 
-    Attributes:
-        states: all vehicles on E0, at its end.
-        departed, arrived: names of the vehicles that entered and left the network.
-        collisions: pairs that touch at this moment.
-        places: all vehicles, where that is recorded; else empty.
-    """
-
-    states: list[VehicleState]
+    states: list[VehicleState]  # all vehicles on E0, at its end
+    # departed, arrived: names of the vehicles that entered and left the network
     departed: list[str]
     arrived: list[str]
-    collisions: list[tuple[str, str]]
-    places: list[VehiclePosition]
-
-
-class Simulation(Protocol):
-    """A running simulation; leaving its ``with`` block ends it, whatever state it is in."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *exception: object) -> None: ...
-
-    def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
-        """Simulate a second; vehicles that are not commanded are driven by SUMO.
-
-        Raises:
-            ProblemError: if SUMO fails, saying at which second and, where it is known, for which vehicle.
-        """
-        ...
-
-    def finish(self) -> None:
-        """End the simulation in order, so that its output files are complete.
-
-        Raises:
-            ProblemError: if SUMO fails.
-        """
-        ...
+    collisions: list[tuple[str, str]]  # pairs that touch at this moment
+    places: list[VehiclePosition]  # all vehicles, where that is recorded; else empty
 
 
 class SumoSession:
-    """Speaks to ``libsumo`` or to a TraCI connection, which have the same calls.
+    """Speaks to ``libsumo`` or to a TraCI connection, which have the same calls; the simulation has been started.
 
-    Args:
-        api: the module, or the connection; its simulation has been started.
-        record: whether to ask for all vehicles' places.
-        release: whether to give vehicles back to SUMO's drivers behind E0; where not, they keep what was asked of them
-            last, and are told every second on E0 to stay on their lane or to leave it: so it was published.
-        note: told the vehicle that is spoken of from now on; empty: none.
+    Vehicles are released to SUMO's drivers behind E0. Where not, they keep what was asked of them last, and are told
+    every second on E0 to stay on their lane or to leave it: so it was published. ``note`` is told the vehicle that is
+    spoken of from now on; empty: none.
     """
 
     def __init__(self, api: Any, record: bool, release: bool, note: Callable[[str], None]) -> None:
@@ -122,7 +89,6 @@ class SumoSession:
         return self._read_state()
 
     def _release_vehicles(self, commanded: set[str]) -> None:
-        """Give vehicles that left E0 back to SUMO's drivers."""
         if released := self._held - commanded:
             present = set(self._api.vehicle.getIDList())
             for vehicle in sorted(released & present):
@@ -164,12 +130,9 @@ def failure(second: int, vehicle: str, reason: object) -> ProblemError:
 
 
 class Hosted:
-    """A simulation by libsumo, which runs inside a forked child.
+    """A simulation by libsumo, inside a forked child; arguments are SUMO's and those of `SumoSession`.
 
-    Args:
-        arguments: of SUMO.
-        record: whether to tell all vehicles' places.
-        release: whether vehicles are given back to SUMO's drivers behind E0; see `Session`.
+    Leaving the ``with`` block ends it, whatever state it is in.
 
     Raises:
         ProblemError: if libsumo is not installed.
@@ -202,13 +165,13 @@ class Hosted:
         return self._child.pid or 0
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
-        """Simulate a second; see `Simulation`."""
+        """Simulate a second; SUMO drives vehicles that are not commanded. A `ProblemError` says where it fails."""
         second: Second = self._send_request(list(commands or ()))
         self._second += 1
         return second
 
     def finish(self) -> None:
-        """End the simulation in order; see `Simulation`."""
+        """End the simulation in order, so that its output files are complete; `ProblemError` if SUMO fails."""
         self._send_request(None)
         self._child.join()
 
@@ -220,7 +183,8 @@ class Hosted:
             self._child.join()
             answer, reason = None, _describe_ending(self._child.exitcode or 0)
         if reason:
-            raise failure(self._second, _read_message(self._board), reason)
+            vehicle = self._board[:].rstrip(b"\0").decode(errors="replace")
+            raise failure(self._second, vehicle, reason)
         return answer
 
 
@@ -261,22 +225,8 @@ def _write_message(board: mmap.mmap, vehicle: str) -> None:
     board[:] = vehicle.encode()[:BOARD_BYTES].ljust(BOARD_BYTES, b"\0")
 
 
-def _read_message(board: mmap.mmap) -> str:
-    return board[:].rstrip(b"\0").decode(errors="replace")
-
-
 class Connected:
-    """A simulation by a SUMO process of its own, over a local socket.
-
-    Args:
-        arguments: of SUMO.
-        record: whether to tell all vehicles' places.
-        release: whether vehicles are given back to SUMO's drivers behind E0; see `Session`.
-        window: show it in ``sumo-gui``.
-
-    Raises:
-        ProblemError: if SUMO is not installed or does not start, or there is no screen for its window.
-    """
+    """A SUMO process, over a local socket, in ``sumo-gui`` if asked for; a `ProblemError` if it cannot start."""
 
     def __init__(
         self, arguments: Sequence[str], *, record: bool = False, release: bool = True, window: bool = False
@@ -313,7 +263,7 @@ class Connected:
         return self._process.pid
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
-        """Simulate a second; see `Simulation`."""
+        """Simulate a second; see `Hosted`."""
         try:
             second = self._session.step(commands)
         except Exception as problem:  # TraCI raises exceptions of its own, and the socket's
@@ -322,7 +272,7 @@ class Connected:
         return second
 
     def finish(self) -> None:
-        """End the simulation in order; see `Simulation`."""
+        """End the simulation in order; see `Hosted`."""
         try:
             self._connection.close()  # waits for the process
         except Exception as problem:

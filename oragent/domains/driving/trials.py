@@ -1,14 +1,103 @@
-"""All simulations of an evaluation: in blocks that end early for who cannot win, and what they sum up to."""
+"""Drive scenarios from their first second to their last: in blocks that end early for who cannot win, and summed up."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean, stdev
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from oragent.domains.driving import metrics
-from oragent.domains.driving.drive import Drive
-from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving import control, metrics
+from oragent.domains.driving.control import Controller
+from oragent.domains.driving.metrics import Figures
+from oragent.domains.driving.network import Road
+from oragent.domains.driving.scenario import Departure, Scenario
+from oragent.domains.driving.simulation import Connected, Hosted, Second, VehicleState
+
+Backend = Callable[..., Hosted | Connected]  # of SUMO's arguments, whether to record and to release
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A simulation that has ended."""
+
+    scenario: Scenario
+    seconds: tuple[Second, ...]
+    figures: Figures
+
+
+def drive(
+    scenario: Scenario,
+    road: Road,
+    controller: Controller | None,
+    folder: Path,
+    *,
+    backend: Backend = Hosted,
+    record: bool = False,
+    announce: Callable[[int], None] = lambda second: None,
+    watch: Callable[..., None] | None = None,
+) -> Drive:
+    """Simulate a scenario, and let a controller decide for all vehicles on E0 in every second.
+
+    Args:
+        scenario: the demand.
+        road: what `network.build` returned.
+        controller: not called where E0 is empty; None: SUMO's own drivers decide everywhere.
+        folder: writable; nothing is left in it.
+        backend: how SUMO is spoken to.
+        record: also tell the places of all vehicles, for drawing.
+        announce: told each second before it is simulated.
+        watch: called after each second with ``second`` (from 0), ``vehicles`` (on E0 at its end, as `vehicles_info` has
+            them, with ``acceleration``, the change of speed within the second in m/s², None for one that was not on E0
+            before), ``departed``, ``arrived`` (names of those that entered and left the network) and ``collisions``
+            (pairs of names); None: nobody watches.
+
+    Raises:
+        CandidateError: if the controller answers with anything but one valid action a vehicle.
+        ProblemError: if SUMO is not installed, or fails.
+    """
+    departures = {departure.vehicle: departure for departure in scenario.departures}
+    edge = control.edge_info(road)
+    published, awaited = scenario.rules.published, len(departures)
+    with TemporaryDirectory(prefix="driving-", dir=folder) as work:
+        seconds: list[Second] = []
+        with backend(scenario.write(Path(work), road), record=record, release=not published) as simulation:
+            for second in range(scenario.horizon):
+                announce(second)
+                states = seconds[-1].states if seconds else []
+                commands = None
+                if controller is not None and states:
+                    actions = controller(edge, control.vehicles_info(road, states, departures))
+                    commands = control.check(actions, road, states, departures)
+                seconds.append(simulation.step(commands))
+                if watch is not None:
+                    watch(second=second, **_watch_record(seconds[-1], states, road, departures))
+                awaited -= len(seconds[-1].arrived)
+                if published and not awaited:
+                    break
+            simulation.finish()
+        return Drive(scenario, tuple(seconds), metrics.count(seconds, Path(work), road, scenario.rules))
+
+
+def _watch_record(
+    now: Second, former_states: Sequence[VehicleState], road: Road, departures: Mapping[str, Departure]
+) -> dict[str, Any]:
+    had = {state.vehicle: state.speed for state in former_states}
+    vehicles = control.vehicles_info(road, now.states, departures)
+    for vehicle in vehicles:
+        vehicle["acceleration"] = vehicle["speed"] - had[vehicle["veh_id"]] if vehicle["veh_id"] in had else None
+    pairs = [list(pair) for pair in now.collisions]
+    return {"vehicles": vehicles, "departed": now.departed, "arrived": now.arrived, "collisions": pairs}
+
+
+def throughput(scenario: Scenario, road: Road, folder: Path) -> int:
+    """Count the vehicles that SUMO's own drivers bring to their destinations; a `ProblemError` if SUMO fails."""
+    with TemporaryDirectory(prefix="driving-", dir=folder) as work:
+        arguments = scenario.write(Path(work), road, ssm=False)
+        with Hosted(arguments) as simulation:
+            return sum(len(simulation.step(None).arrived) for _ in range(scenario.horizon))
+
 
 BLOCK = 4  # demands a case that are simulated before one looks whether the rest is worth its time
 HOPELESS = 60.0  # points; the seed has 85: whose mean is two standard errors below that cannot win any more
@@ -16,15 +105,10 @@ HOPELESS = 60.0  # points; the seed has 85: whose mean is two standard errors be
 
 @dataclass(frozen=True)
 class Trial:
-    """A simulation and what it is compared with.
+    """A simulation and what it is compared with."""
 
-    Attributes:
-        ended: the simulation.
-        reference: throughput of SUMO's own drivers on the same demand.
-    """
-
-    ended: Drive
-    reference: int
+    ended: Drive  # the simulation
+    reference: int  # throughput of SUMO's own drivers on the same demand
 
     @property
     def score(self) -> float:
@@ -38,11 +122,7 @@ class Trial:
 
 
 def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iterator[list[tuple[int, Scenario]]]:
-    """Cut the demands of all cases into blocks in which every case has the same number of them.
-
-    Yields:
-        Demands, each after its case.
-    """
+    """Cut the demands of all cases, each after its case, into blocks in which every case has equally many."""
     count = min(map(len, demands.values()))
     for begin in range(0, count, size):
         yield [(case, scenario) for case, of_case in demands.items() for scenario in of_case[begin : begin + size]]
@@ -51,15 +131,9 @@ def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iter
 def run(
     demands: Mapping[int, Sequence[Scenario]], simulate: Callable[[Scenario], Trial], *, floor: float | None
 ) -> dict[int, list[Trial]]:
-    """Simulate demands block by block.
+    """Simulate demands, equally many for each case, block by block.
 
-    Args:
-        demands: for each case equally many.
-        simulate: does one.
-        floor: end after a block if the mean so far is two standard errors below it; None: never.
-
-    Returns:
-        For each case its trials, equally many.
+    It ends after a block if the mean so far is two standard errors below a floor; None: never.
     """
     seen: dict[int, list[Trial]] = {case: [] for case in demands}
     for block in blocks(demands):
@@ -77,13 +151,7 @@ def is_below(seen: Mapping[int, Sequence[Trial]], floor: float) -> bool:
 
 
 def summary(seen: Mapping[int, Sequence[Trial]], names: Mapping[int, str], planned: int) -> dict[str, Any]:
-    """Sum up what a person or a model should see, beside the score itself.
-
-    Args:
-        seen: for each case its trials.
-        names: of the cases.
-        planned: how many simulations there would have been.
-    """
+    """Sum up what a person or a model should see, beside the score itself, of ``planned`` simulations."""
     every = [trial for of_case in seen.values() for trial in of_case]
     worst = min(every, key=lambda trial: trial.score)
     summary_metrics: dict[str, Any] = {
@@ -119,13 +187,11 @@ def _mean_of_means(seen: Mapping[int, Sequence[Trial]], figure: Callable[[Trial]
 
 
 def _mean_losses(every: Sequence[Trial]) -> dict[str, float]:
-    """Mean points that a simulation lost, by what they were lost for."""
     losses = [vars(metrics.loss(trial.ended.figures, trial.reference)) for trial in every]
     return {name: round(fmean(loss[name] for loss in losses), 3) for name in losses[0]}
 
 
 def _case_metrics(of_case: Sequence[Trial]) -> dict[str, float]:
-    """Means over the demands of a case."""
     measured = [vars(trial.ended.figures) for trial in of_case]
     papers = [metrics.paper_score(trial.ended.figures) for trial in of_case]
     return {
@@ -134,3 +200,15 @@ def _case_metrics(of_case: Sequence[Trial]) -> dict[str, float]:
         **{name: round(fmean(row[name] for row in measured), 3) for name in measured[0]},
         "throughput_of_sumo": round(fmean(trial.reference for trial in of_case), 3),
     }
+
+
+def iterate_moves(ended: Drive, lane: int, step: int = 1) -> Iterator[tuple[int, float, float, float]]:
+    """Yield second, former and present position and speed of each vehicle that stays on a lane for some seconds."""
+    positions: Mapping[str, float] = {}
+    for time, second in enumerate(ended.seconds):
+        if time % step:
+            continue
+        now = {state.vehicle: state for state in second.states if state.lane == lane}
+        for name in now.keys() & positions.keys():
+            yield time, positions[name], now[name].position, now[name].speed
+        positions = {name: state.position for name, state in now.items()}

@@ -1,9 +1,10 @@
 """Decoupling capacitors on a power distribution network (PDN): networks, instances, and what a placement is worth."""
 
 from oragent.domains.pdn.network import FREQUENCIES, GRID, PORTS, Network, Parameters, decap_magnitude, generate
-from oragent.domains.pdn.official import NETWORK_FILE, SITE_FILES, read_network, read_sites
 from oragent.domains.pdn.placement import (
     DECAPS,
+    NETWORK_FILE,
+    SITE_FILES,
     STREAM,
     PlacementInstance,
     Site,
@@ -12,6 +13,8 @@ from oragent.domains.pdn.placement import (
     fresh_part,
     objective,
     part,
+    read_network,
+    read_sites,
     reward,
 )
 

@@ -30,21 +30,13 @@ _COPPER = 5.8e7  # S/m
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """What the ports of a power distribution network see.
+    """What the ports of a power distribution network see; raises `ValueError` unless they are such arrays, finite."""
 
-    Attributes:
-        impedance: ``(p, p, f)`` complex array, ohms: voltage at the first port over the current into the second, at
-            every frequency. Symmetric in the ports; frequencies stand last, as what is computed is computed for all.
-        frequencies: ``(f,)`` float array, Hz, positive.
-        origin: Origin of the network, for people to read.
-
-    Raises:
-        ValueError: unless they are such arrays, finite.
-    """
-
+    # ``(p, p, f)`` complex array, ohms: voltage at the first port over the current into the second, at every frequency.
+    # Symmetric in the ports; frequencies stand last, as what is computed is computed for all.
     impedance: NDArray[np.complex128]
-    frequencies: NDArray[np.float64]
-    origin: str
+    frequencies: NDArray[np.float64]  # ``(f,)`` float array, Hz, positive
+    origin: str  # origin of the network, for people to read
 
     def __post_init__(self) -> None:
         expected = (len(self), len(self), len(self.frequencies))
@@ -59,16 +51,7 @@ class Network:
 
     @classmethod
     def reciprocal(cls, impedance: NDArray[np.generic], frequencies: NDArray[np.float64], origin: str) -> "Network":
-        """Build a network from matrices that are symmetric to rounding; what is left of asymmetry is averaged out.
-
-        Args:
-            impedance: ``(f, p, p)`` real or complex array, ohms.
-            frequencies: ``(f,)`` float array, Hz.
-            origin: Origin of the network, for people to read.
-
-        Raises:
-            ValueError: if they are not symmetric, or no such arrays.
-        """
+        """Build a network from ``(f, p, p)`` matrices that are symmetric to rounding; or `ValueError`."""
         matrices = np.ascontiguousarray(np.moveaxis(impedance, 0, 2), dtype=np.complex128)
         largest = np.abs(matrices).max()
         gap = max(np.abs(row - matrices[:, port]).max() for port, row in enumerate(matrices))  # by rows: less memory
@@ -96,53 +79,42 @@ Complex = NDArray[np.complexfloating[Any, Any]]
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the network is made of, in SI units.
+    """What the network is made of, in SI units."""
 
-    Attributes:
-        branch_ohms, branch_henries: Resistance and inductance between neighbouring cells of the chip: a mesh of power
-            and ground lines.
-        cell_farads, cell_ohms: Capacitance and resistance from a cell of the chip to ground: wiring and idle gates, and
-            the way there.
-        package_cells: Number of cells along each side of the package.
-        cell_metres: Side of a package cell; the chip covers the three by three cells in the middle.
-        gap_metres, permittivity, loss: Thickness, permittivity relative to vacuum, and loss tangent of the dielectric
-            between the planes.
-        copper_metres: Thickness of each plane.
-        bump_ohms, bump_henries: Resistance and inductance from a package cell to the chip: bumps, and vias through the
-            chip's layers.
-        board_ohms, board_henries: Resistance and inductance of each of the four paths to the voltage regulator.
-    """
-
+    # branch_ohms, branch_henries: resistance and inductance between neighbouring cells of the chip: a mesh of power and
+    # ground lines
     branch_ohms: float = 6.0
     branch_henries: float = 100e-12
+    # cell_farads, cell_ohms: capacitance and resistance from a cell of the chip to ground: wiring and idle gates, and
+    # the way there
     cell_farads: float = 1.5e-12
     cell_ohms: float = 50.0
-    package_cells: int = 7
-    cell_metres: float = 1e-3
+    package_cells: int = 7  # number of cells along each side of the package
+    cell_metres: float = 1e-3  # side of a package cell; the chip covers the three by three cells in the middle
+    # gap_metres, permittivity, loss: thickness, permittivity relative to vacuum, and loss tangent of the dielectric
+    # between the planes
     gap_metres: float = 50e-6
     permittivity: float = 4.2
     loss: float = 0.02
-    copper_metres: float = 18e-6
+    copper_metres: float = 18e-6  # thickness of each plane
+    # bump_ohms, bump_henries: resistance and inductance from a package cell to the chip: bumps, and vias through the
+    # chip's layers
     bump_ohms: float = 0.5
     bump_henries: float = 300e-12
+    # board_ohms, board_henries: resistance and inductance of each of the four paths to the voltage regulator
     board_ohms: float = 1.0
     board_henries: float = 20e-9
 
 
 def generate(parameters: Parameters | None = None, frequencies: NDArray[np.float64] = FREQUENCIES) -> Network:
-    """Compute the impedance of the chip's cells, which are the ports."""
-    impedance = np.linalg.inv(_joined_admittance(parameters or Parameters(), frequencies))
-    return Network.reciprocal(impedance, frequencies, "generated")
-
-
-def _joined_admittance(parameters: Parameters, frequencies: NDArray[np.float64]) -> Complex:
-    """``(f, p, p)`` nodal admittance of the chip with all that is below its bumps."""
+    """Compute the impedance of the chip's cells, which are the ports, with all that is below its bumps."""
+    parameters = parameters or Parameters()
     below, above = bumps(parameters)
     package = np.linalg.inv(package_admittance(parameters, frequencies))[:, below[:, None], below]
     bump = parameters.bump_ohms + 2j * np.pi * frequencies * parameters.bump_henries
     chip = chip_admittance(parameters, frequencies)
     chip[:, above[:, None], above] += np.linalg.inv(package + bump[:, None, None] * np.eye(len(below)))
-    return chip
+    return Network.reciprocal(np.linalg.inv(chip), frequencies, "generated")
 
 
 def bumps(parameters: Parameters) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

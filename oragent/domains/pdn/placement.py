@@ -1,15 +1,20 @@
-"""The decap placement problem: lower what a probed port sees, with a given number of decoupling capacitors."""
+"""The decap placement problem: lower what a probed port sees, with a given number of decoupling capacitors.
+
+The files of DevFormer and ReEvo cannot be shipped; they are used where a user has placed them. All are numpy arrays
+(``.npy``) under the names that they have in github.com/ai4co/reevo (``problems/dpp_ga``) and
+github.com/kaist-silab/devformer.
+"""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oragent._base.errors import CandidateError
-from oragent.domains import fresh
-from oragent.domains.claims import whole_numbers
-from oragent.domains.pdn.network import PORTS, Network, decap_magnitude
+from oragent._base.errors import CandidateError, ProblemError
+from oragent.domains import streams
+from oragent.domains.pdn.network import FREQUENCIES, PORTS, Network, decap_magnitude
 
 DECAPS = 20
 STREAM = {"train": slice(0, 3), "val": slice(5, 10), "test": slice(36, 100)}  # of the hundred sites, as in ReEvo
@@ -20,22 +25,12 @@ Site = tuple[int, NDArray[np.int64]]  # a probed port, and the ports that must s
 
 @dataclass(frozen=True, eq=False)
 class PlacementInstance:
-    """A network, a port that is looked at, and ports where no capacitor may go.
+    """A network, a port that is looked at, and ports where no capacitor may go; `ValueError` without room for all."""
 
-    Attributes:
-        network: Network as seen from its ports.
-        probe: Port whose impedance counts; it takes no capacitor either.
-        keepouts: ``(k,)`` int array of ports, different ones, without the probe.
-        decaps: Number of capacitors to place.
-
-    Raises:
-        ValueError: unless they are such ports, with room for the capacitors beside them.
-    """
-
-    network: Network
-    probe: int
-    keepouts: NDArray[np.int64]
-    decaps: int = DECAPS
+    network: Network  # network as seen from its ports
+    probe: int  # port whose impedance counts; it takes no capacitor either
+    keepouts: NDArray[np.int64]  # ``(k,)`` int array of ports, different ones, without the probe
+    decaps: int = DECAPS  # number of capacitors to place
 
     def __post_init__(self) -> None:
         ports = np.append(self.keepouts, self.probe)
@@ -62,11 +57,7 @@ def draw_sites(rng: np.random.Generator) -> list[Site]:
 
 
 def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstance]:
-    """Take a mode's instances out of a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145).
-
-    Raises:
-        ValueError: if there is no such mode.
-    """
+    """Take a mode's instances out of a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145)."""
     if mode not in STREAM:
         raise ValueError(f"there are no {mode} instances; there are {', '.join(STREAM)}")
     return [PlacementInstance(network, *site) for site in sites[STREAM[mode]]]
@@ -74,24 +65,13 @@ def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstan
 
 def fresh_part(fresh_seed: int, network: Network) -> list[PlacementInstance]:
     """Draw as many instances as ``test`` has, at sites of the same law, from a seed that nobody knew before."""
-    sites = draw_sites(fresh.generator(fresh_seed, "pdn sites"))
+    sites = draw_sites(streams.generator(fresh_seed, "pdn sites"))
     return [PlacementInstance(network, *site) for site in sites[STREAM["test"]]]
 
 
 def check(instance: PlacementInstance, placement: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed placement puts the right number of capacitors on different ports that may take one.
-
-    Args:
-        instance: Network, probe and keep-outs.
-        placement: Anything; a placement is a sequence of ports in any order.
-
-    Returns:
-        The placement as a flat array.
-
-    Raises:
-        CandidateError: ``invalid``, saying what is wrong.
-    """
-    ports = whole_numbers(placement, "a placement", "port", len(instance.network))
+    """Make sure that a claimed placement has the right number of different usable ports; else it is ``invalid``."""
+    ports = streams.whole_numbers(placement, "a placement", "port", len(instance.network))
     if len(ports) != instance.decaps:
         raise CandidateError(f"the placement has {len(ports)} capacitors; expected {instance.decaps}")
     if (repeated := np.flatnonzero(np.bincount(ports) > 1)).size:
@@ -114,14 +94,78 @@ def objective(instance: PlacementInstance, placement: NDArray[np.int64]) -> floa
 
 
 def reward(instance: PlacementInstance, seen: ArrayLike) -> NDArray[np.float64]:
-    """Say what it is worth that the probe sees certain impedances.
+    """Say what it is worth that the probe sees certain impedances, ``(..., f)`` complex, ohms.
 
-    Args:
-        instance: Network and probe.
-        seen: ``(..., f)`` complex array, ohms.
-
-    Returns:
-        ``(...)`` array: by how many ohms the magnitude falls, each frequency times 1 GHz over itself, summed, over 10.
+    Returns ``(...)``: by how many ohms the magnitude falls, each frequency times 1 GHz over itself, summed, over 10.
     """
     former = np.abs(instance.network.impedance[instance.probe, instance.probe])
     return np.asarray(((former - np.abs(seen)) * (1e9 / instance.network.frequencies)).sum(axis=-1) / 10)
+
+
+NETWORK_FILE = "10x10_pkg_chip.npy"
+SITE_FILES = ("test_100_probe.npy", "test_100_keepout.npy", "test_100_keepout_num.npy")
+
+
+def read_network(folder: Path) -> Network | None:
+    """Read the ``(201, 100, 100)`` impedance of the chip, ohms; None without a file, `ProblemError` if bad."""
+    path = folder / NETWORK_FILE
+    if not path.exists():
+        return None
+    matrices = _read_array(path, (len(FREQUENCIES), PORTS, PORTS), "fc")
+    try:
+        return Network.reciprocal(matrices, FREQUENCIES, "official")
+    except ValueError as problem:
+        raise ProblemError(f"{path}: {problem}; {_ADVICE}") from None
+
+
+def read_sites(folder: Path, network: Network) -> list[Site] | None:
+    """Read the hundred probes and keep-outs of a network; None if none of the files is there.
+
+    They are ``test_100_probe.npy`` ``(100,)``, ``test_100_keepout.npy`` ``(100, k)`` and ``test_100_keepout_num.npy``
+    ``(100,)``; of every row of keep-outs only the first so many count.
+
+    Raises:
+        ProblemError: in one line, if some are missing or not what they should be.
+    """
+    paths = [folder / name for name in SITE_FILES]
+    missing = [path for path in paths if not path.exists()]
+    if len(missing) == len(paths):
+        return None
+    if missing:
+        raise ProblemError(f"{missing[0]} is missing beside {len(paths) - len(missing)} others of its set; {_ADVICE}")
+    probes, keepouts, counts = (
+        _read_array(path, shape, "iuf")
+        for path, shape in zip(paths, ((_SITES,), (_SITES, None), (_SITES,)), strict=True)
+    )
+    sites: list[Site] = []
+    for index, (probe, row, count) in enumerate(zip(probes, keepouts, counts, strict=True)):
+        site = int(probe), np.asarray(row[: int(count)]).astype(np.int64)
+        try:
+            PlacementInstance(network, *site)
+        except ValueError as problem:
+            raise ProblemError(f"{folder}, {', '.join(SITE_FILES)}: row {index}: {problem}; {_ADVICE}") from None
+        sites.append(site)
+    return sites
+
+
+_ADVICE = "place the original, or remove what is there and oragent makes its own"
+
+
+def _read_array(path: Path, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any]:
+    """Read an array of a shape (None: any extent) and kind, finite."""
+    expected = f"({', '.join('any' if extent is None else str(extent) for extent in shape)})"
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as problem:
+        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise ProblemError(f"{path}: not a numpy array ({reason}); expected shape {expected}; {_ADVICE}") from None
+    actual = getattr(array, "shape", ())
+    fits = len(actual) == len(shape) and all(
+        size in (None, actual_size) for size, actual_size in zip(shape, actual, strict=True)
+    )
+    if not fits or array.dtype.kind not in kinds:
+        kind = f"shape {actual} and dtype {getattr(array, 'dtype', type(array).__name__)}"
+        raise ProblemError(f"{path}: found {kind}, expected numbers of shape {expected}; {_ADVICE}")
+    if not np.isfinite(array).all():
+        raise ProblemError(f"{path}: found numbers that are not finite, expected finite ones; {_ADVICE}")
+    return np.asarray(array)

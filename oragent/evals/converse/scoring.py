@@ -9,6 +9,7 @@ from typing import Any
 from oragent._base import statistics
 from oragent._base.errors import ConfigError
 from oragent.converse.conversation import ConversationEnd, ConversationResult, state_of
+from oragent.converse.decision import AnswerContext, AnswerRemark, ClaimStatus, DecisionProblem, RemarkKind
 from oragent.converse.solving import StateSolver
 
 FIGURES = 5  # false figures of a conversation that are told one by one

@@ -269,8 +269,8 @@ def _revise_artifacts(artifacts: Artifacts, revision: DomainRevision, figures: S
     """Return the artifacts with the brief of a revision and its figures."""
     table = artifacts.tables[tables.PARAMETERS_FILE]
     rows = tuple(figure.row for figure in figures)
-    names = ", ".join(f"`{figure.name}`" for figure in figures)
-    brief = f"\n## What changes\n\n{revision.brief}\n\nThe values of {names} are in `{tables.PARAMETERS_FILE}`; all else stays.\n"
+    names, file = ", ".join(f"`{figure.name}`" for figure in figures), tables.PARAMETERS_FILE
+    brief = f"\n## What changes\n\n{revision.brief}\n\nThe values of {names} are in `{file}`; all else stays.\n"
     revised = artifacts.with_table(tables.PARAMETERS_FILE, CsvTable(table.header, (*table.rows, *rows)))
     return revised.with_document(REQUIREMENT, artifacts.documents[REQUIREMENT] + brief)
 

@@ -1,6 +1,12 @@
-"""Score biases on the attention of a neural solver: greedy walks, far larger than those that it was trained on."""
+"""Score biases on the attention of a neural solver: greedy walks, far larger than those that it was trained on.
+
+The network is in the evaluation's own process, or in one that keeps it on a device and takes biases. In a search the
+evaluation has bounds that no driver of a GPU fits into, and the candidate must never see a GPU. There the engine hands
+it a line, a connected socket, to a process of the engine's side: see ``serving``.
+"""
 
 import os
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -12,26 +18,107 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from oragent.harness import Arguments, Guest, Result, figures, gaps, seconds
-from oragent.domains import cvrp, lehd_files, tsp
-from oragent.domains.cells import cell
-from oragent.domains.torch_stream import cvrp_stream, tsp_stream
+from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.frames import ConnectionClosed, receive_bytes
+from oragent._base.protocol import Status
+from oragent.domains import cvrp, network_instances, tsp
+from oragent.domains.streams import cell
 from oragent.harness.claims import Draw
 from oragent.harness.drawing import draw_routes
+from oragent.harness.frames import HEAD, FrameError, decode_frame, encode, frame_length
 from oragent.harness.neural import bias, device
 from oragent.sandbox.isolation.environment import LINE
-from oragent.solvers.attention_bias.deciding import CALL_S, How, decider
-from oragent.solvers.neural.solve import ALL, routes
+from oragent.solvers.neural.solve import ALL, routes, solve, spread
+from oragent.solvers.neural.weights import describe_weights, find, load
+
+CALL_S = 120.0  # by the clock, of one call of the candidate: the sandbox waits longer for who waits for a device
+
+
+class How(NamedTuple):
+    """How instances are to be solved: the keywords of ``solve``."""
+
+    starts: int = 1
+    augment: bool = False
+    bfloat16: bool = False
+    rebuilds: int = 0
+
+
+class Here:
+    """The network in this process."""
+
+    seconds = None  # that a device has computed for this evaluation alone: its own CPU time tells
+
+    def __init__(self, problem: str, root: Path, device: torch.device) -> None:
+        self._weights, self._device = load(problem, root, device), device
+        self.source = self._weights.source
+
+    def spread(self, points: Tensor, demands: Tensor | None) -> float:
+        """Standard deviation of the scores that a bias is added to."""
+        return spread(self._weights.model, *self._move_to_device(points, demands))
+
+    def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
+        """Paths ``(batch, k)``, in main memory."""
+        moved = self._move_to_device(points, demands)
+        return solve(self._weights.model, *moved, bias.to(self._device), **how._asdict()).cpu()
+
+    def _move_to_device(self, points: Tensor, demands: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        return points.to(self._device), None if demands is None else demands.to(self._device)
+
+
+class RemoteNetwork:
+    """The network in another process, asked by a line."""
+
+    def __init__(self, problem: str, root: Path, descriptor: int) -> None:
+        self._problem, self._wire = problem, socket.socket(fileno=descriptor)
+        self.source, self.seconds = describe_weights(find(problem, root), root, problem), 0.0
+
+    def spread(self, points: Tensor, demands: Tensor | None) -> float:
+        """See `Here`."""
+        return float(self._send_request(points, demands, None, How())["spread"])
+
+    def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
+        """See `Here`."""
+        return torch.from_numpy(self._send_request(points, demands, bias, how)["paths"])
+
+    def _send_request(self, points: Tensor, demands: Tensor | None, bias: Tensor | None, how: How) -> dict[str, Any]:
+        """Ask, and wait for the answer.
+
+        Raises:
+            CandidateError: ``timeout``, if the device has computed for as long as the evaluation may.
+            ProblemError: if it fails otherwise.
+        """
+        arrays = {"points": points.numpy(), "demands": None if demands is None else demands.numpy()}
+        request = {"network": self._problem, "bias": None if bias is None else bias.numpy()} | arrays | how._asdict()
+        try:
+            self._wire.sendall(encode(request))
+            head = receive_bytes(self._wire, HEAD.size)
+            answer: dict[str, Any] = decode_frame(head + receive_bytes(self._wire, frame_length(head) - HEAD.size))
+        except (OSError, ConnectionClosed, FrameError) as problem:
+            raise ProblemError(f"the process that computes on the device has gone ({problem})") from None
+        self.seconds = float(answer["seconds"])
+        if "trouble" in answer:
+            status, message = answer["trouble"]
+            if status == Status.TIMEOUT:
+                raise CandidateError(str(message), Status.TIMEOUT)
+            raise ProblemError(str(message))
+        return answer
+
+
+def decider(problem: str, root: Path, device: torch.device | None) -> Here | RemoteNetwork:
+    """The network of a problem: behind the line where there is one, else here."""
+    if LINE in os.environ:
+        return RemoteNetwork(problem, root, int(os.environ[LINE]))
+    assert device is not None
+    return Here(problem, root, device)
+
 
 NEAREST = 20
 
 
 def reach(bias: Tensor, distances: Tensor, nearest: int = NEAREST) -> float:
-    """Share of a bias that lies outside the nearest nodes of each row, in [0, 1].
+    """Share of a bias that lies outside the nearest nodes of each row, in [0, 1]; 0 where it is constant in every row.
 
     A row counts by how much its entries differ from its median, as what is the same for all nodes decides nothing.
-
-    Returns:
-        The share; 0 where the bias is constant in every row.
     """
     mass = (bias - bias.median(dim=1, keepdim=True).values).abs().fill_diagonal_(0)
     near = distances.clone().fill_diagonal_(torch.inf).topk(min(nearest, len(bias) - 1), dim=1, largest=False).indices
@@ -58,27 +145,21 @@ GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)  # length over the usual one, larges
 
 
 class NetworkTask(NamedTuple):
-    """What the networks solve: tours or routes.
+    """What the networks solve: tours or routes."""
 
-    Attributes:
-        stream: Function that gives the instances of a mode and size, and with a seed those of a fresh set, as many as
-            are asked for at most.
-        files: Function that reads the instances of LEHD's own test file of a mode and size out of a folder.
-        inputs: Function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a
-            capacity if any.
-        check: Function that checks a network's path and gives the solution.
-        objective: Function that gives the length of a solution.
-        usual: Function that gives what the length of good solutions is in proportion to, whatever the size.
-        draw: Function that draws a solution as SVG.
-    """
-
+    # function that gives the instances of a mode and size, and with a seed those of a fresh set, as many as are asked
+    # for at most
     stream: Callable[[str, int, int | None, int], Sequence[Any]]
+    # function that reads the instances of LEHD's own test file of a mode and size out of a folder
     files: Callable[[Path, str, int], Sequence[Any]]
+    # function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a capacity
+    # if any
     inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
-    check: Callable[[Any, Tensor], NDArray[np.int64]]
-    objective: Callable[[Any, NDArray[np.int64]], float]
+    check: Callable[[Any, Tensor], NDArray[np.int64]]  # function that checks a network's path and gives the solution
+    objective: Callable[[Any, NDArray[np.int64]], float]  # function that gives the length of a solution
+    # function that gives what the length of good solutions is in proportion to, whatever the size
     usual: Callable[[Any], float]
-    draw: Draw
+    draw: Draw  # function that draws a solution as SVG
 
 
 def _make_instances(
@@ -92,7 +173,7 @@ def _make_instances(
     own_sizes, mode = arguments.protocol == "oragent" and arguments.mode != "fresh", arguments.mode
     from_file = own_sizes and problem.endswith("_lehd")
     for size in arguments.sizes:
-        if from_file and size not in lehd_files.SIZES and len(arguments.sizes) > 1:
+        if from_file and size not in network_instances.LEHD_SIZES and len(arguments.sizes) > 1:
             continue
         if from_file:
             yield size, kind.files(arguments.place(Path("problems") / problem / "data"), mode, size)
@@ -148,30 +229,6 @@ def evaluate(
     return Result(metrics, cell(*axes), score)
 
 
-def _tour_inputs(instance: tsp.TspInstance) -> tuple[NDArray[np.float64], ...]:
-    return (instance.coordinates,)
-
-
-def _check_tour(instance: tsp.TspInstance, path: Tensor) -> NDArray[np.int64]:
-    return tsp.check(instance, path.cpu().numpy())
-
-
-def _draw_tour(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
-    return draw_routes(instance.coordinates, [tour.tolist()])
-
-
-def _route_inputs(instance: cvrp.CvrpInstance) -> tuple[NDArray[np.float64], ...]:
-    return instance.coordinates, instance.demands / instance.capacity
-
-
-def _check_routes(instance: cvrp.CvrpInstance, path: Tensor) -> NDArray[np.int64]:
-    return cvrp.check(instance, routes(path))
-
-
-def _draw_split_routes(instance: cvrp.CvrpInstance, path: NDArray[np.int64]) -> str:
-    return draw_routes(instance.coordinates, [[0, *route] for route in cvrp.split(path)])
-
-
 def _usual_routes(instance: cvrp.CvrpInstance) -> float:
     """Estimate the length of good routes: way out and back of full vehicles, and local detours (Daganzo 1984)."""
     radial = float(instance.demands @ instance.distances[0]) / instance.capacity
@@ -179,20 +236,20 @@ def _usual_routes(instance: cvrp.CvrpInstance) -> float:
 
 
 TOURS = NetworkTask(
-    tsp_stream,
-    lehd_files.tours,
-    _tour_inputs,
-    _check_tour,
-    tsp.objective,
-    lambda instance: float(len(instance) ** 0.5),
-    _draw_tour,
+    stream=network_instances.tsp_stream,
+    files=network_instances.tours,
+    inputs=lambda instance: (instance.coordinates,),
+    check=lambda instance, path: tsp.check(instance, path.cpu().numpy()),
+    objective=tsp.objective,
+    usual=lambda instance: float(len(instance) ** 0.5),
+    draw=lambda instance, tour: draw_routes(instance.coordinates, [tour.tolist()]),
 )
 ROUTES = NetworkTask(
-    cvrp_stream,
-    lehd_files.routes,
-    _route_inputs,
-    _check_routes,
-    cvrp.objective,
-    _usual_routes,
-    _draw_split_routes,
+    stream=network_instances.cvrp_stream,
+    files=network_instances.routes,
+    inputs=lambda instance: (instance.coordinates, instance.demands / instance.capacity),
+    check=lambda instance, path: cvrp.check(instance, routes(path)),
+    objective=cvrp.objective,
+    usual=_usual_routes,
+    draw=lambda instance, path: draw_routes(instance.coordinates, [[0, *route] for route in cvrp.split(path)]),
 )

@@ -3,10 +3,15 @@
 The engine starts it, outside of the bounds of any evaluation, and hands it one line an evaluation. It runs no text of
 strangers and reads no files but weights. What comes down a line is data, bounded and checked; a line that sends any
 other is closed, and so is one whose evaluation has ended. An answer waits for who reads slowly, and nobody else does.
+
+Evaluations are ours, and the candidate is not: one that had broken out of its guest could send anything. So a frame is
+bounded before it is read, every word of it is one of a list, and every array has the type, shape and range of an
+instance.
 """
 
 import argparse
 import hashlib
+import math
 import resource
 import selectors
 import signal
@@ -22,15 +27,107 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from oragent._base.errors import OragentError
 from oragent._base.protocol import Status
-from oragent.harness.frames import encode
+from oragent.harness.frames import FrameError, decode_frame, encode, frame_length
 from oragent.sandbox.isolation import kernel, process_usage
-from oragent.solvers.attention_bias.requests import NetworkRequest, Refused, frame_bytes, read
-from oragent.solvers.neural.solve import solve, spread
-from oragent.solvers.neural.weights import NetworkWeights, load
+from oragent.solvers.neural.solve import ALL, solve, spread
+from oragent.solvers.neural.weights import NETWORKS, NetworkWeights, load
+
+MOST_HEADER, MOST_BYTES = 1 << 12, 96 << 20
+MOST_INSTANCES, MOST_NODES, MOST_ENTRIES = 64, 2048, 1 << 24
+MOST_REBUILDS = 1000
+LIMIT = 1e30  # of a bias: sums stay finite in single precision
+STARTS = frozenset((1, 8, ALL))
+WORDS = frozenset(("network", "points", "demands", "bias", "starts", "augment", "bfloat16", "rebuilds"))
+Floats = NDArray[np.float32]
+
+
+class Refused(ValueError):
+    """A request that no evaluation of ours makes."""
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkRequest:
+    """Instances to be solved, or scores to be measured."""
+
+    network: str  # name of the problem whose network is asked
+    points: Floats  # ``(batch, n, 2)`` float32
+    demands: Floats | None  # ``(batch, n)`` float32 shares of a capacity; None for tours
+    bias: Floats | None  # ``(batch, n, n)`` float32; None: only the spread of the network's scores is wanted
+    starts: int  # number of first nodes
+    augment: bool  # whether all symmetries are tried
+    bfloat16: bool  # whether products are computed in bfloat16
+    rebuilds: int  # number of parts that are rebuilt
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """Keywords of `solve`."""
+        return {name: getattr(self, name) for name in ("starts", "augment", "bfloat16", "rebuilds")}
+
+    @property
+    def batch_key(self) -> tuple[Any, ...]:
+        """Key that requests share if they can be computed in one batch."""
+        return self.network, self.points.shape, self.bias is None, *self.how.values()
+
+
+def frame_bytes(buffer: bytes | bytearray) -> int:
+    """Length of the frame that begins so, 0 if unknown yet; `Refused` if it is longer than any that we send."""
+    try:
+        return frame_length(buffer, MOST_HEADER, MOST_BYTES)
+    except FrameError as problem:
+        raise Refused(str(problem)) from None
+
+
+def read(frame: bytes | bytearray) -> NetworkRequest:
+    """Take a request out of a whole frame; raises `Refused` if it is none."""
+    try:
+        fields = decode_frame(frame)
+    except (FrameError, MemoryError) as problem:
+        raise Refused(str(problem)) from None
+    if not isinstance(fields, dict) or set(fields) != WORDS:
+        raise Refused("other words than those of a request")
+    network, points = fields["network"], fields["points"]
+    if not isinstance(network, str) or network not in NETWORKS:
+        raise Refused("an unknown network")
+    batch, size = _check_points(points)
+    _expect_array(points, (batch, size, 2), -1.0, 2.0)
+    if network.startswith("tsp") != (fields["demands"] is None):
+        raise Refused("demands that do not fit the network")
+    if fields["demands"] is not None:
+        _expect_array(fields["demands"], (batch, size), 0.0, 1.0)
+    if fields["bias"] is not None:
+        _expect_array(fields["bias"], (batch, size, size), -LIMIT, LIMIT)
+    if type(fields["starts"]) is not int or fields["starts"] not in STARTS:
+        raise Refused("an odd number of starts")
+    if type(fields["augment"]) is not bool or type(fields["bfloat16"]) is not bool:
+        raise Refused("a flag that is none")
+    most_rebuilds = MOST_REBUILDS if network.endswith("lehd") else 0
+    if type(fields["rebuilds"]) is not int or not 0 <= fields["rebuilds"] <= most_rebuilds:
+        raise Refused("an odd number of rebuilds")
+    return NetworkRequest(**fields)
+
+
+def _check_points(points: Any) -> tuple[int, int]:
+    if not isinstance(points, np.ndarray) or points.ndim != 3:
+        raise Refused("points that are none")
+    batch, size, _ = points.shape
+    if not (1 <= batch <= MOST_INSTANCES and 2 <= size <= MOST_NODES and batch * size * size <= MOST_ENTRIES):
+        raise Refused(f"{batch} instances of {size} nodes")
+    return batch, size
+
+
+def _expect_array(values: Any, shape: tuple[int, ...], least: float, maximum: float) -> None:
+    if not isinstance(values, np.ndarray) or values.dtype != np.float32 or values.shape != shape:
+        raise Refused("an array of another type or shape")
+    low, high = float(values.min()), float(values.max())  # NaN if one is
+    slack = 1e-6 * max(abs(least), abs(maximum))  # a bound is no number of single precision
+    if not (math.isfinite(low) and math.isfinite(high) and least - slack <= low and high <= maximum + slack):
+        raise Refused("numbers out of range")
+
 
 MOST_LINES = 256
 CHUNK = 1 << 20
@@ -43,23 +140,14 @@ NEW = b"line "  # before the number of seconds, on the control socket, with the 
 
 @dataclass(eq=False)
 class _Client:
-    """One evaluation's connection.
+    """One evaluation's connection."""
 
-    Attributes:
-        wire: Socket, which never blocks.
-        allowed_s: Seconds that the device may compute for it.
-        used_s: Seconds that it has.
-        incoming: What came of its next request.
-        outgoing: What it has not read yet of its last answer.
-        asked: Request that waits; None for none.
-    """
-
-    wire: socket.socket
-    allowed_s: float
-    used_s: float = 0.0
-    incoming: bytearray = field(default_factory=bytearray)
-    outgoing: bytearray = field(default_factory=bytearray)
-    request: NetworkRequest | None = None
+    wire: socket.socket  # it never blocks
+    allowed_s: float  # seconds that the device may compute for it
+    used_s: float = 0.0  # seconds that it has
+    incoming: bytearray = field(default_factory=bytearray)  # what came of its next request
+    outgoing: bytearray = field(default_factory=bytearray)  # what it has not read yet of its last answer
+    request: NetworkRequest | None = None  # that waits
 
 
 class _Late(Exception):
@@ -211,24 +299,13 @@ class Server:
         return [{"paths": part} for part in np.split(self._compute_paths(places), self._slots)[: len(requests)]]
 
     def _compute_paths(self, requests: list[NetworkRequest]) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Paths of all instances of requests that are alike."""
         first, model = requests[0], self._get_network(requests[0].network)
         points = torch.cat([self._device_inputs(request)[0] for request in requests])
         loads = [demands for request in requests if (demands := self._device_inputs(request)[1]) is not None]
         biases = [torch.from_numpy(request.bias) for request in requests if request.bias is not None]
         bias = torch.cat(biases).to(self._device)
         demands = torch.cat(loads) if loads else None
-        solved = solve(
-            model,
-            points,
-            demands,
-            bias,
-            starts=first.starts,
-            augment=first.augment,
-            bfloat16=first.bfloat16,
-            rebuilds=first.rebuilds,
-        )
-        paths: np.ndarray[Any, np.dtype[np.int64]] = solved.cpu().numpy()
+        paths: np.ndarray[Any, np.dtype[np.int64]] = solve(model, points, demands, bias, **first.how).cpu().numpy()
         return paths
 
     def _get_network(self, name: str) -> torch.nn.Module:

@@ -24,16 +24,10 @@ def merged(x: Tensor) -> Tensor:
 
 
 def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Scaled dot-product attention of every head.
+    """Scaled dot-product attention of every head: ``(batch, m, 128)``, heads merged.
 
-    Args:
-        queries: ``(batch, 8, m, 16)``.
-        keys: ``(batch, 8, n, 16)``.
-        values: ``(batch, 8, n, 16)``, as the keys.
-        mask: ``(batch, m, n)``, 0 where a query may look and -inf where not.
-
-    Returns:
-        ``(batch, m, 128)``, heads merged.
+    Queries are ``(batch, 8, m, 16)``, keys and values ``(batch, 8, n, 16)``; the mask ``(batch, m, n)`` is 0 where a
+    query may look and -inf where not.
     """
     mask = None if mask is None else mask[:, None]
     if queries.dtype is torch.bfloat16 and queries.device.type not in SINGLE:
@@ -50,11 +44,7 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = 
 
 
 class Layer(nn.Module):
-    """Self-attention and a feed-forward block, each with a skip connection and, in POMO, normalisation after it.
-
-    Args:
-        normalised: Whether instance normalisation follows each skip connection (POMO) or not (LEHD).
-    """
+    """Self-attention and a feed-forward block, each with a skip connection and, in POMO, normalisation after it."""
 
     def __init__(self, *, normalised: bool) -> None:
         super().__init__()

@@ -55,15 +55,10 @@ class LehdDecoder(nn.Module):
         self.Linear_final = nn.Linear(WIDTH, outputs)
 
     def forward(self, first: Tensor, remaining: "Left", last: Tensor) -> Tensor:
-        """Score the nodes left.
+        """Score the ``k`` nodes left: ``(batch, k, outputs)`` logits.
 
-        Args:
-            first: ``(batch, 1, 128 + extra)`` where the tour is to end, with the remaining capacity where there is one.
-            remaining: Nodes left, ``k`` of them.
-            last: ``(batch, 1, 128 + extra)`` where the tour stands.
-
-        Returns:
-            ``(batch, k, outputs)`` logits.
+        ``first`` is where the tour is to end, ``last`` where it stands: ``(batch, 1, 128 + extra)`` each, with the
+        remaining capacity where there is one.
         """
         entry = self._entry
         ends = torch.cat((self.embedding_first_node(first), self.embedding_last_node(last)), 1).float()
@@ -90,19 +85,14 @@ class Left:
     """Nodes not yet visited, with their queries, keys and values in the decoder's first layer.
 
     Visited ones are taken out at once, or only shut until a bucket of them is full, so that shapes stay the same.
-
-    Attributes:
-        nodes: ``(batch, w, 128)``, of which ``count`` are open.
-        names: ``(batch, w)`` which nodes they are.
-        projected: Queries, keys and values, ``(batch, w, 128)`` each.
-        shut: ``(batch, w)`` float, 0 where open and -inf where visited; None where all are open.
-        count: Number of open ones.
     """
 
     def __init__(
         self, nodes: Tensor, names: Tensor, projected: tuple[Tensor, Tensor, Tensor], shut: Tensor | None = None
     ) -> None:
-        self.nodes, self.names, self.projected, self.shut = nodes, names, projected, shut
+        self.nodes, self.names = nodes, names  # ``(batch, w, 128)``, of which ``count`` are open, and ``(batch, w)``
+        self.projected = projected  # queries, keys and values, ``(batch, w, 128)`` each
+        self.shut = shut  # ``(batch, w)`` float, 0 where open and -inf where visited; None where all are open
         self.count = names.shape[1]
         self._bucket = WIDTHS.get(nodes.device.type, BUCKET)
 
@@ -148,10 +138,8 @@ class Chooser:
     any other device wait at every step: there the closest few are made again whatever they are, and ``missed`` counts
     the close ones beyond them, for one look at the end.
 
-    Args:
-        decoder: Decoder that projects nodes anew.
-        score: Function from nodes left, and from which instances of the batch they are, to logits ``(batch, k)``, -inf
-            for nodes that are shut.
+    ``score`` gives logits ``(batch, k)``, -inf for nodes that are shut, of nodes left and from which instances they
+    are.
     """
 
     def __init__(self, decoder: LehdDecoder, score: Score) -> None:
@@ -206,27 +194,16 @@ class TspLehd(nn.Module):
         self.decoder.k_1 = nn.Linear(WIDTH, WIDTH)  # takes no part; official checkpoints have it
 
     def forward(self, coordinates: Tensor, start: int = 0, bias: Tensor | None = None) -> Tensor:
-        """Build tours greedily.
+        """Build tours greedily: ``(batch, n)`` cities of ``(batch, n, 2)`` in the unit square.
 
-        Args:
-            coordinates: ``(batch, n, 2)`` in the unit square.
-            start: First city.
-            bias: ``(batch, n, n)``, added to the logits of row ``current``.
-
-        Returns:
-            ``(batch, n)`` cities.
+        The ``(batch, n, n)`` bias is added to the logits of row ``current``.
         """
         return surely(lambda: self._build(coordinates, start, start, bias), coordinates.device.type)
 
     def complete(self, coordinates: Tensor, bias: Tensor | None = None) -> Tensor:
-        """Find a way from the first of these cities to the last, through all of them.
+        """Find a way from the first of ``(batch, k, 2)`` cities to the last, through all: ``(batch, k)`` places.
 
-        Args:
-            coordinates: ``(batch, k, 2)``; first and last may be one city twice.
-            bias: ``(batch, k, k)``, as for ``forward``.
-
-        Returns:
-            ``(batch, k)`` places of the cities, from 0 to ``k - 1``.
+        First and last may be one city twice. The ``(batch, k, k)`` bias is as for ``forward``.
         """
         last = coordinates.shape[1] - 1
         return surely(lambda: self._build(coordinates, 0, last, bias), coordinates.device.type)
@@ -262,13 +239,9 @@ class TspLehd(nn.Module):
         return logits.squeeze(-1)
 
     def next_logits(self, coordinates: Tensor) -> Tensor:
-        """Score the next city of partial tours: where training begins.
+        """Score the next city of partial tours, where training begins: ``(batch, k)`` logits of the cities left.
 
-        Args:
-            coordinates: ``(batch, k + 2, 2)``: where the tour stands, the cities left, where it is to end.
-
-        Returns:
-            ``(batch, k)`` logits of the cities left.
+        Takes ``(batch, k + 2, 2)`` coordinates: where the tour stands, the cities left, where it is to end.
         """
         encoded = self.encoder(coordinates)
         logits: Tensor = self.decoder(encoded[:, -1:], self.decoder.left(encoded[:, 1:-1]), encoded[:, :1])
@@ -284,12 +257,9 @@ class CvrpLehd(nn.Module):
         self.decoder = LehdDecoder(extra=1, outputs=2)
 
     def forward(self, coordinates: Tensor, demands: Tensor, bias: Tensor | None = None) -> Tensor:
-        """Build routes greedily.
+        """Build routes greedily from ``(batch, n, 2)``, depot first, and ``(batch, n)`` shares of the capacity.
 
-        Args:
-            coordinates: ``(batch, n, 2)`` in the unit square, depot first.
-            demands: ``(batch, n)`` shares of the capacity, 0 at the depot.
-            bias: ``(batch, n, n)``, the row of ``current`` is added to both logits of a customer.
+        The ``(batch, n, n)`` bias: the row of ``current`` is added to both logits of a customer.
 
         Returns:
             ``(batch, n - 1, 2)``: customers in order, and for each whether it is reached by way of the depot.
@@ -299,11 +269,9 @@ class CvrpLehd(nn.Module):
     def complete(self, coordinates: Tensor, demands: Tensor, room: Tensor, bias: Tensor | None = None) -> Tensor:
         """Serve what is left of the customers, from where a route stands.
 
-        Args:
-            coordinates: ``(batch, k + 2, 2)``: depot, customers left, where the route stands, which may be the depot.
-            demands: ``(batch, k + 2)`` shares of the capacity, 0 at the depot.
-            room: ``(batch,)`` what is free of the capacity.
-            bias: ``(batch, k + 2, k + 2)``, as for ``forward``.
+        Coordinates ``(batch, k + 2, 2)`` and demands are of: depot, customers left, where the route stands, which may
+        be the depot. ``room`` is ``(batch,)`` what is free of the capacity, the bias ``(batch, k + 2, k + 2)``, as for
+        ``forward``.
 
         Returns:
             ``(batch, k, 2)``: places of the customers, 1 to ``k``, and for each whether it is reached by way of the
@@ -352,11 +320,10 @@ class CvrpLehd(nn.Module):
         return self._scores(encoded[:, :1], remaining, encoded[:, :1], torch.ones_like(demands[:, 0]))[..., 1]
 
     def next_logits(self, inputs: Tensor, room: Tensor) -> Tensor:
-        """Score the next customer of partial routes: where training begins.
+        """Score the next customer of partial routes, where training begins.
 
-        Args:
-            inputs: ``(batch, k + 2, 3)`` coordinates and demands of: where the route stands, customers left, depot.
-            room: ``(batch,)`` what is free of the capacity, as a share.
+        Inputs are ``(batch, k + 2, 3)`` coordinates and demands of: where the route stands, customers left, depot;
+        ``room`` is ``(batch,)`` what is free of the capacity, as a share.
 
         Returns:
             ``(batch, 2 * k)`` logits: all customers reached directly, then all by way of the depot.

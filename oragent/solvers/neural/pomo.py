@@ -5,7 +5,7 @@ scaled and clipped, as in ReEvo (Ye et al. 2024, arXiv:2402.01145).
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -38,55 +38,11 @@ def sampler(generator: torch.Generator) -> Pick:
 
 
 class DecoderMemory(NamedTuple):
-    """What decoding needs of an encoded instance, computed once.
+    """What decoding needs of an encoded instance, computed once."""
 
-    Attributes:
-        nodes: ``(batch, n, 128)`` encoded nodes, the keys of the pointer.
-        keys: ``(batch, 8, n, 16)`` keys of the glimpse.
-        values: ``(batch, 8, n, 16)`` values of the glimpse.
-    """
-
-    nodes: Tensor
-    keys: Tensor
-    values: Tensor
-
-
-class Walks(Protocol):
-    """Partial tours of a batch, ``m`` an instance, that grow in step.
-
-    Attributes:
-        begun: Nodes that they all begin with, ``(batch, m)`` each; the last ones are the starts.
-        current: ``(batch, m)``, where each walk stands.
-        closed: ``(batch, m, n)``, 0 where it may go and -inf where not; changed in place.
-        least: Number of nodes that no walk is complete without.
-    """
-
-    begun: list[Tensor]
-    current: Tensor
-    closed: Tensor
-    least: int
-
-    def length(self, steps: int) -> int:
-        """Number of nodes after which all walks were complete, of so many."""
-
-    def take(self, nodes: Tensor) -> None:
-        """Go on to these nodes, ``(batch, m)``."""
-
-    def is_complete(self, steps: int) -> bool:
-        """Tell whether all walks are complete after so many nodes."""
-
-    def queries(self) -> Tensor:
-        """What they ask the pointer, ``(batch, m, 128)``."""
-
-
-class Encoded(Protocol):
-    """Encoded instances of a batch."""
-
-    memory: DecoderMemory
-    begun: int  # how many nodes a walk begins with
-
-    def begin(self, starts: Tensor) -> Walks:
-        """Begin walks at these nodes, ``(batch, m)``."""
+    nodes: Tensor  # ``(batch, n, 128)`` encoded nodes, the keys of the pointer
+    keys: Tensor  # ``(batch, 8, n, 16)`` keys of the glimpse
+    values: Tensor  # ``(batch, 8, n, 16)`` values of the glimpse
 
 
 class PomoDecoder(nn.Module):
@@ -131,21 +87,20 @@ class Pomo(nn.Module):
 
     decoder: PomoDecoder
 
-    def encode(self, *instance: Tensor) -> Encoded:
+    def encode(self, *instance: Tensor) -> "TspEncoded | CvrpEncoded":
         """Encode a batch of instances."""
         raise NotImplementedError
 
-    def walk(self, encoded: Encoded, starts: Tensor, pick: Pick = greedy, bias: Tensor | None = None) -> Tensor:
-        """Let walks go on to their ends.
+    def walk(
+        self,
+        encoded: "TspEncoded | CvrpEncoded",
+        starts: Tensor,
+        pick: Pick = greedy,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        """Let walks from ``(batch, m)`` first cities, or customers, go on to their ends: ``(batch, m, k)`` nodes.
 
-        Args:
-            encoded: Encoded instances.
-            starts: ``(batch, m)`` first city, or customer, of each walk.
-            pick: Function from logits to the next node.
-            bias: ``(batch, n, n)`` bias, added to the pointer's scores of row ``current`` before scaling and clipping.
-
-        Returns:
-            ``(batch, m, k)`` nodes.
+        The ``(batch, n, n)`` bias is added to the pointer's scores of row ``current`` before scaling and clipping.
         """
         walks = encoded.begin(starts)
         taken = list(walks.begun)
@@ -164,7 +119,7 @@ class Pomo(nn.Module):
         scores = self.decoder.score(walks.queries(), encoded.memory, walks.closed)
         return scores[..., encoded.begun :].flatten(1)
 
-    def log_likelihood(self, encoded: Encoded, paths: Tensor) -> Tensor:
+    def log_likelihood(self, encoded: "TspEncoded | CvrpEncoded", paths: Tensor) -> Tensor:
         """Log-likelihood ``(batch, m)`` of paths ``(batch, m, k)`` given their starts, all steps at once."""
         begun = encoded.begun
         walks = encoded.begin(paths[:, :, begun - 1])
@@ -217,7 +172,7 @@ class TspPomo(Pomo):
 class TspEncoded:
     """Cities, and what a query asks of first and last ones."""
 
-    begun = 1
+    begun = 1  # how many nodes a walk begins with
 
     def __init__(self, model: TspPomo, nodes: Tensor) -> None:
         self.memory = model.decoder.remember(nodes)
@@ -230,7 +185,11 @@ class TspEncoded:
 
 
 class TspWalks:
-    """Tours that are being built."""
+    """Tours of a batch that are being built, ``m`` an instance.
+
+    ``begun`` holds nodes that they all begin with, ``(batch, m)`` each; the last ones are the starts. ``closed`` is
+    ``(batch, m, n)``, 0 where a tour may go and -inf where not. None is complete without ``least`` nodes.
+    """
 
     def __init__(self, encoded: TspEncoded, starts: Tensor) -> None:
         self.size = encoded.last.shape[1]
@@ -285,14 +244,9 @@ class CvrpPomo(Pomo):
         self.decoder: PomoDecoder = PomoDecoder(extra=1)
 
     def encode(self, *instance: Tensor) -> "CvrpEncoded":
-        """Encode depot and customers.
+        """Encode ``(batch, n, 2)`` coordinates, depot first, and ``(batch, n)`` demands as shares of the capacity.
 
-        Args:
-            instance: ``(batch, n, 2)`` coordinates in the unit square, depot first, and ``(batch, n)`` demands as
-                shares of the capacity, 0 at the depot.
-
-        Returns:
-            Instances whose walks are routes: from the depot to the depot; those that end early stay there.
+        Walks are routes from the depot to the depot; those that end early stay there.
         """
         coordinates, demands = instance
         return CvrpEncoded(self, self.encoder(coordinates, demands), demands)

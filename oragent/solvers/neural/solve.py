@@ -1,4 +1,12 @@
-"""Greedy solutions of a batch of instances by any of the four networks, and the best of several where asked for."""
+"""Greedy solutions of a batch of instances by any of the four networks, the best of several, and random re-construct.
+
+Re-construct: LEHD destroys a random part of its own solution and builds it again, as often as one likes (Luo et al.
+2023, arXiv:2310.07985, section 4.3). A rebuilt part is kept where it is shorter, so solutions never get longer. Parts
+are drawn by the size of the instance and their number alone. Routes are put into a random order, in random directions,
+and their end is served again from where a vehicle then stands; the original cuts them likewise.
+"""
+
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -7,7 +15,138 @@ from torch import Tensor, nn
 
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
-from oragent.solvers.neural.reconstruct import as_nodes, lengths, reconstruct
+
+
+def lengths(coordinates: Tensor, paths: Tensor) -> Tensor:
+    """Lengths ``(batch,)`` of paths ``(batch, k)`` that close at their end."""
+    points = coordinates.gather(1, paths[..., None].expand(-1, -1, 2))
+    steps = points - points.roll(-1, 1)
+    return steps.square().sum(-1).sqrt().sum(-1)
+
+
+def as_nodes(steps: Tensor) -> Tensor:
+    """Write ``(batch, k, 2)`` customers and detours as nodes ``(batch, 2 * k)``.
+
+    Before each customer comes the depot or, where it is reached directly, its predecessor once more.
+    """
+    customers, home = steps.unbind(-1)
+    return torch.stack((torch.where(home > 0, 0, customers.roll(1, 1)), customers), -1).flatten(1)
+
+
+LEAST = 4  # nodes of a part: of fewer there is nothing to order
+NOISE = 1e-6  # by which a length in single precision may be wrong
+
+
+def reconstruct(
+    model: nn.Module, coordinates: Tensor, demands: Tensor | None, paths: Tensor, bias: Tensor | None, rebuilds: int
+) -> Tensor:
+    """Rebuild random parts of solutions, none of which gets longer, by LEHD, with the arguments of `solve`."""
+    rng = np.random.default_rng([coordinates.shape[1], 4_3])
+    if isinstance(model, TspLehd):
+        for _ in range(rebuilds):
+            paths = _tours(model, coordinates, paths, bias, rng)
+        return paths
+    if isinstance(model, CvrpLehd) and demands is not None:
+        routes = [_routes(path) for path in paths.cpu().numpy()]
+        for _ in range(rebuilds):
+            _ends(model, coordinates, demands, routes, bias, rng)
+        return _as_paths(routes, coordinates.device)
+    raise TypeError(f"{type(model).__name__} rebuilds no parts of a solution")
+
+
+def _tours(model: TspLehd, coordinates: Tensor, tours: Tensor, bias: Tensor | None, rng: np.random.Generator) -> Tensor:
+    """Rebuild one piece of each tour, of one length for all, anywhere in it, in either direction."""
+    batch, size = tours.shape
+    if size < LEAST:
+        return tours
+    length = int(rng.integers(LEAST, size + 1, endpoint=True))  # the longest piece is the tour, back to its first city
+    begin, way = rng.integers(size, size=(batch, 1)), rng.choice((-1, 1), size=(batch, 1))
+    places = torch.from_numpy((begin + way * np.arange(length)) % size).to(tours.device)
+    old = tours.gather(1, places)
+    order = model.complete(_points(coordinates, old), _of(bias, old))
+    new = old.gather(1, order)
+    shorter = _open_length(coordinates, new) < _open_length(coordinates, old) - NOISE
+    return tours.scatter(1, places, torch.where(shorter[:, None], new, old))
+
+
+def _ends(
+    model: CvrpLehd,
+    coordinates: Tensor,
+    demands: Tensor,
+    routes: list[list[list[int]]],
+    bias: Tensor | None,
+    rng: np.random.Generator,
+) -> None:
+    """Serve the last customers again, as many in each solution, its routes having been put into another order."""
+    customers = demands.shape[1] - 1
+    if customers < LEAST:
+        return
+    count = int(rng.integers(LEAST, customers, endpoint=True))
+    begun, parts = [], []
+    for number, route_parts in enumerate(routes):
+        routes[number] = [
+            route_parts[index][:: int(rng.choice((-1, 1)))] for index in rng.permutation(len(route_parts))
+        ]
+        beginning, end = _cut(routes[number], count)
+        begun.append(beginning)
+        parts.append([0, *end, beginning[-1][-1] if beginning else 0])
+    nodes = torch.tensor(parts, device=demands.device)
+    used = [float(demands[number, beginning[-1]].sum()) if beginning else 0.0 for number, beginning in enumerate(begun)]
+    room = 1 - torch.tensor(used, dtype=demands.dtype, device=demands.device)
+    built = model.complete(_points(coordinates, nodes), demands.gather(1, nodes), room, _of(bias, nodes)).cpu().numpy()
+    where = coordinates.cpu().double().numpy()
+    for number, steps in enumerate(built):
+        new = [list(route) for route in begun[number]]
+        for index, home in steps:
+            if home or not new:
+                new.append([])
+            new[-1].append(parts[number][index])
+        if _length(where[number], new) < _length(where[number], routes[number]):
+            routes[number] = new
+
+
+def _cut(routes: list[list[int]], count: int) -> tuple[list[list[int]], list[int]]:
+    """What is left of routes without their last customers, and those; a route may be cut in two."""
+    count_kept = len([node for route in routes for node in route]) - count
+    beginnings: list[list[int]] = []
+    for route in routes:
+        beginnings += [route[:count_kept]] if count_kept > 0 else []
+        count_kept -= len(route)
+    return beginnings, [node for route in routes for node in route][-count:]
+
+
+def _routes(path: NDArray[np.int64]) -> list[list[int]]:
+    nodes = path.tolist()
+    visits = [node for previous, node in pairwise([-1, *nodes]) if node != previous]
+    homes = [-1, *(index for index, node in enumerate(visits) if node == 0), len(visits)]
+    return [visits[begin + 1 : end] for begin, end in pairwise(homes) if end > begin + 1]
+
+
+def _as_paths(routes: list[list[list[int]]], device: torch.device) -> Tensor:
+    steps = [[[node, int(not index)] for route in solution for index, node in enumerate(route)] for solution in routes]
+    return as_nodes(torch.tensor(steps, device=device))
+
+
+def _length(where: NDArray[np.float64], routes: list[list[int]]) -> float:
+    nodes = [0, *(node for route in routes for node in (*route, 0))]
+    return float(np.linalg.norm(np.diff(where[nodes], axis=0), axis=1).sum())
+
+
+def _points(coordinates: Tensor, nodes: Tensor) -> Tensor:
+    return coordinates.gather(1, nodes[..., None].expand(-1, -1, 2))
+
+
+def _open_length(coordinates: Tensor, nodes: Tensor) -> Tensor:
+    return _points(coordinates, nodes).diff(dim=1).square().sum(-1).sqrt().sum(-1)
+
+
+def _of(bias: Tensor | None, nodes: Tensor) -> Tensor | None:
+    """Entries ``(batch, k, k)`` of a bias ``(batch, n, n)`` at nodes ``(batch, k)``."""
+    if bias is None:
+        return None
+    rows = bias.gather(1, nodes[..., None].expand(-1, -1, bias.shape[-1]))
+    return rows.gather(2, nodes[:, None].expand(-1, nodes.shape[1], -1))
+
 
 ALL = 1 << 30  # starts: more than there are
 MOST_ENTRIES = 1 << 24  # of walks by nodes that are kept at once, 64 MiB in single precision
@@ -24,18 +163,18 @@ def solve(
     bfloat16: bool = False,
     rebuilds: int = 0,
 ) -> Tensor:
-    """Build solutions greedily, all instances of the batch at once.
+    """Build solutions greedily, all instances of the batch at once, by one of the four networks.
 
     Args:
-        model: Model to solve with, one of the four networks.
+        model: The network.
         coordinates: ``(batch, n, 2)`` float32 in the unit square, depot first where there is one.
         demands: ``(batch, n)`` shares of the capacity; None for tours.
         bias: ``(batch, n, n)``, added to the scores of row ``current`` before each decision.
-        starts: Number of first cities, or first customers, of which the best is taken; ``ALL`` for all there are. LEHD
-            chooses its first customer itself.
+        starts: First cities, or first customers, of which the best is taken; ``ALL`` for all there are. LEHD chooses
+            its first customer itself.
         augment: Whether to take the best over the eight symmetries of the square.
         bfloat16: LEHD computes matrix products in it, and close decisions again in single precision; POMO never does.
-        rebuilds: Number of random parts that LEHD rebuilds after that (``reconstruct``).
+        rebuilds: Number of random parts that LEHD rebuilds after that.
 
     Returns:
         ``(batch, k)`` nodes of a closed path: a tour, or routes from and back to the depot, in which a node that is
@@ -47,7 +186,7 @@ def solve(
         for turned in _symmetries(coordinates) if augment else (coordinates,):
             solutions = _solutions(model, turned, demands, bias, starts)
             best += [_shortest(coordinates, paths) for paths in solutions]
-        chosen = best[0] if len(best) == 1 else _shortest(coordinates, _stacked(best))
+        chosen = best[0] if len(best) == 1 else _shortest(coordinates, torch.stack(_pad_ends(best), 1))
         return reconstruct(model, coordinates, demands, chosen, bias, rebuilds) if rebuilds else chosen
 
 
@@ -68,7 +207,6 @@ def spread(model: nn.Module, coordinates: Tensor, demands: Tensor | None = None)
 def _solutions(
     model: nn.Module, coordinates: Tensor, demands: Tensor | None, bias: Tensor | None, starts: int
 ) -> list[Tensor]:
-    """Solutions ``(batch, m, k)``, in one or several parts."""
     inputs = _inputs(coordinates, demands)
     first = torch.arange(min(starts, coordinates.shape[1] - len(inputs) + 1), device=coordinates.device)
     match model:
@@ -76,7 +214,7 @@ def _solutions(
             begun = (first + len(inputs) - 1).expand(len(coordinates), -1)  # customers begin at 1
             few = max(1, MOST_ENTRIES // (begun.shape[1] * coordinates.shape[1]))
             parts = [_walked(model, inputs, begun, bias, slice(i, i + few)) for i in range(0, len(begun), few)]
-            return parts if len(parts) == 1 else [_joined(parts)]
+            return parts if len(parts) == 1 else [torch.cat(_pad_ends(parts))]
         case TspLehd():
             return [model(coordinates, int(start), bias)[:, None] for start in first]
         case CvrpLehd():  # it chooses its first customer itself
@@ -87,15 +225,14 @@ def _solutions(
 def _walked(
     model: TspPomo | CvrpPomo, inputs: tuple[Tensor, ...], begun: Tensor, bias: Tensor | None, rows: slice
 ) -> Tensor:
-    """Walks ``(rows, m, k)`` of some instances."""
     row_bias = None if bias is None else bias[rows]
     return model.walk(model.encode(*(part[rows] for part in inputs)), begun[rows], bias=row_bias)
 
 
-def _joined(parts: list[Tensor]) -> Tensor:
-    """Put walks ``(rows, m, k)`` of different lengths below each other; the shorter ones stay at the depot."""
-    longest = max(part.shape[-1] for part in parts)
-    return torch.cat([nn.functional.pad(part, (0, longest - part.shape[-1])) for part in parts])
+def _pad_ends(paths: list[Tensor]) -> list[Tensor]:
+    """Give paths ``(..., k)`` one length; the shorter ones stay at the depot at their end."""
+    longest = max(path.shape[-1] for path in paths)
+    return [nn.functional.pad(path, (0, longest - path.shape[-1])) for path in paths]
 
 
 def _inputs(coordinates: Tensor, demands: Tensor | None) -> tuple[Tensor, ...]:
@@ -108,12 +245,6 @@ def _shortest(coordinates: Tensor, paths: Tensor) -> Tensor:
         return paths[:, 0]
     path_lengths = torch.stack([lengths(coordinates, path) for path in paths.unbind(1)], 1)
     return paths[torch.arange(len(paths), device=paths.device), path_lengths.argmin(1)]
-
-
-def _stacked(paths: list[Tensor]) -> Tensor:
-    """Put paths ``(batch, k)`` of different lengths side by side; the shorter ones stay at the depot at their end."""
-    longest = max(path.shape[1] for path in paths)
-    return torch.stack([nn.functional.pad(path, (0, longest - path.shape[1])) for path in paths], 1)
 
 
 def _symmetries(coordinates: Tensor) -> list[Tensor]:

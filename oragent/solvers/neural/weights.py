@@ -46,23 +46,14 @@ SHOWN = 3  # differences that a message lists
 
 @dataclass(frozen=True)
 class NetworkWeights:
-    """A network with weights.
+    """A network with weights."""
 
-    Attributes:
-        model: Model, ready to be asked.
-        source: Source of the weights, such as ``own (checkpoints/tsp_pomo.safetensors)``.
-    """
-
-    model: nn.Module
-    source: str
+    model: nn.Module  # model, ready to be asked
+    source: str  # source of the weights, such as ``own (checkpoints/tsp_pomo.safetensors)``
 
 
 def load(problem: str, root: Path, device: torch.device) -> NetworkWeights:
-    """Load the best weights there are for a problem.
-
-    Raises:
-        ProblemError: if there are none, or the file is not what it should be.
-    """
+    """Load the best weights there are for a problem; a `ProblemError` if there are none, or not as they should be."""
     path = find(problem, root)
     state = read(path)
     model = NETWORKS[problem]()
@@ -78,11 +69,7 @@ def describe_weights(path: Path, root: Path, problem: str) -> str:
 
 
 def find(problem: str, root: Path) -> Path:
-    """Tell which file to load: an official one in either of its places, else ours.
-
-    Raises:
-        ProblemError: naming the places, and the command that makes a file.
-    """
+    """Tell which file to load: an official one in either place, else ours; a `ProblemError` says how to make one."""
     name = OFFICIAL[problem]
     places = (
         root / "problems" / problem / "checkpoints" / name,
@@ -98,11 +85,7 @@ def find(problem: str, root: Path) -> Path:
 
 
 def read(path: Path) -> dict[str, Tensor]:
-    """Read a file of either kind, as single-precision tensors; no code in it is ever run.
-
-    Raises:
-        ProblemError: if it is truncated, or something else.
-    """
+    """Read either kind of file in single precision, running no code in it; a `ProblemError` if it is none."""
     try:
         state = load_file(path) if path.suffix == ".safetensors" else _read_checkpoint(path)
     except (*FOREIGN, SafetensorError) as problem:
@@ -112,11 +95,7 @@ def read(path: Path) -> dict[str, Tensor]:
 
 
 def fit(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
-    """Put weights into a network.
-
-    Raises:
-        ProblemError: listing the first differences, if names or shapes are others.
-    """
+    """Put weights into a network; a `ProblemError` lists the first differences, if names or shapes are others."""
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     shapes = {name: tuple(value.shape) for name, value in state.items()}
     problems = [f"{name} is missing" for name in expected if name not in shapes]

@@ -70,17 +70,11 @@ ITERATIONS, CAREFUL_ITERATIONS = 200, 1000  # of PyVRP; the first ends some 0.5 
 
 @dataclass(frozen=True, eq=False)
 class TrainingLabels:
-    """Instances of one size and a good solution of each.
+    """Instances of one size and a good solution of each."""
 
-    Attributes:
-        coordinates: ``(k, n, 2)`` float32, depot first where there is one.
-        demands: ``(k, n)`` float32 shares of the capacity; empty for tours.
-        solutions: Tours ``(k, n)``, or ``(k, n - 1, 2)`` customers in order and whether each is reached by way of the
-            depot; int16.
-    """
-
-    coordinates: NDArray[np.float32]
-    demands: NDArray[np.float32]
+    coordinates: NDArray[np.float32]  # ``(k, n, 2)`` float32, depot first where there is one
+    demands: NDArray[np.float32]  # ``(k, n)`` float32 shares of the capacity; empty for tours
+    # tours ``(k, n)``, or ``(k, n - 1, 2)`` customers in order and whether each is reached by way of the depot; int16
     solutions: NDArray[np.int16]
 
     def __len__(self) -> int:
@@ -93,14 +87,7 @@ Make = Callable[[list[int]], TrainingLabels]  # a block, from its seed
 def tsp_labels(folder: Path, size: int, count: int, seed: int) -> TrainingLabels:
     """Load or make optimal tours (LKH's first answer, which is optimal at these sizes but for a few).
 
-    Args:
-        folder: Folder where blocks are kept.
-        size: Number of cities.
-        count: Number of instances, rounded up to whole blocks.
-        seed: Seed of the instances.
-
-    Raises:
-        ProblemError: if ``elkai`` is needed and missing.
+    The folder keeps blocks; ``count`` is rounded up to whole ones. A `ProblemError` if ``elkai`` is needed and missing.
     """
     return _labels(folder, f"tsp_{size}_seed{seed}", count, [seed, size], lambda: partial(_tsp_block, size))
 

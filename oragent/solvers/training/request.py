@@ -12,33 +12,20 @@ PROBLEMS = ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """What is asked of one sitting.
+    """What is asked of one sitting."""
 
-    Attributes:
-        problem: Name of the problem, one of ``PROBLEMS``.
-        folder: Folder of the training: begun if it is empty, resumed if not.
-        labels: Folder of labels, which trainings share.
-        seed: Seed of a new training.
-        steps: Number of steps in all after which to stop; None: no limit.
-        minutes: Minutes by the clock after which to stop; None: no limit.
-        decay: Number of steps over which to lower the learning rate from now on, then stop; None: as the schedule has
-            it.
-        imitate: Number of first steps of a new POMO training that imitate tours.
-        device: Device to compute on, as torch names it.
-        precise: Whether to compute in single precision instead of bfloat16 products.
-        batch: Factor on the instances of a step of a new training; None: 1 on processors, more on a GPU.
-    """
-
-    problem: str
-    folder: Path
-    labels: Path
-    seed: int = 0
-    steps: int | None = None
-    minutes: float | None = None
+    problem: str  # name of the problem, one of ``PROBLEMS``
+    folder: Path  # folder of the training: begun if it is empty, resumed if not
+    labels: Path  # folder of labels, which trainings share
+    seed: int = 0  # seed of a new training
+    steps: int | None = None  # number of steps in all after which to stop; None: no limit
+    minutes: float | None = None  # minutes by the clock after which to stop; None: no limit
+    # number of steps over which to lower the learning rate from now on, then stop; None: as the schedule has it
     decay: int | None = None
-    imitate: int = 0
-    device: str = "cpu"
-    precise: bool = False
+    imitate: int = 0  # number of first steps of a new POMO training that imitate tours
+    device: str = "cpu"  # device to compute on, as torch names it
+    precise: bool = False  # whether to compute in single precision instead of bfloat16 products
+    # factor on the instances of a step of a new training; None: 1 on processors, more on a GPU
     batch: int | None = None
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ number of sittings before its end is decided (warmup-stable-decay; Hu et al. 202
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,11 @@ from oragent.solvers.neural.weights import FOREIGN
 
 @dataclass(frozen=True)
 class Schedule:
-    """When the learning rate falls.
+    """When the learning rate falls."""
 
-    Attributes:
-        warm_up: Number of steps over which it rises.
-        decay_from: Step at which the decay begins, or None.
-        decay_steps: Number of steps of the decay, along a half cosine to zero.
-    """
-
-    warm_up: int
-    decay_from: int | None = None
-    decay_steps: int = 1
+    warm_up: int  # number of steps over which it rises
+    decay_from: int | None = None  # step at which the decay begins, or None
+    decay_steps: int = 1  # number of steps of the decay, along a half cosine to zero
 
     def share(self, step: int) -> float:
         """Learning rate of a step, as a share of its peak."""
@@ -50,35 +44,20 @@ BEFORE_DECAY = "before_decay.pt"
 
 @dataclass
 class TrainingState:
-    """A training between two steps.
+    """A training between two steps."""
 
-    Attributes:
-        problem: Name of the problem, such as ``tsp_pomo``.
-        seed: Seed of batches and first weights.
-        imitate: Number of first steps that imitate tours.
-        schedule: Schedule of the learning rate.
-        step: Number of steps done.
-        cpu_s: Processor seconds spent.
-        weights: Weights of the network.
-        average: Exponential moving average of the weights: what is measured and exported.
-        optimiser: State of the optimiser.
-        batch: Factor on the instances of a step.
-        gpu_s: Seconds that a GPU has been at it.
-        gpu: Name of that GPU, the last one; empty for none.
-    """
-
-    problem: str
-    seed: int
-    imitate: int
-    schedule: Schedule
-    step: int
-    cpu_s: float
-    weights: dict[str, Tensor]
-    average: dict[str, Tensor]
-    optimiser: dict[str, Any]
-    batch: int = 1
-    gpu_s: float = 0.0
-    gpu: str = ""
+    problem: str  # name of the problem, such as ``tsp_pomo``
+    seed: int  # seed of batches and first weights
+    imitate: int  # number of first steps that imitate tours
+    schedule: Schedule  # schedule of the learning rate
+    average: dict[str, Tensor]  # exponential moving average of the weights: what is measured and exported
+    weights: dict[str, Tensor] = field(default_factory=dict)
+    optimiser: dict[str, Any] = field(default_factory=dict)
+    step: int = 0  # number of steps done
+    cpu_s: float = 0.0  # processor seconds spent
+    batch: int = 1  # factor on the instances of a step
+    gpu_s: float = 0.0  # seconds that a GPU has been at it
+    gpu: str = ""  # name of that GPU, the last one; empty for none
 
     def follow(self, model: nn.Module, longest: float) -> None:
         """Move the average towards the model's weights; ``longest`` is the share that it keeps after many steps."""
@@ -98,11 +77,7 @@ def save(state: TrainingState, folder: Path, file: str = FILE) -> None:
 
 
 def load(folder: Path, file: str = FILE) -> TrainingState | None:
-    """Read the state; None where there is none yet.
-
-    Raises:
-        StoreError: if the file is none of ours.
-    """
+    """Read the state; None where there is none yet; raises `StoreError` if the file is none of ours."""
     path = folder / file
     if not path.is_file():
         return None

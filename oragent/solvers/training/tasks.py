@@ -3,24 +3,153 @@
 LEHD imitates good solutions (Luo et al. 2023, arXiv:2310.07985). POMO learns by REINFORCE, the baseline being the mean
 over the walks of an instance (Kwon et al. 2020, arXiv:2010.16011): walks are drawn step by step without gradients, then
 judged all at once with them. It may begin by imitating tours.
+
+Instances and parts of solutions are drawn where they are used, so that no step waits for a copy to a GPU. On a device
+they are distributed as those of ``labels`` and of `cut_tours` and `cut_routes`, by another generator: a training on a
+GPU is none on processors. LEHD's partial solutions are cut at random from good ones, with routes in an order that can
+be learnt: after a route comes the one with an end nearest to the last customer, entered at that end. (The original
+draws order and direction at random, so that a network must spread what it believes over all routes left.)
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo, sampler
-from oragent.solvers.neural.reconstruct import lengths
-from oragent.solvers.training.drawing import DeviceTours, cut_routes, cut_tours, instances, starts_of
-from oragent.solvers.training.labels import TrainingLabels, cvrp_batch, cvrp_labels, symmetric, tsp_batch, tsp_labels
+from oragent.solvers.neural.solve import lengths
+from oragent.solvers.training.labels import (
+    LARGEST_DEMAND,
+    OTHER_CAPACITIES,
+    OTHER_SHARE,
+    TrainingLabels,
+    capacity,
+    cvrp_batch,
+    cvrp_labels,
+    symmetric,
+    tsp_batch,
+    tsp_labels,
+)
+
+
+def instances(generator: torch.Generator, count: int, size: int, *, tsp: bool) -> tuple[Tensor, ...]:
+    """Draw instances on the generator's device.
+
+    Returns ``(count, size, 2)`` coordinates; or ``(count, size + 1, 2)``, depot first, and ``(count, size + 1)``
+    demands as shares of capacities.
+    """
+    where = generator.device
+    points = torch.rand(count, size + (not tsp), 2, generator=generator, device=where)
+    if tsp:
+        return (points,)
+    demands = torch.randint(1, LARGEST_DEMAND + 1, (count, size + 1), generator=generator, device=where)
+    demands[:, 0] = 0
+    least, largest = OTHER_CAPACITIES
+    others = torch.randint(least, largest + 1, (count, 1), generator=generator, device=where)
+    is_other = torch.rand(count, 1, generator=generator, device=where) < OTHER_SHARE
+    return points, demands / torch.where(is_other, others, capacity(size))
+
+
+def starts_of(generator: torch.Generator, count: int, size: int, limit: int) -> Tensor:
+    """Draw ``(count, min(size, most))`` different first nodes an instance, from 0 on."""
+    return torch.rand(count, size, generator=generator, device=generator.device).argsort(1)[:, :limit]
+
+
+def turned(generator: torch.Generator, points: Tensor) -> Tensor:
+    """Turn and mirror each instance ``(count, k, 2)`` by one of the eight symmetries of the square."""
+    drawn = torch.rand(len(points), 1, 3, generator=generator, device=points.device) < 0.5
+    points = torch.where(drawn[..., :2], 1 - points, points)
+    return torch.where(drawn[..., 2:], points.flip(-1), points)
+
+
+class DeviceTours:
+    """Labelled tours on a device."""
+
+    def __init__(self, labels: TrainingLabels, device: torch.device) -> None:
+        order = torch.from_numpy(labels.solutions.astype("int64"))
+        points = torch.from_numpy(labels.coordinates)
+        self._tours = points.gather(1, order[..., None].expand(-1, -1, 2)).to(device)
+
+    def cut(self, generator: torch.Generator, count: int, inner: int) -> Tensor:
+        """Cut ``(count, left + 2, 2)`` pieces, in either direction, as ``cut_tours`` does."""
+        where, (count_known, size) = self._tours.device, self._tours.shape[:2]
+        chosen = torch.randint(count_known, (count,), generator=generator, device=where)
+        begin = torch.randint(size, (count, 1), generator=generator, device=where)
+        way = 2 * torch.randint(2, (count, 1), generator=generator, device=where) - 1
+        places = (begin + way * torch.arange(inner + 2, device=where)) % size
+        return turned(generator, self._tours[chosen[:, None], places])
+
+
+def cut_tours(rng: np.random.Generator, labels: TrainingLabels, count: int, inner: int) -> NDArray[np.float32]:
+    """Cut pieces with ``inner`` cities between their ends out of tours, in either direction.
+
+    Returns ``(count, inner + 2, 2)`` coordinates in the tour's order: the label is always the city at place 1. With
+    ``inner == n - 1`` the piece is the whole tour, and its ends are the same city.
+    """
+    size = labels.solutions.shape[1]
+    chosen = rng.integers(len(labels), size=count)
+    begin, way = rng.integers(size, size=(count, 1)), rng.choice((-1, 1), size=(count, 1))
+    places = (begin + way * np.arange(inner + 2)) % size
+    cities = labels.solutions[chosen[:, None], places]
+    return symmetric(rng, labels.coordinates[chosen[:, None], cities])
+
+
+def cut_routes(
+    rng: np.random.Generator, labels: TrainingLabels, count: int, inner: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
+    """Cut ends with ``inner`` customers out of solutions.
+
+    Returns ``(count, inner + 2, 3)`` coordinates and demands: where the route stands, the customers left in the
+    solution's order, the depot; ``(count,)`` what is free of the capacity; ``(count,)`` whether the first customer left
+    is reached by way of the depot.
+    """
+    chosen = rng.integers(len(labels), size=count)
+    coordinates = symmetric(rng, labels.coordinates[chosen])
+    nodes = np.concatenate((coordinates, labels.demands[chosen][..., None]), -1)
+    size = labels.solutions.shape[1]
+    inputs = np.empty((count, inner + 2, 3), np.float32)
+    room, home = np.ones(count, np.float32), np.ones(count, np.int64)
+    for row, solution in enumerate(labels.solutions[chosen]):
+        order, flags = _sequence(rng, solution, coordinates[row], whole=inner == size)
+        inputs[row] = nodes[row, [0 if inner == size else order[size - inner - 1], *order[size - inner :], 0]]
+        if inner < size:
+            begun = max(index for index in range(size - inner) if flags[index])
+            room[row] -= nodes[row, order[begun : size - inner], 2].sum()
+            home[row] = flags[size - inner]
+    return inputs, room, home
+
+
+def _sequence(
+    rng: np.random.Generator, solution: NDArray[np.int16], points: NDArray[np.float32], whole: bool
+) -> tuple[list[int], list[bool]]:
+    """Put the routes of a solution into order: from the depot by the rule if ``whole``, else mostly from any route."""
+    customers = solution[:, 0].tolist()
+    bounds = [*np.flatnonzero(solution[:, 1]).tolist(), len(customers)]
+    routes = [customers[begin:end] for begin, end in pairwise(bounds)]
+    order: list[int] = []
+    flags: list[bool] = []
+    x, y = points.T.tolist()
+    if not whole and rng.random() < 0.5:
+        route = routes.pop(int(rng.integers(len(routes))))
+        order += route if rng.random() < 0.5 else route[::-1]
+        flags += [True, *[False] * (len(route) - 1)]
+    while routes:
+        at = order[-1] if order else 0
+        away = [[(x[end] - x[at]) ** 2 + (y[end] - y[at]) ** 2 for end in (path[0], path[-1])] for path in routes]
+        nearest = min(range(len(routes)), key=lambda index: min(away[index]))
+        route = routes.pop(nearest)
+        order += route if away[nearest][0] <= away[nearest][1] else route[::-1]
+        flags += [True, *[False] * (len(route) - 1)]
+    return order, flags
+
 
 LABEL_SEED = 1
 TSP_LABELS = {50: 12_000, 100: 2_400}  # size -> instances
@@ -36,17 +165,11 @@ STAGES = ((0, (20, 20)), (300, (20, 50)), (2_000, (20, 100)))  # from which step
 
 @dataclass(frozen=True)
 class StepContext:
-    """Where a step is computed.
+    """Where a step is computed."""
 
-    Attributes:
-        device: Device of model and batches.
-        precise: Whether in single precision throughout; else matrix products in bfloat16.
-        batch: Factor on the instances of a step.
-    """
-
-    device: torch.device
-    precise: bool
-    batch: int = 1
+    device: torch.device  # device of model and batches
+    precise: bool  # whether in single precision throughout; else matrix products in bfloat16
+    batch: int = 1  # factor on the instances of a step
 
     def products(self) -> AbstractContextManager[None]:
         """Compute matrix products as chosen."""
@@ -64,17 +187,6 @@ class StepContext:
     def tensor(self, values: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Tensor:
         """Put an array on the device."""
         return torch.from_numpy(values).to(self.device)
-
-
-class TrainingTask(Protocol):
-    """One problem's training."""
-
-    @property
-    def model(self) -> nn.Module:
-        """The network."""
-
-    def losses(self, rng: np.random.Generator, step: int, context: StepContext) -> Iterator[Tensor]:
-        """Yield the parts of the loss of a step, one after another: their gradients add up."""
 
 
 class LehdTask:
@@ -108,7 +220,7 @@ class LehdTask:
             self._shares, self._quarters = weights / weights.sum(), quarters
 
     def losses(self, rng: np.random.Generator, step: int, context: StepContext) -> Iterator[Tensor]:
-        """Yield cross-entropies of the next node; lengths of pieces are drawn evenly, and as mirrored pairs."""
+        """Yield cross-entropies of the next node; gradients add up. Lengths are drawn evenly, in mirrored pairs."""
         self._look_up(step)
         labels = self._labels[int(rng.choice(len(self._labels), p=self._shares))]
         longest = labels.solutions.shape[1] - self.tsp
@@ -206,6 +318,6 @@ def sizes_so_far(problem: str, step: int) -> tuple[int, int]:
     return STAGES[0][1][0], max(sizes[1] for begin, sizes in STAGES if step >= begin)
 
 
-def make_task(problem: str, labels: Path, imitate: int = 0) -> TrainingTask:
+def make_task(problem: str, labels: Path, imitate: int = 0) -> LehdTask | PomoTask:
     """Prepare the training of one problem; labels are made where they are missing."""
     return LehdTask(problem, labels) if problem.endswith("lehd") else PomoTask(problem, labels, imitate)

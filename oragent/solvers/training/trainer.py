@@ -1,22 +1,135 @@
-"""The training loop: steps, averaged weights, measuring, and going on where it was."""
+"""The training loop: steps by AdamW, and by Muon in POMO; averaged weights, measuring, and going on where it was.
 
+Muon moves along the orthogonal matrix nearest to the momentum (Jordan et al. 2024, kellerjordan.github.io/posts/muon),
+its steps scaled as AdamW's are (Liu et al. 2025, arXiv:2502.16982). It takes POMO to the same tours in half the steps.
+LEHD, which learns from few decisions a step and has no normalisation, gains nothing from it.
+"""
+
+import math
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from oragent._base.errors import ConfigError
+from oragent.solvers.neural.attention import WIDTH
 from oragent.solvers.training import curve, state
 from oragent.solvers.training.curve import Yardstick, yardstick
-from oragent.solvers.training.optimiser import Optimiser, Rates
 from oragent.solvers.training.request import TrainRequest
 from oragent.solvers.training.state import Schedule, TrainingState
-from oragent.solvers.training.tasks import StepContext, TrainingTask, make_task
+from oragent.solvers.training.tasks import LehdTask, PomoTask, StepContext, make_task
+
+WEIGHT_DECAY = 1e-6  # of AdamW
+FUSED = {"cuda", "mps", "cpu"}  # kinds of devices that have a fused AdamW
+MOMENTUM = 0.95  # of Muon, as PyTorch has it
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # Jordan et al. 2024
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Peak learning rates, and how they are reached."""
+
+    warm_up: int  # number of steps over which they rise
+    others: float  # peak rate of AdamW
+    # peak rate of Muon, for matrices at least as wide as a layer both ways; None: AdamW moves them too
+    matrices: float | None = None
+
+
+class Optimiser:
+    """One or two optimisers as one, at rates of the schedule's peak.
+
+    ``together``: whether to move all parameters in few kernels, as a GPU wants it: AdamW fused, Muon's matrices in one
+    batch for each shape. None: where the parameters are on a GPU.
+    """
+
+    def __init__(self, model: nn.Module, rates: Rates, *, together: bool | None = None) -> None:
+        parameters = list(model.parameters())
+        on = parameters[0].device.type
+        together = on != "cpu" if together is None else together
+        fused = together and on in FUSED
+        if rates.matrices is None:
+            alone = _adamw(parameters, fused)
+            self._parts: dict[str, tuple[float, torch.optim.Optimizer]] = {"adamw": (rates.others, alone)}
+            return
+        matrices = [parameter for parameter in parameters if parameter.ndim == 2 and min(parameter.shape) >= WIDTH]
+        others = [parameter for parameter in parameters if parameter.ndim != 2 or min(parameter.shape) < WIDTH]
+        muon: torch.optim.Optimizer = (
+            Muon(matrices) if together else torch.optim.Muon(matrices, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+        )
+        self._parts = {"muon": (rates.matrices, muon), "adamw": (rates.others, _adamw(others, fused))}
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+        for _, part in self._parts.values():
+            part.zero_grad()
+
+    def step(self, share: float) -> None:
+        """Move all parameters, at a share of the peak rates."""
+        for rate, part in self._parts.values():
+            for group in part.param_groups:
+                group["lr"] = share * rate
+            part.step()
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the next step depends on."""
+        return {name: part.state_dict() for name, (_, part) in self._parts.items()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from there."""
+        for name, (_, part) in self._parts.items():
+            part.load_state_dict(state_dict[name])
+
+
+class Muon(torch.optim.Optimizer):
+    """``torch.optim.Muon`` as we use it, with matrices of one shape orthogonalised in one batch.
+
+    POMO has 50 of them in five shapes: 15 products a matrix become 15 a shape. Its state is that of PyTorch's own, so a
+    training can change between the two.
+    """
+
+    def __init__(self, matrices: list[nn.Parameter]) -> None:
+        super().__init__(matrices, {"lr": 1e-3})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Move all matrices that have a gradient."""
+        alike: dict[tuple[int, ...], list[nn.Parameter]] = {}
+        rate = self.param_groups[0]["lr"]
+        for parameter in self.param_groups[0]["params"]:
+            if parameter.grad is not None:
+                alike.setdefault(tuple(parameter.shape), []).append(parameter)
+        for (rows, columns), ones in alike.items():
+            for parameter in ones:
+                self.state[parameter].setdefault("momentum_buffer", torch.zeros_like(parameter))
+            momenta = [self.state[parameter]["momentum_buffer"] for parameter in ones]
+            gradients = [parameter.grad for parameter in ones if parameter.grad is not None]
+            torch._foreach_lerp_(momenta, gradients, 1 - MOMENTUM)
+            ahead = torch.stack(torch._foreach_lerp(gradients, momenta, MOMENTUM))
+            moved = _orthogonal(ahead).to(ones[0].dtype).mul(-rate * 0.2 * max(rows, columns) ** 0.5)
+            torch._foreach_add_([*ones], moved.unbind())
+
+
+def _orthogonal(matrices: Tensor) -> Tensor:
+    """The orthogonal matrices nearest to ``(k, rows, columns)``, roughly: five steps of Newton-Schulz in bfloat16."""
+    a, b, c = NEWTON_SCHULZ
+    x = matrices.bfloat16()
+    tall = x.shape[1] > x.shape[2]
+    x = x.transpose(1, 2) if tall else x
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    for _ in range(5):
+        gram = x @ x.transpose(1, 2)
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.transpose(1, 2) if tall else x
+
+
+def _adamw(parameters: list[nn.Parameter], fused: bool) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(parameters, weight_decay=WEIGHT_DECAY, fused=fused or None)
+
 
 RATES = {"pomo": Rates(100, 3e-4, matrices=2.4e-3), "lehd": Rates(300, 5e-4)}
 CLIP_NORM = 1.0
@@ -96,42 +209,31 @@ def _available(device: str) -> str:
 def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> TrainingState:
     average = {name: value.clone() for name, value in model.state_dict().items()}
     batch = request.batch or (1 if next(model.parameters()).device.type == "cpu" else GPU_BATCH)
-    schedule = Schedule(warm_up)
-    return TrainingState(
-        problem=request.problem,
-        seed=request.seed,
-        imitate=request.imitate,
-        schedule=schedule,
-        step=0,
-        cpu_s=0.0,
-        weights={},
-        average=average,
-        optimiser={},
-        batch=batch,
-    )
+    return TrainingState(request.problem, request.seed, request.imitate, Schedule(warm_up), average, batch=batch)
 
 
+@dataclass(eq=False)
 class _Sitting:
     """One run of the loop, with its clocks."""
 
-    def __init__(
-        self,
-        now: TrainingState,
-        task: TrainingTask,
-        optimiser: Optimiser,
-        request: TrainRequest,
-        yardsticks: dict[int, Yardstick],
-    ) -> None:
-        self.now, self.task, self.optimiser, self.request = now, task, optimiser, request
-        self.yardsticks = yardsticks
-        self._loss: torch.Tensor | float = 0.0  # on the device: nobody waits for it until it is shown
-        self._clock, self._on_gpu_since = time.process_time(), time.monotonic()
+    now: TrainingState
+    task: LehdTask | PomoTask
+    optimiser: Optimiser
+    request: TrainRequest
+    yardsticks: dict[int, Yardstick]
+    _loss: torch.Tensor | float = 0.0  # on the device: nobody waits for it until it is shown
+    _clock: float = field(default_factory=time.process_time)
+    _on_gpu_since: float = field(default_factory=time.monotonic)
 
     def run(self, context: StepContext) -> None:
         """Step until a limit; saved and measured every few minutes and at the end."""
+        schedule, minutes = self.now.schedule, self.request.minutes
+        end = None if schedule.decay_from is None else schedule.decay_from + schedule.decay_steps
+        last = min((limit for limit in (end, self.request.steps) if limit is not None), default=None)
         saved = measured = time.monotonic()
-        with tqdm(initial=self.now.step, total=self._last(), unit=" steps", disable=None, dynamic_ncols=True) as bar:
-            for _ in self._steps():
+        until = math.inf if minutes is None else saved + 60 * minutes
+        with tqdm(initial=self.now.step, total=last, unit=" steps", disable=None, dynamic_ncols=True) as bar:
+            while (last is None or self.now.step < last) and time.monotonic() < until:
                 self._step(context)
                 bar.update()
                 if time.monotonic() - measured > MEASURE_S:
@@ -142,18 +244,6 @@ class _Sitting:
                     saved = time.monotonic()
             bar.set_postfix_str(self._measure())
         self._save()
-
-    def _last(self) -> int | None:
-        schedule = self.now.schedule
-        end = None if schedule.decay_from is None else schedule.decay_from + schedule.decay_steps
-        return min((limit for limit in (end, self.request.steps) if limit is not None), default=None)
-
-    def _steps(self) -> Iterator[int]:
-        minutes = self.request.minutes
-        until = None if minutes is None else time.monotonic() + 60 * minutes
-        last = self._last()
-        while (last is None or self.now.step < last) and (until is None or time.monotonic() < until):
-            yield self.now.step
 
     def _step(self, context: StepContext) -> None:
         now, model = self.now, self.task.model
@@ -179,12 +269,8 @@ class _Sitting:
         gaps = {f"gap_{size}": round(yardstick.gap(model), 5) for size, yardstick in self.yardsticks.items()}
         model.load_state_dict(learnt)
         hours = {"gpu_hours": round(now.gpu_s / 3600, 4)} if now.gpu_s else {}
-        record = (
-            hours
-            | {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(float(self._loss), 5)}
-            | gaps
-        )
-        curve.add(self.request.folder, record)
+        record = {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(float(self._loss), 5)}
+        curve.add(self.request.folder, hours | record | gaps)
         curve.draw(self.request.folder, now.problem)
         self._clock, self._on_gpu_since = time.process_time(), time.monotonic()  # measuring is no training
         return ", ".join(f"{name} {100 * value:.2f} %" for name, value in gaps.items())

@@ -6,8 +6,7 @@ import pytest
 
 from oragent._base.errors import CandidateError
 from oragent.domains.driving import control
-from oragent.domains.driving.network import Road
-from oragent.domains.driving.plans import WEAVING
+from oragent.domains.driving.network import WEAVING, Road
 from oragent.domains.driving.scenario import Departure
 from oragent.domains.driving.simulation import VehicleState
 

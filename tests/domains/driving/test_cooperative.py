@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oragent.domains.driving.cooperative import Cooperative
-from oragent.domains.driving.drive import drive, throughput
+from oragent.domains.driving.controllers import Cooperative
 from oragent.domains.driving.metrics import score
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.trials import drive, throughput
 
 EDGE = {"length": 172.8, "lanes": 3, "speed_limit": 13.89}
 
@@ -21,7 +21,7 @@ def vehicle(name: str, position: float, lane: int, wish: int = 0, speed: float =
     return {
         "veh_id": name, "veh_type": kind.name, "position": position, "speed": speed, "current_lane": lane,
         "wants_left": wish > 0, "wants_right": wish < 0, "length": kind.length,
-        "max_acceleration": kind.max_accel, "max_braking": kind.max_decel,
+        "max_acceleration": kind.max_accel, "max_braking": kind.max_decel, "potential_target_lanes": [lane + wish],
     }  # fmt: skip
 
 

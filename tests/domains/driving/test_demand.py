@@ -6,7 +6,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from oragent.domains.driving.plans import WEAVING
+from oragent.domains.driving.network import WEAVING
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import draw
 

@@ -16,11 +16,10 @@ from oragent._base.protocol import Result, parse
 from oragent.authoring.bench import Level, ScoringBench, Seed
 from oragent.authoring.seed_checks import check_function
 from oragent.domains.driving import evaluation, network
-from oragent.domains.driving.cooperative import Cooperative
-from oragent.domains.driving.courses import LONG, WEAVING, Course
+from oragent.domains.driving.controllers import Cooperative
 from oragent.domains.driving.evaluation import DrivingBaseline
 from oragent.domains.driving.network import Road
-from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.scenario import LONG, WEAVING, Course, Scenario
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
 from oragent.report.pictured import is_plain_svg

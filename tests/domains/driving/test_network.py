@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ProblemError
-from oragent.domains.driving import network, plans
-from oragent.domains.driving.network import Road
-from oragent.domains.driving.plans import PUBLISHED, WEAVING
+from oragent.domains.driving import network
+from oragent.domains.driving.network import PUBLISHED, WEAVING, Road
 from tests.extras import need
 
 
@@ -41,7 +40,7 @@ def test_a_plan_tells_how_many_lanes_its_road_has() -> None:
     assert set(WEAVING.sources) == {"road.nod.xml", "road.edg.xml"}
     assert PUBLISHED.sources["road.con.xml"].count("<connection ") == 32
     assert PUBLISHED.sources["road.con.xml"].count('pass="true"') == 18
-    assert plans.EDGE in {edge.name for edge in PUBLISHED.edges}
+    assert network.EDGE in {edge.name for edge in PUBLISHED.edges}
 
 
 def test_what_lies_on_the_road_or_at_its_junctions_is_told_from_the_arms(road: Road) -> None:

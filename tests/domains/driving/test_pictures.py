@@ -9,9 +9,9 @@ from PIL import Image
 
 from oragent.domains.driving import pictures
 from oragent.domains.driving.controllers import IdmMobil
-from oragent.domains.driving.drive import Drive, drive
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.trials import Drive, drive
 
 
 @pytest.fixture(scope="module")

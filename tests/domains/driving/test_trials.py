@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.domains.driving import trials
-from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.metrics import Figures, features, loss, score, selected
 from oragent.domains.driving.scenario import CASES, Scenario
-from oragent.domains.driving.trials import Trial
+from oragent.domains.driving.trials import Drive, Trial
 
 CALM = Figures(0, 0, 0, 0, 0, mean_speed=12.5, speed_variance=4.0, throughput=200, travel_time=30.0)
 DEMANDS = {case: [Scenario(case, seed) for seed in range(10)] for case in (2, 3)}

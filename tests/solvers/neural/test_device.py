@@ -8,8 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from oragent.solvers.neural import attention, lehd, pomo
-from oragent.solvers.neural.reconstruct import _as_paths, _cut, _routes, as_nodes, lengths
-from oragent.solvers.neural.solve import ALL, routes, solve
+from oragent.solvers.neural.solve import ALL, _as_paths, _cut, _routes, as_nodes, lengths, routes, solve
 from oragent.solvers.neural.weights import NETWORKS
 
 PROBLEMS = ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")

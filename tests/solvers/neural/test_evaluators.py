@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from oragent._base.protocol import Result, parse
-from oragent.domains.torch_stream import CAPACITIES, cvrp_stream, tsp_stream
+from oragent.domains.network_instances import CAPACITIES, cvrp_stream, tsp_stream
 
 ROOT = Path(__file__).parents[3]
 SAYING = "import torch\ndef heuristics(distance_matrix, demands=None):\n    return {}\n"

@@ -10,8 +10,7 @@ import torch
 from oragent.domains import cvrp, tsp
 from oragent.solvers.neural import lehd
 from oragent.solvers.neural.pomo import sampler
-from oragent.solvers.neural.reconstruct import lengths
-from oragent.solvers.neural.solve import routes, solve
+from oragent.solvers.neural.solve import lengths, routes, solve
 from oragent.solvers.neural.weights import NETWORKS, load, official_names
 
 ROOT = Path(__file__).parents[3]

@@ -10,8 +10,8 @@ import pytest
 from oragent._base.errors import ProblemError
 from oragent.domains import cvrp, tsp
 from oragent.solvers.training import labels
-from oragent.solvers.training.drawing import cut_routes, cut_tours
 from oragent.solvers.training.labels import TrainingLabels, capacity, cvrp_batch, symmetric, tsp_batch
+from oragent.solvers.training.tasks import cut_routes, cut_tours
 
 
 def square_tours(count: int = 5, size: int = 8) -> TrainingLabels:

@@ -11,9 +11,9 @@ import torch
 
 from oragent._base.errors import ConfigError
 from oragent.solvers.training import labels, tasks, trainer
-from oragent.solvers.training.drawing import DeviceTours, instances, starts_of, turned
-from oragent.solvers.training.optimiser import Optimiser, Rates
 from oragent.solvers.training.request import TrainRequest
+from oragent.solvers.training.tasks import DeviceTours, instances, starts_of, turned
+from oragent.solvers.training.trainer import Optimiser, Rates
 
 
 def generator(seed: int = 0) -> torch.Generator:

@@ -11,7 +11,7 @@ import yaml
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent.solvers.neural.weights import load
-from oragent.solvers.training import curve, export, labels, state, tasks, trainer
+from oragent.solvers.training import curve, labels, state, tasks, trainer
 from oragent.solvers.training.request import PROBLEMS, TrainRequest
 from oragent.solvers.training.state import Schedule
 
@@ -27,8 +27,8 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tasks, "PIECE_TOKENS", 128)
     monkeypatch.setattr(tasks, "WALK_STEPS", 400)
     monkeypatch.setattr(trainer, "MEASURED", {6: 8})
-    monkeypatch.setattr(export, "SIZES", (6,))
-    monkeypatch.setattr(export, "INSTANCES", {"tsp": 8, "cvrp": 8})
+    monkeypatch.setattr(curve, "SIZES", (6,))
+    monkeypatch.setattr(curve, "INSTANCES", {"tsp": 8, "cvrp": 8})
     monkeypatch.setattr(labels, "_tsp_block", greedy_tours)
     monkeypatch.setattr(labels, "_cvrp_block", greedy_routes)
     monkeypatch.setattr(labels, "CORES", 1)  # no other process has these
@@ -142,7 +142,7 @@ def test_more_steps_after_the_end_go_on_from_before_the_decay(tmp_path: Path) ->
 def test_an_exported_training_is_loaded_by_evaluators_and_described(problem: str, tmp_path: Path) -> None:
     asked = order(problem, tmp_path, steps=2)
     trained = trainer.train(asked)
-    export.export(asked, tmp_path)
+    curve.export(asked, tmp_path)
     weights = load(problem, tmp_path, torch.device("cpu"))
     assert weights.source == f"own (checkpoints/{problem}.safetensors)"
     for name, value in weights.model.state_dict().items():
@@ -182,7 +182,7 @@ def test_a_state_that_is_none_and_a_folder_of_another_training_are_clear_lines(t
     with pytest.raises(ConfigError, match="cannot hold a training: File exists"):
         trainer.train(TrainRequest("tsp_pomo", asked.folder / state.FILE, asked.labels, device="cpu"))
     with pytest.raises(StoreError, match="no training of tsp_lehd"):
-        export.export(order("tsp_lehd", tmp_path), tmp_path)
+        curve.export(order("tsp_lehd", tmp_path), tmp_path)
 
 
 def test_records_that_a_killed_process_left_behind_are_dropped_from_the_curve(tmp_path: Path) -> None:

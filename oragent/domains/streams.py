@@ -1,12 +1,16 @@
-"""Parts of reference streams, and fresh instances: of the same law, from a seed that no candidate knows.
+"""What problems share: reference streams and fresh instances, checked lists of indices, cells of the archive.
 
-Fresh generators are seeded with the bytes of a name and the seed, so that two problems or sizes share nothing.
+A fresh set is of the same law, from a seed that no candidate knows. Its generators are seeded with the bytes of a name
+and the seed, so that two problems or sizes share nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+
+from oragent._base.errors import CandidateError
 
 Stream = tuple[tuple[str, int, int], ...]  # (mode, size, instances), in the order in which they are drawn
 T = TypeVar("T")
@@ -53,13 +57,7 @@ def draw_part(
 
 
 def sequence(seed: int, name: str, size: int = 0) -> np.random.SeedSequence:
-    """Entropy of one part of a fresh set.
-
-    Args:
-        seed: Seed of the set, 0 or more, of any length.
-        name: Name of what is drawn.
-        size: Problem size, where there are several.
-    """
+    """Entropy of one part of a fresh set, by a seed, 0 or more, of any length; the size, where there are several."""
     return np.random.SeedSequence([*f"fresh {name} {size}".encode(), seed])
 
 
@@ -76,3 +74,35 @@ def legacy(seed: int, name: str, size: int = 0) -> np.random.RandomState:
 def numbers(seed: int, name: str, size: int, count: int) -> list[int]:
     """Seeds of 32 bits for what takes nothing longer, such as demands."""
     return [int(word) for word in sequence(seed, name, size).generate_state(count)]
+
+
+def whole_numbers(claim: Any, what: str, item: str, limit: int) -> NDArray[np.int64]:
+    """Turn what claims to be a list of indices, 0 to ``limit - 1``, into a ``(k,)`` int64 array; or ``invalid``.
+
+    ``what`` names what it claims to be, such as ``a tour``; ``item`` what an index stands for, such as ``city``.
+    """
+    try:
+        values = np.asarray(claim)
+    except ValueError:
+        values = np.empty((0, 0))
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        shown = f"a {type(claim).__name__}"
+        if isinstance(claim, np.ndarray):
+            shown = f"an array of dtype {claim.dtype} and shape {claim.shape}"
+        raise CandidateError(f"{what} must be a flat list of whole numbers, not {shown}")
+    if (strange := values[(values < 0) | (values >= limit)]).size:
+        raise CandidateError(f"{what} names {item} {strange[0]}; expected 0 to {limit - 1}")
+    return values.astype(np.int64)
+
+
+def cell(*axes: tuple[float, Sequence[float]]) -> tuple[int, ...]:
+    """Tell in which bin of each axis a heuristic falls: 0 to the number of edges; on an edge it is the upper bin.
+
+    An axis is a pair: the measured value of a feature, and the rising edges between its bins.
+    """
+    return tuple(int(np.searchsorted(edges, value, side="right")) for value, edges in axes)
+
+
+def geometric_mean(values: Mapping[int, Sequence[float]]) -> float:
+    """The geometric mean of positive figures over instances, all sizes counting alike."""
+    return float(np.exp(np.mean([np.mean(np.log(measured)) for measured in values.values()])))
