@@ -91,7 +91,7 @@ OTHERS = {
     "domains/driving/scoring.py": "an evaluator's own, which says where its pictures are",
     "workspace/shim.py": "prints one figure, in the sandbox",
     "harness/main.py": "prints figures and the guest's log, both plain",
-    "harness/instances.py": "prints sizes and figures, all numbers",
+    "harness/guest.py": "prints sizes and figures, all numbers",
     "harness/neural.py": "prints the line of a failure, which is JSON in ASCII",
     "harness/process.py": "flushes",
     "sandbox/sandbox.py": "a note on standard error, made plain",

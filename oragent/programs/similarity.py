@@ -137,21 +137,21 @@ def _label_node(node: ast.AST) -> str:
             return type(node).__name__
 
 
-MOST_WORK = 10_000_000  # steps of 64 tokens each in all comparisons of a program: some tenths of a second
+MOST_TOKEN_WORK = 10_000_000  # steps of 64 tokens each in all comparisons of a program: some tenths of a second
 _SETUP = 10  # steps that a token takes besides
 
 
 def find_nearest(tokens: Sequence[str], candidates: Sequence[Sequence[str]], threshold: float) -> int | None:
     """Find the text from which one, given as tokens, differs least, and by less than a threshold.
 
-    It is the place of the first of equally near ones, or None. Those that come when ``MOST_WORK`` is done are not
+    It is the place of the first of equally near ones, or None. Those that come when ``MOST_TOKEN_WORK`` is done are not
     looked at.
     """
     best: tuple[float, int] | None = None
     work = 0
     for index, candidate in enumerate(candidates):
         work += min(len(tokens), len(candidate)) * (max(len(tokens), len(candidate)) // 64 + _SETUP)
-        if work > MOST_WORK:
+        if work > MOST_TOKEN_WORK:
             break
         distance_to_candidate = token_distance(tokens, candidate)
         if distance_to_candidate < threshold and (best is None or distance_to_candidate < best[0]):

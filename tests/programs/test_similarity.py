@@ -79,3 +79,12 @@ def test_a_text_that_is_no_python_and_one_that_takes_too_long_are_compared_by_th
 
 def test_it_is_told_by_the_child() -> None:
     assert parser_client.request("likeness", first=PROGRAM, second=PROGRAM) == {"share": 1.0}
+
+
+def test_a_comparison_of_large_trees_takes_tokens_in_their_place() -> None:
+    large = "\n".join(f"x{number} = {number} + y * (z - {number})" for number in range(60))
+    other = large.replace("+", "-")
+    trees = [similarity.postorder_tree(ast.parse(text)) for text in (large, other)]
+    assert similarity.comparison_steps(*trees) > similarity.MOST_WORK
+    tokens = [similarity.TOKEN.findall(text)[: similarity.MOST_TOKENS] for text in (large, other)]
+    assert similarity.likeness(large, other) == 1.0 - similarity.token_distance(*tokens)
