@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from oragent.evals.workspace.domains.domain import REQUIREMENT, Artifacts
 from oragent.evals.workspace.instances import DAY, MAILS, STATED, UNITS, NoiseStep, Where, _map_column, _with_cell
-from oragent.workspace import parameters
+from oragent.workspace import tables
 from oragent.workspace.tables import CsvTable
 
 MAIL_FORM = re.compile(r"Date: (\S+)\n\nPlease use (\S+) = (\S+) (.+?) \((.*)\)\.")
@@ -40,11 +40,11 @@ def _undo_stated(artifacts: Artifacts, where: Where) -> Artifacts:
 
 
 def _undo_mail(artifacts: Artifacts, where: Where) -> Artifacts:
-    table, at = artifacts.tables[parameters.FILE], int(where[0])
+    table, at = artifacts.tables[tables.PARAMETERS_FILE], int(where[0])
     row = max(MAIL_FORM.findall(artifacts.documents[MAILS]))[1:]
     rows = (*table.rows[:at], row, *table.rows[at:])
     documents = {name: text for name, text in artifacts.documents.items() if name != MAILS}
-    return Artifacts({**artifacts.tables, parameters.FILE: CsvTable(table.header, rows)}, documents)
+    return Artifacts({**artifacts.tables, tables.PARAMETERS_FILE: CsvTable(table.header, rows)}, documents)
 
 
 INVERSES = {
