@@ -27,9 +27,14 @@ _DRAWN = {"train": 10, "val": 64, "test": 64}
 
 
 def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[tsp.TspInstance]:
-    """Draw the first cities, at most ``count``, of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
+    """Draw the first cities of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
 
-    64 instances are all of ``val`` and ``test``; a fresh set has as many as ``test`` has of the size.
+    Args:
+        mode: ``train``, ``val`` or ``test``.
+        size: 200, 500 or 1000.
+        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
+            stream.
+        count: Number of instances, at most; 64 is all of ``val`` and ``test``.
 
     Raises:
         ValueError: if the stream has no such part.
@@ -84,7 +89,11 @@ class _Generator:
 
 
 def tours(folder: Path, mode: str, size: int) -> list[tsp.TspInstance]:
-    """Read cities of one part of ``test_TSP<size>_n128.txt``; a `ProblemError` if it is missing or not as expected."""
+    """Read cities of one part of ``test_TSP<size>_n128.txt``.
+
+    Raises:
+        ProblemError: naming the file, if it is missing or not as expected; or if there is no such part or size.
+    """
     return _read_part(folder / f"test_TSP{size}_n128.txt", mode, size, lambda row: _parse_tour(row, size))
 
 

@@ -57,7 +57,13 @@ def draw_part(
 
 
 def sequence(seed: int, name: str, size: int = 0) -> np.random.SeedSequence:
-    """Entropy of one part of a fresh set, by a seed, 0 or more, of any length; the size, where there are several."""
+    """Entropy of one part of a fresh set.
+
+    Args:
+        seed: Seed of the set, 0 or more, of any length.
+        name: Name of what is drawn.
+        size: Problem size, where there are several.
+    """
     return np.random.SeedSequence([*f"fresh {name} {size}".encode(), seed])
 
 
@@ -77,9 +83,19 @@ def numbers(seed: int, name: str, size: int, count: int) -> list[int]:
 
 
 def whole_numbers(claim: Any, what: str, item: str, limit: int) -> NDArray[np.int64]:
-    """Turn what claims to be a list of indices, 0 to ``limit - 1``, into a ``(k,)`` int64 array; or ``invalid``.
+    """Turn what claims to be a list of indices into an array.
 
-    ``what`` names what it claims to be, such as ``a tour``; ``item`` what an index stands for, such as ``city``.
+    Args:
+        claim: Anything that claims to be such a list.
+        what: Name of what it claims to be, such as ``a tour``.
+        item: Name of what one index stands for, such as ``city``.
+        limit: Number of indices: they go from 0 to ``limit - 1``.
+
+    Returns:
+        ``(k,)`` int64 array with values in that range.
+
+    Raises:
+        CandidateError: ``invalid``, if it is anything else.
     """
     try:
         values = np.asarray(claim)

@@ -175,7 +175,11 @@ KNOWN = {rounding.value: rounding for rounding in (Rounding.NEAREST, Rounding.UP
 
 
 def read_tsplib(path: Path) -> TspInstance:
-    """Read a ``.tsp`` file whose lengths are EUC_2D or CEIL_2D; a `ProblemError` if it is missing or something else."""
+    """Read a ``.tsp`` file whose lengths are EUC_2D or CEIL_2D.
+
+    Raises:
+        ProblemError: if the file is missing, breaks the format, or has lengths of another type.
+    """
     try:
         lines = [row.strip() for row in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as problem:

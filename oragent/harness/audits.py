@@ -37,7 +37,11 @@ def draw_sample(count: int, size: int | None) -> list[int]:
 
 
 def spot_check(guest: Guest) -> None:
-    """Put some decisions of every loop to a guest in which no loop ran, when all that did are dead."""
+    """Put some decisions of every loop to one guest in which no loop ever ran; all that ran are dead.
+
+    Raises:
+        CandidateError: ``rejected``, if it decides otherwise.
+    """
     guest.end()
     if not guest.claims:
         return
@@ -52,7 +56,14 @@ def spot_check(guest: Guest) -> None:
 
 
 def audit_decisions(guest: Guest, size: int | None) -> int:
-    """Put ``size`` random decisions, None: all, to a guest of its own each; their number, or ``rejected``."""
+    """Put ``size`` random decisions, None: all, of loops and of single calls, each to a guest of its own.
+
+    Returns:
+        The number of decisions that were put.
+
+    Raises:
+        CandidateError: ``rejected``, if one is not what the function says on its own.
+    """
     guest.end()
     calls = guest.calls.calls if guest.calls else []
     counts = [claim.count for claim in guest.claims] + [1] * len(calls)

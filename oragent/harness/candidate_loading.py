@@ -56,7 +56,11 @@ class Callee:
 
 
 def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
-    """Read a candidate's file, and further ones out of it or beside it; ``rejected`` if one is missing or no text."""
+    """Read a candidate: its file, and further ones out of that, where it holds them, or beside it.
+
+    Raises:
+        CandidateError: ``rejected``, if one is missing or no UTF-8 text.
+    """
     main = candidate.name
     try:
         text = candidate.read_text(encoding="utf-8")
@@ -76,7 +80,12 @@ def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
 
 
 def load_functions(path: Path, sources: Mapping[str, str], functions: Sequence[str]) -> dict[str, Function]:
-    """Execute a candidate's text, in a guest; raises whatever that raises, or `NameError` for a missing function."""
+    """Execute a candidate's text, in a guest.
+
+    Raises:
+        NameError: if it does not define one of the functions.
+        BaseException: whatever its text raises.
+    """
     main = next(iter(sources))
     if len(sources) > 1:
         texts = {Path(name).stem: (str(path.with_name(name)), text) for name, text in sources.items() if name != main}
@@ -136,9 +145,12 @@ class _FileFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def render_traceback(problem: BaseException, path: str) -> str:
-    """Render the last ``MOST_CHARACTERS`` of the frames from the candidate's own code on, without the harness above it.
+    """Render the frames from the candidate's own code on; the harness above it is of no help to anyone.
 
     Below it stands what the variables of its last line held: by kind, shape and size, and single numbers by value.
+
+    Returns:
+        The last ``MOST_CHARACTERS`` of it.
     """
     trace = problem.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != path:
@@ -227,8 +239,11 @@ def _compile_example(values: Any) -> Any:
 def exchange_code(code: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:
     """Take the code that another guest has compiled, or return the code that this one has.
 
-    Code is ``(n,)`` bytes, empty where there is none or too much; None asks for it, and is the answer where it was
-    taken.
+    Args:
+        code: ``(n,)`` bytes of an earlier answer; None to return code.
+
+    Returns:
+        ``(n,)`` bytes, empty where there is no code or too much; None if code was taken.
     """
     if code is not None:
         _code.update(pickle.loads(code.tobytes()))

@@ -69,7 +69,11 @@ class SolutionAlbum:
             self._solutions[name] = instance, solution, float(value)
 
     def write(self, prefix: str) -> dict[str, float]:
-        """Write ``<prefix><name>.svg`` for each solution; returns their values by the names of the instances."""
+        """Write ``<prefix><name>.svg`` for each solution.
+
+        Returns:
+            Value of each solution, by the name of its instance.
+        """
         for name, (instance, solution, _) in self._solutions.items():
             Path(f"{prefix}{name}.svg").write_text(self._draw(instance, solution), encoding="utf-8")
         return {name: value for name, (_, _, value) in self._solutions.items()}
@@ -98,7 +102,11 @@ class Race:
         self._listens, self._behaviour = False, ""
 
     def begin_race(self, planned: Mapping[str, int]) -> Iterator[dict[str, int]]:
-        """Begin, with so many instances of each size; yields after how many of each to check the standing."""
+        """Begin, with so many instances of each size.
+
+        Returns:
+            After how many of each size to ``look``.
+        """
         self._planned = dict(planned)
         return race_steps(self._planned, self.terms.probes)
 
@@ -112,7 +120,11 @@ class Race:
             _update_digest(self._answers, answer)
 
     def check_standing(self, values: Mapping[int, Sequence[float]], step: Mapping[str, int]) -> None:
-        """End the evaluation where it need not go on, by the values so far, after a step of instances of each size.
+        """End the evaluation where it need not go on.
+
+        Args:
+            values: Values so far, by size, in the order of the instances.
+            step: Number of instances of each size that are done.
 
         Raises:
             Outraced: it need not.

@@ -32,8 +32,9 @@ class FrameError(ValueError):
 def encode(value: Any) -> bytes:
     """Turn a value into a frame.
 
-    It is None, bool, int, float, str, list, tuple, set, dict, numeric array, numpy scalar or dense tensor in main
-    memory without gradients, nested at will.
+    Args:
+        value: None, bool, int, float, str, list, tuple, set, dict, numeric array, numpy scalar or dense tensor in main
+            memory without gradients, nested at will.
 
     Raises:
         FrameError: naming the type that cannot travel.
@@ -60,7 +61,11 @@ def _check_lengths(header: int, payload: int, max_header: int = MAX_HEADER, max_
 
 
 def frame_length(buffer: bytes | bytearray, max_header: int = MAX_HEADER, max_payload: int = MAX_PAYLOAD) -> int:
-    """Return the length of the frame at the beginning of a buffer, 0 if its head is incomplete; or `FrameError`."""
+    """Return the length of the frame at the beginning of a buffer; 0 if its head is incomplete.
+
+    Raises:
+        FrameError: if header or payload is too large to be read.
+    """
     if len(buffer) < HEAD.size:
         return 0
     header, payload = HEAD.unpack_from(buffer)
@@ -69,13 +74,21 @@ def frame_length(buffer: bytes | bytearray, max_header: int = MAX_HEADER, max_pa
 
 
 def decode_frame(frame: bytes | bytearray) -> Any:
-    """Turn a whole frame into the value; raises what `decode` does."""
+    """Turn a whole frame into the value.
+
+    Raises:
+        FrameError: as for ``decode``.
+    """
     end = HEAD.size + int(HEAD.unpack_from(frame)[0])
     return decode(bytes(frame[HEAD.size : end]), memoryview(frame)[end:])
 
 
 def decode(header: bytes, payload: bytes | memoryview) -> Any:
-    """Turn a frame's two parts into the value, with fresh writable arrays; `FrameError` if it is not well formed."""
+    """Turn a frame's two parts into the value; arrays are fresh and writable.
+
+    Raises:
+        FrameError: if the frame is not well formed.
+    """
     try:
         tree, specs = json.loads(header)
         arrays, start = [], 0
@@ -93,7 +106,8 @@ def decode(header: bytes, payload: bytes | memoryview) -> Any:
 def receive_into(wire: socket.socket, buffer: bytearray, length: int) -> int:
     """Take what has come, into a buffer that is to hold a frame; most frames come whole, in one piece.
 
-    Returns the number of bytes that came; 0 at the end of the connection.
+    Returns:
+        The number of bytes that came; 0 at the end of the connection.
     """
     have = len(buffer)
     if not have:

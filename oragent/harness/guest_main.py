@@ -46,9 +46,15 @@ def run_guest(
 ) -> NoReturn:
     """Be the guest: never returns, ends when its parent does.
 
-    ``wire`` is this side of the connection to the scorer; ``log`` takes standard output and error; ``parent`` is the
-    process id as it is seen from here; ``path`` is for tracebacks. Files and functions come with the main one first.
-    The library was built of a candidate in C++.
+    Args:
+        wire: This side of the connection to the scorer.
+        log: File descriptor that takes standard output and error.
+        parent: Process id of the parent, as it is seen from here.
+        cage: What holds it.
+        path: Path of the candidate's file, for tracebacks.
+        sources: Texts of the candidate's files by name, the main one first.
+        functions: Names of the functions that evolve, the main one first.
+        library: Library that was built of it; None for Python.
     """
     code = EXIT_UNCONFINED
     try:

@@ -87,7 +87,11 @@ def watching(name: str, **data: Any) -> Callable[..., None] | None:
 
 @contextmanager
 def start_observer(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable[[], str]]:
-    """Let the code of a file watch, from before data is read; what this yields says in the end what it printed."""
+    """Let the code of a file watch; begun before data is read.
+
+    Yields:
+        What says in the end what it printed; empty where nobody watched.
+    """
     global _observer
     if file is None:
         yield lambda: ""

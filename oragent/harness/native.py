@@ -44,7 +44,8 @@ class _Value(ctypes.Structure):
 def build_library(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
     """Compile a candidate to a shared library, in a process that sees nothing but headers and this text.
 
-    The library lies in a folder of its own that the caller removes.
+    Returns:
+        The library, in a folder of its own that the caller removes.
 
     Raises:
         CandidateError: ``rejected``, with the compiler's words on the candidate's own lines, if it does not compile;
@@ -135,9 +136,15 @@ class Library:
         self._library.oragent_free.restype = None
 
     def call_function(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a function by its name, with numbers and arrays of one or two dimensions.
+        """Call a function by its name.
 
-        Returns a number, or an array of ``float64`` or ``int64``.
+        Args:
+            name: Name of the function.
+            args: Numbers, and arrays of one or two dimensions.
+            kwargs: None: C++ has no arguments by name.
+
+        Returns:
+            A number, or an array of ``float64`` or ``int64``.
         """
         if kwargs:
             raise TypeError("a function in C++ takes no arguments by name")

@@ -36,7 +36,11 @@ LIMIT = 1e30  # of a bias: sums stay finite in single precision
 
 
 def need_torch() -> None:
-    """Say in one line how to get PyTorch, as the result of this evaluation, and exit with 1, where it is missing."""
+    """Say in one line how to get PyTorch, as the result of this evaluation, where it is missing.
+
+    Raises:
+        SystemExit: 1, if it is.
+    """
     try:
         for name in ("torch", "safetensors"):
             importlib.import_module(name)
@@ -48,7 +52,11 @@ def need_torch() -> None:
 
 
 def device(arguments: Arguments) -> "torch.device":
-    """Where the network computes; candidates get tensors in main memory. `ConfigError` for one that is not there."""
+    """Where the network computes; the candidate always gets tensors in main memory.
+
+    Raises:
+        ConfigError: if one was asked for that is not there.
+    """
     import torch  # heavy, and optional
 
     requested = arguments.choices["device"]
@@ -70,7 +78,18 @@ def device(arguments: Arguments) -> "torch.device":
 
 
 def bias(value: ArrayLike, size: int) -> "Tensor":
-    """Check an attention bias that came back: a ``(size, size)`` float32 tensor of finite numbers, or ``invalid``."""
+    """Check an attention bias.
+
+    Args:
+        value: Value that came back across the wire: a tensor or an array.
+        size: Number of nodes.
+
+    Returns:
+        ``(size, size)`` float32 tensor of finite numbers in main memory.
+
+    Raises:
+        CandidateError: ``invalid``, saying what came and what was expected.
+    """
     import torch  # heavy, and optional
 
     return torch.from_numpy(np.clip(matrix(value, (size, size)), -LIMIT, LIMIT)).float()

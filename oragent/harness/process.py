@@ -217,9 +217,12 @@ class GuestProcess:
         return self._parent.cpu_seconds(self.pid) if self._ended is None else self._ended[1]
 
     def ask(self, request: bytes, limit_s: float | None, look: Callable[[], None]) -> Any:
-        """Send a request and wait for its answer, ``limit_s`` wall seconds at most; None for any.
+        """Send a request and wait for its answer.
 
-        ``look`` is called now and then while it computes; what it raises ends the call.
+        Args:
+            request: Frame to send.
+            limit_s: Wall seconds that the answer may take; None for any.
+            look: Callback that is called now and then while it computes; what it raises ends the call.
 
         Raises:
             CandidateError: if the guest dies, breaks the wire or reports a failure.

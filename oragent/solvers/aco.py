@@ -53,8 +53,14 @@ def usable_promise(heuristics: NDArray[np.float64]) -> NDArray[np.float64]:
 def draw_uniforms(rng: np.random.Generator, iterations: int, ants: int, longest: int) -> NDArray[np.float64]:
     """Draw all that a colony needs in one call, which takes half the time of one call a step from compiled code.
 
-    Returns ``(iterations, ants, longest)``, uniform in [0, 1); ``longest`` is the most nodes that a path may have,
-    counting its first.
+    Args:
+        rng: Only source of randomness.
+        iterations: Number of pheromone updates.
+        ants: Number of paths an iteration.
+        longest: Most nodes that a path may have, counting its first.
+
+    Returns:
+        ``(iterations, ants, longest)`` array, uniform in [0, 1).
     """
     return rng.random((iterations, ants, longest))
 
@@ -62,8 +68,11 @@ def draw_uniforms(rng: np.random.Generator, iterations: int, ants: int, longest:
 def effective_choices(promise: NDArray[np.float64]) -> float:
     """Say among how many nodes an ant really chooses: exp of the entropy of a row, averaged over rows.
 
-    ``promise`` is ``(n, n)`` and positive; the diagonal does not count. The answer is from 1 (every row names one
-    neighbour) to n - 1 (all neighbours are alike).
+    Args:
+        promise: ``(n, n)`` positive edge promises; the diagonal does not count.
+
+    Returns:
+        From 1 (every row names one neighbour) to n - 1 (all neighbours are alike).
     """
     off_diagonal = ~np.eye(len(promise), dtype=bool)
     shares = promise[off_diagonal].reshape(len(promise), -1)
@@ -127,8 +136,15 @@ def follow(
 ) -> tuple[float, NDArray[np.int64]]:
     """Let a colony search, in one piece, or where somebody watches an iteration at a time, to the same end.
 
-    ``colony(draws, pheromone)`` changes the pheromone in place; nothing else lasts between calls. ``watch`` is called
-    after every iteration with ``iteration`` (from 0), ``cost`` and ``path`` of the best so far, and ``pheromone``.
+    Args:
+        colony: ``colony(draws, pheromone)``, which changes the pheromone in place; nothing else lasts between calls.
+        draws: ``(iterations, ants, longest)`` array from `draw_uniforms`.
+        pheromone: Pheromone at the beginning.
+        watch: Called after every iteration with ``iteration`` (from 0), ``cost`` and ``path`` of the best so far, and
+            ``pheromone``; None: nobody watches.
+
+    Returns:
+        Cost and path of the best.
     """
     if watch is None:
         return colony(draws, pheromone)

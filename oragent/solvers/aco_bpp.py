@@ -153,9 +153,19 @@ def solve_bpp(
     the mean squared fill of its bins, divided by the number of ants, to all pairs of items that share a bin, and to
     each item with itself. Weights are in single precision.
 
-    Arguments are those of `solve_tsp`; ``sizes`` are ``(n,)``, 0 to ``capacity``, and ``heuristics`` ``(n, n)``
-    promises of two items to share a bin, row: an item that is in it. ``watch`` gets ``bins`` in place of ``path``,
-    items in the order of ``sizes``.
+    Args:
+        sizes: ``(n,)`` sizes of the items, 0 to ``capacity``.
+        capacity: Capacity of every bin.
+        heuristics: ``(n, n)`` finite promises of two items to share a bin, row: an item that is in it.
+        rng: Only source of randomness.
+        ants: Number of packings an iteration.
+        iterations: Number of pheromone updates.
+        decay: Share of the pheromone that stays.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``bins`` and ``pheromone``, items in the order
+            of ``sizes``; otherwise as `follow` has it.
+
+    Returns:
+        The packing with the fewest bins.
 
     Source: Levine and Ducatelle 2004, Ant colony optimization and local search for bin packing and cutting stock
     problems, DOI 10.1057/palgrave.jors.2601771; with the rules and settings of Ye et al. 2024, ReEvo, arXiv:2402.01145.

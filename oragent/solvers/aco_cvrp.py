@@ -75,15 +75,26 @@ def solve_cvrp(
     decay: float = 0.9,
     watch: Watch | None = None,
 ) -> ColonySolution:
-    """Search short routes: one path from the depot to the depot, which it visits in between, and its length.
+    """Search short routes.
 
     Every ant starts at the depot, node 0, and goes on with a chance proportional to pheromone times promise: to a
     customer that is left and fits into what is free, or back to the depot. Its path ends at the depot when no customer
     is left. After each iteration the pheromone keeps ``decay`` of itself, and every ant adds 1/length to its edges, in
     the direction in which it went.
 
-    Arguments are those of `solve_tsp`, depot first; ``demands`` are ``(n,)`` int64, 0 at the depot, at most
-    ``capacity`` at customers. The diagonal of ``distances`` is not read.
+    Args:
+        distances: ``(n, n)`` lengths, depot first; the diagonal is not read.
+        demands: ``(n,)`` int64 array, 0 at the depot, at most ``capacity`` at customers.
+        capacity: Capacity of one route.
+        heuristics: ``(n, n)`` finite promises of the edges, larger is better.
+        rng: Only source of randomness.
+        ants: Number of paths an iteration.
+        iterations: Number of pheromone updates.
+        decay: Share of the pheromone that stays.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
+
+    Returns:
+        The shortest routes and their length: one path from the depot to the depot, which it visits in between.
     """
     draws = draw_uniforms(rng, iterations, ants, 2 * len(distances) - 1)  # at most a return after every customer
     return run_colony(_colony, (np.ascontiguousarray(distances), demands, capacity), heuristics, decay, draws, watch)

@@ -83,17 +83,27 @@ def solve_mkp(
     decay: float = 0.9,
     watch: Watch | None = None,
 ) -> ColonySolution:
-    """Search items of a high total prize: the best choice, ``path``, and minus its prize, ``cost``.
+    """Search items of a high total prize.
 
     Every ant starts with an empty knapsack and adds items that still fit in every dimension, each with a chance
     proportional to pheromone times promise, until none fits. After each iteration the pheromone keeps ``decay`` of
     itself, and every ant adds its total prize, as a share of the prize of all items, to each of its items.
 
-    Arguments are those of `solve_tsp`, but ``heuristics`` are ``(n,)`` promises of items; ``prizes`` are ``(n,)``, at
-    least 0, and ``weights`` ``(n, m)``, what items take of every dimension, 0 to 1; all capacities are 1.
+    Args:
+        prizes: ``(n,)`` what the items are worth, at least 0.
+        weights: ``(n, m)`` what they take of every dimension, 0 to 1; all capacities are 1.
+        heuristics: ``(n,)`` finite promises of the items, larger is better.
+        rng: Only source of randomness.
+        ants: Number of choices an iteration.
+        iterations: Number of pheromone updates.
+        decay: Share of the pheromone that stays.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
 
-    Source: Leguizamon and Michalewicz 1999, A new version of ant system for subset problems, DOI
-    10.1109/CEC.1999.782655; with the settings of Ye et al. 2024, ReEvo, arXiv:2402.01145.
+    Returns:
+        The best choice, ``path``, and minus its prize, ``cost``.
+
+    Source: Leguizamon and Michalewicz 1999, A new version of ant system for subset problems,
+    DOI 10.1109/CEC.1999.782655; with the settings of Ye et al. 2024, ReEvo, arXiv:2402.01145.
     """
     draws = draw_uniforms(rng, iterations, ants, len(prizes) + 1)
     arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(weights)

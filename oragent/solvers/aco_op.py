@@ -78,15 +78,26 @@ def solve_op(
     decay: float = 0.9,
     watch: Watch | None = None,
 ) -> ColonySolution:
-    """Search a path that collects much prize, depot first; its cost is minus that prize.
+    """Search a path that collects much prize.
 
     Every ant starts at the depot, node 0, and goes on with a chance proportional to pheromone times promise to a node
     that is left and from which it can get home within ``maxlen``, until there is none. After each iteration the
     pheromone keeps ``decay`` of itself, and every ant adds its share of all prizes to its edges, in the direction in
     which it went; the way home is not an edge of its path.
 
-    Arguments are those of `solve_tsp`, depot first; ``prizes`` are ``(n,)`` and not negative. Column 0 of
-    ``heuristics`` is not read, nor the diagonal of ``distances`` but for the depot's, which is 0.
+    Args:
+        prizes: ``(n,)`` prizes, not negative, depot first.
+        distances: ``(n, n)`` lengths; the diagonal is not read but for the depot's, which is 0.
+        maxlen: Most length of a path, the way home included.
+        heuristics: ``(n, n)`` finite promises of the edges, larger is better; column 0 is not read.
+        rng: Only source of randomness.
+        ants: Number of paths an iteration.
+        iterations: Number of pheromone updates.
+        decay: Share of the pheromone that stays.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
+
+    Returns:
+        The path with the largest prize, depot first; its cost is minus that prize.
     """
     draws = draw_uniforms(rng, iterations, ants, len(prizes))
     arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(distances)

@@ -69,15 +69,24 @@ def solve_tsp(
     decay: float = 0.9,
     watch: Watch | None = None,
 ) -> ColonySolution:
-    """Search a short tour; returns it with its length, closing edge included.
+    """Search a short tour.
 
     Every ant starts at a uniformly random city and goes on with a chance proportional to pheromone times promise. After
     each iteration the pheromone keeps ``decay`` of itself, and every ant adds 1/length to both directions of its edges.
     (ReEvo adds by index assignment, which counts an edge that repeats in one call once. No directed edge repeats within
     one tour, and both directions and all ants are calls of their own: it is the plain sum.)
 
-    ``heuristics`` are ``(n, n)`` finite promises of the edges, larger is better; of ``(n, n)`` ``distances`` the
-    diagonal is read for a single city only. ``watch`` is called as `follow` says.
+    Args:
+        distances: ``(n, n)`` lengths; the diagonal is read for a single city only.
+        heuristics: ``(n, n)`` finite promises of the edges, larger is better.
+        rng: Only source of randomness.
+        ants: Number of tours an iteration.
+        iterations: Number of pheromone updates.
+        decay: Share of the pheromone that stays.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
+
+    Returns:
+        The shortest tour and its length, closing edge included.
     """
     draws = draw_uniforms(rng, iterations, ants, len(distances))
     return run_colony(_colony, (np.ascontiguousarray(distances),), heuristics, decay, draws, watch)

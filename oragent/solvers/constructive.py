@@ -18,10 +18,15 @@ Heuristic = Callable[..., Any]
 
 
 def construct_tour(select_next_node: Heuristic, distances: NDArray[np.float64]) -> list[int]:
-    """Build a tour from city 0, each next city chosen by the candidate: all cities in the order of the visits.
+    """Build a tour from city 0, each next city chosen by the candidate.
 
-    ``select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix) -> int`` is called by keyword
-    with copies, down to the last city left; the destination is city 0.
+    Args:
+        select_next_node: ``(current_node, destination_node, unvisited_nodes, distance_matrix) -> int``, called by
+            keyword with copies, down to the last city left; the destination is city 0.
+        distances: ``(n, n)`` lengths.
+
+    Returns:
+        All cities in the order of the visits.
 
     Raises:
         CandidateError: ``invalid``, if a choice is not among the cities left.
@@ -41,7 +46,11 @@ def construct_tour(select_next_node: Heuristic, distances: NDArray[np.float64]) 
 def audit_tour(
     witness: Heuristic, sample: Iterable[int], *, distances: NDArray[np.float64], tour: NDArray[np.int64]
 ) -> None:
-    """Put decisions of `construct_tour`, of which ``i`` chose ``tour[i + 1]``, to a witness; or ``rejected``."""
+    """Put some decisions of `construct_tour` to a witness; decision ``i`` chose ``tour[i + 1]``.
+
+    Raises:
+        CandidateError: ``rejected``, if the witness decides otherwise.
+    """
     for step in sample:
         unvisited = set(np.sort(tour[step + 1 :]).tolist())
         choice = _choose_city(witness, int(tour[step]), unvisited, distances)
@@ -50,10 +59,16 @@ def audit_tour(
 
 
 def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) -> list[int]:
-    """Pack items as they come, each into the bin of the highest priority, the first on ties; the bin of each item.
+    """Pack items as they come, each into the bin of the highest priority, the first of them on ties.
 
-    ``priority(item, bins_remain_cap) -> (k,)`` sees the bins in which the item fits, in order of their numbers. As many
-    empty bins as there are items stand open from the start.
+    Args:
+        priority: ``(item, bins_remain_cap) -> (k,)`` array; it sees the bins in which the item fits, in order of their
+            numbers. As many empty bins as there are items stand open from the start.
+        items: ``(n,)`` sizes.
+        capacity: Capacity of every bin.
+
+    Returns:
+        The bin of each item.
 
     Raises:
         CandidateError: ``invalid``, if priorities have the wrong shape, are no real numbers, or are NaN.
@@ -74,7 +89,11 @@ def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) ->
 def audit_packing(
     witness: Heuristic, sample: Iterable[int], *, items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64]
 ) -> None:
-    """Put ascending decisions of `pack_online`, of which ``i`` placed item ``i``, to a witness; or ``rejected``."""
+    """Put some decisions of `pack_online`, in ascending order, to a witness; decision ``i`` placed item ``i``.
+
+    Raises:
+        CandidateError: ``rejected``, if the witness decides otherwise.
+    """
     room, placed = np.full(len(items), capacity), 0
     for step in sample:
         np.subtract.at(room, packing[placed:step], items[placed:step])
@@ -86,10 +105,14 @@ def audit_packing(
 
 
 def retrace(items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64], watch: Callable[..., None]) -> None:
-    """Go through a checked packing once more, item by item: a loop beside the candidate tells nobody anything.
+    """Go through a packing once more, item by item, for who watches: a loop beside the candidate tells nobody anything.
 
-    ``watch`` is called for each item with ``step``, ``item``, ``bin``, ``room`` (what is left in that bin afterwards)
-    and ``rooms`` (``(k,)`` what was left in the bins that were begun, before).
+    Args:
+        items: ``(n,)`` sizes.
+        capacity: Capacity of every bin.
+        packing: ``(n,)`` bin of each item, checked.
+        watch: Called for each item with ``step``, ``item``, ``bin``, ``room`` (what is left in that bin afterwards) and
+            ``rooms`` (``(k,)`` what was left in the bins that were begun, before).
     """
     room, opened = np.full(len(items), capacity), 0
     for step, (item, number) in enumerate(zip(items.tolist(), packing.tolist(), strict=True)):

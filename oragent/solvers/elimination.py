@@ -24,11 +24,16 @@ _ROWS = types.Array(types.int64, 2, "C", readonly=True)
 def with_shunts(
     impedance: NDArray[np.complex128], port: int, shunts: NDArray[np.float64], choices: ArrayLike
 ) -> NDArray[np.complex128]:
-    """Compute the impedance that a port sees, for each choice of ports that get a shunt: ``(n, f)``.
+    """Compute the impedance that a port sees, for each choice of ports that get a shunt.
 
-    ``impedance`` is ``(p, p, f)``, symmetric in its ports; ``shunts`` ``(f,)``, real and positive; ``choices`` ``(n,
-    k)`` ports with a shunt: in range, different ones in a row, never ``port``. Rows with the same ports, in whatever
-    order, are equal to the last bit.
+    Args:
+        impedance: ``(p, p, f)`` impedance of the network at every frequency, symmetric in its ports.
+        port: Port that is looked at.
+        shunts: ``(f,)`` impedance of one shunt, real and positive.
+        choices: ``(n, k)`` ports with a shunt: in range, different ones in a row, never ``port``.
+
+    Returns:
+        ``(n, f)`` array; equal to the last bit for rows with the same ports, in whatever order.
     """
     rows = np.sort(np.asarray(choices, dtype=np.int64), axis=1)
     seen: NDArray[np.complex128] = _with_shunts(impedance, port, shunts, rows)

@@ -34,14 +34,22 @@ def evolve(
     generations: int = 10,
     elite_rate: float = 0.2,
 ) -> GeneticSolution:
-    """Evolve sets of ``length`` different genes out of ``(m,)`` allowed ones.
+    """Evolve sets of ``length`` different genes.
 
     The first population is drawn at random. In every generation the better half are parents; the best survive as the
-    elite, a share ``elite_rate``; the crossover makes the rest anew from the parents, and what it returns is mended.
-    There is no other mutation.
+    elite; the crossover makes the rest anew from the parents, and what it returns is mended. There is no other
+    mutation.
 
-    ``fitness`` gives the values of an ``(n, length)`` array of individuals, to be maximised. ``crossover`` makes ``n``
-    children, ``(n, length)`` whole numbers, from ``(population - population // 2, length)`` parents, the worst first.
+    Args:
+        fitness: Function that gives the values of an ``(n, length)`` array of individuals, to be maximised.
+        crossover: Function that makes ``n`` children, ``(n, length)`` whole numbers, from ``(population - population //
+            2, length)`` parents, the worst first.
+        allowed: ``(m,)`` genes that an individual may have, different ones, at least ``length``.
+        length: Number of genes of an individual.
+        rng: Only source of randomness.
+        population: Number of individuals of a generation.
+        generations: Number of generations of children.
+        elite_rate: Share of the population that survives.
     """
     individuals = rng.permuted(np.tile(allowed, (population, 1)), axis=1)[:, :length]
     values = fitness(individuals)
@@ -62,8 +70,13 @@ def evolve(
 def mend(individuals: Genes, allowed: Genes, rng: np.random.Generator) -> Genes:
     """Replace genes that are not allowed, or stand in an individual before, by random ones that are and do not.
 
-    Takes ``(n, k)`` whole numbers and at least ``k`` different allowed genes. The generator is untouched where nothing
-    is to be mended.
+    Args:
+        individuals: ``(n, k)`` array, any whole numbers.
+        allowed: ``(m,)`` array of at least ``k`` different genes.
+        rng: Generator that draws the new genes; untouched where nothing is to be mended.
+
+    Returns:
+        ``(n, k)`` array; every row has ``k`` different allowed genes.
     """
     mended = np.array(individuals, dtype=np.int64)
     for row in mended:

@@ -37,7 +37,11 @@ SLACK = 4e-6  # times the longest length: more than a sum of six lengths can be 
 
 
 def sorted_neighbours(lengths: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """Sort the other cities by their distance from each, nearest first: ``(n, n - 1)``, n at most 65,536."""
+    """Sort the other cities by their distance from each city: ``(n, n - 1)``, nearest first.
+
+    Args:
+        lengths: ``(n, n)`` array, n at most 65,536.
+    """
     others = lengths.copy()
     np.fill_diagonal(others, np.inf)
     return np.ascontiguousarray(np.argsort(others, axis=1)[:, :-1], dtype=np.uint16)
@@ -88,10 +92,18 @@ def shift(tour, source, target):  # type: ignore[no-untyped-def]
 
 @njit
 def best_two_opt(lengths, near, tour, places, slack):  # type: ignore[no-untyped-def]
-    """Find the 2-opt move that gains most: the change of the length, first and last place to turn around; or zeros.
+    """Find the 2-opt move that gains most.
 
-    ``near`` comes from `sorted_neighbours`, ``places`` is ``(n,)`` int64, the place of each city in the closed tour. By
-    ``slack``, `SLACK` times the longest length, a new edge may exceed its old partner and still be looked at.
+    Args:
+        lengths: ``(n, n)`` float32 array.
+        near: Cities by their distance from each city, nearest first, from `sorted_neighbours`.
+        tour: ``(n + 1,)`` closed tour.
+        places: ``(n,)`` int64 array, the place of each city.
+        slack: Length by which a new edge may exceed its old partner and still be looked at: `SLACK` times the longest
+            length.
+
+    Returns:
+        The change of the length, the first and the last place to turn around; zeros if no move gains anything.
     """
     best = (np.float32(0.0), 0, 0)
     for position in range(tour.size - 1):
@@ -122,8 +134,10 @@ def best_two_opt(lengths, near, tour, places, slack):  # type: ignore[no-untyped
 def best_relocation(lengths, near, tour, places, slack):  # type: ignore[no-untyped-def]
     """Find the city that gains most by moving into another gap of the tour; the one at place 0 stays.
 
-    Takes what `best_two_opt` takes; returns the change of the length, the city's place, and the place before the gap,
-    or zeros.
+    Takes what `best_two_opt` takes.
+
+    Returns:
+        The change of the length, the city's place, and the place before the gap; zeros if no move gains anything.
     """
     best = (np.float32(0.0), 0, 0)
     for position in range(tour.size - 1):
@@ -370,13 +384,20 @@ def solve_tsp_gls(
     iterations: int = 1200,
     watch: Callable[..., None] | None = None,
 ) -> Guided:
-    """Search a short tour; nothing in it is random. Returns the shortest one met after a descent, and the penalties.
+    """Search a short tour; nothing in it is random.
 
-    ``badness`` is ``(n, n)`` and finite, how bad it is to go from the row's city to the column's; negative ones count
-    as 0. ``moves`` are made on penalised lengths between two descents; each of the ``iterations`` ends in one.
-    ``watch`` is called now and then with ``iteration`` (how many perturbations were made), ``length`` and ``tour`` of
-    the shortest so far, and ``penalties``. As nothing is random, the search is begun anew for each look, with fewer
-    perturbations.
+    Args:
+        distances: ``(n, n)`` symmetric lengths.
+        badness: ``(n, n)`` finite numbers, how bad it is to go from the row's city to the column's; negative ones
+            count as 0.
+        moves: Number of moves made on penalised lengths between two descents.
+        iterations: Number of perturbations, each followed by a descent.
+        watch: Called now and then with ``iteration`` (how many perturbations were made), ``length`` and ``tour`` of the
+            shortest so far, and ``penalties``; None: nobody watches. As nothing is random, the search is begun anew for
+            each look, with fewer perturbations.
+
+    Returns:
+        The shortest tour met after a descent, and the penalties.
     """
     lengths = np.ascontiguousarray(distances, dtype=np.float32)
     near, slack = sorted_neighbours(lengths), np.float32(SLACK * lengths.max())

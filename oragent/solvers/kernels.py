@@ -12,10 +12,12 @@ VECTOR, MATRIX, CUBE = (types.Array(types.float64, dimensions, "C", readonly=Tru
 
 
 def kernel(signatures: Sequence[Any], **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for these signatures of numba, or load it where that was done before.
+    """Compile a function for these signatures, or load it where that was done before.
 
-    The kernel is there after the import, and a process that forks evaluations has it. Options are those of
-    `numba.njit`.
+    Args:
+        signatures: Signatures of numba; the kernel is there after the import, and a process that forks evaluations has
+            it.
+        options: Options of ``numba.njit``.
     """
     drop_stale(Path(__file__).parent)
     return njit(list(signatures), cache=True, **options)
@@ -23,9 +25,12 @@ def kernel(signatures: Sequence[Any], **options: Any) -> Callable[[Callable[...,
 
 @cache
 def drop_stale(folder: Path) -> None:
-    """Delete what was compiled in a folder before a source there changed; once in a process, before a kernel is loaded.
+    """Delete what was compiled before any source changed; once in a process, and before a kernel is loaded.
 
     numba compiles a kernel anew when the file it stands in has changed, but not when a file that it calls into has.
+
+    Args:
+        folder: Folder of the sources; what was compiled lies in its ``__pycache__``.
     """
     newest = max(source.stat().st_mtime_ns for source in folder.glob("*.py"))
     for compiled in folder.glob("__pycache__/*.nb[ic]"):

@@ -31,10 +31,11 @@ def vehicles_info(
 ) -> list[dict[str, Any]]:
     """Describe the vehicles on E0, the one in front first.
 
-    Each is a dict with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from E0's begin), ``speed`` (m/s),
-    ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its route goes on),
-    ``wants_left`` and ``wants_right`` (whether all of those lie on that side of its lane), and, of its type, ``length``
-    (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
+    Returns:
+        For each a dict with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from E0's begin), ``speed`` (m/s),
+        ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its route goes on),
+        ``wants_left`` and ``wants_right`` (whether all of those lie on that side of its lane), and, of its type,
+        ``length`` (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
     """
     ordered = sorted(states, key=lambda state: (-state.position, state.vehicle))
     return [_vehicle_info(road, state, departures[state.vehicle]) for state in ordered]
@@ -160,9 +161,13 @@ class RememberingDriver(Driver):
 
 
 def check_memory(memory: Any) -> dict[Any, Any]:
-    """Make sure that a memory is a dict of plain data and not too large; or ``invalid``.
+    """Make sure that a memory is a dict of plain data and not too large.
 
-    Keys are text or whole numbers, values None, bool, numbers, text, lists, tuples and dicts.
+    Returns:
+        The same; keys are text or whole numbers, values None, bool, numbers, text, lists, tuples and dicts.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
     """
     if not isinstance(memory, dict):
         raise CandidateError(f"returned a {type(memory).__name__} as memory; expected a dict")

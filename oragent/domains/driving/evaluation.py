@@ -44,7 +44,11 @@ class DrivingBaseline:
         self._roads, self._folder = roads, folder
 
     def throughput(self, scenario: Scenario) -> int:
-        """Return the figure of a scenario, positive; a `ProblemError` if SUMO fails at it, or nobody gets through."""
+        """Return the figure of a scenario, positive.
+
+        Raises:
+            ProblemError: if it must be simulated and SUMO fails, or if nobody gets through.
+        """
         count = self._kept.get(scenario.digest)
         if count is None:
             count = self._kept[scenario.digest] = throughput(scenario, self._roads(scenario.rules), self._folder)

@@ -129,10 +129,14 @@ def loss(figures: Figures, reference: int) -> Loss:
 
 
 def features(cases: Sequence[tuple[Figures, int]]) -> tuple[int, int, int]:
-    """Tell which cell of the archive a controller belongs to, by the figures and the reference of each simulation.
+    """Tell which cell of the archive a controller belongs to.
 
-    Features are the share of speed in all that was lost, the share of gaps in it, and where on the road lanes are
-    changed.
+    Args:
+        cases: what was measured in each simulation, and the throughput of SUMO's own drivers on its demand.
+
+    Returns:
+        The bins of three features: the share of speed in all that was lost, the share of gaps in it, and where on the
+        road lanes are changed.
     """
     losses = [loss(figures, reference) for figures, reference in cases]
     total = sum(lost.total for lost in losses) or 1.0
@@ -175,7 +179,11 @@ def _parse_root(file: Path) -> ET.Element:
 
 
 def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -> Figures:
-    """Count what happened, by our rules or the published ones; a `ProblemError` if a file is missing or cut."""
+    """Count what happened, by our rules or by the published ones.
+
+    Raises:
+        ProblemError: if a file is missing or not complete.
+    """
     counts = _read_statistics(work / STATISTICS_FILE)
     critical = list(_read_critical(_parse_root(work / SSM_FILE), road))
     if not rules.published:  # SUMO tells a collision at every second for which it lasts

@@ -145,7 +145,11 @@ PUBLISHED = RoadPlan(
 
 
 def load(name: str) -> Any:
-    """Import ``libsumo`` or ``traci``, which are large and optional; a `ProblemError` says that one is missing."""
+    """Import ``libsumo`` or ``traci``, which are large and optional.
+
+    Raises:
+        ProblemError: if it is not installed, or cannot be loaded.
+    """
     try:
         return import_module(name)
     except ImportError as problem:
@@ -153,7 +157,11 @@ def load(name: str) -> Any:
 
 
 def binary(name: str) -> Path:
-    """Find a program of SUMO, such as ``netconvert``; a `ProblemError` says that it is not installed."""
+    """Find a program of SUMO, such as ``netconvert``.
+
+    Raises:
+        ProblemError: if it is not installed.
+    """
     spec = find_spec("sumo")
     path = Path(spec.origin).parent / "bin" / name if spec and spec.origin else None
     if path is None or not path.is_file():
@@ -162,7 +170,11 @@ def binary(name: str) -> Path:
 
 
 def versions() -> str:
-    """Tell the versions of programs and library, such as ``1.28.0 1.28.0``; a `ProblemError` if one is missing."""
+    """Tell the versions of the programs and of the library, such as ``1.28.0 1.28.0``.
+
+    Raises:
+        ProblemError: if one of them is not installed.
+    """
     try:
         return f"{version('eclipse-sumo')} {version('libsumo')}"
     except PackageNotFoundError as problem:
@@ -196,10 +208,15 @@ class Road:
 
 
 def build(folder: Path, plan: RoadPlan = WEAVING) -> Road:
-    """Build the network, or take the one that was built before; a `ProblemError` if SUMO is missing, or fails.
+    """Build the network, or take the one that was built before.
 
-    The folder is writable and lives as long as the road is used; the file goes there where the package's own folder is
-    not writable.
+    Args:
+        folder: a writable folder that lives as long as the road is used; the file goes there where the package's own
+            folder is not writable.
+        plan: of the road.
+
+    Raises:
+        ProblemError: if SUMO is not installed, or ``netconvert`` fails.
     """
     content = repr((plan.sources, plan.options, versions()))
     name = f"road-{sha256(content.encode()).hexdigest()[:16]}.net.xml"

@@ -30,9 +30,12 @@ ENTRY = 20.0  # m; most change as soon as they are past it
 
 
 def animate(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
-    """Write a GIF of recorded drives of one scenario from above, by label, a frame a second, one drive below the other.
+    """Write a GIF of the road from above, a frame a second; the colour of a vehicle is where it wants to go.
 
-    The colour of a vehicle is where it wants to go.
+    Args:
+        ended: recorded drives of the same scenario, by the label under which each is shown; one below the other.
+        road: where they took place.
+        file: to be written.
     """
     seconds = range(max(len(drive.seconds) for drive in ended.values()))
     (middle,) = _draw_film(ended, road, [len(seconds) // 2])
@@ -178,9 +181,10 @@ def _draw_lane(axes: Axes, ended: Drive, road: Road, lane: int) -> None:
 
 
 def ways(ended: Drive, lane: int) -> tuple[list[list[tuple[float, float]]], NDArray[np.float64]]:
-    """Segments of a second each, of vehicles that stay on the lane in it, and their ``(n,)`` speeds at its end, m/s.
+    """Segments of a second each, of vehicles that stay on the lane in it, and their speeds.
 
-    A segment is ``[(second, metres), (second, metres)]``.
+    Returns:
+        For every segment ``[(second, metres), (second, metres)]``, and ``(n,)`` speeds at its end, m/s.
     """
     moves = list(iterate_moves(ended, lane))
     segments = [[(time - 1.0, former), (float(time), now)] for time, former, now, _ in moves]

@@ -17,7 +17,11 @@ def drawn(seed: int) -> dict[int, Scenario]:
 
 
 def files(folder: Path) -> dict[int, Scenario]:
-    """The published pair of demands, where somebody has it: ``light.txt`` and ``heavy.txt``; else a `ProblemError`."""
+    """The published pair of demands itself, where somebody has it: ``light.txt`` and ``heavy.txt`` in a folder.
+
+    Raises:
+        ProblemError: if a file is missing or not as expected.
+    """
     if not folder.is_dir():
         raise ProblemError(f"there is no folder {folder}; --data names one with light.txt and heavy.txt in it")
     routes = len(rules.PUBLISHED.plan.routes)

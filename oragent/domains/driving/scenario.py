@@ -40,10 +40,16 @@ class Departure:
 def draw(
     seed: int, trials: int, seconds: int, chances: Sequence[float] = network.WEAVING.chances
 ) -> tuple[Departure, ...]:
-    """Draw the arrivals of some seconds, in the order of time.
+    """Draw the arrivals: for every second and route Binomial(``trials``, chance) vehicles, each with a type of its own.
 
-    For every second and route come Binomial(``trials``, chance) vehicles, each with a type of its own. The seed is that
-    of a legacy ``RandomState``: its numbers never change.
+    Args:
+        seed: of the stream, which is a legacy ``RandomState``: its numbers never change.
+        trials: 2 in the light case, 3 in the heavy one.
+        seconds: for how long there are arrivals.
+        chances: for each route.
+
+    Returns:
+        Departures in the order of time.
     """
     rng = np.random.RandomState(seed)
     names, shares = list(TYPES), [kind.share for kind in TYPES.values()]
@@ -144,9 +150,12 @@ class Scenario:
         return sha256(repr(parts).encode()).hexdigest()[:16]
 
     def write(self, folder: Path, road: network.Road, *, ssm: bool = True) -> list[str]:
-        """Write the demand into a folder of this simulation alone and return SUMO's arguments; outputs go there too.
+        """Write the demand into ``folder`` and return SUMO's arguments; outputs go there too.
 
-        ``ssm``: whether conflicts are measured, which takes about half of SUMO's time.
+        Args:
+            folder: of this simulation alone.
+            road: what `network.build` returned.
+            ssm: whether conflicts are measured, which takes about half of SUMO's time.
         """
         (folder / DEMAND_FILE).write_text(to_xml_file(self.departures, self.rules), encoding="utf-8")
         files = {

@@ -108,7 +108,12 @@ PANEL, GAP, LEGEND = 110.0, 18.0, 26.0  # pixels
 
 
 def draw_drive(road: Road, ended: Drive) -> str:
-    """Draw a recorded drive: a panel for each lane of E0, the left one first; colors are speeds."""
+    """Draw a recorded drive: a panel for each lane of E0, the left one first; colors are speeds.
+
+    Args:
+        road: Road of the drive.
+        ended: Drive; it was recorded.
+    """
     along, across = SIDE / max(1, len(ended.seconds)), PANEL / road.length
     shapes = [f'<text x="{MARGIN}" y="14" font-size="12" font-family="sans-serif">m/s:</text>']
     for at, color in enumerate(COLORS):

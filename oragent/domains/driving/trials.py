@@ -92,7 +92,11 @@ def _watch_record(
 
 
 def throughput(scenario: Scenario, road: Road, folder: Path) -> int:
-    """Count the vehicles that SUMO's own drivers bring to their destinations; a `ProblemError` if SUMO fails."""
+    """Count the vehicles that SUMO's own drivers bring to their destinations.
+
+    Raises:
+        ProblemError: if SUMO is not installed, or fails.
+    """
     with TemporaryDirectory(prefix="driving-", dir=folder) as work:
         arguments = scenario.write(Path(work), road, ssm=False)
         with Hosted(arguments) as simulation:
@@ -122,7 +126,11 @@ class Trial:
 
 
 def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iterator[list[tuple[int, Scenario]]]:
-    """Cut the demands of all cases, each after its case, into blocks in which every case has equally many."""
+    """Cut the demands of all cases into blocks in which every case has the same number of them.
+
+    Yields:
+        Demands, each after its case.
+    """
     count = min(map(len, demands.values()))
     for begin in range(0, count, size):
         yield [(case, scenario) for case, of_case in demands.items() for scenario in of_case[begin : begin + size]]
@@ -131,9 +139,15 @@ def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iter
 def run(
     demands: Mapping[int, Sequence[Scenario]], simulate: Callable[[Scenario], Trial], *, floor: float | None
 ) -> dict[int, list[Trial]]:
-    """Simulate demands, equally many for each case, block by block.
+    """Simulate demands block by block.
 
-    It ends after a block if the mean so far is two standard errors below a floor; None: never.
+    Args:
+        demands: for each case equally many.
+        simulate: does one.
+        floor: end after a block if the mean so far is two standard errors below it; None: never.
+
+    Returns:
+        For each case its trials, equally many.
     """
     seen: dict[int, list[Trial]] = {case: [] for case in demands}
     for block in blocks(demands):

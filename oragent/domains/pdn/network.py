@@ -51,7 +51,16 @@ class Network:
 
     @classmethod
     def reciprocal(cls, impedance: NDArray[np.generic], frequencies: NDArray[np.float64], origin: str) -> "Network":
-        """Build a network from ``(f, p, p)`` matrices that are symmetric to rounding; or `ValueError`."""
+        """Build a network from matrices that are symmetric to rounding; what is left of asymmetry is averaged out.
+
+        Args:
+            impedance: ``(f, p, p)`` real or complex array, ohms.
+            frequencies: ``(f,)`` float array, Hz.
+            origin: Origin of the network, for people to read.
+
+        Raises:
+            ValueError: if they are not symmetric, or no such arrays.
+        """
         matrices = np.ascontiguousarray(np.moveaxis(impedance, 0, 2), dtype=np.complex128)
         largest = np.abs(matrices).max()
         gap = max(np.abs(row - matrices[:, port]).max() for port, row in enumerate(matrices))  # by rows: less memory

@@ -57,7 +57,11 @@ def draw_sites(rng: np.random.Generator) -> list[Site]:
 
 
 def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstance]:
-    """Take a mode's instances out of a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145)."""
+    """Take a mode's instances out of a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145).
+
+    Raises:
+        ValueError: if there is no such mode.
+    """
     if mode not in STREAM:
         raise ValueError(f"there are no {mode} instances; there are {', '.join(STREAM)}")
     return [PlacementInstance(network, *site) for site in sites[STREAM[mode]]]
@@ -94,9 +98,14 @@ def objective(instance: PlacementInstance, placement: NDArray[np.int64]) -> floa
 
 
 def reward(instance: PlacementInstance, seen: ArrayLike) -> NDArray[np.float64]:
-    """Say what it is worth that the probe sees certain impedances, ``(..., f)`` complex, ohms.
+    """Say what it is worth that the probe sees certain impedances.
 
-    Returns ``(...)``: by how many ohms the magnitude falls, each frequency times 1 GHz over itself, summed, over 10.
+    Args:
+        instance: Network and probe.
+        seen: ``(..., f)`` complex array, ohms.
+
+    Returns:
+        ``(...)`` array: by how many ohms the magnitude falls, each frequency times 1 GHz over itself, summed, over 10.
     """
     former = np.abs(instance.network.impedance[instance.probe, instance.probe])
     return np.asarray(((former - np.abs(seen)) * (1e9 / instance.network.frequencies)).sum(axis=-1) / 10)
@@ -107,7 +116,17 @@ SITE_FILES = ("test_100_probe.npy", "test_100_keepout.npy", "test_100_keepout_nu
 
 
 def read_network(folder: Path) -> Network | None:
-    """Read the ``(201, 100, 100)`` impedance of the chip, ohms; None without a file, `ProblemError` if bad."""
+    """Read the impedance of the 10 x 10 chip on its package.
+
+    Args:
+        folder: Folder where ``10x10_pkg_chip.npy`` may be: ``(201, 100, 100)`` real or complex, ohms.
+
+    Returns:
+        The network; None if there is no such file.
+
+    Raises:
+        ProblemError: in one line, if the file is not what it should be.
+    """
     path = folder / NETWORK_FILE
     if not path.exists():
         return None
@@ -119,10 +138,15 @@ def read_network(folder: Path) -> Network | None:
 
 
 def read_sites(folder: Path, network: Network) -> list[Site] | None:
-    """Read the hundred probes and keep-outs of a network; None if none of the files is there.
+    """Read the hundred probes and keep-outs.
 
-    They are ``test_100_probe.npy`` ``(100,)``, ``test_100_keepout.npy`` ``(100, k)`` and ``test_100_keepout_num.npy``
-    ``(100,)``; of every row of keep-outs only the first so many count.
+    Args:
+        folder: Folder where ``test_100_probe.npy`` ``(100,)``, ``test_100_keepout.npy`` ``(100, k)`` and
+            ``test_100_keepout_num.npy`` ``(100,)`` may be; of every row of keep-outs only the first so many count.
+        network: Network that the ports belong to.
+
+    Returns:
+        The sites; None if none of the files is there.
 
     Raises:
         ProblemError: in one line, if some are missing or not what they should be.

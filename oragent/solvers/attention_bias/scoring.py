@@ -116,9 +116,12 @@ NEAREST = 20
 
 
 def reach(bias: Tensor, distances: Tensor, nearest: int = NEAREST) -> float:
-    """Share of a bias that lies outside the nearest nodes of each row, in [0, 1]; 0 where it is constant in every row.
+    """Share of a bias that lies outside the nearest nodes of each row, in [0, 1].
 
     A row counts by how much its entries differ from its median, as what is the same for all nodes decides nothing.
+
+    Returns:
+        The share; 0 where the bias is constant in every row.
     """
     mass = (bias - bias.median(dim=1, keepdim=True).values).abs().fill_diagonal_(0)
     near = distances.clone().fill_diagonal_(torch.inf).topk(min(nearest, len(bias) - 1), dim=1, largest=False).indices

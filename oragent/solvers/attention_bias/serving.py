@@ -75,7 +75,11 @@ class NetworkRequest:
 
 
 def frame_bytes(buffer: bytes | bytearray) -> int:
-    """Length of the frame that begins so, 0 if unknown yet; `Refused` if it is longer than any that we send."""
+    """Length of the frame that begins so; 0 where its beginning is not there yet.
+
+    Raises:
+        Refused: if it is longer than any that we send.
+    """
     try:
         return frame_length(buffer, MOST_HEADER, MOST_BYTES)
     except FrameError as problem:

@@ -24,10 +24,16 @@ def merged(x: Tensor) -> Tensor:
 
 
 def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Scaled dot-product attention of every head: ``(batch, m, 128)``, heads merged.
+    """Scaled dot-product attention of every head.
 
-    Queries are ``(batch, 8, m, 16)``, keys and values ``(batch, 8, n, 16)``; the mask ``(batch, m, n)`` is 0 where a
-    query may look and -inf where not.
+    Args:
+        queries: ``(batch, 8, m, 16)``.
+        keys: ``(batch, 8, n, 16)``.
+        values: ``(batch, 8, n, 16)``, as the keys.
+        mask: ``(batch, m, n)``, 0 where a query may look and -inf where not.
+
+    Returns:
+        ``(batch, m, 128)``, heads merged.
     """
     mask = None if mask is None else mask[:, None]
     if queries.dtype is torch.bfloat16 and queries.device.type not in SINGLE:

@@ -55,10 +55,15 @@ class LehdDecoder(nn.Module):
         self.Linear_final = nn.Linear(WIDTH, outputs)
 
     def forward(self, first: Tensor, remaining: "Left", last: Tensor) -> Tensor:
-        """Score the ``k`` nodes left: ``(batch, k, outputs)`` logits.
+        """Score the nodes left.
 
-        ``first`` is where the tour is to end, ``last`` where it stands: ``(batch, 1, 128 + extra)`` each, with the
-        remaining capacity where there is one.
+        Args:
+            first: ``(batch, 1, 128 + extra)`` where the tour is to end, with the remaining capacity where there is one.
+            remaining: Nodes left, ``k`` of them.
+            last: ``(batch, 1, 128 + extra)`` where the tour stands.
+
+        Returns:
+            ``(batch, k, outputs)`` logits.
         """
         entry = self._entry
         ends = torch.cat((self.embedding_first_node(first), self.embedding_last_node(last)), 1).float()
@@ -194,16 +199,27 @@ class TspLehd(nn.Module):
         self.decoder.k_1 = nn.Linear(WIDTH, WIDTH)  # takes no part; official checkpoints have it
 
     def forward(self, coordinates: Tensor, start: int = 0, bias: Tensor | None = None) -> Tensor:
-        """Build tours greedily: ``(batch, n)`` cities of ``(batch, n, 2)`` in the unit square.
+        """Build tours greedily.
 
-        The ``(batch, n, n)`` bias is added to the logits of row ``current``.
+        Args:
+            coordinates: ``(batch, n, 2)`` in the unit square.
+            start: First city.
+            bias: ``(batch, n, n)``, added to the logits of row ``current``.
+
+        Returns:
+            ``(batch, n)`` cities.
         """
         return surely(lambda: self._build(coordinates, start, start, bias), coordinates.device.type)
 
     def complete(self, coordinates: Tensor, bias: Tensor | None = None) -> Tensor:
-        """Find a way from the first of ``(batch, k, 2)`` cities to the last, through all: ``(batch, k)`` places.
+        """Find a way from the first of these cities to the last, through all of them.
 
-        First and last may be one city twice. The ``(batch, k, k)`` bias is as for ``forward``.
+        Args:
+            coordinates: ``(batch, k, 2)``; first and last may be one city twice.
+            bias: ``(batch, k, k)``, as for ``forward``.
+
+        Returns:
+            ``(batch, k)`` places of the cities, from 0 to ``k - 1``.
         """
         last = coordinates.shape[1] - 1
         return surely(lambda: self._build(coordinates, 0, last, bias), coordinates.device.type)
@@ -239,9 +255,13 @@ class TspLehd(nn.Module):
         return logits.squeeze(-1)
 
     def next_logits(self, coordinates: Tensor) -> Tensor:
-        """Score the next city of partial tours, where training begins: ``(batch, k)`` logits of the cities left.
+        """Score the next city of partial tours: where training begins.
 
-        Takes ``(batch, k + 2, 2)`` coordinates: where the tour stands, the cities left, where it is to end.
+        Args:
+            coordinates: ``(batch, k + 2, 2)``: where the tour stands, the cities left, where it is to end.
+
+        Returns:
+            ``(batch, k)`` logits of the cities left.
         """
         encoded = self.encoder(coordinates)
         logits: Tensor = self.decoder(encoded[:, -1:], self.decoder.left(encoded[:, 1:-1]), encoded[:, :1])
@@ -257,9 +277,12 @@ class CvrpLehd(nn.Module):
         self.decoder = LehdDecoder(extra=1, outputs=2)
 
     def forward(self, coordinates: Tensor, demands: Tensor, bias: Tensor | None = None) -> Tensor:
-        """Build routes greedily from ``(batch, n, 2)``, depot first, and ``(batch, n)`` shares of the capacity.
+        """Build routes greedily.
 
-        The ``(batch, n, n)`` bias: the row of ``current`` is added to both logits of a customer.
+        Args:
+            coordinates: ``(batch, n, 2)`` in the unit square, depot first.
+            demands: ``(batch, n)`` shares of the capacity, 0 at the depot.
+            bias: ``(batch, n, n)``, the row of ``current`` is added to both logits of a customer.
 
         Returns:
             ``(batch, n - 1, 2)``: customers in order, and for each whether it is reached by way of the depot.
@@ -269,9 +292,11 @@ class CvrpLehd(nn.Module):
     def complete(self, coordinates: Tensor, demands: Tensor, room: Tensor, bias: Tensor | None = None) -> Tensor:
         """Serve what is left of the customers, from where a route stands.
 
-        Coordinates ``(batch, k + 2, 2)`` and demands are of: depot, customers left, where the route stands, which may
-        be the depot. ``room`` is ``(batch,)`` what is free of the capacity, the bias ``(batch, k + 2, k + 2)``, as for
-        ``forward``.
+        Args:
+            coordinates: ``(batch, k + 2, 2)``: depot, customers left, where the route stands, which may be the depot.
+            demands: ``(batch, k + 2)`` shares of the capacity, 0 at the depot.
+            room: ``(batch,)`` what is free of the capacity.
+            bias: ``(batch, k + 2, k + 2)``, as for ``forward``.
 
         Returns:
             ``(batch, k, 2)``: places of the customers, 1 to ``k``, and for each whether it is reached by way of the
@@ -320,10 +345,11 @@ class CvrpLehd(nn.Module):
         return self._scores(encoded[:, :1], remaining, encoded[:, :1], torch.ones_like(demands[:, 0]))[..., 1]
 
     def next_logits(self, inputs: Tensor, room: Tensor) -> Tensor:
-        """Score the next customer of partial routes, where training begins.
+        """Score the next customer of partial routes: where training begins.
 
-        Inputs are ``(batch, k + 2, 3)`` coordinates and demands of: where the route stands, customers left, depot;
-        ``room`` is ``(batch,)`` what is free of the capacity, as a share.
+        Args:
+            inputs: ``(batch, k + 2, 3)`` coordinates and demands of: where the route stands, customers left, depot.
+            room: ``(batch,)`` what is free of the capacity, as a share.
 
         Returns:
             ``(batch, 2 * k)`` logits: all customers reached directly, then all by way of the depot.

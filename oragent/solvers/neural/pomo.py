@@ -98,9 +98,16 @@ class Pomo(nn.Module):
         pick: Pick = greedy,
         bias: Tensor | None = None,
     ) -> Tensor:
-        """Let walks from ``(batch, m)`` first cities, or customers, go on to their ends: ``(batch, m, k)`` nodes.
+        """Let walks go on to their ends.
 
-        The ``(batch, n, n)`` bias is added to the pointer's scores of row ``current`` before scaling and clipping.
+        Args:
+            encoded: Encoded instances.
+            starts: ``(batch, m)`` first city, or customer, of each walk.
+            pick: Function from logits to the next node.
+            bias: ``(batch, n, n)`` bias, added to the pointer's scores of row ``current`` before scaling and clipping.
+
+        Returns:
+            ``(batch, m, k)`` nodes.
         """
         walks = encoded.begin(starts)
         taken = list(walks.begun)
@@ -244,9 +251,14 @@ class CvrpPomo(Pomo):
         self.decoder: PomoDecoder = PomoDecoder(extra=1)
 
     def encode(self, *instance: Tensor) -> "CvrpEncoded":
-        """Encode ``(batch, n, 2)`` coordinates, depot first, and ``(batch, n)`` demands as shares of the capacity.
+        """Encode depot and customers.
 
-        Walks are routes from the depot to the depot; those that end early stay there.
+        Args:
+            instance: ``(batch, n, 2)`` coordinates in the unit square, depot first, and ``(batch, n)`` demands as
+                shares of the capacity, 0 at the depot.
+
+        Returns:
+            Instances whose walks are routes: from the depot to the depot; those that end early stay there.
         """
         coordinates, demands = instance
         return CvrpEncoded(self, self.encoder(coordinates, demands), demands)

@@ -40,7 +40,22 @@ NOISE = 1e-6  # by which a length in single precision may be wrong
 def reconstruct(
     model: nn.Module, coordinates: Tensor, demands: Tensor | None, paths: Tensor, bias: Tensor | None, rebuilds: int
 ) -> Tensor:
-    """Rebuild random parts of solutions, none of which gets longer, by LEHD, with the arguments of `solve`."""
+    """Rebuild random parts of solutions.
+
+    Args:
+        model: Network, one of the two by LEHD.
+        coordinates: ``(batch, n, 2)`` float32 in the unit square, depot first where there is one.
+        demands: ``(batch, n)`` shares of the capacity; None for tours.
+        paths: ``(batch, k)`` solutions, as ``solve`` has them.
+        bias: ``(batch, n, n)``, as there.
+        rebuilds: Number of parts, one after the other.
+
+    Returns:
+        ``(batch, k)`` solutions, none of them longer than it was.
+
+    Raises:
+        TypeError: if the network builds no parts.
+    """
     rng = np.random.default_rng([coordinates.shape[1], 4_3])
     if isinstance(model, TspLehd):
         for _ in range(rebuilds):

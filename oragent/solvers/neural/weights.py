@@ -69,7 +69,11 @@ def describe_weights(path: Path, root: Path, problem: str) -> str:
 
 
 def find(problem: str, root: Path) -> Path:
-    """Tell which file to load: an official one in either place, else ours; a `ProblemError` says how to make one."""
+    """Tell which file to load: an official one in either of its places, else ours.
+
+    Raises:
+        ProblemError: naming the places, and the command that makes a file.
+    """
     name = OFFICIAL[problem]
     places = (
         root / "problems" / problem / "checkpoints" / name,
@@ -95,7 +99,11 @@ def read(path: Path) -> dict[str, Tensor]:
 
 
 def fit(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
-    """Put weights into a network; a `ProblemError` lists the first differences, if names or shapes are others."""
+    """Put weights into a network.
+
+    Raises:
+        ProblemError: listing the first differences, if names or shapes are others.
+    """
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     shapes = {name: tuple(value.shape) for name, value in state.items()}
     problems = [f"{name} is missing" for name in expected if name not in shapes]

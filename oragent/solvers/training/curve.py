@@ -117,7 +117,11 @@ TOLERANCE = 0.0005  # that half precision may add to the gap
 
 
 def export(request: TrainRequest, root: Path) -> list[str]:
-    """Write a training's averaged weights to ``checkpoints/<problem>.safetensors`` and describe them."""
+    """Write the averaged weights of a training to ``checkpoints/<problem>.safetensors`` and describe them.
+
+    Raises:
+        StoreError: if there is no training of this problem in the request's folder.
+    """
     now = state.load(request.folder)
     if now is None or now.problem != request.problem:
         raise StoreError(f"no training of {request.problem} in {request.folder}: begin one with oragent train")

@@ -87,7 +87,14 @@ Make = Callable[[list[int]], TrainingLabels]  # a block, from its seed
 def tsp_labels(folder: Path, size: int, count: int, seed: int) -> TrainingLabels:
     """Load or make optimal tours (LKH's first answer, which is optimal at these sizes but for a few).
 
-    The folder keeps blocks; ``count`` is rounded up to whole ones. A `ProblemError` if ``elkai`` is needed and missing.
+    Args:
+        folder: Folder where blocks are kept.
+        size: Number of cities.
+        count: Number of instances, rounded up to whole blocks.
+        seed: Seed of the instances.
+
+    Raises:
+        ProblemError: if ``elkai`` is needed and missing.
     """
     return _labels(folder, f"tsp_{size}_seed{seed}", count, [seed, size], lambda: partial(_tsp_block, size))
 

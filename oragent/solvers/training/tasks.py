@@ -43,8 +43,9 @@ from oragent.solvers.training.labels import (
 def instances(generator: torch.Generator, count: int, size: int, *, tsp: bool) -> tuple[Tensor, ...]:
     """Draw instances on the generator's device.
 
-    Returns ``(count, size, 2)`` coordinates; or ``(count, size + 1, 2)``, depot first, and ``(count, size + 1)``
-    demands as shares of capacities.
+    Returns:
+        ``(count, size, 2)`` coordinates; or ``(count, size + 1, 2)``, depot first, and ``(count, size + 1)`` demands as
+        shares of capacities.
     """
     where = generator.device
     points = torch.rand(count, size + (not tsp), 2, generator=generator, device=where)
@@ -89,10 +90,11 @@ class DeviceTours:
 
 
 def cut_tours(rng: np.random.Generator, labels: TrainingLabels, count: int, inner: int) -> NDArray[np.float32]:
-    """Cut pieces with ``inner`` cities between their ends out of tours, in either direction.
+    """Cut pieces with ``left`` cities between their ends out of tours, in either direction.
 
-    Returns ``(count, inner + 2, 2)`` coordinates in the tour's order: the label is always the city at place 1. With
-    ``inner == n - 1`` the piece is the whole tour, and its ends are the same city.
+    Returns:
+        ``(count, left + 2, 2)`` coordinates in the tour's order: the label is always the city at place 1. With
+        ``left == n - 1`` the piece is the whole tour, and its ends are the same city.
     """
     size = labels.solutions.shape[1]
     chosen = rng.integers(len(labels), size=count)
@@ -105,11 +107,12 @@ def cut_tours(rng: np.random.Generator, labels: TrainingLabels, count: int, inne
 def cut_routes(
     rng: np.random.Generator, labels: TrainingLabels, count: int, inner: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
-    """Cut ends with ``inner`` customers out of solutions.
+    """Cut ends with ``left`` customers out of solutions.
 
-    Returns ``(count, inner + 2, 3)`` coordinates and demands: where the route stands, the customers left in the
-    solution's order, the depot; ``(count,)`` what is free of the capacity; ``(count,)`` whether the first customer left
-    is reached by way of the depot.
+    Returns:
+        ``(count, left + 2, 3)`` coordinates and demands: where the route stands, the customers left in the solution's
+        order, the depot; ``(count,)`` what is free of the capacity; ``(count,)`` whether the first customer left is
+        reached by way of the depot.
     """
     chosen = rng.integers(len(labels), size=count)
     coordinates = symmetric(rng, labels.coordinates[chosen])
