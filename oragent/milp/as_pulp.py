@@ -70,7 +70,11 @@ def from_pulp(problem: Any) -> Milp:
 
 
 def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
-    """Take the model out of what ``LpProblem.to_dict()`` gave, in this process or another; nothing in it is trusted.
+    """Take the model out of what ``LpProblem.to_dict()`` gave, in this process or another.
+
+    Args:
+        data: As PuLP writes it; nothing in it is trusted.
+        constant: Of the objective, which PuLP leaves out.
 
     Raises:
         MilpError: It is not what PuLP writes, or has special-ordered sets.

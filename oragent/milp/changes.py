@@ -108,7 +108,9 @@ def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelCha
 def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
     """Return a model with new limits, bounds and coefficients; a row without limits is left out.
 
-    There may be one change of each target; costs of other objectives than the model's own are ignored.
+    Args:
+        milp: Model to change; it stays as it is.
+        changes: Changes, at most one of each target; costs of other objectives than the model's own are ignored.
 
     Raises:
         MilpError: A change names no part of the model.

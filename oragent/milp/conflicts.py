@@ -53,8 +53,11 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
     """Find an irreducible infeasible set of rows and bounds, of integer models too.
 
     A deletion filter (Chinneck & Dravnieks 1991, doi:10.1287/ijoc.3.2.157) that halves what it tries to delete: Junker
-    2004, "QuickXplain". Each test is a solve without an objective. What is not decided after ``limit_s`` seconds stays
-    in the set.
+    2004, "QuickXplain". Each test is a solve without an objective.
+
+    Args:
+        milp: An infeasible model.
+        limit_s: Seconds for all checks together; what is not decided by then stays in the set.
 
     Raises:
         MilpError: The model has a feasible point, or it could not be shown that it has none.
@@ -134,8 +137,13 @@ class Nearest:
 def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None = 60.0) -> Nearest:
     """Find the least total change of right-hand sides that makes a model feasible.
 
-    Each row of the choice, or each where none is named, gets a violation at a cost of 1 a unit, "elastic programming"
-    (Brown & Graves 1975); bounds, integrality and the other rows hold. The model's objective counts for nothing here.
+    Each row of the choice gets a violation at a cost of 1 a unit, "elastic programming" (Brown & Graves 1975); bounds,
+    integrality and the other rows hold.
+
+    Args:
+        milp: The model; its objective counts for nothing here.
+        rows: Names of the rows that may give way; None for all.
+        limit_s: Seconds; None for no limit.
 
     Raises:
         MilpError: A name is none of a row.

@@ -46,8 +46,13 @@ WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQ
 def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[ModelRemark, ...]:
     """Say which rows bind and what one unit more is worth, what has room, or why there is no optimum.
 
-    Sentences go by topic; binding rows with the largest duals first. Finding out why a model is infeasible takes at
-    most ``limit_s`` seconds.
+    Args:
+        milp: The model.
+        solution: What solving it came to.
+        limit_s: Seconds for finding out why a model is infeasible.
+
+    Returns:
+        Sentences by topic; binding rows with the largest duals first.
     """
     headline = ModelRemark(Topic.STATUS, "", _status_text(milp, solution))
     if solution.status is SolveStatus.INFEASIBLE:

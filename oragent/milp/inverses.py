@@ -29,8 +29,12 @@ def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> I
     """Find the least change of objective coefficients under which a feasible point is optimal.
 
     Linear programmes exactly, by duality (Ahuja & Orlin 2001, doi:10.1287/opre.49.5.771.10607); integer models by cuts
-    (Wang 2009, doi:10.1016/j.orl.2008.12.001), for ``limit_s`` seconds: each better point found is forbidden to be
-    better. A variable without a value is 0.
+    (Wang 2009, doi:10.1016/j.orl.2008.12.001): each better point found is forbidden to be better.
+
+    Args:
+        milp: The model.
+        values: The point; a variable without a value is 0.
+        limit_s: Seconds for the cuts of an integer model.
 
     Raises:
         MilpError: The point names an unknown variable or breaks the model.

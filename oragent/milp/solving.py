@@ -32,8 +32,11 @@ def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: 
     activities and feasibility are computed from the values; the bound of a linear programme from its duals. That a
     model is unbounded is shown by a feasible point and a direction, as the solver may call it infeasible.
 
-    The search ends after ``limit_s`` seconds of wall clock, or at a relative gap; at one wider than ``PROVEN`` it ends
-    ``feasible``. Without duals and ranges it is faster.
+    Args:
+        milp: The model.
+        limit_s: Seconds, wall clock, for the search; None for no limit.
+        gap: Relative gap at which the search over integer points may stop; wider than ``PROVEN`` it ends ``feasible``.
+        duals: Whether to compute duals and ranges; without them it is faster.
     """
     started = time.perf_counter()
     arrays = Arrays.from_milp(milp)
@@ -265,9 +268,12 @@ class Breach:
 
 
 def breaches(milp: Milp, values: Mapping[str, float], tolerance: float = FEASIBLE) -> tuple[Breach, ...]:
-    """List what a point breaks, rows first; a variable without a value is 0.
+    """List what a point breaks, rows first.
 
-    The tolerance is relative to the size of what is added up, at least 1.
+    Args:
+        milp: The model.
+        values: The point; a variable without a value is 0.
+        tolerance: Relative to the size of what is added up, at least 1.
 
     Raises:
         MilpError: The point names an unknown variable.
@@ -302,9 +308,10 @@ def point_vector(milp: Milp, values: Mapping[str, float]) -> Vector:
 
 
 def ray(milp: Milp) -> Mapping[str, float] | None:
-    """The variables that run off, and how fast against each other; None where no direction improves for ever.
+    """The variables that run off, and how fast against each other.
 
-    The fastest moves by 1; those that do not move are left out.
+    Returns:
+        By variable, only those that move, the fastest at 1 in size; None where no direction improves for ever.
     """
     direction = ray_of(Arrays.from_milp(milp))
     if direction is None:
