@@ -17,7 +17,7 @@ from pathlib import Path
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.result import execute_plan
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, list_contestants, verdict_rates
-from oragent.formulate.explain import explain_solution
+from oragent.milp.explanation import explain
 from oragent.milp.families.allocation import build_configuration, generate_products
 from oragent.milp.solving import solve
 from oragent.sandbox.sandbox import Sandbox
@@ -105,7 +105,7 @@ def large_configuration() -> None:
     begun = time.perf_counter()
     data = generate_products(1, 292, 2000)
     milp = build_configuration(data)
-    remarks = explain_solution(milp, solve(milp))
+    remarks = explain(milp, solve(milp), 30.0)
     explained_s = time.perf_counter() - begun
     print(f"2,000 products in 292 categories: {explained_s:.2f} s from data to {len(remarks)} sentences")
     assert explained_s < CONFIGURATION_S, f"the target is {CONFIGURATION_S:.0f} s"
