@@ -17,7 +17,6 @@ from oragent.formulate.witness import CheckRow, find_counterexample, match_sente
 from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict
 from oragent.milp.model import INFINITY, Milp, Variable, VariableKind
-from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 
 INNER = 0.5  # of the time of a call: for the solves of the program itself, so that it can return what it has
@@ -118,10 +117,7 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         return answer | {"note": str(problem)}
     milp = as_json.from_dict(request["milp"])
     answer["sentences"] = match_sentences(milp, rows)
-    solved = request["solution"]
-    solution = Solution(
-        SolveStatus(solved["status"]), objective=solved["objective"], bound=solved["bound"], values=solved["values"]
-    )
+    solution = as_json.solution_from_dict(request["solution"])
     try:
         answer["witness"] = asdict(
             find_counterexample(milp, solution, rows, _column_names(columns), request["limit_s"])

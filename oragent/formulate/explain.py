@@ -55,7 +55,7 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
     labels |= dict(islice(((label, None) for label in inner if label not in joined), MOST_LABELS - len(labels)))
     units = _units_by_name(result.pool)
     grouped = group_families(
-        milp, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
+        milp.variables, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
     )
     return tuple(
         family if family.unit else replace(family, unit=units.get(_first_word(family.name), "")) for family in grouped

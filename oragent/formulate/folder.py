@@ -16,7 +16,7 @@ from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.options import Options
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.formulate.prompting import CommentPool
-from oragent.formulate.running import Bounds, FormulationRunner, solution_of
+from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.runtime import open_study
 from oragent.llm.model import Model
@@ -225,5 +225,5 @@ def price_result(result: FormulationResult) -> FormulationEnd:
     """Compute duals at the very point that was checked; no file is written."""
     solution = None
     if result.milp is not None and result.solution is not None:
-        solution = add_duals(result.milp, solution_of(result.solution))
+        solution = add_duals(result.milp, as_json.solution_from_dict(result.solution))
     return FormulationEnd(result, solution)

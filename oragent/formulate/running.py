@@ -123,7 +123,7 @@ class FormulationRunner:
             return ExecutionResult(SolveVerdict.RUNTIME_ERROR, message, log=answer.get("log", ""))
 
     def _read_answer(self, answer: dict[str, Any], interface: ProgramInterface) -> ExecutionResult:
-        milp, solution = as_json.from_dict(answer["milp"]), solution_of(answer["solution"])
+        milp, solution = as_json.from_dict(answer["milp"]), as_json.solution_from_dict(answer["solution"])
         objective, values = interface.split_returned(answer["returned"])
         _, columns = interface.split_returned(answer["columns"])
         objective, values = _limit_numbers(objective), _limit_numbers(values)
@@ -143,14 +143,10 @@ class FormulationRunner:
         """Put a program's values, and its model, to a checker."""
         assert ran.milp is not None
         assert ran.solution is not None
-        solved = {
-            "status": str(ran.status), "objective": ran.objective, "bound": ran.solution.bound,
-            "values": dict(ran.solution.values),
-        }  # fmt: skip
         point = ran.solution.status.has_point
         request = {
             "kind": "checks", "function": "checks", "values": ran.values, "columns": ran.columns, "data": data,
-            "milp": as_json.to_dict(ran.milp), "solution": solved, "point": point,
+            "milp": as_json.to_dict(ran.milp), "solution": as_json.solution_dict(ran.solution), "point": point,
         }  # fmt: skip
         answer = self._evaluate(source, request)
         if answer["status"] != "ok":
@@ -189,17 +185,6 @@ class FormulationRunner:
         if last[0].startswith(("ImportError", "ModuleNotFoundError", "SyntaxError")):  # ours: a guest's never come here
             raise SandboxError(f"the evaluator of programs failed: {last[0][:300]}")
         return {"status": "error", "message": f"what the program returned could not be used: {last[0][:300]}"}
-
-
-def solution_of(plain: Mapping[str, Any]) -> Solution:
-    """Read back a solution without duals; ``MilpError`` where it is none."""
-    try:
-        return Solution(
-            SolveStatus(plain["status"]), plain["objective"], plain["bound"], plain["gap"], plain["values"],
-            plain["activities"], plain["slacks"], seconds=plain["seconds"], solver=plain["solver"], note=plain["note"],
-        )  # fmt: skip
-    except (KeyError, ValueError) as problem:
-        raise MilpError(f"not a solution: {type(problem).__name__}") from None
 
 
 def _limit_numbers(value: Any) -> Any:

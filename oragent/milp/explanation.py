@@ -38,7 +38,6 @@ class ModelRemark:
 
 MOST_OF_TOPIC = 12  # sentences of one topic that are shown one by one
 FAMILY = re.compile(r"(?:[^\W\d_]+)?")
-BINDS = 1e-6  # slack, over the larger of 1 and the right-hand side's size, up to which a row binds
 KINKS = 10  # rows of a degenerate optimum that are solved again for their slopes to either side
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
 
@@ -98,7 +97,7 @@ def _status_text(milp: Milp, solution: Solution) -> str:
 
 
 def _row_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
-    binding = [row for row in milp.rows if solution.slacks[row.name] <= BINDS * max(1.0, abs(row.rhs))]
+    binding = [row for row in milp.rows if solution.is_tight(row)]
     prices = solution.relaxation or solution.sensitivity
     binding.sort(key=lambda row: -abs(prices.duals[row.name]) if prices else 0.0)
     for index, row in enumerate(binding):

@@ -247,6 +247,11 @@ class Milp:
         """Return True if any variable takes whole values only."""
         return any(variable.is_integer for variable in self.variables)
 
+    def without_integrality(self) -> Self:
+        """The same model with every variable continuous."""
+        free = tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in self.variables)
+        return replace(self, variables=free)
+
     def variable(self, name: str) -> Variable:
         """The variable of that name; ``MilpError`` where there is none."""
         return _find_named(self.variables, name, "variable")

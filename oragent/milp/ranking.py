@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from oragent.milp.decisions import Family, group_families
-from oragent.milp.model import INFINITY, Milp, Objective, Sense, Variable
+from oragent.milp.model import INFINITY, Milp, Variable
 from oragent.milp.plain import number, plain
 from oragent.milp.questions import STOPWORDS, split_words
 
@@ -114,9 +114,8 @@ def list_model_readings(
     point = {variable.name: values.get(variable.name, 0.0) for variable in milp.variables}
     meanings = {variable.name: variable.meaning for variable in milp.variables}
     meanings |= {row.name: row.meaning for row in milp.rows}
-    row_names = Milp(tuple(Variable(row.name) for row in milp.rows), (), Objective({}), Sense.MINIMIZE)
-    of_variables = group_families(milp, point, labels)
-    families = [*of_variables, *group_families(row_names, {}, labels)]
+    of_variables = group_families(milp.variables, point, labels)
+    families = [*of_variables, *group_families([Variable(row.name) for row in milp.rows], {}, labels)]
     places = [_find_things(family, ranking.noun, meanings) for family in families]
     named = dict.fromkeys([*things, *(thing for place in places for thing in place)])
     readings: list[RankingReading] = []

@@ -167,7 +167,7 @@ class PlanAnswers(ChangeAnswers):
         rows = [row for row in self.milp.rows if not names or row.name in names or names & set(row.terms)]
         rows = [row for row in rows if not is_about_decisions or decisions & set(row.terms)]
         is_room = bool(ROOM.search(self.question))
-        chosen = [row for row in rows if explaining.is_tight(row, solution) is not is_room]
+        chosen = [row for row in rows if solution.is_tight(row) is not is_room]
         labels = [", ".join(part.words[1:]) if part.is_labelled else part.group.name for part in parts]
         about = f" about {', '.join(dict.fromkeys(plain(label, 60) for label in labels[:3]))}" if parts else ""
         yield f"{len(chosen)} of {len(rows)} rows{about} {'have room' if is_room else 'bind'}{':' if chosen else '.'}"

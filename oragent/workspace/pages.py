@@ -12,7 +12,7 @@ from oragent._base.files import replace_file
 from oragent._base.plain import escape_text
 from oragent.ledger.study import FinishedCase
 from oragent.milp.decisions import Block, fold_family, group_families, layout_families
-from oragent.milp.model import Milp, Objective, Sense, Variable
+from oragent.milp.model import Variable
 from oragent.milp.plain import amount, rounded
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.report.pages.html import make_environment
@@ -113,10 +113,9 @@ def _plan_tables(files: Mapping[str, Path], record: Mapping[str, Any]) -> tuple[
     values = {name: number for name, number in numbers.items() if number is not None}
     if not values:  # an infeasible model has none
         return ()
-    variables = tuple(Variable(name, unit=str(columns[name].get("unit") or "")) for name in values)
+    variables = [Variable(name, unit=str(columns[name].get("unit") or "")) for name in values]
     labels = table_labels(list_data_groups(files))
-    milp = Milp(variables, (), Objective({}), Sense.MINIMIZE)
-    return layout_families(tuple(map(fold_family, group_families(milp, values, labels))))
+    return layout_families(tuple(map(fold_family, group_families(variables, values, labels))))
 
 
 def _read_file(files: Mapping[str, Path], path: str) -> str:

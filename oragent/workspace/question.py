@@ -83,7 +83,7 @@ class WorkspaceQuestion:
     def tight_rows(self) -> list[Row]:
         """Binding rows; of a linear model those with the largest duals first."""
         solution = self.version.solution
-        rows = [row for row in self.milp.rows if solution and explaining.is_tight(row, solution)]
+        rows = [row for row in self.milp.rows if solution and solution.is_tight(row)]
         duals: Mapping[str, float] = solution.duals if solution and not self.milp.has_integers else {}
         return sorted(rows, key=lambda row: -abs(duals.get(row.name, 0.0)))
 

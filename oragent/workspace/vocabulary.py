@@ -148,14 +148,12 @@ def table_labels(groups: Iterable[NamedGroup]) -> list[str]:
 def name_model_parts(milp: Milp, labels: Iterable[str]) -> list[NamedGroup]:
     """Group the variables and rows of a model by name, and add its objective."""
     labels = list(labels)
-    named_rows = replace(milp, variables=tuple(Variable(row.name) for row in milp.rows), rows=(), objective=replace(
-        milp.objective, terms={}))  # fmt: skip
     units = {variable.name: f"{variable.unit} {variable.meaning}" for variable in milp.variables}
     groups = [
         NamedGroup(NamedKind.DECISION, family.name, family.entries, units[next(iter(family.entries.values()))])
-        for family in group_families(milp, {}, labels)
+        for family in group_families(milp.variables, {}, labels)
     ]
-    rules = group_families(named_rows, {}, labels)
+    rules = group_families([Variable(row.name) for row in milp.rows], {}, labels)
     groups += [NamedGroup(NamedKind.RULE, family.name, family.entries) for family in rules]
     hints = "optimum cost costs profit revenue earnings expense"
     return [*groups, NamedGroup(NamedKind.OBJECTIVE, "objective", {(): "objective"}, hints)]

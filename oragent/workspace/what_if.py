@@ -245,13 +245,11 @@ class ChangeAnswers(WorkspaceQuestion):
 def _tight_row_names(model: SolvedModel | None) -> set[str]:
     if model is None or model.milp is None or model.solution is None or not model.solution.status.has_point:
         return set()
-    return {row.name for row in model.milp.rows if explaining.is_tight(row, model.solution)}
+    return {row.name for row in model.milp.rows if model.solution.is_tight(row)}
 
 
 def _limit_change(row: Row, value: float) -> ModelChange:
-    low = -float("inf") if row.relation is Relation.AT_MOST else value
-    high = float("inf") if row.relation is Relation.AT_LEAST else value
-    return ModelChange(ChangedPart.ROW, row.name, "", low, high)
+    return ModelChange(ChangedPart.ROW, row.name, "", *replace(row, rhs=value).limits)
 
 
 def with_limit(milp: Milp, names: list[str], relation: Relation, value: float) -> Milp:

@@ -19,7 +19,7 @@ from oragent.evals.formulate.sets.labelled import Labelled, ProblemSet
 from oragent.formulate.options import ALL
 from oragent.ledger.replies import KEY
 from oragent.llm.model import Model, Reply, Request, estimate_tokens
-from oragent.milp.model import Milp, Relation, VariableKind
+from oragent.milp.model import Milp, Relation
 from oragent.milp.plain import quoted
 
 FEEDBACK = re.compile(r"<feedback>\n(.*?)\n</feedback>", re.DOTALL)
@@ -83,9 +83,7 @@ def plant_error(milp: Milp, error: Error) -> Milp:
     if error.fault is Fault.MISREAD:
         return _misread_figure(milp, error)
     if error.fault is Fault.INTEGRALITY:
-        return replace(
-            milp, variables=tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in milp.variables)
-        )
+        return milp.without_integrality()
     if error.fault is Fault.DROP:
         return replace(milp, rows=tuple(row for row in milp.rows if row.name != error.row))
     rows = (replace(row, relation=OPPOSITE[row.relation]) if row.name == error.row else row for row in milp.rows)
