@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, replace
@@ -54,12 +53,7 @@ def create_folder(outputs: Path, request: FormulationRequest) -> Path:
     Raises:
         StoreError: It cannot be written.
     """
-    stem = files.file_stem(request.problem.name, "problem")
-    base = outputs / stem / time.strftime("%Y%m%d-%H%M%S")
-    folder, number = base, 1
-    while folder.exists():
-        number += 1
-        folder = base.with_name(f"{base.name}-{number}")
+    folder = files.name_dated_folder(outputs / files.file_stem(request.problem.name, "problem"))
     try:
         folder.mkdir(parents=True)
         files.replace_file(folder / "problem.md", request.problem.text)

@@ -9,8 +9,6 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from oragent._base.errors import StoreError
-from oragent._base.files import replace_file
 from oragent._base.plain import escape_text
 from oragent.formulate.explain import add_sentences, constraint_sentences, group_decisions, objective_unit
 from oragent.formulate.folder import FormulationRequest
@@ -23,7 +21,7 @@ from oragent.milp.mathematics import to_mathml
 from oragent.milp.model import Milp
 from oragent.milp.plain import figure, signed_figure
 from oragent.milp.solution import Solution, SolveStatus, ValueRange
-from oragent.report.pages.html import make_environment
+from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.text import DiffLine, clip_text
 
 MOST_ROWS = 400
@@ -38,12 +36,7 @@ def write_page(folder: Path, request: FormulationRequest, result: FormulationRes
     Raises:
         StoreError: It cannot be written.
     """
-    path = folder / "report.html"
-    try:
-        replace_file(path, render_page(request, result, solution))
-    except OSError as problem:
-        raise StoreError(f"cannot write {path}: {problem}") from None
-    return path
+    return replace_page(folder, render_page(request, result, solution))
 
 
 def render_page(request: FormulationRequest, result: FormulationResult, solution: Solution | None) -> str:

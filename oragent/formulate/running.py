@@ -1,7 +1,6 @@
 """Programs and checkers across the border: a request goes in, what came of it comes out, all of it plain data."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from oragent._base.distribution import require_supported_version
 from oragent._base.errors import MilpError, SandboxError
+from oragent._base.plain import hide_addresses
 from oragent._base.protocol import Status as Ended
 from oragent.formulate.problem import ProgramInterface
 from oragent.formulate.witness import Ruling, Witness
@@ -19,7 +19,6 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 EVALUATOR = Path(__file__).with_name("evaluator.py")
-ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 ANSWER_KB = 64 << 10  # of JSON: a model, its solution, what was returned
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 UNUSABLE = (MilpError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
@@ -208,5 +207,4 @@ def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:
 
 
 def _stable_text(text: str, width: int = MESSAGE_CHARACTERS) -> str:
-    """The same text in every run: without addresses in memory."""
-    return ADDRESS.sub("0x...", text)[:width]
+    return hide_addresses(text)[:width]

@@ -311,6 +311,25 @@ def rename_milp(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str
     return replace(milp, variables=columns, rows=every, objective=objective)
 
 
+def scale_row(
+    terms: Mapping[str, float], relation: Relation, rhs: float, digits: int
+) -> tuple[Relation, float, tuple[tuple[str, float], ...]] | None:
+    """A row up to a factor, by which the same rows are known: its first coefficient becomes 1; None of an empty one."""
+    ordered = sorted((name, value) for name, value in terms.items() if value)
+    if not ordered:
+        return None
+    scale = ordered[0][1]
+    if scale < 0:
+        relation = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST}.get(relation, relation)
+    ratios = tuple((name, round_digits(value / scale, digits)) for name, value in ordered)
+    return relation, round_digits(rhs / scale, digits), ratios
+
+
+def round_digits(value: float, digits: int) -> float:
+    """Round to so many significant digits."""
+    return float(f"{value:.{digits}g}") + 0.0
+
+
 def free_name(name: str, taken: set[str]) -> str:
     """Return a name that is not taken, and take it."""
     while name in taken:

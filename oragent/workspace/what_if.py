@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from oragent._base.plain import join_some
 from oragent.milp.changes import ChangedPart, ModelChange, apply_changes
 from oragent.milp.model import Milp, Relation, Row
 from oragent.milp.plain import number, plain
@@ -66,8 +67,8 @@ class ChangeAnswers(WorkspaceQuestion):
             moves |= changed
             notes += [f"- {cell} holds {plain(cell.text) or 'nothing'} and stays so" for cell in empty]
         texts = [f"{cell} = {plain(cell.text) or 'nothing'} → {text}" for cell, text in moves.items()]
-        more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
-        yield f"Read as: {'; '.join(texts[:3])}{more}. The program was run on these data; the files stay as they are."
+        read = join_some(texts, 3, "; ")
+        yield f"Read as: {read}. The program was run on these data; the files stay as they are."
         yield from notes
         yield from self._describe_reading(moves)
         ran = self._run_changed(moves)
@@ -186,10 +187,8 @@ class ChangeAnswers(WorkspaceQuestion):
         yield from explaining.describe_moves(self.plan_values, after.solution.values)
         old, new = (_tight_row_names(model) for model in (self.version.model, after))
         for names, word in ((new - old, "now binds"), (old - new, "no longer binds")):
-            listed = sorted(names)[:MOST_LISTED]
-            if listed:
-                more = f" and {len(names) - len(listed)} more" if len(names) > len(listed) else ""
-                yield f"- {word}: {', '.join(plain(name) for name in listed)}{more}"
+            if names:
+                yield f"- {word}: {join_some([plain(name) for name in sorted(names)], MOST_LISTED)}"
 
     def _stays_optimal(self, after: SolvedModel) -> bool:
         """Return True if the present plan is feasible in another model and reaches its optimum."""
