@@ -10,6 +10,7 @@ from oragent._base.distribution import require_supported_version
 from oragent._base.errors import MilpError, SandboxError
 from oragent._base.plain import hide_addresses
 from oragent._base.protocol import Status as Ended
+from oragent.formulate.data import map_leaves
 from oragent.formulate.problem import ProgramInterface
 from oragent.formulate.witness import Ruling, Witness
 from oragent.milp import as_json
@@ -188,11 +189,7 @@ class FormulationRunner:
 
 def _limit_numbers(value: Any) -> Any:
     """Return data with None in the place of integers that no float can hold."""
-    if isinstance(value, dict):
-        return {key: _limit_numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_limit_numbers(item) for item in value]
-    return None if isinstance(value, int) and abs(value) > LARGEST else value
+    return map_leaves(value, lambda leaf: None if isinstance(leaf, int) and abs(leaf) > LARGEST else leaf)
 
 
 def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:

@@ -10,7 +10,7 @@ from oragent._base.errors import MilpError
 from oragent.milp.conflicts import InfeasibleSubset, ModelPart, Side, conflict, nearest
 from oragent.milp.inverses import Marginal, Slope, marginal
 from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense, Variable
-from oragent.milp.plain import figure, number, plain, quoted, rounded, signed, signed_figure
+from oragent.milp.plain import figure, number, plain, quoted, rounded, signed
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, ValueRange
 from oragent.milp.solving import ray
 
@@ -183,7 +183,7 @@ def _change_text(milp: Milp, amount: float) -> str:
     if abs(amount) < 1e-9:
         return "nothing"
     better = milp.sense.sign * amount < 0
-    return f"{signed_figure(amount)}{_unit_text(milp)} ({'better' if better else 'worse'})"
+    return f"{signed(amount, figure)}{_unit_text(milp)} ({'better' if better else 'worse'})"
 
 
 def _range_text(interval: ValueRange) -> str:
