@@ -252,6 +252,11 @@ class Milp:
         free = tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in self.variables)
         return replace(self, variables=free)
 
+    def with_rhs(self, values: Mapping[str, float]) -> Self:
+        """The same model with other right-hand sides, by row."""
+        rows = tuple(replace(row, rhs=values[row.name]) if row.name in values else row for row in self.rows)
+        return replace(self, rows=rows)
+
     def variable(self, name: str) -> Variable:
         """The variable of that name; ``MilpError`` where there is none."""
         return _find_named(self.variables, name, "variable")

@@ -224,8 +224,7 @@ class ToolSession:
         if value is None:
             return f"whatif: rhs is {shorten(rhs, 20)}; expected a finite number"
         now = model.milp.row(row)
-        rows = tuple(replace(each, rhs=value) if each is now else each for each in model.milp.rows)
-        (solved,) = self.runner.solve_milps(replace(model.milp, rows=rows))
+        (solved,) = self.runner.solve_milps(model.milp.with_rhs({row: value}))
         if solved.solution is None:
             return f"whatif: {solved.note}"
         objective_before = "–" if model.objective is None else rounded(model.objective)
