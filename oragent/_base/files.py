@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -64,6 +65,16 @@ def file_stem(
     """
     stem = re.sub(f"[^{allowed}]" + ("" if each else "+"), filler, text).strip(f"{filler}.")
     return stem[:limit].strip(f"{filler}.") or default
+
+
+def name_dated_folder(parent: Path) -> Path:
+    """Return a folder below another one that is named after the time and does not exist yet."""
+    folder = base = parent / time.strftime("%Y%m%d-%H%M%S")
+    number = 1
+    while folder.exists():
+        number += 1
+        folder = base.with_name(f"{base.name}-{number}")
+    return folder
 
 
 def read_start(path: Path, characters: int) -> str:

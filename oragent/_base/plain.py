@@ -1,8 +1,10 @@
 """Make text fit to be displayed or kept: escape, shorten, bound, count. Candidates, models and files are untrusted."""
 
 import re
+from collections.abc import Sequence
 from unicodedata import category
 
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 SUSPECT = re.compile("[^\t\n -~]+")
 
 
@@ -27,6 +29,11 @@ def _escape_character(char: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
+def hide_addresses(text: str) -> str:
+    """Return the output of a program without addresses in memory, so that it is the same in every run."""
+    return ADDRESS.sub("0x...", text)
+
+
 def format_count(number: int, noun: str) -> str:
     """Return a number with its noun, such as ``1 evaluation`` or ``1,200 evaluations``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
@@ -40,6 +47,12 @@ def shorten(text: str, width: int, mark: str = "…") -> str:
 def one_line(text: str, width: int = 200, mark: str = "…") -> str:
     """Return a text escaped and on one line of at most ``width`` characters."""
     return shorten(" ".join(escape_text(text).split()), width, mark)
+
+
+def join_some(texts: Sequence[str], most: int, separator: str = ", ", noun: str = "more") -> str:
+    """Join the first ``most`` of some texts, and tell how many are left out."""
+    left_out = f" and {len(texts) - most} {noun}" if len(texts) > most else ""
+    return separator.join(texts[:most]) + left_out
 
 
 def shorten_middle(text: str, head: int, tail: int) -> str:

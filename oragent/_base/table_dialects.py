@@ -22,6 +22,7 @@ COMMA = re.compile(SIGNED.format(number=GROUPS.format(mark=".") + r"(?:,\d+)?"),
 POINT = re.compile(SIGNED.format(number=GROUPS.format(mark=",") + r"(?:\.\d+)?(?:[eE][-+]?\d{1,3})?"), re.ASCII)
 STRONG_COMMA = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:[.\u00a0\u202f'’ ]\d{3})+,\d+-?", re.ASCII)  # as 1.250,50
 POINT_GROUPS = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:\.\d{3})+-?", re.ASCII)  # 2300, or 2.3, as the column says
+GROUPED_IN_TEXT = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?!\w|[.,]\d)")  # the same in a sentence
 SEPARATES = re.compile("[\u00a0\u202f'’ ]")
 DIGIT = re.compile(r"(?<![^\W\d_])\d")
 

@@ -8,8 +8,14 @@ from collections.abc import Iterable
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 from oragent._base.plain import escape_text
+
+
+def print_line(console: Console, text: object, style: str = "") -> None:
+    """Print a text as it is, on one line however wide the terminal is."""
+    console.print(Text(str(text), style=style), soft_wrap=True)
 
 
 class Terminal(Console):

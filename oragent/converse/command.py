@@ -21,6 +21,7 @@ from rich.text import Text
 from oragent._base import files
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import escape_text, one_line
+from oragent._base.terminal import print_line
 from oragent.converse.conversation import Turn, opening_text
 from oragent.converse.decider import LEAVING, DecisionView
 from oragent.converse.decision import DecisionProblem, Editable
@@ -66,7 +67,7 @@ def go_on(session: ConversationSession | Path, console: Console, model: Model | 
     """Hold the conversation of a folder, from where it was left."""
     session = ConversationSession(session) if isinstance(session, Path) else session
     folder = session.folder
-    console.print(f"conversation: {folder}", highlight=False, soft_wrap=True, markup=False)
+    print_line(console, f"conversation: {folder}")
     show_text(opening_text(session.problem), console)
     hint = "commands: 'help' lists them" if session.request.agent == "rules" else "'/undo', '/why' act directly"
     if session.problem.goals == 1:
@@ -75,28 +76,26 @@ def go_on(session: ConversationSession | Path, console: Console, model: Model | 
 
     async def listen(view: DecisionView) -> str | None:
         if session.notice:
-            console.print(
-                Text(wrap_line(escape_text(session.notice), console.width), style="bold yellow"), soft_wrap=True
-            )
+            print_line(console, wrap_line(escape_text(session.notice), console.width), "bold yellow")
             session.notice = ""
         return _line(console)
 
     def show(turn: Turn, known: bool) -> None:
         if known or not sys.stdin.isatty():
-            console.print(Text(f"> {escape_text(turn.said)}", style="dim"), soft_wrap=True)
+            print_line(console, f"> {escape_text(turn.said)}", "dim")
         show_text(turn.answer, console)
         for remark in turn.remarks:
             style = "bold red" if remark.startswith("WRONG") else "dim"
-            console.print(Text(wrap_line(escape_text(remark), console.width), style=style), soft_wrap=True)
+            print_line(console, wrap_line(escape_text(remark), console.width), style)
 
     reason = LEAVES
     with suppress(KeyboardInterrupt):
         reason = asyncio.run(session.hold(listen, show, model))
     if reason != LEAVES:
-        console.print(Text(f"ended: {one_line(reason, 400)}", style="bold yellow"), soft_wrap=True)
+        print_line(console, f"ended: {one_line(reason, 400)}", "bold yellow")
     written = write_page(session)
-    console.print(f"report: {written}", highlight=False, soft_wrap=True, markup=False)
-    console.print(f"go on with: oragent converse {folder}", highlight=False, soft_wrap=True, markup=False)
+    print_line(console, f"report: {written}")
+    print_line(console, f"go on with: oragent converse {folder}")
     return 0
 
 
@@ -120,12 +119,12 @@ def _is_tradable(problem: DecisionProblem, name: str) -> bool:
 def show(folder: Path, console: Console) -> int:
     """Show what was said in a conversation, from its records; its folder stays as it is."""
     session = ConversationSession(folder)
-    console.print(f"conversation: {folder}", highlight=False, soft_wrap=True, markup=False)
-    console.print(Text(f"problem: {one_line(session.problem.name)}; agent: {session.request.agent}"), soft_wrap=True)
+    print_line(console, f"conversation: {folder}")
+    print_line(console, f"problem: {one_line(session.problem.name)}; agent: {session.request.agent}")
     transcript = folder / "transcript.md"
     text = transcript.read_text(encoding="utf-8") if transcript.is_file() else "nothing was said yet"
     show_text(text, console)
-    console.print(f"go on with: oragent converse {folder}", highlight=False, soft_wrap=True, markup=False)
+    print_line(console, f"go on with: oragent converse {folder}")
     return 0
 
 
@@ -167,7 +166,7 @@ def show_text(text: str, console: Console) -> None:
                 console.print(_rich(table.header, table.rows))
         else:
             for line in filter(str.strip, block):
-                console.print(Text(wrap_line(escape_text(remove_escapes(line)), console.width)), soft_wrap=True)
+                print_line(console, wrap_line(escape_text(remove_escapes(line)), console.width))
 
 
 def wrap_line(line: str, width: int) -> str:

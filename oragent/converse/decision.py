@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from oragent._base.errors import ConfigError
+from oragent._base.plain import join_some
 from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange
@@ -282,8 +283,7 @@ def unknown_name_error(text: str, names: Sequence[str], what: str) -> ConfigErro
     """The error for a name that nobody knows, with the nearest one; nothing of it reaches a terminal raw."""
     quoted = text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 3]}..."
     near = get_close_matches(text[:LONGEST_QUOTE], names, n=1, cutoff=0.5)
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names[:MOST_NAMED])}{more}"
+    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {join_some(names, MOST_NAMED)}"
     return ConfigError(f"{quoted!r} is no {what}; {hint}")
 
 

@@ -1,13 +1,13 @@
 """Requests to set, scale, relax or drop a part of a person's own model, and what a change makes of the solution."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
 
 from oragent._base.errors import ConfigError
-from oragent._base.plain import one_line
+from oragent._base.plain import join_some, one_line
 from oragent.converse.decision import DecisionProblem, Editable, Goal, Solved, format_figure, unknown_name_error
 from oragent.converse.solving import StateSolver, problem_in_force
 from oragent.converse.state import Restriction, RestrictionState
@@ -261,17 +261,13 @@ def describe_changes(problem: DecisionProblem, earlier: str, after: str, is_grou
     """What differs between two decisions, on one line or, if grouped, a line for each first word; empty for nothing."""
     changes = list(decision_changes(problem, earlier, after))
     if not is_grouped or len(changes) <= MOST_ON_A_LINE:
-        return f"changed: {_join_changes(changes, MOST_CHANGES)}" if changes else ""
+        return f"changed: {join_some(changes, MOST_CHANGES)}" if changes else ""
     groups: dict[str, list[str]] = {}
     for change in changes:
         groups.setdefault(FIRST_WORD.match(change)[0], []).append(change)  # type: ignore[index]  # it may be empty
-    lines = [f"- {_join_changes(group, MOST_ON_A_LINE)}" for group in list(groups.values())[:MOST_GROUPS]]
+    lines = [f"- {join_some(group, MOST_ON_A_LINE)}" for group in list(groups.values())[:MOST_GROUPS]]
     rest = [change for group in list(groups.values())[MOST_GROUPS:] for change in group]
     return "\n".join([f"changed: {len(changes)} values", *lines, *([f"- and {len(rest)} more"] if rest else [])])
-
-
-def _join_changes(changes: Sequence[str], most: int) -> str:
-    return f"{', '.join(changes[:most])}{f' and {len(changes) - most} more' if len(changes) > most else ''}"
 
 
 def objectives_in_words(problem: DecisionProblem, solved: Solved) -> str:

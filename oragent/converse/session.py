@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field, replace
@@ -11,7 +10,6 @@ from typing import Any
 
 from oragent._base import files
 from oragent._base.errors import ConfigError, MilpError, ModelError, StoreError
-from oragent._base.files import replace_file
 from oragent._base.settings import dump_settings
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.model_agents import ASKING, PROGRAMMING, Design, ToolsAgent, make_agent
@@ -28,6 +26,7 @@ from oragent.ledger.runtime import open_study
 from oragent.llm.model import Model, Reply, Request
 from oragent.llm.runtime_settings import RuntimeSettings, build_runtime
 from oragent.milp.files import write
+from oragent.report.pages.html import replace_page
 from oragent.sandbox.sandbox import Sandbox
 
 CASE, FILE = "conversation", "converse.json"
@@ -62,12 +61,7 @@ def begin(outputs: Path, request: ConversationRequest) -> Path:
     Design(request.agent, request.tools)
     if request.agent in ASKING and request.runtime.model is None:
         raise ConfigError(f"nobody is asked as {request.agent}: name a model with --model, or take --agent rules")
-    stem = files.file_stem(found.name, "model", limit=80)
-    base = outputs / stem / time.strftime("%Y%m%d-%H%M%S")
-    folder, number = base, 1
-    while folder.exists():
-        number += 1
-        folder = base.with_name(f"{base.name}-{number}")
+    folder = files.name_dated_folder(outputs / files.file_stem(found.name, "model", limit=80))
     try:
         folder.mkdir(parents=True)
         if not is_named(request.problem):
@@ -294,10 +288,6 @@ def write_page(session: ConversationSession) -> Path:
     Raises:
         StoreError: It cannot be written.
     """
-    path = session.folder / "report.html"
-    try:
-        summary = summarize_conversation(session.problem, session.solver, session.turns)
-        replace_file(path, session_page(session.problem, session.request.agent, session.turns, summary))
-    except OSError as problem:
-        raise StoreError(f"cannot write {path}: {problem}") from None
-    return path
+    summary = summarize_conversation(session.problem, session.solver, session.turns)
+    page = session_page(session.problem, session.request.agent, session.turns, summary)
+    return replace_page(session.folder, page)

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from oragent._base.errors import OragentError
 from oragent._base.plain import escape_text
+from oragent._base.terminal import print_line
 from oragent.converse.conversation import changes_of, opening_text
 from oragent.converse.decider import DecisionView
 from oragent.converse.decision import Charted, format_figure
@@ -164,8 +165,8 @@ def serve(session: ConversationSession, console: Console, port: int = 0, model: 
     """
     with suppress(KeyboardInterrupt):
         asyncio.run(_run_server(session, console, port, model))
-    console.print(f"report: {write_page(session)}", highlight=False, soft_wrap=True, markup=False)
-    console.print(f"go on with: oragent converse {session.folder}", highlight=False, soft_wrap=True, markup=False)
+    print_line(console, f"report: {write_page(session)}")
+    print_line(console, f"go on with: oragent converse {session.folder}")
     return 0
 
 
@@ -173,8 +174,8 @@ async def _run_server(session: ConversationSession, console: Console, port: int,
     room, token = Room(session), secrets.token_urlsafe(24)
     app = make_application(room, token)
     with open_server(app, port) as (server, listening, address):
-        console.print(f"conversation: {session.folder}", highlight=False, soft_wrap=True, markup=False)
-        console.print(f"open {address}?token={token} (Ctrl-C ends)", highlight=False, soft_wrap=True, markup=False)
+        print_line(console, f"conversation: {session.folder}")
+        print_line(console, f"open {address}?token={token} (Ctrl-C ends)")
         holding = asyncio.create_task(room.hold(model))
         try:
             await server.serve(sockets=[listening])

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from oragent._base.plain import escape_text
+from oragent._base.table_dialects import GROUPED_IN_TEXT
 from oragent.formulate.data import iterate_leaves, list_parts
 
 DEPTHS = {"scalar": 0, "vector": 1, "matrix": 2}
@@ -18,7 +19,6 @@ LARGEST = 1e300
 FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)  # percentages, thousands, units of time and mass
 DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
 COMMA_DIGITS = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)(?![\d]|[.,]\d)")  # 27,50 and 2.400,50
-GROUPED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?!\w|[.,]\d)")  # 2.300, with one point or more
 DECIMAL_COMMA = re.compile(r"(?<![\d,])\d+,\d{1,2}(?![\d,]|\.\d)|\d\.\d{3},\d")
 DECIMAL_POINT = re.compile(r"(?<![\d.])\d+\.\d{1,2}(?![\d.]|,\d)|\d,\d{3}(?:\.\d|(?![\d,]))")
 _ONES = (
@@ -109,7 +109,7 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
     figures = _figures_of(text)
     known = {round(figure * factor, 9) for figure in figures for factor in FACTORS}
     known |= {round(abs(1 - part), 9) for figure in figures for part in (figure, figure / 100)} | {0.0, 1.0}
-    grouped = {float(token): token for token in GROUPED.findall(text) if token.count(".") == 1}
+    grouped = {float(token): token for token in GROUPED_IN_TEXT.findall(text) if token.count(".") == 1}
     grouped = grouped if _has_decimal_commas(text) else {}
     complaints = []
     for name, about in parameters.items():
@@ -129,7 +129,7 @@ def find_unclear_figures(text: str) -> list[str]:
     """Return figures such as ``2.300`` of a text that does not show whether its points separate thousands."""
     if _has_decimal_commas(text) or (DECIMAL_POINT.search(text) and not DECIMAL_COMMA.search(text)):
         return []
-    return list(dict.fromkeys(token for token in GROUPED.findall(text) if token.count(".") == 1))
+    return list(dict.fromkeys(token for token in GROUPED_IN_TEXT.findall(text) if token.count(".") == 1))
 
 
 def _has_decimal_commas(text: str) -> bool:

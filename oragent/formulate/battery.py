@@ -7,7 +7,7 @@ models. Each property that fails names its datum. None of them fails on a right 
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -27,7 +27,7 @@ from oragent.formulate.variations import (
     scale_data,
 )
 from oragent.formulate.witness import Ruling
-from oragent.milp.model import Milp, VariableKind
+from oragent.milp.model import Milp
 from oragent.milp.plain import number, quoted
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
@@ -36,7 +36,6 @@ FACTOR = 3.0  # by which money and amounts are scaled
 CLOSE = 1e-6  # relative, when two optima are the same
 TRIES = 3  # of perturbed data on which program and checker must agree
 MOST_TIGHTENED = 8
-POINTED = (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
 RELAXED_S = 20.0  # for the solve of a relaxation
 PER = re.compile(r"\s*(?:/|\bper\b)\s*")
 TEXT = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|#.*")
@@ -111,7 +110,7 @@ def run_battery(
     except ProblemError as problem:
         return _refuse_all(str(problem))
     bench = _Bench(runner, source, interface, data, about, checker, base)
-    if base.status not in POINTED or _optimum_range(base) is None:
+    if _optimum_range(base) is None:
         return _refuse_all("the program has no optimum to begin with")
     changed = bench.run(map_numbers(data, lambda value: 2 * value + 1))
     if (changed.status, changed.objective) == (base.status, base.objective):
@@ -209,7 +208,7 @@ def _test_tightened(bench: _Bench) -> Iterator[PropertyResult]:
         ran = bench.run({**bench.data, name: value * (0.9 if ceiling else 1.1)})
         if not _differ_in_limits(milp, ran.milp):
             continue  # it is more than a limit: a yield, a price
-        if ran.status not in POINTED or ran.objective is None:
+        if ran.solution is None or not ran.solution.status.has_point or ran.objective is None:
             continue  # no point is left: that is no better optimum
         ends = _optimum_range(bench.base)
         assert ends is not None
@@ -275,22 +274,13 @@ def _range_text(ends: tuple[float, float]) -> str:
 
 
 def _optimum_range(ran: ExecutionResult) -> tuple[float, float] | None:
-    """The range in which the optimum is proven to lie: one value, or those between a feasible point and its bound."""
-    if ran.objective is None or ran.status not in POINTED:
-        return None
-    if ran.status is SolveStatus.OPTIMAL:
-        return ran.objective, ran.objective
-    bound = None if ran.solution is None else ran.solution.bound
-    if bound is None or not math.isfinite(bound):
-        return None
-    return min(ran.objective, bound), max(ran.objective, bound)
+    return ran.solution.optimum_span if ran.solution else None
 
 
 def _relaxed_objective(ran: ExecutionResult) -> float | None:
     if ran.milp is None:
         return None
-    free = tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in ran.milp.variables)
-    solution = solve(replace(ran.milp, variables=free), RELAXED_S, duals=False)
+    solution = solve(ran.milp.without_integrality(), RELAXED_S, duals=False)
     return solution.objective if solution.status is SolveStatus.OPTIMAL else None
 
 

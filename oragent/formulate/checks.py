@@ -7,13 +7,11 @@ from enum import StrEnum
 
 from oragent.formulate.options import Options
 from oragent.formulate.running import ExecutionResult, Report
-from oragent.formulate.witness import Ruling
+from oragent.formulate.witness import RELATIONS, SENSES, Ruling
 from oragent.milp.model import Sense
 from oragent.milp.plain import number, plain, quoted
 
 WHOLE = 1e-5  # how far a value may be from a whole number
-RELATIONS = {"<=": "<=", "<": "<=", ">=": ">=", ">": ">=", "=": "=", "==": "="}
-SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}
 MOST_FINDINGS = 20
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import file_stem
 from oragent._base.folder_kinds import FolderKind, kind_of_folder
 from oragent._base.plain import escape_text, one_line
+from oragent._base.terminal import print_line
 from oragent.formulate.audit import find_unclear_figures
 from oragent.formulate.checks import CheckStatus
 from oragent.formulate.data import list_data_notes, read_text
@@ -68,21 +68,21 @@ def formulate_file(command: FormulateCommand, console: Console, model: Model | N
 
     def open_folder() -> Path:
         opened.append(create_folder(command.outputs, request))
-        console.print(f"formulation: {opened[0]}", highlight=False, soft_wrap=True, markup=False)
+        print_line(console, f"formulation: {opened[0]}")
         return opened[0]
 
     if len(request.problem.text) > MOST_CHARACTERS:
         notice = (
             f"the text has {len(request.problem.text):,} characters: prompts have head and tail, {MOST_CHARACTERS:,}"
         )
-        console.print(Text(notice, style="yellow"), soft_wrap=True)
+        print_line(console, notice, "yellow")
     if unclear := find_unclear_figures(request.problem.text):
         whole, part = unclear[0].replace(".", ""), f"{float(unclear[0]):g}"
         notice = f"the text writes {', '.join(unclear[:5])}, which can be read in two ways: write {whole}, or {part}"
-        console.print(Text(notice, style="yellow"), soft_wrap=True)
+        print_line(console, notice, "yellow")
     for path in command.data:
         for note in list_data_notes(path):
-            console.print(Text(note, style="yellow"), soft_wrap=True)
+            print_line(console, note, "yellow")
     outcome = run_formulation(
         open_folder, request, model=model, replay=command.replay,
         fresh=_read_runtime(command).model is not None or model is not None,
@@ -123,7 +123,7 @@ def show_formulation(folder: Path, console: Console) -> int:
     _print_outcome(outcome, console)
     page = folder / "report.html"
     page_text = page if page.is_file() else f"none yet; 'oragent report {folder}' writes it"
-    console.print(f"report: {page_text}", highlight=False, markup=False, soft_wrap=True)
+    print_line(console, f"report: {page_text}")
     return 0 if outcome.result.answer else FAILED
 
 
@@ -197,16 +197,14 @@ def _apply_tolerance(options: Options, command: FormulateCommand, edits: Mapping
 
 def _finish(folder: Path, request: FormulationRequest, outcome: FormulationEnd, console: Console) -> int:
     if outcome.result is None:
-        console.print(Text(f"unfinished: {one_line(outcome.reason)}", style="bold red"), soft_wrap=True)
-        hint = f"everything so far is kept: oragent formulate --resume {folder}"
-        console.print(hint, highlight=False, markup=False, soft_wrap=True)
+        print_line(console, f"unfinished: {one_line(outcome.reason)}", "bold red")
+        print_line(console, f"everything so far is kept: oragent formulate --resume {folder}")
         return FAILED
     page = write_page(folder, request, outcome.result, outcome.solution)
     _print_outcome(outcome, console)
     if outcome.result.milp is not None:
-        hint = "all values: solution.json; rows, programs and checks: report.html"
-        console.print(hint, highlight=False, markup=False, soft_wrap=True)
-    console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
+        print_line(console, "all values: solution.json; rows, programs and checks: report.html")
+    print_line(console, f"report: {page}")
     return 0 if outcome.result.answer else FAILED
 
 
@@ -232,13 +230,9 @@ def _print_outcome(outcome: FormulationEnd, console: Console) -> None:
         *finding_lines,
         *fitted_lines(_trial_lines(result), width, 4),
     ]
-    lines = [
-        *head_lines,
-        *_decision_lines(result, outcome.solution, width, MOST_LINES - ENDS - len(head_lines) - len(tail_lines)),
-        *tail_lines,
-    ]
-    for text in lines:
-        console.print(Text(text), soft_wrap=True)
+    room = MOST_LINES - ENDS - len(head_lines) - len(tail_lines)
+    for text in [*head_lines, *_decision_lines(result, outcome.solution, width, room), *tail_lines]:
+        print_line(console, text)
 
 
 def _headlines(outcome: FormulationEnd) -> list[str]:

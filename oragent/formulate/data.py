@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +134,13 @@ def _describe_column(cells: list[Any], rows: int) -> str:
 def list_parts(value: Any) -> list[Any] | None:
     """What is inside an object or a list; None of anything else."""
     return list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
+
+
+def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Data with everything in them changed that is neither an object nor a list."""
+    if isinstance(value, Mapping):
+        return {key: map_leaves(item, change) for key, item in value.items()}
+    return [map_leaves(item, change) for item in value] if isinstance(value, list) else change(value)
 
 
 def iterate_leaves(value: Any) -> Iterator[Any]:

@@ -15,9 +15,8 @@ from oragent._base.errors import MilpError
 from oragent.formulate import model_capture, warm  # noqa: F401  # the first solve is done, our solver is in place
 from oragent.formulate.witness import CheckRow, find_counterexample, match_sentences
 from oragent.milp import as_json
-from oragent.milp.as_pulp import from_pulp_dict
-from oragent.milp.model import INFINITY, Milp, Variable, VariableKind
-from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.as_pulp import from_pulp_dict, read_variable
+from oragent.milp.model import Milp
 from oragent.milp.solving import solve
 
 INNER = 0.5  # of the time of a call: for the solves of the program itself, so that it can return what it has
@@ -83,13 +82,7 @@ def _choose_model(models: list[Milp], names: set[str]) -> Milp | None:
 def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:
     """The model with the returned variables that nothing in it mentions."""
     names = {variable.name for variable in milp.variables}
-    more = []
-    for name in sorted(_column_names(columns) - names):
-        low, high, kind = variables[name]
-        low, high = -INFINITY if low is None else low, INFINITY if high is None else high
-        more.append(
-            Variable(name, low, high, VariableKind.CONTINUOUS if kind == "Continuous" else VariableKind.INTEGER)
-        )
+    more = (read_variable(variables[name]) for name in sorted(_column_names(columns) - names))
     return replace(milp, variables=(*milp.variables, *more))
 
 
@@ -118,10 +111,7 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         return answer | {"note": str(problem)}
     milp = as_json.from_dict(request["milp"])
     answer["sentences"] = match_sentences(milp, rows)
-    solved = request["solution"]
-    solution = Solution(
-        SolveStatus(solved["status"]), objective=solved["objective"], bound=solved["bound"], values=solved["values"]
-    )
+    solution = as_json.solution_from_dict(request["solution"])
     try:
         answer["witness"] = asdict(
             find_counterexample(milp, solution, rows, _column_names(columns), request["limit_s"])

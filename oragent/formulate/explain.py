@@ -11,6 +11,7 @@ from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import plain_key
 from oragent.milp.decisions import PULP, Family, group_families
 from oragent.milp.model import Milp
+from oragent.milp.questions import WORDS
 from oragent.milp.solution import Solution
 
 
@@ -43,7 +44,6 @@ def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
 
 MOST_LABELS, LONGEST_LABEL = 20_000, 80
 KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real")
-WORD = re.compile(r"[^\W_]+")
 
 
 def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -> tuple[Family, ...]:
@@ -55,7 +55,7 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
     labels |= dict(islice(((label, None) for label in inner if label not in joined), MOST_LABELS - len(labels)))
     units = _units_by_name(result.pool)
     grouped = group_families(
-        milp, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
+        milp.variables, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
     )
     return tuple(
         family if family.unit else replace(family, unit=units.get(_first_word(family.name), "")) for family in grouped
@@ -133,5 +133,5 @@ def _units_by_name(pool: Sequence[PoolEntry]) -> dict[str, str]:
 
 def _first_word(name: str) -> str:
     """The first word of a name without its indices, as it is compared."""
-    word = WORD.search(name)
+    word = WORDS.search(name)
     return word[0].lower() if word else ""

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +15,7 @@ from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.options import Options
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.formulate.prompting import CommentPool
-from oragent.formulate.running import Bounds, FormulationRunner, solution_of
+from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.runtime import open_study
 from oragent.llm.model import Model
@@ -54,12 +53,7 @@ def create_folder(outputs: Path, request: FormulationRequest) -> Path:
     Raises:
         StoreError: It cannot be written.
     """
-    stem = files.file_stem(request.problem.name, "problem")
-    base = outputs / stem / time.strftime("%Y%m%d-%H%M%S")
-    folder, number = base, 1
-    while folder.exists():
-        number += 1
-        folder = base.with_name(f"{base.name}-{number}")
+    folder = files.name_dated_folder(outputs / files.file_stem(request.problem.name, "problem"))
     try:
         folder.mkdir(parents=True)
         files.replace_file(folder / "problem.md", request.problem.text)
@@ -225,5 +219,5 @@ def price_result(result: FormulationResult) -> FormulationEnd:
     """Compute duals at the very point that was checked; no file is written."""
     solution = None
     if result.milp is not None and result.solution is not None:
-        solution = add_duals(result.milp, solution_of(result.solution))
+        solution = add_duals(result.milp, as_json.solution_from_dict(result.solution))
     return FormulationEnd(result, solution)

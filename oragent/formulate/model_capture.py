@@ -149,7 +149,7 @@ def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: flo
     SOLVED.clear()
     _LIMITS[0] = SolverLimits(limit_s, gap)
     returned = function(*arguments)
-    loose: dict[str, list[Any]] = {}
+    loose: dict[str, dict[str, Any]] = {}
     values, columns = _split_returned(returned, DEPTH, loose)
     return json.dumps({"returned": values, "columns": columns, "models": CAPTURED, "variables": loose})
 
@@ -178,12 +178,12 @@ def _record_values(problem: Any) -> None:
     SOLVED.update((variable.name, variable.varValue) for variable in problem.variables())
 
 
-def _split_returned(value: Any, depth: int, loose: dict[str, list[Any]]) -> tuple[Any, Any]:
+def _split_returned(value: Any, depth: int, loose: dict[str, dict[str, Any]]) -> tuple[Any, Any]:
     """Numbers, and beside them the names of the variables that they belong to."""
     if depth < 0:
         raise ValueError("the returned value is nested too deeply: return a dict of variables")
     if isinstance(value, pulp.LpVariable):
-        loose[value.name] = [value.lowBound, value.upBound, value.cat]
+        loose[value.name] = {"name": value.name, "lowBound": value.lowBound, "upBound": value.upBound, "cat": value.cat}
         return value.varValue, value.name
     if isinstance(value, pulp.LpAffineExpression):
         return value.value(), None

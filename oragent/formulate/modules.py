@@ -12,7 +12,7 @@ from oragent._base.errors import ReplyError
 from oragent._base.plain import escape_text
 from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
-from oragent.formulate.data import describe_data, describe_parts
+from oragent.formulate.data import describe_data, describe_parts, map_leaves
 from oragent.formulate.prompting import PERSON
 from oragent.formulate.requirements import list_readings
 from oragent.formulate.running import ExecutionResult
@@ -172,18 +172,12 @@ async def reconsider_checker(session: FormulationSession) -> None:
 
 def _describe_values(session: FormulationSession) -> str:
     """How each value is got at, and its type, one a line."""
-    values = _fill_missing(session.newest.ran.values)
+    # Those that are missing, of a program without an optimum, are told as numbers.
+    values = map_leaves(
+        session.newest.ran.values, lambda leaf: 0.0 if leaf is None or isinstance(leaf, int | float) else leaf
+    )
     parts = values.items() if isinstance(values, dict) else ()
     described = [
         description for key, item in parts for description in describe_parts(item, f"values[{escape_text(str(key))!r}]")
     ]
     return "\n".join(f"- {name}: {kind}" for name, kind in described or describe_parts(values, "values"))
-
-
-def _fill_missing(values: object) -> object:
-    """The values, those that are missing (of a program without an optimum) as numbers."""
-    if isinstance(values, dict):
-        return {key: _fill_missing(item) for key, item in values.items()}
-    if isinstance(values, list):
-        return [_fill_missing(item) for item in values]
-    return 0.0 if values is None or isinstance(values, int | float) else values

@@ -1,6 +1,5 @@
 """The page of a formulation: one file, with nothing in it that is not escaped."""
 
-import difflib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,8 +8,6 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from oragent._base.errors import StoreError
-from oragent._base.files import replace_file
 from oragent._base.plain import escape_text
 from oragent.formulate.explain import add_sentences, constraint_sentences, group_decisions, objective_unit
 from oragent.formulate.folder import FormulationRequest
@@ -21,12 +18,12 @@ from oragent.milp.decisions import layout_families
 from oragent.milp.explanation import ModelRemark, explain, summarize_remarks
 from oragent.milp.mathematics import to_mathml
 from oragent.milp.model import Milp
-from oragent.milp.plain import figure, signed_figure
+from oragent.milp.plain import figure, signed
 from oragent.milp.solution import Solution, SolveStatus, ValueRange
-from oragent.report.pages.html import make_environment
-from oragent.report.pages.text import DiffLine, clip_text
+from oragent.report.pages.html import make_environment, replace_page
+from oragent.report.pages.text import DiffLine, clip_text, diff_lines
 
-MOST_ROWS = 400
+MOST_ROWS, MOST_CHANGED = 400, 200  # rows of the model, lines of a comparison
 EXPLAIN_S = 30.0  # for a conflict or a relaxation
 MOST_MATHS = 200  # variables and rows, above which the mathematics are left to the files
 SHORTEST = 8  # characters of a sentence that is looked for in the problem
@@ -38,12 +35,7 @@ def write_page(folder: Path, request: FormulationRequest, result: FormulationRes
     Raises:
         StoreError: It cannot be written.
     """
-    path = folder / "report.html"
-    try:
-        replace_file(path, render_page(request, result, solution))
-    except OSError as problem:
-        raise StoreError(f"cannot write {path}: {problem}") from None
-    return path
+    return replace_page(folder, render_page(request, result, solution))
 
 
 def render_page(request: FormulationRequest, result: FormulationResult, solution: Solution | None) -> str:
@@ -109,29 +101,17 @@ def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
             spans.append(hit.span())
     parts, position = [], 0
     for start, end in sorted(spans):
-        parts += [
-            escape(escape_text(text[position:start])),
-            Markup("<mark>"),
-            escape(escape_text(text[start:end])),
-            Markup("</mark>"),
-        ]
+        marked = Markup("<mark>{}</mark>").format(escape_text(text[start:end]))
+        parts += [escape(escape_text(text[position:start])), marked]
         position = end
     return Markup("").join([*parts, escape(escape_text(text[position:]))])
-
-
-def diff_programs(old_source: str, new_source: str, line_limit: int = 200) -> list[DiffLine]:
-    """Compare two programs line by line, as texts: nothing is parsed."""
-    old, new = (clip_text(text, 1500)[0].split("\n") for text in (old_source, new_source))
-    kinds = {"+": "added", "-": "removed", "@": "gap"}
-    body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
-    return [DiffLine(kinds.get(line[:1], "same"), line) for line in body][:line_limit]
 
 
 def _attempt_changes(result: FormulationResult) -> Iterator[tuple[Mapping[str, Any], list[DiffLine]]]:
     """Every attempt with what it changed of the one before."""
     previous = ""
     for attempt in result.attempts:
-        yield attempt, diff_programs(previous, attempt["source"]) if previous else []
+        yield attempt, diff_lines(previous, attempt["source"])[:MOST_CHANGED] if previous else []
         previous = attempt["source"] or previous
 
 
@@ -145,7 +125,7 @@ def _row_lines(milp: Milp, solution: Solution) -> Iterator[dict[str, str]]:
             "relation": str(row.relation),
             "rhs": figure(row.rhs),
             "slack": figure(solution.slacks[row.name]) if has else "–",
-            "dual": signed_figure(solution.duals[row.name]) if row.name in solution.duals else "–",
+            "dual": signed(solution.duals[row.name], figure) if row.name in solution.duals else "–",
             "range": _range_text(solution.ranges.get(row.name)),
             "relaxed": _relaxation_text(solution, row.name),
             "sentence": row.meaning,
@@ -157,7 +137,7 @@ def _relaxation_text(solution: Solution, name: str) -> str:
     if solution.relaxation is None or name not in solution.relaxation.duals:
         return "–"
     interval = _range_text(solution.relaxation.rhs_ranges.get(name))
-    return signed_figure(solution.relaxation.duals[name]) + (f" from {interval}" if interval != "–" else "")
+    return signed(solution.relaxation.duals[name], figure) + (f" from {interval}" if interval != "–" else "")
 
 
 def _range_text(interval: ValueRange | None) -> str:

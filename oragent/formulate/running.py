@@ -1,7 +1,6 @@
 """Programs and checkers across the border: a request goes in, what came of it comes out, all of it plain data."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +8,9 @@ from typing import Any
 
 from oragent._base.distribution import require_supported_version
 from oragent._base.errors import MilpError, SandboxError
+from oragent._base.plain import hide_addresses
 from oragent._base.protocol import Status as Ended
+from oragent.formulate.data import map_leaves
 from oragent.formulate.problem import ProgramInterface
 from oragent.formulate.witness import Ruling, Witness
 from oragent.milp import as_json
@@ -19,7 +20,6 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 EVALUATOR = Path(__file__).with_name("evaluator.py")
-ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 ANSWER_KB = 64 << 10  # of JSON: a model, its solution, what was returned
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 UNUSABLE = (MilpError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
@@ -123,7 +123,7 @@ class FormulationRunner:
             return ExecutionResult(SolveVerdict.RUNTIME_ERROR, message, log=answer.get("log", ""))
 
     def _read_answer(self, answer: dict[str, Any], interface: ProgramInterface) -> ExecutionResult:
-        milp, solution = as_json.from_dict(answer["milp"]), solution_of(answer["solution"])
+        milp, solution = as_json.from_dict(answer["milp"]), as_json.solution_from_dict(answer["solution"])
         objective, values = interface.split_returned(answer["returned"])
         _, columns = interface.split_returned(answer["columns"])
         objective, values = _limit_numbers(objective), _limit_numbers(values)
@@ -143,14 +143,10 @@ class FormulationRunner:
         """Put a program's values, and its model, to a checker."""
         assert ran.milp is not None
         assert ran.solution is not None
-        solved = {
-            "status": str(ran.status), "objective": ran.objective, "bound": ran.solution.bound,
-            "values": dict(ran.solution.values),
-        }  # fmt: skip
         point = ran.solution.status.has_point
         request = {
             "kind": "checks", "function": "checks", "values": ran.values, "columns": ran.columns, "data": data,
-            "milp": as_json.to_dict(ran.milp), "solution": solved, "point": point,
+            "milp": as_json.to_dict(ran.milp), "solution": as_json.solution_dict(ran.solution), "point": point,
         }  # fmt: skip
         answer = self._evaluate(source, request)
         if answer["status"] != "ok":
@@ -191,24 +187,9 @@ class FormulationRunner:
         return {"status": "error", "message": f"what the program returned could not be used: {last[0][:300]}"}
 
 
-def solution_of(plain: Mapping[str, Any]) -> Solution:
-    """Read back a solution without duals; ``MilpError`` where it is none."""
-    try:
-        return Solution(
-            SolveStatus(plain["status"]), plain["objective"], plain["bound"], plain["gap"], plain["values"],
-            plain["activities"], plain["slacks"], seconds=plain["seconds"], solver=plain["solver"], note=plain["note"],
-        )  # fmt: skip
-    except (KeyError, ValueError) as problem:
-        raise MilpError(f"not a solution: {type(problem).__name__}") from None
-
-
 def _limit_numbers(value: Any) -> Any:
     """Return data with None in the place of integers that no float can hold."""
-    if isinstance(value, dict):
-        return {key: _limit_numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_limit_numbers(item) for item in value]
-    return None if isinstance(value, int) and abs(value) > LARGEST else value
+    return map_leaves(value, lambda leaf: None if isinstance(leaf, int) and abs(leaf) > LARGEST else leaf)
 
 
 def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:
@@ -223,5 +204,4 @@ def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:
 
 
 def _stable_text(text: str, width: int = MESSAGE_CHARACTERS) -> str:
-    """The same text in every run: without addresses in memory."""
-    return ADDRESS.sub("0x...", text)[:width]
+    return hide_addresses(text)[:width]

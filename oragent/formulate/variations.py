@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oragent.formulate.data import iterate_leaves, list_parts
+from oragent.formulate.data import iterate_leaves, list_parts, map_leaves
 
 SPREAD = 0.3  # of each shaken figure, up and down
 # Words of time and place in a row: what is called so has an order that means something. Digits are such words too.
@@ -51,17 +51,13 @@ def is_table(value: Any) -> bool:
 def iterate_numbers(value: Any) -> Iterator[float]:
     """Every number of some data."""
     for leaf in iterate_leaves(value):
-        if isinstance(leaf, int | float) and not isinstance(leaf, bool):
+        if _kind_name(leaf) == "number":
             yield float(leaf)
 
 
 def map_numbers(value: Any, change: Callable[[float], float]) -> Any:
     """Every number of some data changed; booleans, texts and the rest stay."""
-    if isinstance(value, Mapping):
-        return {key: map_numbers(item, change) for key, item in value.items()}
-    if isinstance(value, list):
-        return [map_numbers(item, change) for item in value]
-    return change(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    return map_leaves(value, lambda leaf: change(leaf) if _kind_name(leaf) == "number" else leaf)
 
 
 def reverse_order(value: Any) -> Any:

@@ -8,19 +8,11 @@ import pulp
 
 from oragent.formulate import model_capture
 from oragent.milp.highs import prepare_engines
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.solving import solve
-
-SMALL = Milp(
-    (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
-    (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
-    Objective({"x": 1.0, "y": 1.0}),
-    Sense.MAXIMIZE,
-)
+from oragent.milp.solving import WARM_UP, solve
 
 
 def _solve_small() -> None:
-    solve(SMALL, duals=False)
+    solve(WARM_UP, duals=False)
     problem = pulp.LpProblem("small", pulp.LpMaximize)
     x = [pulp.LpVariable(f"x{index}", 0, 5, cat="Integer") for index in range(2)]
     problem += pulp.lpSum(x)

@@ -13,7 +13,7 @@ from typing import Any, Self
 from oragent._base.errors import MilpError
 from oragent.milp.conflicts import conflict
 from oragent.milp.decisions import NOISE
-from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind, scale_row
 from oragent.milp.plain import number, plain, quoted
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import breaches, ray, solve
@@ -21,12 +21,9 @@ from oragent.milp.solving import breaches, ray, solve
 BETTER = 1e-6  # by how much an objective must be better, relative to the larger of 1 and its size
 RELATIONS = {"<=": Relation.AT_MOST, "<": Relation.AT_MOST, ">=": Relation.AT_LEAST, ">": Relation.AT_LEAST,
              "=": Relation.EQUAL, "==": Relation.EQUAL}  # fmt: skip
-TURNED = {"<=": ">=", ">=": "<=", "=": "="}
 SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}
 MOST_NAMED = 12
 NO_POINT = "no point meets the checks together, and the program has one"
-
-RowForm = tuple[tuple[tuple[str, float], ...], str, float]
 
 
 class Ruling(StrEnum):
@@ -263,21 +260,7 @@ def match_sentences(milp: Milp, checks: Sequence[CheckRow]) -> dict[str, str]:
         form: check.sentence
         for check in reversed(checks)
         if check.sentence and check.relation in RELATIONS
-        and (form := _normal_form(check.terms, str(RELATIONS[check.relation]), check.rhs)) is not None
+        and (form := scale_row(check.terms, RELATIONS[check.relation], check.rhs, 9)) is not None
     }  # fmt: skip
-    forms = {row.name: _normal_form(row.terms, str(Relation(row.relation)), row.rhs) for row in milp.rows}
+    forms = {row.name: scale_row(row.terms, row.relation, row.rhs, 9) for row in milp.rows}
     return {name: sentence_of[form] for name, form in forms.items() if form in sentence_of}
-
-
-def _normal_form(terms: Mapping[str, float], relation: str, rhs: float) -> RowForm | None:
-    """A row divided by its largest coefficient, in the order of its columns; None of an empty one."""
-    nonzero = sorted((name, value) for name, value in terms.items() if value)
-    if not nonzero:
-        return None
-    largest = max((value for _, value in nonzero), key=abs)
-    scaled = tuple((name, _round_digits(value / largest)) for name, value in nonzero)
-    return scaled, relation if largest > 0 else TURNED[relation], _round_digits(rhs / largest)
-
-
-def _round_digits(value: float) -> float:
-    return float(f"{value:.9g}") + 0.0

@@ -13,7 +13,7 @@ from typing import Any
 from oragent._base.errors import MilpError
 from oragent.milp.model import INFINITY, Milp, Objective, Row, Variable, check_finite
 from oragent.milp.plain import plain, quoted
-from oragent.milp.solution import Solution
+from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 
 MODEL = {"name", "meaning", "sense", "objective", "variables", "rows"}
 OBJECTIVE = {field.name for field in fields(Objective)}
@@ -99,6 +99,25 @@ def solution_dict(solution: Solution) -> dict[str, Any]:
     return plain_solution
 
 
+def solution_from_dict(plain_solution: Mapping[str, Any]) -> Solution:
+    """Read a solution from what ``solution_dict`` gives, duals and ranges too; ``MilpError`` where it is none."""
+    try:
+        parts = {name: _read_sensitivity(plain_solution.get(name)) for name in ("sensitivity", "relaxation")}
+        return Solution(**{**plain_solution, **parts, "status": SolveStatus(plain_solution["status"])})
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise MilpError(f"not a solution: {type(problem).__name__}") from None
+
+
+def _read_sensitivity(plain_sensitivity: Any) -> Sensitivity | None:
+    if plain_sensitivity is None:
+        return None
+    ranges = {
+        key: {name: ValueRange(**_restore_infinities(ends)) for name, ends in plain_sensitivity[key].items()}
+        for key in ("rhs_ranges", "cost_ranges", "bound_ranges")
+    }
+    return Sensitivity(**{**plain_sensitivity, **ranges, "source": Source(plain_sensitivity["source"])})
+
+
 def _plain_data(value: Any) -> Any:
     if is_dataclass(value):
         return {field.name: _plain_data(getattr(value, field.name)) for field in fields(value)}
@@ -109,9 +128,9 @@ def _plain_data(value: Any) -> Any:
     return None if value is None or not math.isfinite(value) else value
 
 
-def _restore_infinities(variable: Mapping[str, Any]) -> dict[str, Any]:
+def _restore_infinities(bounded: Mapping[str, Any]) -> dict[str, Any]:
     ends = {"low": -INFINITY, "high": INFINITY}
-    return {key: ends[key] if value is None and key in ends else value for key, value in variable.items()}
+    return {key: ends[key] if value is None and key in ends else value for key, value in bounded.items()}
 
 
 def _check_entries(value: object, noun: str, allowed: set[str], needed: set[str]) -> list[dict[str, Any]]:

@@ -82,7 +82,7 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
     try:
         if data.get("sos1") or data.get("sos2"):
             raise MilpError("the problem has special-ordered sets: expected rows alone; add binary variables instead")
-        variables = tuple(_read_variable(entry) for entry in data["variables"])
+        variables = tuple(read_variable(entry) for entry in data["variables"])
         if len(variables) > 1:
             variables = tuple(one for one in variables if (one.name, one.low, one.high) != (DUMMY, 0.0, 0.0))
         names, parameters = {variable.name for variable in variables}, data["parameters"]
@@ -94,7 +94,8 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
         raise MilpError(f"not a problem as PuLP's to_dict() writes it ({missing}): pass its result unchanged") from None
 
 
-def _read_variable(entry: Mapping[str, Any]) -> Variable:
+def read_variable(entry: Mapping[str, Any]) -> Variable:
+    """Read a variable with its name, bounds and category as ``LpProblem.to_dict()`` gives them."""
     low = -INFINITY if entry["lowBound"] is None else entry["lowBound"]
     high = INFINITY if entry["upBound"] is None else entry["upBound"]
     if entry["cat"] == "Binary":

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent._base.errors import MilpError
+from oragent._base.terminal import print_line
 from oragent.milp.explanation import ModelRemark
 from oragent.milp.explanation import explain as explained
 from oragent.milp.files import check_ending, read, read_point, write_solution
@@ -73,10 +74,10 @@ def _print_inverse(milp: Milp, change: Inverse, path: Path, console: Console) ->
     else:
         many = len(change.coefficients) > 1
         total = f"{number(change.change)}{', in all' if many else ''}"
-        console.print(Text(f"The least change of the objective: {total}."), soft_wrap=True)
+        print_line(console, f"The least change of the objective: {total}.")
         for name, new in list(change.coefficients.items())[:SHOWN_ROWS]:
             old = milp.objective.terms.get(name, 0.0)
-            console.print(Text(f"{quoted(name)}: {rounded(new)} in place of {number(old)}"), soft_wrap=True)
+            print_line(console, f"{quoted(name)}: {rounded(new)} in place of {number(old)}")
 
 
 def print_solution(milp: Milp, solution: Solution, console: Console) -> None:
@@ -150,7 +151,7 @@ def _print_remarks(remarks: Sequence[ModelRemark], console: Console) -> None:
         console.print(Text(f"\n{topic}", style="bold cyan"))
         texts = [remark.text for remark in remarks if remark.topic is topic]
         for text in texts[:SHOWN_ROWS]:
-            console.print(Text(text), soft_wrap=True)
+            print_line(console, text)
         if len(texts) > SHOWN_ROWS:
             console.print(Text(f"and {len(texts) - SHOWN_ROWS} more", style="dim"))
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from oragent.milp.model import Milp
+from oragent.milp.model import Variable
 from oragent.milp.plain import figure, plain
 
 NOISE = 1e-9  # a value below it is shown as 0
@@ -62,9 +62,12 @@ class Family:
 
 
 def group_families(
-    milp: Milp, values: Mapping[str, float], labels: Iterable[str] = (), names: Mapping[str, str] | None = None
+    variables: Sequence[Variable],
+    values: Mapping[str, float],
+    labels: Iterable[str] = (),
+    names: Mapping[str, str] | None = None,
 ) -> tuple[Family, ...]:
-    """Group the variables of a model by what their names have in common.
+    """Group variables, or stand-ins for rows, by what their names have in common.
 
     ``x[a,b]``, ``x_('a',_'b')``, ``x_a_b`` and ``x.a.b`` are read as ``x`` at the indices ``a`` and ``b``. Where
     only underscores separate the parts, labels tell which of them belong together, and the order of the labels is that
@@ -76,7 +79,7 @@ def group_families(
     label_of = _unique_labels(labels)
     groups: dict[tuple[str, int], dict[Index, Member]] = defaultdict(dict)
     loose: dict[str, list[Member]] = defaultdict(list)
-    for position, variable in enumerate(milp.variables):
+    for position, variable in enumerate(variables):
         member = Member(position, variable.name, (names or {}).get(variable.name, variable.name))
         split = _split_name(member.text, label_of) or _split_name(variable.name, label_of)
         if split is not None and split[1] not in groups[split[0], len(split[1])]:
@@ -86,7 +89,7 @@ def group_families(
     for members in loose.values():
         _group_by_words(members, groups)
     order = {label: position for position, label in enumerate(dict.fromkeys(label_of.values()))}
-    units = {variable.name: variable.unit for variable in milp.variables}
+    units = {variable.name: variable.unit for variable in variables}
     grouped = [(name, entries) for (name, _), entries in groups.items() if entries]
     grouped.sort(key=lambda group: min(member.position for member in group[1].values()))
     return tuple(_make_family(name, entries, order, units, values) for name, entries in grouped)

@@ -10,7 +10,7 @@ from oragent._base.errors import MilpError
 from oragent.milp.conflicts import InfeasibleSubset, ModelPart, Side, conflict, nearest
 from oragent.milp.inverses import Marginal, Slope, marginal
 from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense, Variable
-from oragent.milp.plain import figure, number, plain, quoted, rounded, signed, signed_figure
+from oragent.milp.plain import figure, number, plain, quoted, rounded, signed
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, ValueRange
 from oragent.milp.solving import ray
 
@@ -38,7 +38,6 @@ class ModelRemark:
 
 MOST_OF_TOPIC = 12  # sentences of one topic that are shown one by one
 FAMILY = re.compile(r"(?:[^\W\d_]+)?")
-BINDS = 1e-6  # slack, over the larger of 1 and the right-hand side's size, up to which a row binds
 KINKS = 10  # rows of a degenerate optimum that are solved again for their slopes to either side
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
 
@@ -103,7 +102,7 @@ def _status_text(milp: Milp, solution: Solution) -> str:
 
 
 def _row_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
-    binding = [row for row in milp.rows if solution.slacks[row.name] <= BINDS * max(1.0, abs(row.rhs))]
+    binding = [row for row in milp.rows if solution.is_tight(row)]
     prices = solution.relaxation or solution.sensitivity
     binding.sort(key=lambda row: -abs(prices.duals[row.name]) if prices else 0.0)
     for index, row in enumerate(binding):
@@ -189,7 +188,7 @@ def _change_text(milp: Milp, amount: float) -> str:
     if abs(amount) < 1e-9:
         return "nothing"
     better = milp.sense.sign * amount < 0
-    return f"{signed_figure(amount)}{_unit_text(milp)} ({'better' if better else 'worse'})"
+    return f"{signed(amount, figure)}{_unit_text(milp)} ({'better' if better else 'worse'})"
 
 
 def _range_text(interval: ValueRange) -> str:

@@ -172,8 +172,7 @@ def _slope_beside(milp: Milp, row: str, side: float) -> Slope | None:
     rhs = milp.row(row).rhs
     for step in STEPS:
         moved = rhs + side * step * max(1.0, abs(rhs))
-        rows = tuple(replace(model_row, rhs=moved) if model_row.name == row else model_row for model_row in milp.rows)
-        solution = solve(replace(milp, rows=rows))
+        solution = solve(milp.with_rhs({row: moved}))
         if solution.status is SolveStatus.OPTIMAL and row in solution.ranges:
             interval = solution.ranges[row]
             start, end = (interval.low, interval.high) if side > 0 else (interval.high, interval.low)

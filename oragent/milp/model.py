@@ -247,6 +247,16 @@ class Milp:
         """Return True if any variable takes whole values only."""
         return any(variable.is_integer for variable in self.variables)
 
+    def without_integrality(self) -> Self:
+        """The same model with every variable continuous."""
+        free = tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in self.variables)
+        return replace(self, variables=free)
+
+    def with_rhs(self, values: Mapping[str, float]) -> Self:
+        """The same model with other right-hand sides, by row."""
+        rows = tuple(replace(row, rhs=values[row.name]) if row.name in values else row for row in self.rows)
+        return replace(self, rows=rows)
+
     def variable(self, name: str) -> Variable:
         """The variable of that name; ``MilpError`` where there is none."""
         return _find_named(self.variables, name, "variable")
@@ -304,6 +314,25 @@ def rename_milp(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str
     every = tuple(replace(row, name=rows.get(row.name, row.name), terms=rename_terms(row.terms)) for row in milp.rows)
     objective = replace(milp.objective, terms=rename_terms(milp.objective.terms))
     return replace(milp, variables=columns, rows=every, objective=objective)
+
+
+def scale_row(
+    terms: Mapping[str, float], relation: Relation, rhs: float, digits: int
+) -> tuple[Relation, float, tuple[tuple[str, float], ...]] | None:
+    """A row up to a factor, by which the same rows are known: its first coefficient becomes 1; None of an empty one."""
+    ordered = sorted((name, value) for name, value in terms.items() if value)
+    if not ordered:
+        return None
+    scale = ordered[0][1]
+    if scale < 0:
+        relation = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST}.get(relation, relation)
+    ratios = tuple((name, round_digits(value / scale, digits)) for name, value in ordered)
+    return relation, round_digits(rhs / scale, digits), ratios
+
+
+def round_digits(value: float, digits: int) -> float:
+    """Round to so many significant digits."""
+    return float(f"{value:.{digits}g}") + 0.0
 
 
 def free_name(name: str, taken: set[str]) -> str:

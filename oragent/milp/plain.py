@@ -5,6 +5,7 @@ a terminal, bidirectional marks would reorder what is read.
 """
 
 import math
+from collections.abc import Callable
 
 from oragent._base.plain import escape_text as shown
 
@@ -57,13 +58,7 @@ def figure(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
-def signed_figure(value: float) -> str:
-    """Write a figure of a sentence with its sign, as a change is written."""
-    text = figure(value)
-    return text if text.startswith("-") or text == "0" else f"+{text}"
-
-
-def signed(value: float) -> str:
-    """Write a computed figure with its sign, as a change is written."""
-    text = rounded(value)
+def signed(value: float, write: Callable[[float], str] = rounded) -> str:
+    """Write a figure with its sign, as a change is written."""
+    text = write(value)
     return text if text.startswith("-") or text == "0" else f"+{text}"

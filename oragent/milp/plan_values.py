@@ -101,7 +101,7 @@ def read_value_question(text: str) -> ValueQuestion | None:
 def list_value_readings(milp: Milp, values: Mapping[str, float], question: ValueQuestion) -> list[ValueReading]:
     """List the families of variables that the words of a question name best, each with the labels that it names."""
     point = {variable.name: values.get(variable.name, 0.0) for variable in milp.variables}
-    families = [family for family in group_families(milp, point) if family.index_count]
+    families = [family for family in group_families(milp.variables, point) if family.index_count]
     labels = {label for family in families for index in family.entries for label in index}
     all_labels = {word for label in labels for word in split_words(label) if not word.isdecimal()}
     readings: list[ValueReading] = []

@@ -135,7 +135,13 @@ def find_named(text: str, parts: Mapping[str, str]) -> list[str]:
 
 def split_words(text: str) -> list[str]:
     """Split a text into words without capitals and without the ending of a plural."""
-    return [word.removesuffix("s") if len(word) > 3 else word for word in WORDS.findall(text.casefold())]
+    return [normalize_word(word) for word in WORDS.findall(text.casefold())]
+
+
+def normalize_word(word: str) -> str:
+    """Return a word without capitals and without the ending of a plural."""
+    word = word.casefold()
+    return word.removesuffix("s") if len(word) > 3 else word
 
 
 def use_base_forms(text: str) -> str:

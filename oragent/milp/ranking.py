@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from oragent._base.plain import join_some
 from oragent.milp.decisions import Family, group_families
-from oragent.milp.model import INFINITY, Milp, Objective, Sense, Variable
+from oragent.milp.model import INFINITY, Milp, Variable
 from oragent.milp.plain import number, plain
 from oragent.milp.questions import STOPWORDS, split_words
 
@@ -114,9 +115,8 @@ def list_model_readings(
     point = {variable.name: values.get(variable.name, 0.0) for variable in milp.variables}
     meanings = {variable.name: variable.meaning for variable in milp.variables}
     meanings |= {row.name: row.meaning for row in milp.rows}
-    row_names = Milp(tuple(Variable(row.name) for row in milp.rows), (), Objective({}), Sense.MINIMIZE)
-    of_variables = group_families(milp, point, labels)
-    families = [*of_variables, *group_families(row_names, {}, labels)]
+    of_variables = group_families(milp.variables, point, labels)
+    families = [*of_variables, *group_families([Variable(row.name) for row in milp.rows], {}, labels)]
     places = [_find_things(family, ranking.noun, meanings) for family in families]
     named = dict.fromkeys([*things, *(thing for place in places for thing in place)])
     readings: list[RankingReading] = []
@@ -253,12 +253,10 @@ def describe_ranking(
     order = sorted(reading.figures, key=lambda name: reading.figures[name] * (1 if ranking.is_lowest else -1))
     best = reading.list_best(ranking)
     rest = [name for name in order if name not in best]
-    named = " and ".join(f"{plain(name)}{cite(name)}" for name in best[:MOST_RANKED])
-    named += f" and {len(best) - MOST_RANKED} others" if len(best) > MOST_RANKED else ""
+    named = join_some([f"{plain(name)}{cite(name)}" for name in best], MOST_RANKED, " and ", "others")
     text = f"{ranking.adjective} {ranking.noun} by {reading.measure}: {named} with {number(reading.figures[best[0]])}"
-    others = ", ".join(f"{plain(name)} {number(reading.figures[name])}" for name in rest[:MOST_RANKED])
-    more = f" and {len(rest) - MOST_RANKED} others" if len(rest) > MOST_RANKED else ""
-    return f"{text}{f'; then {others}{more}' if others else ''}"
+    others = join_some([f"{plain(name)} {number(reading.figures[name])}" for name in rest], MOST_RANKED, noun="others")
+    return f"{text}{f'; then {others}' if others else ''}"
 
 
 def ask_for_reading(ranking: RankingQuestion, readings: Sequence[RankingReading]) -> str:

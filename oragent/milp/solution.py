@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from oragent._base.errors import MilpError
+from oragent.milp.model import Row
+
+TIGHT = 1e-6  # slack, over the larger of 1 and the right-hand side's size, up to which a row binds
 
 
 class SolveStatus(StrEnum):
@@ -85,6 +88,20 @@ class Solution:
         if abs(self.objective) < 1:
             return f"feasible, the best bound is {self.bound:.6g}"
         return f"feasible, within {_percent_text(self.gap)} % of the best bound"
+
+    @property
+    def optimum_span(self) -> tuple[float, float] | None:
+        """The range in which the optimum is proven to lie; None without a point, or where no bound is known."""
+        if self.objective is None or not self.status.has_point:
+            return None
+        bound = self.objective if self.status is SolveStatus.OPTIMAL else self.bound
+        if bound is None or not math.isfinite(bound):
+            return None
+        return min(self.objective, bound), max(self.objective, bound)
+
+    def is_tight(self, row: Row) -> bool:
+        """Return True if a row binds at the point."""
+        return self.slacks[row.name] <= TIGHT * max(1.0, abs(row.rhs))
 
     @property
     def duals(self) -> Mapping[str, float]:

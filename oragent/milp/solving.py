@@ -15,7 +15,7 @@ import numpy as np
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
 from oragent.milp.highs import SOLVER, HighsRun, SolverClaim, run_highs
-from oragent.milp.model import Milp, Relation
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.plain import number, quoted
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 
@@ -23,6 +23,10 @@ PROVEN = 1e-6  # gap, over the larger of 1 and the objective, up to which a poin
 NOISE = 1e-9  # a dual or reduced cost as small as that, against the largest figures it is made of, is 0
 DUAL_FEASIBLE = 1e-6  # by how much HiGHS may leave a dual on the wrong side of 0, with room
 BASIC = highspy.HighsBasisStatus.kBasic
+WARM_UP = Milp(  # solved where interpreters are kept warm
+    (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
+    (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),), Objective({"x": 1.0, "y": 1.0}), Sense.MAXIMIZE,
+)  # fmt: skip
 
 
 def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: bool = True) -> Solution:

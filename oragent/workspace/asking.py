@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from oragent._base.plain import join_some
 from oragent.milp.decisions import Family, Index, fold_family, layout_families, print_tables
 from oragent.milp.model import Relation, Row
 from oragent.milp.plain import amount as write_amount
@@ -167,7 +168,7 @@ class PlanAnswers(ChangeAnswers):
         rows = [row for row in self.milp.rows if not names or row.name in names or names & set(row.terms)]
         rows = [row for row in rows if not is_about_decisions or decisions & set(row.terms)]
         is_room = bool(ROOM.search(self.question))
-        chosen = [row for row in rows if explaining.is_tight(row, solution) is not is_room]
+        chosen = [row for row in rows if solution.is_tight(row) is not is_room]
         labels = [", ".join(part.words[1:]) if part.is_labelled else part.group.name for part in parts]
         about = f" about {', '.join(dict.fromkeys(plain(label, 60) for label in labels[:3]))}" if parts else ""
         yield f"{len(chosen)} of {len(rows)} rows{about} {'have room' if is_room else 'bind'}{':' if chosen else '.'}"
@@ -186,10 +187,9 @@ class PlanAnswers(ChangeAnswers):
         for group in self.groups:
             these = [index for index, name in group.entries.items() if name in names]
             if group.kind is NamedKind.RULE and these:
-                labels = "; ".join(" ".join(map(plain, index)) for index in these[:MOST_LISTED] if index)
-                more = f" and {len(these) - MOST_LISTED} more" if len(these) > MOST_LISTED else ""
+                labels = join_some([" ".join(map(plain, index)) for index in these if index], MOST_LISTED, "; ")
                 of = f" {len(these)} of {len(group.entries)}" if len(group.entries) > 1 else ""
-                yield f"- {plain(group.name)}{of}{f': {labels}{more}' if labels else ''}"
+                yield f"- {plain(group.name)}{of}{f': {labels}' if labels else ''}"
 
     def _explain_infeasible(self) -> Iterator[str]:
         model = self.version.model

@@ -13,6 +13,7 @@ from rich.text import Text
 from oragent._base.errors import ConfigError, WorkspaceError
 from oragent._base.plain import one_line
 from oragent._base.settings import dump_settings
+from oragent._base.terminal import print_line
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.runtime import open_study
 from oragent.llm.runtime_settings import RuntimeWords, build_runtime
@@ -20,7 +21,7 @@ from oragent.llm.trust import expect_trusted, model_demands, remember_demands
 from oragent.milp.plain import number
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
-from oragent.workspace.file_commands import list_versions, print_line, require_workspace
+from oragent.workspace.file_commands import list_versions, require_workspace
 from oragent.workspace.folder import (
     PENDING_FILE,
     PendingVerb,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from oragent.milp.model import Milp, Row, Variable
+from oragent.milp.model import Milp, Row, Variable, round_digits, scale_row
 from oragent.milp.plain import number, plain
 
 Key = tuple[object, ...]
@@ -98,7 +98,7 @@ def _colour_variables(milp: Milp) -> dict[str, Key]:
 
 
 def _round_value(value: float) -> float:
-    return value if math.isinf(value) else float(f"{value:.9g}") + 0.0
+    return round_digits(value, 9)
 
 
 def _compare_variables(submitted: Milp, exact: Milp, matching: Mapping[str, str]) -> Iterable[ModelDifference]:
@@ -154,18 +154,7 @@ def _compare_rows(submitted: Milp, exact: Milp, matching: Mapping[str, str], whe
 def _row_shape(row: Row, matching: Mapping[str, str]) -> Key:
     """A row up to names, scale and direction."""
     terms = {matching.get(name, f"?{name}") if matching else name: value for name, value in row.terms.items() if value}
-    ordered = sorted(terms.items())
-    if not ordered:
-        return (str(row.relation), _round_value(row.rhs))
-    scale, relation = ordered[0][1], str(row.relation)
-    if scale < 0:
-        relation = {"<=": ">=", ">=": "<="}.get(relation, relation)
-    ratios = tuple((name, _round_ratio(value / scale)) for name, value in ordered)
-    return relation, _round_ratio(row.rhs / scale), ratios
-
-
-def _round_ratio(value: float) -> float:
-    return float(f"{value:.7g}") + 0.0
+    return scale_row(terms, row.relation, row.rhs, 7) or (row.relation, _round_value(row.rhs))
 
 
 def _find_twin(row: Row, candidates: Sequence[Row], matching: Mapping[str, str]) -> Row | None:

@@ -28,7 +28,6 @@ from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.versions import FOLDERS, Versions
 
 MOST = 12  # rows of each kind, and changes that are taken back one at a time
-TIGHT = 1e-6
 WORDS = re.compile(r"[a-z0-9_]{3,}")
 COMPARES = re.compile(
     r"\bversions?\b|\b(?:what|which|how|why|did|has)\b.*\b(?:changed|different|differs?|new)\b|\bcompare\b|\bsince\b|"
@@ -200,7 +199,7 @@ def _state_margins(version: VersionFacts, plan: str) -> Iterator[Statement]:
     model, milp, solution = version.model, version.milp, version.solution
     if model is None or milp is None or solution is None or not solution.status.has_point:
         return
-    tight = [row for row in milp.rows if is_tight(row, solution)]
+    tight = [row for row in milp.rows if solution.is_tight(row)]
     if not milp.has_integers:
         tight.sort(key=lambda row: -abs(solution.duals.get(row.name, 0.0)))
     for row in tight[:MOST]:
@@ -228,11 +227,6 @@ def state_price(version: VersionFacts, row: Row, solution: Solution, beginning: 
     change = f"changes the objective by {number(solution.duals[row.name])}{interval}"
     text = f"{beginning} unit more of {plain(row.name)} {change}"
     return Statement("binding", text, cite_record(version, "constraints", row.name, "dual_value"))
-
-
-def is_tight(row: Row, solution: Solution) -> bool:
-    """Return True if a row binds at a solution."""
-    return solution.slacks[row.name] <= TIGHT * max(1.0, abs(row.rhs))
 
 
 def cite_record(version: VersionFacts, table: str, name: str, key: str) -> tuple[CitedKey, ...]:

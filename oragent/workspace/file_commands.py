@@ -8,15 +8,11 @@ from rich.text import Text
 
 from oragent._base.errors import WorkspaceError
 from oragent._base.plain import one_line
+from oragent._base.terminal import print_line
 from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, describe_next_step
 from oragent.workspace.layout import find_notes, list_manifest
 from oragent.workspace.reading import refuse_links, shorten_path
 from oragent.workspace.versions import Versions
-
-
-def print_line(console: Console, text: str, style: str = "") -> None:
-    """Print a text as it is, on one line however wide the terminal is."""
-    console.print(Text(text, style=style), soft_wrap=True)
 
 
 def new_workspace(folder: Path, source: Path | None, console: Console) -> int:

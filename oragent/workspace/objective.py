@@ -114,7 +114,9 @@ def find_change_span(before: Solution | None, after: Solution | None) -> tuple[f
     """
     if all(solution is None or solution.status is SolveStatus.OPTIMAL for solution in (before, after)):
         return None
-    (low, high), (new_low, new_high) = _optimum_span(before), _optimum_span(after)
+    (low, high), (new_low, new_high) = (
+        (solution and solution.optimum_span) or (-math.inf, math.inf) for solution in (before, after)
+    )
     return new_low - high, new_high - low
 
 
@@ -136,13 +138,3 @@ def describe_change(before: Solution | None, after: Solution | None) -> str:
     if is_within_gap(before, after):
         return f"no change is shown, as the difference lies within the gap (the optimum may change by {low} to {high})"
     return f"the optimum changes by {low} to {high}"
-
-
-def _optimum_span(solution: Solution | None) -> tuple[float, float]:
-    if solution is None or solution.objective is None:
-        return -math.inf, math.inf
-    if solution.status is SolveStatus.OPTIMAL:
-        return solution.objective, solution.objective
-    if solution.bound is None or not math.isfinite(solution.bound):
-        return -math.inf, math.inf
-    return min(solution.objective, solution.bound), max(solution.objective, solution.bound)

@@ -7,15 +7,14 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from oragent._base.errors import StoreError, WorkspaceError
-from oragent._base.files import replace_file
+from oragent._base.errors import WorkspaceError
 from oragent._base.plain import escape_text
 from oragent.ledger.study import FinishedCase
 from oragent.milp.decisions import Block, fold_family, group_families, layout_families
-from oragent.milp.model import Milp, Objective, Sense, Variable
+from oragent.milp.model import Variable
 from oragent.milp.plain import amount, rounded
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.report.pages.html import make_environment
+from oragent.report.pages.html import make_environment, replace_page
 from oragent.workspace import tables
 from oragent.workspace.citations import check_citations, find_citations
 from oragent.workspace.folder import WorkspaceFolder, finished_verbs
@@ -35,13 +34,7 @@ QUOTED = re.compile(r"`([^`\n]{1,80})`")
 
 def write_page(folder: Path) -> Path:
     """Write ``report.html`` into a workspace."""
-    path = folder / "report.html"
-    text = render_page(folder)
-    try:
-        replace_file(path, text)
-    except OSError as problem:
-        raise StoreError(f"cannot write {path}: {problem}") from None
-    return path
+    return replace_page(folder, render_page(folder))
 
 
 def render_page(folder: Path) -> str:
@@ -113,10 +106,9 @@ def _plan_tables(files: Mapping[str, Path], record: Mapping[str, Any]) -> tuple[
     values = {name: number for name, number in numbers.items() if number is not None}
     if not values:  # an infeasible model has none
         return ()
-    variables = tuple(Variable(name, unit=str(columns[name].get("unit") or "")) for name in values)
+    variables = [Variable(name, unit=str(columns[name].get("unit") or "")) for name in values]
     labels = table_labels(list_data_groups(files))
-    milp = Milp(variables, (), Objective({}), Sense.MINIMIZE)
-    return layout_families(tuple(map(fold_family, group_families(milp, values, labels))))
+    return layout_families(tuple(map(fold_family, group_families(variables, values, labels))))
 
 
 def _read_file(files: Mapping[str, Path], path: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from oragent._base.table_dialects import STRONG_COMMA, plain_number
+from oragent._base.table_dialects import GROUPED_IN_TEXT, STRONG_COMMA, plain_number
 from oragent.milp.model import Milp, Row
 from oragent.milp.plain import number, plain
 from oragent.milp.questions import INSTEAD, NUMBERS, TO, Amount, read_amount, remove_name, spell_counts
@@ -26,7 +26,6 @@ from oragent.workspace.vocabulary import (
     list_groups,
 )
 
-GROUPED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?!\w|[.,]\d)")  # 2300, or 2.3, as the tables say
 STRONG_COMMA_IN_TEXT = re.compile(rf"(?<![\w.,]){STRONG_COMMA.pattern}(?!\w|[.,]\d)")
 MOST_LISTED = 12  # decisions, rows or readings in one answer
 EXAMPLES = (
@@ -83,7 +82,7 @@ class WorkspaceQuestion:
     def tight_rows(self) -> list[Row]:
         """Binding rows; of a linear model those with the largest duals first."""
         solution = self.version.solution
-        rows = [row for row in self.milp.rows if solution and explaining.is_tight(row, solution)]
+        rows = [row for row in self.milp.rows if solution and solution.is_tight(row)]
         duals: Mapping[str, float] = solution.duals if solution and not self.milp.has_integers else {}
         return sorted(rows, key=lambda row: -abs(duals.get(row.name, 0.0)))
 
@@ -98,7 +97,7 @@ class WorkspaceQuestion:
         if len(figures) > 1 and not TO.search(text):
             several = f"The question names several figures ({', '.join(figures)})"
             raise UnclearQuestionError(f"{several}: write the new value after 'to'.")
-        unclear = next((figure for figure in GROUPED.findall(text) if figure.endswith("0")), None)
+        unclear = next((figure for figure in GROUPED_IN_TEXT.findall(text) if figure.endswith("0")), None)
         if unclear is not None:
             whole = unclear.replace(".", "")
             raise UnclearQuestionError(f"{unclear} can be read in two ways: write {whole}, or {float(unclear):g}.")
@@ -114,7 +113,7 @@ class WorkspaceQuestion:
             text = _remove_label(text, words)
         cells = (cell for group in self.groups for cell in group.entries.values())
         if any(isinstance(cell, DataCell) and cell.has_commas for cell in cells):
-            text = GROUPED.sub(lambda match: match[0].replace(".", ""), text)
+            text = GROUPED_IN_TEXT.sub(lambda match: match[0].replace(".", ""), text)
         return text
 
     def best_parts(self, *kinds: NamedKind) -> list[NamedPart]:

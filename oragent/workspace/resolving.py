@@ -19,9 +19,9 @@ from oragent._base.errors import MilpError
 from oragent.milp import as_json
 from oragent.milp.as_pulp import GAP, from_pulp_dict
 from oragent.milp.as_text import from_text
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.model import Milp, Variable
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import PROVEN, evaluate_point, solve
+from oragent.milp.solving import PROVEN, WARM_UP, evaluate_point, solve
 from oragent.workspace.objective import is_within_tolerance
 from oragent.workspace.reading import finite_number
 from oragent.workspace.shim import compile_filter
@@ -64,8 +64,7 @@ def _solve_again(text: str, point: str, until: float, gap: float) -> Iterator[di
         result = {"milp": result["milp"], "solution": as_json.solution_dict(solution)}
         yield result
         if milp.has_integers and small:
-            variables = tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in milp.variables)
-            relaxed = solve(replace(milp, variables=variables), max(1.0, until - time.monotonic()), gap)
+            relaxed = solve(milp.without_integrality(), max(1.0, until - time.monotonic()), gap)
             yield result | {"relaxed": as_json.solution_dict(relaxed)}
     except (MilpError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
         yield {"note": f"no model that can be read: {problem if isinstance(problem, MilpError) else type(problem)}"}
@@ -122,12 +121,6 @@ def _add_units(milp: Milp, units: Any) -> Milp:
     return replace(milp, variables=variables, objective=replace(milp.objective, unit=shown.get("objective", "")))
 
 
-WARM = Milp(
-    (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
-    (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
-    Objective({"x": 1.0, "y": 1.0}),
-    Sense.MAXIMIZE,
-)
-solve(WARM)  # the first solve of a process takes ten times as long as the next ones
+solve(WARM_UP)  # the first solve of a process takes ten times as long as the next ones
 with suppress(OSError):  # compiled once where interpreters are kept warm
     compile_filter()

@@ -25,7 +25,7 @@ from oragent._base.errors import ConfigError, MilpError, WorkspaceError
 from oragent.milp import as_json
 from oragent.milp.as_pulp import GAP
 from oragent.milp.model import Milp
-from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
+from oragent.milp.solution import Solution
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.objective import (
@@ -251,29 +251,10 @@ def _read_model(plain: Mapping[str, Any]) -> SolvedModel:
     milp, solution, relaxed = (plain.get(key) for key in ("milp", "solution", "relaxed"))
     try:
         model = as_json.from_dict(milp) if milp else None
-        return SolvedModel(model, _read_solution(solution), _read_solution(relaxed), plain.get("note", ""))
+        solved, relaxed = (one and as_json.solution_from_dict(one) for one in (solution, relaxed))
+        return SolvedModel(model, solved, relaxed, plain.get("note", ""))
     except (MilpError, KeyError, TypeError, ValueError) as problem:
         return SolvedModel(None, note=f"not solved again: {type(problem).__name__}")
-
-
-def _read_solution(plain: Any) -> Solution | None:
-    if plain is None:
-        return None
-    parts = {key: _read_sensitivity(plain[key]) for key in ("sensitivity", "relaxation")}
-    return Solution(**{**plain, **parts, "status": SolveStatus(plain["status"])})
-
-
-def _read_sensitivity(plain: Any) -> Sensitivity | None:
-    if plain is None:
-        return None
-    ranges = {key: {name: _read_interval(bound) for name, bound in plain[key].items()}
-              for key in ("rhs_ranges", "cost_ranges", "bound_ranges")}  # fmt: skip
-    return Sensitivity(**{**plain, **ranges, "source": Source(plain["source"])})
-
-
-def _read_interval(plain: Mapping[str, float | None]) -> ValueRange:
-    low, high = plain["low"], plain["high"]
-    return ValueRange(-math.inf if low is None else low, math.inf if high is None else high)
 
 
 FILE = "workspace.yaml"

@@ -4,7 +4,6 @@ Texts in documents are data: no word of theirs changes a tool or its limits. Wha
 one line that says what to do, and is never an error of ours.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from oragent._base.errors import OragentError, ReplyError, WorkspaceError
 from oragent._base.plain import escape_text as seen
+from oragent._base.plain import hide_addresses
 from oragent.llm.model import Tool, ToolCall
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number, plain, rounded
@@ -37,7 +37,6 @@ from oragent.workspace.runner import OURS, ProgramRun, ProgramRunner
 CALLS = 40  # of tools, in one task
 MOST_LINES, MOST_CHARACTERS = 400, 16_000  # of one answer
 MOST_HITS = 40
-ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")  # a prompt must read the same when the work is done again
 MOST_WRITTEN = 200_000  # characters of one file
 TEXT = {"type": "string"}
 
@@ -225,8 +224,7 @@ class ToolSession:
         if value is None:
             return f"whatif: rhs is {shorten(rhs, 20)}; expected a finite number"
         now = model.milp.row(row)
-        rows = tuple(replace(each, rhs=value) if each is now else each for each in model.milp.rows)
-        (solved,) = self.runner.solve_milps(replace(model.milp, rows=rows))
+        (solved,) = self.runner.solve_milps(model.milp.with_rhs({row: value}))
         if solved.solution is None:
             return f"whatif: {solved.note}"
         objective_before = "–" if model.objective is None else rounded(model.objective)
@@ -292,7 +290,7 @@ def describe_run(ran: ProgramRun) -> str:
         lines.append(f"mark: of the printed objective, {ran.backing}")
     for name, text in (("stdout", ran.stdout), ("stderr", ran.stderr)):
         if text.strip():
-            lines += [f"{name}:", ADDRESS.sub("0x...", text.strip()[-3000:])]
+            lines += [f"{name}:", hide_addresses(text.strip()[-3000:])]
     return "\n".join(lines)
 
 

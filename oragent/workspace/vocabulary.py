@@ -1,6 +1,5 @@
 """Names that a question about a workspace can use: its decisions, rules, data cells and objective."""
 
-import calendar
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ from oragent._base.errors import WorkspaceError
 from oragent.milp.decisions import Index, group_families
 from oragent.milp.model import Milp, Variable
 from oragent.milp.plain import plain
-from oragent.milp.questions import WORDS, split_words
+from oragent.milp.questions import CALENDAR, WORDS, split_words
 from oragent.workspace import tables
 from oragent.workspace.citations import CitedCell, CitedKey
 from oragent.workspace.facts import VersionFacts
@@ -35,7 +34,6 @@ AMOUNT = re.compile(  # a number that is no label, such as of a week
     r"\b(?:to|by|were|was|be|is|than|least|most|exactly|only)\s+[-+]?\d[\d.,]*\s*%?|(?<![\w.,])\d+[.,]\d[\d.,]*"
 )
 SHEET = "(?:work)?(?:sheet|tab)"
-CALENDAR = tuple(name.casefold() for name in (*calendar.day_name, *calendar.month_name) if name)
 
 
 class UnknownSheetError(Exception):
@@ -148,14 +146,12 @@ def table_labels(groups: Iterable[NamedGroup]) -> list[str]:
 def name_model_parts(milp: Milp, labels: Iterable[str]) -> list[NamedGroup]:
     """Group the variables and rows of a model by name, and add its objective."""
     labels = list(labels)
-    named_rows = replace(milp, variables=tuple(Variable(row.name) for row in milp.rows), rows=(), objective=replace(
-        milp.objective, terms={}))  # fmt: skip
     units = {variable.name: f"{variable.unit} {variable.meaning}" for variable in milp.variables}
     groups = [
         NamedGroup(NamedKind.DECISION, family.name, family.entries, units[next(iter(family.entries.values()))])
-        for family in group_families(milp, {}, labels)
+        for family in group_families(milp.variables, {}, labels)
     ]
-    rules = group_families(named_rows, {}, labels)
+    rules = group_families([Variable(row.name) for row in milp.rows], {}, labels)
     groups += [NamedGroup(NamedKind.RULE, family.name, family.entries) for family in rules]
     hints = "optimum cost costs profit revenue earnings expense"
     return [*groups, NamedGroup(NamedKind.OBJECTIVE, "objective", {(): "objective"}, hints)]
@@ -314,7 +310,8 @@ def _stated_labels(index: Index, text: str) -> tuple[str, ...]:
     stated = []
     for label in index:
         words = WORDS.findall(label.casefold())
-        long_names = [name for name in CALENDAR if len(words) == 1 and len(label) >= 3 and name.startswith(words[0])]
+        is_short = len(words) == 1 and len(label) >= 3
+        long_names = [name for names in CALENDAR.values() for name in names if is_short and name.startswith(words[0])]
         patterns = [" ".join(map(re.escape, words)), *long_names] if words else []
         if any(re.search(rf"\b{pattern}s?\b", text) for pattern in patterns):
             stated.append(label)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from oragent.milp.changes import ChangedPart, ModelChange, apply_changes
+from oragent._base.plain import join_some
 from oragent.milp.model import Milp, Relation, Row
 from oragent.milp.plain import number, plain
 from oragent.milp.questions import AT_LEAST, AT_MOST, EXACTLY, WITHOUT, Amount, AmountKind
@@ -66,8 +66,8 @@ class ChangeAnswers(WorkspaceQuestion):
             moves |= changed
             notes += [f"- {cell} holds {plain(cell.text) or 'nothing'} and stays so" for cell in empty]
         texts = [f"{cell} = {plain(cell.text) or 'nothing'} → {text}" for cell, text in moves.items()]
-        more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
-        yield f"Read as: {'; '.join(texts[:3])}{more}. The program was run on these data; the files stay as they are."
+        read = join_some(texts, 3, "; ")
+        yield f"Read as: {read}. The program was run on these data; the files stay as they are."
         yield from notes
         yield from self._describe_reading(moves)
         ran = self._run_changed(moves)
@@ -137,12 +137,11 @@ class ChangeAnswers(WorkspaceQuestion):
         is_clear = part.is_labelled and amount.kind is not AmountKind.VALUE
         if len(rows) > 1 and not is_clear and not EVERY.search(self.question):
             raise self.ask_back([row.name for row in rows])
-        changes = [_limit_change(row, amount.apply(row.rhs)) for row in rows]
+        values = {row.name: amount.apply(row.rhs) for row in rows}
         texts = (
-            f"row {plain(row.name)} {row.relation} {number(row.rhs)} → {number(amount.apply(row.rhs))}"
-            for row in rows[:3]
+            f"row {plain(row.name)} {row.relation} {number(row.rhs)} → {number(values[row.name])}" for row in rows[:3]
         )
-        return apply_changes(self.milp, changes), "; ".join(texts)
+        return self.milp.with_rhs(values), "; ".join(texts)
 
     def _decision_rows(self, part: NamedPart, amount: Amount | None) -> tuple[Milp, str]:
         """The model with a limit on a decision, or on the sum of several."""
@@ -186,10 +185,8 @@ class ChangeAnswers(WorkspaceQuestion):
         yield from explaining.describe_moves(self.plan_values, after.solution.values)
         old, new = (_tight_row_names(model) for model in (self.version.model, after))
         for names, word in ((new - old, "now binds"), (old - new, "no longer binds")):
-            listed = sorted(names)[:MOST_LISTED]
-            if listed:
-                more = f" and {len(names) - len(listed)} more" if len(names) > len(listed) else ""
-                yield f"- {word}: {', '.join(plain(name) for name in listed)}{more}"
+            if names:
+                yield f"- {word}: {join_some([plain(name) for name in sorted(names)], MOST_LISTED)}"
 
     def _stays_optimal(self, after: SolvedModel) -> bool:
         """Return True if the present plan is feasible in another model and reaches its optimum."""
@@ -230,8 +227,8 @@ class ChangeAnswers(WorkspaceQuestion):
         if not rows:
             yield "No row binds: one unit more changes nothing."
             return
-        moves = [_limit_change(row, row.rhs + step) for row in rows for step in (1.0, -1.0)]
-        solved = self.runner.solve_milps(*(apply_changes(self.milp, [move]) for move in moves))
+        moves = [{row.name: row.rhs + step} for row in rows for step in (1.0, -1.0)]
+        solved = self.runner.solve_milps(*map(self.milp.with_rhs, moves))
         yield "With one unit more or less on the right side of each row:"
         for index, row in enumerate(rows):
             more, less = (self.describe_objective(model) for model in solved[2 * index : 2 * index + 2])
@@ -245,13 +242,7 @@ class ChangeAnswers(WorkspaceQuestion):
 def _tight_row_names(model: SolvedModel | None) -> set[str]:
     if model is None or model.milp is None or model.solution is None or not model.solution.status.has_point:
         return set()
-    return {row.name for row in model.milp.rows if explaining.is_tight(row, model.solution)}
-
-
-def _limit_change(row: Row, value: float) -> ModelChange:
-    low = -float("inf") if row.relation is Relation.AT_MOST else value
-    high = float("inf") if row.relation is Relation.AT_LEAST else value
-    return ModelChange(ChangedPart.ROW, row.name, "", low, high)
+    return {row.name for row in model.milp.rows if model.solution.is_tight(row)}
 
 
 def with_limit(milp: Milp, names: list[str], relation: Relation, value: float) -> Milp:

@@ -157,8 +157,7 @@ def test_what_rounding_leaves_of_a_row_is_not_shown() -> None:
 
 def test_names_with_points_are_read_as_a_family() -> None:
     names = [f"stock.{beer}.{week}" for beer in BEERS for week in WEEKS]
-    milp = Milp(tuple(map(Variable, names)), (), Objective(), Sense.MINIMIZE)
-    (family,) = group_families(milp, dict.fromkeys(names, 0.0))
+    (family,) = group_families([*map(Variable, names)], dict.fromkeys(names, 0.0))
     assert (family.name, list(family.entries)) == ("stock", [(beer, str(week)) for beer in BEERS for week in WEEKS])
 
 

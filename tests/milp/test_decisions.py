@@ -6,14 +6,13 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from oragent.milp.decisions import PULP, Family, group_families, layout_families, print_tables
-from oragent.milp.model import Milp, Objective, Sense, Variable
+from oragent.milp.model import Variable
 
 WORKS, TOWNS = ("Werk Köln", "Nord, Ost", "Süd (alt)"), ("Bad Öhr", "Kiel-West", "Ulm")
 
 
 def made(names: list[str], labels=(), values=None) -> tuple[Family, ...]:
-    milp = Milp(tuple(map(Variable, names)), (), Objective(), Sense.MINIMIZE)
-    return group_families(milp, values or dict.fromkeys(names, 1.0), labels)
+    return group_families([*map(Variable, names)], values or dict.fromkeys(names, 1.0), labels)
 
 
 def indices(names: list[str], labels=()) -> dict[str, list[tuple[str, ...]]]:

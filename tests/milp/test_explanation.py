@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oragent.milp.explanation import ModelRemark, Topic, explain, summarize_remarks
 from oragent.milp.inverses import marginal
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.plain import figure, signed_figure
+from oragent.milp.plain import figure, signed
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
@@ -40,7 +40,7 @@ def test_steel_in_words() -> None:
 ])  # fmt: skip
 def test_a_figure_of_a_sentence_has_six_digits_cents_and_thousands_apart(value: float, text: str) -> None:
     assert figure(value) == text
-    assert signed_figure(value) == (text if text[0] in "-0" and value < 1e-9 else f"+{text}")
+    assert signed(value, figure) == (text if text[0] in "-0" and value < 1e-9 else f"+{text}")
 
 
 def test_a_few_binding_rows_are_named_and_many_are_counted_by_family() -> None:

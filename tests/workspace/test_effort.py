@@ -12,6 +12,7 @@ from oragent._base.errors import ConfigError
 from oragent._base.terminal import Terminal
 from oragent.llm.callable import Scripted
 from oragent.milp import SolveStatus, as_json, solve
+from oragent.milp.solving import WARM_UP
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands, resolving
 from oragent.workspace.objective import Backing
@@ -151,7 +152,7 @@ def test_the_relaxation_is_solved_with_the_gap_of_the_run(tmp_path, monkeypatch)
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(resolving, "solve", record)
-    (tmp_path / "models.json").write_text(json.dumps([[json.dumps({"milp": as_json.to_dict(resolving.WARM)}), ""]]))
+    (tmp_path / "models.json").write_text(json.dumps([[json.dumps({"milp": as_json.to_dict(WARM_UP)}), ""]]))
     resolving.solve_models(5.0, 0.03)
     assert gaps == [0.03, 0.03]
 
@@ -165,7 +166,7 @@ def test_a_limit_that_ends_the_second_solve_leaves_what_was_known_of_every_model
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(resolving, "solve", end)
-    captured = json.dumps({"milp": as_json.to_dict(resolving.WARM)})
+    captured = json.dumps({"milp": as_json.to_dict(WARM_UP)})
     point = json.dumps({"values": {"x": 5, "y": 1}})
     (tmp_path / "models.json").write_text(json.dumps([[captured, ""], [captured, point]]))
     with pytest.raises(Killed):
@@ -173,4 +174,4 @@ def test_a_limit_that_ends_the_second_solve_leaves_what_was_known_of_every_model
     first, last = json.loads((tmp_path / "resolved.json").read_text())
     assert (first["note"], "milp" in first) == (resolving.OUT_OF_TIME, False)
     assert (last["solution"]["objective"], last["solution"]["bound"]) == (6.0, None)
-    assert last["milp"] == as_json.to_dict(resolving.WARM)
+    assert last["milp"] == as_json.to_dict(WARM_UP)

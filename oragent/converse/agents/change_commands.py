@@ -22,7 +22,7 @@ AMOUNT = re.compile(
     r"(?i)(?P<what>.+?)(?:\s*(?P<relation><=|>=|=|≤|≥)\s*|\s+(?:to\s+|by\s+)?)"
     r"(?P<number>[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(?P<percent>%|percent)?"
 )
-RELATIONS = {"≤": "<=", "≥": ">="}
+RELATIONS = {"≤": "<=", "≥": ">="}  # as people write them
 EXAMPLES = {
     Verb.SET: "set ROW 50", Verb.SCALE: "scale ROW 1.1", Verb.RELAX: "relax ROW 5", Verb.DROP: "drop ROW",
 }  # fmt: skip

@@ -1,14 +1,13 @@
 """Programs of agents: what they print or build across the border, and silent errors, which nobody is told of."""
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oragent._base.distribution import require_supported_version
 from oragent._base.errors import MilpError
-from oragent._base.plain import escape_text
+from oragent._base.plain import escape_text, hide_addresses
 from oragent.converse.decision import DecisionProblem, format_figure
 from oragent.converse.problems.programs import ProgramForm
 from oragent.milp.as_pulp import from_pulp_dict
@@ -19,7 +18,6 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 FORMULATING = Path(__file__).with_name("formulating.py")
-ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 MOST_TOLD = 6000  # characters of output or of a traceback
 MOST_SOURCE = 100_000
 SECONDS = 20.0
@@ -84,7 +82,7 @@ class Guests:
 
 def _normalize_output(text: str) -> str:
     """The same text in every run, without addresses in memory, of bounded length."""
-    shown = escape_text(ADDRESS.sub("0x...", text)).strip()
+    shown = escape_text(hide_addresses(text)).strip()
     half = MOST_TOLD // 2
     return shown if len(shown) <= MOST_TOLD else f"{shown[:half]}\n[...]\n{shown[-half:]}"
 

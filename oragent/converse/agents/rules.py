@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent._base.plain import one_line
-from oragent.converse.agents.change_commands import VERBS, help_about, read_change_command
+from oragent._base.plain import join_some, one_line
+from oragent.converse.agents.change_commands import RELATIONS, VERBS, help_about, read_change_command
 from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
 from oragent.converse.agents.ranked_questions import answer_row_question, answer_value_question
 from oragent.converse.decider import AgentAnswer
@@ -39,7 +39,6 @@ from oragent.milp.solution import SolveStatus
 
 BOUND = re.compile(r"(?i)(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)")
 NUMBER = r"[-+]?\d+\.?\d*"
-RELATIONS = {"≤": "<=", "≥": ">="}
 ASKED = re.compile(r"(?i)(?:which|what|who|where|when|why|how)\b|.*\?\s*$")
 MOST_BEGINNINGS = 8
 TRY = re.compile(r"(?i)\s*try\s")
@@ -527,6 +526,5 @@ def _list_beginnings(milp: Milp) -> str:
     parts = []
     for names in ([variable.name for variable in milp.variables], [row.name for row in milp.rows]):
         beginnings = list(dict.fromkeys(re.split(r"[\W_]", name)[0] or name for name in names))
-        more = len(beginnings) - MOST_BEGINNINGS
-        parts.append(", ".join(beginnings[:MOST_BEGINNINGS]) + (f" and {more} more" if more > 0 else ""))
+        parts.append(join_some(beginnings, MOST_BEGINNINGS))
     return " (decisions) and ".join(filter(None, parts)) + (" (rows)" if parts[-1] else "")

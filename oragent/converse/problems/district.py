@@ -12,6 +12,7 @@ from itertools import pairwise
 from string import ascii_uppercase
 
 from oragent._base.errors import ProblemError
+from oragent.milp.questions import WORDS
 
 LONGEST_NAME = 80
 
@@ -141,7 +142,6 @@ DEFAULT = "CCCABAABBC"  # what a conversation opens with; the optimum where both
 
 LONGEST_QUOTE = 60
 CLOCK = re.compile(r"(?i)(?<![\d:.])(\d{1,2}):([0-5]\d)(?!\d|:\d)(?:\s{0,2}([ap])\.?m\b\.?)?")
-WORD = re.compile(r"[^\W_]+")
 FIRST = re.compile(r"[^\W\d_]{3,}")
 GENERIC = {  # words that tell no school from another
     "the", "school", "schools", "high", "middle", "elementary", "preschool", "kindergarten", "pre", "k",
@@ -203,4 +203,4 @@ def unknown_time(district: District, text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _split_words(text: str) -> tuple[str, ...]:
-    return tuple(WORD.findall(text.casefold()))
+    return tuple(WORDS.findall(text.casefold()))

@@ -30,7 +30,7 @@ from oragent.converse.problems.model_text import (
     search_model,
 )
 from oragent.converse.problems.programs import ProgramForm, model_form
-from oragent.converse.problems.reply_formats import read_objects, read_tables
+from oragent.converse.problems.reply_formats import escape_cell, read_objects, read_tables
 from oragent.converse.prompting import fill_template, quote_line
 from oragent.converse.solving import begin, by_milp, find_extreme
 from oragent.converse.state import RestrictionState
@@ -47,7 +47,6 @@ MOST_SHOWN, MOST_ROWS = 60, 12  # variables of a table, rows below it
 MOST_BOUNDED = 5000  # variables that can be bounded by name
 MOST_CHANGED = 200  # changed models in memory; the oldest go first
 DIGITS = 9
-ESCAPED = "\\|`*_~<>[]&"
 
 
 class FormulatedProblem:
@@ -372,5 +371,4 @@ def _parse_number(text: str) -> float | None:
 
 
 def _escape_cell(text: str) -> str:
-    """A text that cannot end its cell, nor begin an element, a link or emphasis."""
-    return "".join(f"\\{sign}" if sign in ESCAPED else sign for sign in one_line(text, 80))
+    return escape_cell(one_line(text, 80))

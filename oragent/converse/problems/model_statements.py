@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from oragent.converse.problems.mentions import ABOUT, APPROXIMATE
+from oragent.milp.questions import WORDS, normalize_word
 
 SYNONYMS = ("objective", "optimum", "profit", "revenue", "cost", "margin")  # of the only objective
 GENERIC = {"total", "limit", "capacity", "least", "most", "maximum", "minimum", "number", "value", "units", "each"}
@@ -13,7 +14,6 @@ CLAUSE = re.compile(r"(?i)[;,](?=\s)|\s(?:and|but|while|whereas|so|with|because|
 NUMBER = re.compile(
     r"(?<![\w.,])[-\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]|,\d|\.\d)(?P<percent>\s?%| percent)?"
 )
-WORD = re.compile(r"[^\W_]+")
 COPULA = re.compile(r"(?i)\b(?:is|are|was|were|be|becomes?|of|to|at|equals?|reach\w*|comes)\W*$|[=:]\s*$")
 ADJACENT = 3  # characters between a number and the name behind it
 ROUND = 100.0  # from here on a whole number may be a rounded one
@@ -92,7 +92,7 @@ class NameIndex:
             for text in dict.fromkeys(texts):
                 self._add(text, StatementPart(texts[0], number))
         for name, position in names:
-            taken.update(split_words(name))
+            taken.update(map(normalize_word, WORDS.findall(name)))
             self._add(name, StatementPart(name, position))
         if len(aliases) == 1:
             for word in SYNONYMS:
@@ -102,7 +102,7 @@ class NameIndex:
             entries.sort(key=lambda entry: -len(entry[0]))
 
     def _add(self, text: str, part: StatementPart) -> None:
-        words = split_words(text)
+        words = tuple(map(normalize_word, WORDS.findall(text)))
         if not words:
             return
         self._labels |= {(word, digits) for word, digits in pairwise(words) if digits.isdigit()}
@@ -114,7 +114,7 @@ class NameIndex:
 
     def read_clause(self, text: str) -> ModelClause:
         """Take a clause apart."""
-        tokens = [(match.start(), match.end(), normalize_word(match[0])) for match in WORD.finditer(text)]
+        tokens = [(match.start(), match.end(), normalize_word(match[0])) for match in WORDS.finditer(text)]
         parts, spans, index = [], [], 0
         while index < len(tokens):
             words = [token[2] for token in tokens[index:]]
@@ -136,17 +136,6 @@ class NameIndex:
     def read_clauses(self, sentence: str) -> list[ModelClause]:
         """Take a sentence apart, clause by clause."""
         return [self.read_clause(text) for text in CLAUSE.split(sentence) if text.strip()]
-
-
-def split_words(text: str) -> tuple[str, ...]:
-    """Words without capitals and without the ending of a plural."""
-    return tuple(normalize_word(word) for word in WORD.findall(text))
-
-
-def normalize_word(word: str) -> str:
-    """A word without capitals and without the ending of a plural."""
-    word = word.casefold()
-    return word.removesuffix("s") if len(word) > 3 else word
 
 
 def read_numbers(texts: Iterable[str]) -> Iterator[float]:

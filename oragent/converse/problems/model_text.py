@@ -9,12 +9,12 @@ from oragent.milp.changes import limits_in_words
 from oragent.milp.decisions import NOISE
 from oragent.milp.model import Milp, Relation, Row, Variable
 from oragent.milp.plain import number
+from oragent.milp.questions import split_words
 
 MOST_CHARACTERS = 12_000  # of a description, about 4,000 tokens
 MOST_TERMS, MOST_FAMILIES, MOST_MEMBERS, MOST_HITS = 40, 40, 3, 25
 FIGURE_DIGITS = 6  # decimals of a figure, as everywhere in a conversation
 MOST_ZEROS = 3  # values of 0 that are listed one by one
-WORD = re.compile(r"[^\W_]+")
 INDEXED = re.compile(r"^(.*?)[\[(_ ]*\d.*$|^(.*?)[\[(].*$")  # a name with a number or an index
 
 
@@ -52,13 +52,14 @@ def describe_named(milp: Milp, values: Mapping[str, float], words: Sequence[str]
     stated = {word.casefold() for word in words}
     lines: dict[int, list[tuple[float, str]]] = {}
     for row in milp.rows:
-        count = _count_shared(stated, f"{row.name} {row.meaning}")
+        count = len(stated & set(split_words(f"{row.name} {row.meaning}")))
         lines.setdefault(count, []).append((_activity(row, values), _row_value(row, values)))
     for variable in milp.variables:
         value = values.get(variable.name, 0.0)
         unit = f" {quote_line(variable.unit)}" if variable.unit else ""
         text = f"{quote_line(variable.name)} = {number(value)}{unit}"
-        lines.setdefault(_count_shared(stated, f"{variable.name} {variable.meaning}"), []).append((value, text))
+        count = len(stated & set(split_words(f"{variable.name} {variable.meaning}")))
+        lines.setdefault(count, []).append((value, text))
     best = max(lines)
     if not best:
         return f"no row or variable has {quote_line(' or '.join(words))!r} in its name or meaning"
@@ -93,10 +94,6 @@ def _row_value(row: Row, values: Mapping[str, float]) -> str:
 def _activity(row: Row, values: Mapping[str, float]) -> float:
     """The left side of a row, without what rounding leaves of a value."""
     return round(sum(value * values.get(name, 0.0) for name, value in row.terms.items()), FIGURE_DIGITS) + 0.0
-
-
-def _count_shared(stated: set[str], text: str) -> int:
-    return len(stated & {word.removesuffix("s") if len(word) > 3 else word for word in WORD.findall(text.casefold())})
 
 
 def row_line(row: Row) -> str:

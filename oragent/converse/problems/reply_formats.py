@@ -37,6 +37,11 @@ def read_tables(text: str) -> Iterator[MarkdownTable]:
         position += 1
 
 
+def escape_cell(text: str) -> str:
+    """A text that cannot end its cell, nor begin an element, a link or emphasis."""
+    return "".join(f"\\{sign}" if sign in "\\|`*_~<>[]&" else sign for sign in text)
+
+
 def remove_escapes(text: str) -> str:
     """A text without the strokes before signs that would else begin something of Markdown's."""
     return ESCAPE.sub(r"\1", text)

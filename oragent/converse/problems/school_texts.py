@@ -15,7 +15,13 @@ from oragent.converse.problems.district import (
     unknown_time,
 )
 from oragent.converse.problems.exact import STUDENTS_A_UNIT
-from oragent.converse.problems.reply_formats import LONGEST_CELL, MarkdownTable, read_proposals, read_tables
+from oragent.converse.problems.reply_formats import (
+    LONGEST_CELL,
+    MarkdownTable,
+    escape_cell,
+    read_proposals,
+    read_tables,
+)
 from oragent.converse.prompting import fill_template
 from oragent.milp import Milp, Objective, Relation, Row, Variable, VariableKind
 from oragent.milp.model import Sense
@@ -32,7 +38,7 @@ def render_schedule(district: District, schedule: str) -> str:
         district.schools, district.chosen(schedule), district.changes(schedule), strict=True
     ):
         proposed, moved = format_clock(district.times[time]), f"{change:+d} min" if change else "none"
-        cells = [_escape_cell(school.name), _escape_cell(school.grade), f"{school.students:,}"]
+        cells = [escape_cell(school.name), escape_cell(school.grade), f"{school.students:,}"]
         cells += [format_clock(school.current), proposed, moved]
         lines.append(f"| {' | '.join(cells)} |")
     loads = "; ".join(
@@ -46,11 +52,6 @@ def render_schedule(district: District, schedule: str) -> str:
         f"Students by start time: {loads}.",
     ]
     return "\n".join(lines)
-
-
-def _escape_cell(text: str) -> str:
-    """A name that cannot end its cell, nor begin an element, a link or emphasis."""
-    return "".join(f"\\{sign}" if sign in "\\|`*_~<>[]&" else sign for sign in text)
 
 
 def fill_text(template: str, **values: object) -> str:

@@ -20,7 +20,7 @@ from oragent.formulate.options import ALL
 from oragent.formulate.problem import DEFAULT
 from oragent.ledger.replies import KEY
 from oragent.llm.model import Model, Reply, Request, estimate_tokens
-from oragent.milp.model import Milp, Relation, Sense, VariableKind
+from oragent.milp.model import Milp, Relation, Sense
 from oragent.milp.plain import quoted
 
 PROGRAM = '''import pulp
@@ -178,9 +178,7 @@ def plant_error(milp: Milp, error: Error) -> Milp:
     if error.fault is Fault.MISREAD:
         return _misread_figure(milp, error)
     if error.fault is Fault.INTEGRALITY:
-        return replace(
-            milp, variables=tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in milp.variables)
-        )
+        return milp.without_integrality()
     if error.fault is Fault.DROP:
         return replace(milp, rows=tuple(row for row in milp.rows if row.name != error.row))
     rows = (replace(row, relation=OPPOSITE[row.relation]) if row.name == error.row else row for row in milp.rows)

@@ -26,6 +26,7 @@ from oragent.evals.formulate.labelled import (
     read_figure,
     slug,
 )
+from oragent.formulate.audit import NUMBER_WORDS
 from oragent.formulate.data import read_text, show_path
 from oragent.formulate.options import check_known
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
@@ -36,17 +37,8 @@ SPELLINGS = "nl4opt_test_gold.json"  # beside the verified set: it has the names
 STATUSES = {"infeasible": "infeasible", "4": "unbounded"}
 RELATIONS = {"LESS_OR_EQUAL": Relation.AT_MOST, "GREATER_OR_EQUAL": Relation.AT_LEAST}
 LARGER = {"maximize", "maximum"}
-SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
-WORDS = (
-    {word: float(value) for value, word in enumerate(SMALL.split())}
-    | {word: 10.0 * (tens_index + 2) for tens_index, word in enumerate(TENS.split())}
-    | {"third": 1 / 3, "half": 0.5, "quarter": 0.25, "once": 1.0, "twice": 2.0, "double": 2.0, "thrice": 3.0}
-    | {"triple": 3.0, "a": 1.0, "an": 1.0}
-)
+WORDS = {word: NUMBER_WORDS[word] for word in NUMBER_WORDS.keys() - {"dozen", "thousand", "million"}}
+WORDS |= {"a": 1.0, "an": 1.0}
 
 
 def read_nl4opt(path: Path) -> ProblemSet:

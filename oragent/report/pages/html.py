@@ -12,9 +12,25 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from oragent._base.errors import StoreError
+from oragent._base.files import replace_file
 from oragent._base.plain import escape_text, one_line
 from oragent.report.pages import text as in_words
 from oragent.report.pages.text import read_tokens
+
+
+def replace_page(folder: Path, text: str) -> Path:
+    """Write ``report.html`` into a folder.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    path = folder / "report.html"
+    try:
+        replace_file(path, text)
+    except OSError as problem:
+        raise StoreError(f"cannot write {path}: {problem}") from None
+    return path
 
 
 def make_environment(*folders: Path) -> Environment:

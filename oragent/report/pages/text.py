@@ -54,11 +54,16 @@ def diff_texts(old_text: str, new_text: str, lines: int = 200) -> tuple[tuple[Di
     """
     if lay_out(new_text) == new_text.strip():
         old_text = lay_out(old_text)
+    every = diff_lines(old_text, new_text)
+    return tuple(every[:lines]), max(0, len(every) - lines)
+
+
+def diff_lines(old_text: str, new_text: str) -> list[DiffLine]:
+    """Compare two programs line by line, as texts: nothing is parsed."""
     old, new = (clip_text(text, MAX_LINES)[0].split("\n") for text in (old_text, new_text))
     kinds = {"+": "added", "-": "removed", "@": "gap"}
     body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
-    diff_lines = [DiffLine(kinds.get(line[:1], "same"), line) for line in body]
-    return tuple(diff_lines[:lines]), max(0, len(diff_lines) - lines)
+    return [DiffLine(kinds.get(line[:1], "same"), line) for line in body]
 
 
 @dataclass(frozen=True)
