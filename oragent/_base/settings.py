@@ -10,7 +10,7 @@ import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from oragent._base import shipped
-from oragent._base.bounded_yaml import MAX_BYTES, parse_yaml
+from oragent._base.bounded import MAX_BYTES, parse_yaml
 from oragent._base.errors import ConfigError
 
 STRICT = ConfigDict(extra="forbid")  # of dataclasses that hold settings: an unknown key is an error

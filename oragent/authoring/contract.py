@@ -21,11 +21,11 @@ from oragent.authoring.bench import (
     explain_failure,
     make_finding,
 )
-from oragent.authoring.misbehaviour import check_misbehaviour
 from oragent.authoring.seed_checks import (
     check_command_line,
     check_function,
     check_hooks,
+    check_misbehaviour,
     check_variants,
     describe_randomness,
 )

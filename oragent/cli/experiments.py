@@ -1,7 +1,9 @@
-"""Experiments: ``probe``, ``sweep`` and ``study``."""
+"""Experiments and networks: ``probe``, ``sweep``, ``study`` and ``train``."""
 
 import json
 from dataclasses import asdict
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent._base import files
+from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import escape_text
 from oragent.cli.machine import unguarded_warning
@@ -32,6 +35,7 @@ from oragent.search.experiments import (
     SweepRow,
     read_places,
 )
+from oragent.solvers.training.request import PROBLEMS, TrainRequest
 
 SHOWN = 30  # rows of a sweep that a terminal shows
 
@@ -239,3 +243,70 @@ def study(
         name=name, scale=scale, seeds=seeds, problems=some, overrides=[*overrides, *(settings or [])], outputs=folder
     )
     raise typer.Exit(run(request, base, console))
+
+
+def run_training(request: TrainRequest, root: Path, *, export: bool) -> list[str]:
+    """Train, or only export what a training has reached.
+
+    Args:
+        request: Request: problem, folder and limits of the sitting.
+        root: Root of the project: weights go to its ``checkpoints``.
+        export: Whether only to measure and write the weights of the training as it is, without going on.
+
+    Returns:
+        Lines for a person.
+
+    Raises:
+        OragentError: one line on what is wrong or missing.
+    """
+    for package in ("torch", "safetensors"):
+        if find_spec(package) is None:
+            raise ConfigError(f"training needs {package}, which is not installed: {extra_install_command('neural')}")
+    # PyTorch takes a second to import and may be missing: only who trains pays for it.
+    if not export:
+        state = import_module("oragent.solvers.training.trainer").train(request)
+        if not state.schedule.ended(state.step):
+            return [f"{state.step} steps, {state.cpu_s / 3600:.2f} CPU hours: {request.folder}; run again to go on"]
+    return list(import_module("oragent.solvers.training.export").export(request, root))
+
+
+def train(
+    problem: Annotated[str, typer.Argument(metavar="NETWORK", help=f"{', '.join(PROBLEMS)}.")],
+    folder: Annotated[
+        Path | None,
+        typer.Option("--outputs", "--folder", help="Folder of the training (default: outputs/training/NETWORK)."),
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Folder of solutions to learn from (outputs/training/labels).")
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="Stop after this time; repeat the command to continue.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Number of steps in all after which training stops.")] = None,
+    decay: Annotated[int | None, typer.Option(help="Finish: number of steps that lower the learning rate.")] = None,
+    imitate: Annotated[int, typer.Option(help="Number of first steps in which tsp_pomo imitates tours.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of a new training.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    batch: Annotated[
+        int | None, typer.Option(help="Factor on the instances of a step (default: 1, and 16 on a GPU).")
+    ] = None,
+    precise: Annotated[bool, typer.Option("--precise", help="Single precision instead of bfloat16 products.")] = False,
+    export: Annotated[bool, typer.Option("--export", help="Only write weights to checkpoints/, as they are.")] = False,
+    root: Root = None,
+) -> None:
+    """Train a network, continue a training, or export its weights."""
+    base = find_project_root(root)
+    home = base / "outputs" / "training"
+    request = TrainRequest(
+        problem=problem,
+        folder=folder or home / problem,
+        labels=labels or home / "labels",
+        seed=seed,
+        steps=steps,
+        minutes=minutes,
+        decay=decay,
+        imitate=imitate,
+        device=device,
+        precise=precise,
+        batch=batch,
+    )
+    for message in run_training(request, base, export=export):
+        console.print(message, highlight=False, soft_wrap=True)

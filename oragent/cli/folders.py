@@ -5,9 +5,9 @@ from pathlib import Path
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent._base.folder_kinds import FolderKind, kind_of_folder
+from oragent._base.files import FolderKind, kind_of_folder
 from oragent.cli.options import console
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 
 
 def show_folder(folder: Path) -> bool:

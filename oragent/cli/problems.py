@@ -17,7 +17,7 @@ from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.plain import one_line
 from oragent._base.protocol import Status
 from oragent._base.racing import displayed_metrics
-from oragent.authoring import contract, importing, scaffold
+from oragent.authoring import contract, scaffold
 from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, problem_names
 from oragent.evaluation import EvaluationRunner, Job
@@ -180,7 +180,7 @@ def import_task(
     name: Annotated[str | None, typer.Option(help="Name of the problem (default: that of the folder).")] = None,
 ) -> None:
     """Convert a task of OpenEvolve or ShinkaEvolve, and list what could not be converted."""
-    imported = importing.import_task(task, parent, name)
+    imported = scaffold.import_task(task, parent, name)
     for text in imported.taken:
         console.print(f"taken: {text}", highlight=False, markup=False, soft_wrap=True)
     for text in imported.omitted:

@@ -31,7 +31,7 @@ from oragent.cli.options import (
 )
 from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 from oragent.report.live.server import open_companion
 from oragent.report.pages.loopback import require_server
 from oragent.sandbox.isolation import describe_isolation

@@ -21,7 +21,7 @@ from oragent.cli.options import (
     console,
     split_names,
 )
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
 
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")

@@ -10,7 +10,7 @@ import numpy as np
 from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted, OragentError
 from oragent.ledger.replies import RecordedReply, Replies
-from oragent.llm.context import fit_messages
+from oragent.llm.dialogue import fit_messages
 from oragent.llm.model import Message, Model, Request, Tool
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
-from oragent._base.bounded_json import parse_json
+from oragent._base.bounded import parse_json
 from oragent._base.errors import ModelError, StoreError
 from oragent.ledger.database import Database
 from oragent.llm.model import Reply, Request, ToolCall

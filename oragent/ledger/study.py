@@ -4,21 +4,24 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from oragent._base.bounded_json import parse_json
+from oragent._base.bounded import parse_json
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import BudgetExhausted, ModelError, OragentError
 from oragent.ledger.case import Interrupted, LedgerCase
 from oragent.ledger.database import Database
-from oragent.ledger.replies import REPLIES, RecordedReply, Replies
+from oragent.ledger.replies import REPLIES, RecordedReply, ReplayModel, Replies
 from oragent.llm.client import CHECK
+from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply
+from oragent.llm.model_settings import RuntimeSettings
 
 SCHEMA = f"""
 {REPLIES}
@@ -255,3 +258,45 @@ class Study:
 
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._begun
+
+
+@asynccontextmanager
+async def open_study(
+    folder: Path | Callable[[], Path],
+    runtime: RuntimeSettings,
+    *,
+    model: Model | None = None,
+    replay: Path | None = None,
+    is_asking: bool = True,
+    seed: int = 0,
+    workers: int = 1,
+) -> AsyncIterator[Study]:
+    """Open models, and the study that records their replies and enforces the budget.
+
+    Args:
+        folder: Folder of the study; or a function that makes it, called after the models have answered, so that a
+            missing key leaves no folder.
+        runtime: Settings of models and budget.
+        model: Model to use instead of those of the settings.
+        replay: Folder whose replies are replayed; None for none.
+        is_asking: Whether to open the models of the settings; otherwise only replies are replayed.
+        seed: Seed of the cases' generators.
+        workers: Number of concurrent cases.
+
+    Raises:
+        ModelError: A model has no key, cannot be reached, or refuses.
+    """
+    async with AsyncExitStack() as stack:
+        by_role: Mapping[str, Model] = {} if model is None else {"": model}
+        checks: Sequence[Reply] = ()
+        if model is None and is_asking and runtime.model is not None:
+            models = await stack.enter_async_context(open_models(runtime))
+            by_role, checks = {"": models}, models.checks
+        home = folder if isinstance(folder, Path) else folder()
+        study = stack.enter_context(Study(home, by_role, runtime.budget, seed, workers))
+        study.record_checks(checks)
+        if replay is not None:
+            study.replies.copy_from(replay / "run.db")
+            if not by_role:
+                study.models = {"": ReplayModel(study.replies)}
+        yield study

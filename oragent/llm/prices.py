@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oragent._base import shipped
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.errors import ConfigError
 
 # Suffix of a snapshot (-2024-07-18, -0613, :latest), but not of another model of the family (-mini).

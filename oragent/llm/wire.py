@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from oragent._base.bounded_json import check_bounds
+from oragent._base.bounded import check_bounds
 from oragent.llm.model import Message, Request, Tool, ToolCall, estimate_tokens
 
 LONGEST = 1_000_000  # characters of a text; the rest is dropped, and the parsers refuse such a reply

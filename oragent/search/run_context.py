@@ -10,7 +10,7 @@ from oragent._base.errors import BudgetExhausted, OragentError
 from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Interrupted, Replies
-from oragent.llm.context import prompt_token_limit
+from oragent.llm.dialogue import prompt_token_limit
 from oragent.llm.model import Model
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config

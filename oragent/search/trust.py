@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from oragent.llm import trust
-from oragent.llm.trust import Demand, expect_trusted, model_demands, quote_shortened
+from oragent.llm import keys
+from oragent.llm.keys import Demand, expect_trusted, model_demands, quote_shortened
 from oragent.search.config import Config
 
 MOST_BYTES = 1 << 20  # of a strategy's file
@@ -23,7 +23,7 @@ def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> N
 
 def remember_demands(config: Config) -> None:
     """Remember what the user named; without a place to write nothing is, and the user is asked again."""
-    trust.remember_demands(_list_demands(config))
+    keys.remember_demands(_list_demands(config))
 
 
 def _list_demands(config: Config) -> Iterator[Demand]:

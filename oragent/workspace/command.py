@@ -14,9 +14,9 @@ from oragent._base.errors import ConfigError, WorkspaceError
 from oragent._base.plain import one_line
 from oragent._base.settings import dump_settings
 from oragent.ledger.case import LedgerCase
-from oragent.ledger.runtime import open_study
-from oragent.llm.runtime_settings import RuntimeWords, build_runtime
-from oragent.llm.trust import expect_trusted, model_demands, remember_demands
+from oragent.ledger.study import open_study
+from oragent.llm.keys import expect_trusted, model_demands, remember_demands
+from oragent.llm.model_settings import RuntimeWords, build_runtime
 from oragent.milp.plain import number
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing

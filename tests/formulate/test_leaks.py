@@ -77,7 +77,7 @@ def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path,
         commands.append(command)
         return run(self, command, **places)
 
-    monkeypatch.setattr("oragent.ledger.runtime.open_models", models)
+    monkeypatch.setattr("oragent.ledger.study.open_models", models)
     monkeypatch.setattr(Sandbox, "__call__", kept)
     plan = BenchPlan(TERMS, {"t": str(table)}, list_contestants([method], ["m"]), (0,), {})
     bench = FormulateBenchmark(plan)

@@ -20,7 +20,7 @@ from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, Mo
 from oragent.evals.bench.tables import TextTable
 from oragent.ledger import Study
 from oragent.ledger.study import FinishedCase
-from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
+from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
 from oragent.report.pages.text import format_share
 
 UNBOUNDED = Budget(evaluations=None)

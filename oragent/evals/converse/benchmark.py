@@ -37,7 +37,7 @@ from oragent.ledger import LedgerCase, ReplayModel, Study
 from oragent.ledger.study import FinishedCase
 from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 from oragent.sandbox.sandbox import Sandbox
 
 TERMS = BenchTerms(

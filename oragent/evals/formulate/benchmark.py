@@ -21,10 +21,9 @@ from oragent.formulate.options import ALL, ROLES, STAND_INS
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
-from oragent.ledger.runtime import open_study
-from oragent.ledger.study import FinishedCase
+from oragent.ledger.study import FinishedCase, open_study
 from oragent.llm.model import Model
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.sandbox.sandbox import Sandbox
 

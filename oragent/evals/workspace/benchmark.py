@@ -43,7 +43,7 @@ from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
 from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.roles import AgentWork, Track

@@ -9,7 +9,7 @@ import yaml
 from safetensors.torch import save_file
 from torch import Tensor
 
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.errors import StoreError
 from oragent.solvers.neural.weights import NETWORKS, fit, official_names
 from oragent.solvers.training import curve, state
