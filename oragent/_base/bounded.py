@@ -64,11 +64,7 @@ def parse_yaml(text: str) -> Any:
 
 
 def _check_events(text: str) -> None:
-    """Check the limits before any tree is made.
-
-    Raises:
-        yaml.YAMLError: A limit is exceeded.
-    """
+    """Check the limits before any tree is made."""
     opened = [_Collection(None, is_mapping=False)]
     anchors: dict[str, tuple[int, int] | None] = {}  # values and height; None: its end is not reached yet
     for event in yaml.parse(text, LOADER):
@@ -133,11 +129,7 @@ def parse_json(text: str) -> Any:
 
 
 def check_bounds(tree: Any) -> None:
-    """Check the depth and the whole numbers of parsed JSON.
-
-    Raises:
-        ValueError: if it is nested too deeply, or holds a whole number that is too long.
-    """
+    """Check the depth and the whole numbers of parsed JSON."""
     level = [tree]
     for _ in range(MAX_DEPTH):
         if any(isinstance(item, int) and item.bit_length() > MAX_BITS for item in level):

@@ -35,11 +35,7 @@ def open_replacement(path: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
-    """Replace a file atomically; text is written as UTF-8.
-
-    Raises:
-        OSError: as for ``open_replacement``.
-    """
+    """Replace a file atomically; text is written as UTF-8."""
     with open_replacement(path) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
@@ -92,11 +88,7 @@ def read_bounded(path: Path, limit: int) -> str:
 
 
 def read_bounded_bytes(path: Path, limit: int) -> bytes:
-    """Read a plain file of somebody else as ``read_bounded`` does.
-
-    Raises:
-        OSError: as for ``read_bounded``.
-    """
+    """Read a plain file of somebody else as ``read_bounded`` does."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -108,12 +100,7 @@ def read_bounded_bytes(path: Path, limit: int) -> bytes:
 
 
 def first_link(root: Path, below: Path) -> Path | None:
-    """Return the first symbolic link on the path from a folder to a file below it; None if there is none.
-
-    Args:
-        root: Folder that may itself be a link.
-        below: Path that begins with ``root``; it need not exist.
-    """
+    """Return the first link on the path from ``root``, itself excluded, to a file below it; None if there is none."""
     path = root
     for part in below.relative_to(root).parts:
         path = path / part
@@ -194,12 +181,7 @@ ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 def network_file_system(path: Path, table: Path | None = None) -> str:
-    """Return the kind of network file system that a path is on; empty for a local disk, or if unknown.
-
-    Args:
-        path: Path that need not exist.
-        table: Table of mounts; None: that of the kernel.
-    """
+    """Return the kind of network file system that a path is on; empty for a local disk, or if unknown."""
     try:
         lines = (table or TABLE).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

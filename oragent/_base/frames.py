@@ -38,13 +38,7 @@ def take_body(buffer: bytearray) -> bytes | None:
 def send_message(
     connection: socket.socket, message: dict[str, Any], files: tuple[int, ...] = (), after: Sequence[Buffer] = ()
 ) -> None:
-    """Send a message: as a whole, so that who waits for it is woken once.
-
-    Args:
-        connection: Connection to send on.
-        message: What JSON can hold.
-        files: Descriptors that go with it.
-        after: Bytes that follow, as they are; the message says how many.
+    """Send a message, and the bytes ``after`` it, as a whole, so that who waits for it is woken once.
 
     Raises:
         ConnectionClosed: if nobody is there to take it.

@@ -71,19 +71,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Failure:
-    """Reason why an evaluation has no score.
-
-    Attributes:
-        status: How it ended.
-        message: Reason, one line.
-        traceback: Traceback of the candidate; empty where it raised nothing.
-        metrics: Figures of an evaluation that was ended early; they are no score.
-    """
+    """Reason why an evaluation has no score."""
 
     status: Status
-    message: str
-    traceback: str = ""
-    metrics: dict[str, Any] = field(default_factory=dict)
+    message: str  # reason, one line
+    traceback: str = ""  # traceback of the candidate; empty where it raised nothing
+    metrics: dict[str, Any] = field(default_factory=dict)  # of an evaluation that was ended early; no score
 
 
 def format_result(result: Result) -> str:
@@ -107,9 +100,6 @@ def format_failure(failure: Failure) -> str:
 
 def parse(output: str) -> Result | Failure:
     """Read the single result or error block of an evaluation's standard output.
-
-    Args:
-        output: Complete standard output; lines around and blank lines inside the block are ignored.
 
     Returns:
         The result, or a failure: the printed one; ``crashed`` if there is no block; ``rejected`` if there are several

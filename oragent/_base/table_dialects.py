@@ -87,12 +87,7 @@ def find_header(rows: Sequence[RawRow]) -> int:
 
 
 def clean_rows(rows: list[RawRow], notes: list[str]) -> list[RawRow]:
-    """Return header and rows without titles, footnotes and empty columns, a header of two lines made one.
-
-    Args:
-        rows: All rows of a file that are not empty.
-        notes: List that gets a sentence for each step.
-    """
+    """Return header and rows without titles, footnotes and empty columns, a header of two lines made one."""
     first = find_header(rows)
     if first:
         title = next(cell for cell in rows[0].cells if cell.strip()).strip()[:40]

@@ -32,18 +32,11 @@ Settings = Mapping[str, Any] | Sequence[str] | str
 
 @dataclass(frozen=True)
 class Choices:
-    """Arguments of a caller.
+    """Arguments of a caller."""
 
-    Attributes:
-        overrides: Settings, each ``section.key=value``, as on the command line.
-        strategy: Strategy that is given as an object; None if it is a name.
-        makers: Functions that make the models that are given as objects.
-        executor: Executor of evaluations.
-    """
-
-    overrides: tuple[str, ...] = ()
-    strategy: Strategy | Round | None = None
-    makers: Mapping[str, Maker] = field(default_factory=dict)
+    overrides: tuple[str, ...] = ()  # settings, each ``section.key=value``, as on the command line
+    strategy: Strategy | Round | None = None  # strategy that is given as an object; None if it is a name
+    makers: Mapping[str, Maker] = field(default_factory=dict)  # of models that are given as objects
     executor: JobExecutor | None = None
 
     def make_launch_options(self, config: Config) -> LaunchOptions:
@@ -65,17 +58,7 @@ class Choices:
 def read_choices(
     model: ModelChoice | None, strategy: StrategyChoice | None, settings: Settings | None, keys: Mapping[str, Any]
 ) -> Choices:
-    """Read a caller's arguments.
-
-    Args:
-        model: Name, settings, or any function of messages.
-        strategy: Name, path, ``Strategy``, or a coroutine function that runs one round.
-        settings: Tree, or texts ``section.key=value``.
-        keys: Sections and keys of the configuration; they win over ``settings``.
-
-    Raises:
-        ConfigError: One of them has the wrong type.
-    """
+    """Read a caller's arguments; ``keys`` of the configuration win over ``settings``."""
     executor = _read_executor(keys.get("cluster"))
     overrides = [
         *_read_settings(settings),
@@ -93,12 +76,7 @@ def read_choices(
 
 
 def resolve_problem(problem: ProblemChoice, root: Path) -> Problem:
-    """Return the problem of a name, a folder, or a ``Problem``.
-
-    Raises:
-        ProblemError: There is no such problem.
-        ConfigError: The argument has another type.
-    """
+    """Return the problem of a name, a folder, or a ``Problem``."""
     if isinstance(problem, Problem):
         return problem
     if isinstance(problem, Path):

@@ -64,21 +64,13 @@ Breed = Callable[[Problem, np.random.Generator], Child]
 
 @dataclass(frozen=True)
 class ScoringBench:
-    """Where the candidates of a check are scored.
-
-    Attributes:
-        problem: Problem that they are candidates for.
-        root: Root of the project.
-        timeout_s: CPU seconds that one evaluation may take.
-        breed: Function that makes a child of the problem's seed, as a search without a model does.
-        score: Function that runs an evaluation; by default in a fresh interpreter.
-    """
+    """Where the candidates of a check are scored."""
 
     problem: Problem
     root: Path
-    timeout_s: float
-    breed: Breed
-    score: Callable[[Job], Evaluation] = run_evaluation
+    timeout_s: float  # CPU seconds that one evaluation may take
+    breed: Breed  # function that makes a child of the problem's seed, as a search without a model does
+    score: Callable[[Job], Evaluation] = run_evaluation  # by default in a fresh interpreter
 
     def run(
         self,

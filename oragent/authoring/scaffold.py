@@ -27,15 +27,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def new(name: str, parent: Path, *, plain: bool = False) -> Path:
-    """Make the folder of a new problem.
-
-    Args:
-        name: Name of the problem and of its folder.
-        parent: Folder where it goes, usually the project's ``problems``; made if it is missing.
-        plain: Whether to write an ``eval.py`` that imports nothing of ours; it runs the candidate in its own process.
-
-    Returns:
-        The folder, with ``problem.yaml``, ``eval.py`` and ``heuristic.py``.
+    """Make the folder of a new problem in ``parent``; ``plain``: its ``eval.py`` imports nothing of ours.
 
     Raises:
         ProblemError: if the name is no name, something of that name exists, or the folder cannot be written.
@@ -62,14 +54,7 @@ def new(name: str, parent: Path, *, plain: bool = False) -> Path:
 
 
 def copy(problem: Problem, parent: Path) -> Path:
-    """Copy a problem's folder, to be changed.
-
-    Args:
-        problem: The problem.
-        parent: Folder where the copy goes, usually the project's ``problems``; made if it is missing.
-
-    Returns:
-        The copy's folder, of the same name: in that project it is now what the name means.
+    """Copy a problem's folder into ``parent``, where its name then means the copy.
 
     Raises:
         ProblemError: if something of that name exists there, or the folder cannot be written.
@@ -118,11 +103,6 @@ class ImportedTask:
 
 def import_task(task: Path, parent: Path, name: str | None = None) -> ImportedTask:
     """Make a problem's folder of a task.
-
-    Args:
-        task: Folder of the task.
-        parent: Folder where the problem's goes; made if it is missing.
-        name: Name of the problem; None: that of the task's folder.
 
     Raises:
         ProblemError: in one line, if it is no such task, or the folder exists or cannot be written.

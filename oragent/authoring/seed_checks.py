@@ -263,6 +263,8 @@ WRAPPED_CPP = """#include <cstdlib>
 }}
 """
 
+DEAD = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
+FAILED = "Let its failure end the evaluation: a failed candidate has no score, never 0 or a default"
 CHECK_IT = "Check what the function returns before using it, as oragent.harness.matrix does"
 IN_PROCESS = (
     "The candidate runs in the evaluator's own process, where it can print a result of its own choice; "
@@ -272,21 +274,13 @@ IN_PROCESS = (
 
 @dataclass(frozen=True)
 class MisbehaviourCase:
-    """A way to misbehave.
+    """A way to misbehave."""
 
-    Attributes:
-        name: Name of the fault: what the candidate does.
-        body: Body of its function, after the seed was renamed to ``_wrapped``; empty: its text is no program.
-        wanted: Statuses that name the fault.
-        advice: Advice on what to do where it gets a score.
-        level: Level of the finding where it gets a score.
-    """
-
-    name: str
-    body: str
-    expected: frozenset[Status]
-    advice: str
-    level: Level = Level.FAILURE
+    name: str  # what the candidate does
+    body: str  # body of its function, after the seed was renamed to ``_wrapped``; empty: its text is no program
+    expected: frozenset[Status]  # statuses that name the fault
+    advice: str  # what to do where it gets a score
+    level: Level = Level.FAILURE  # level of the finding where it gets a score
 
 
 def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
@@ -300,35 +294,30 @@ def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFind
 
 def _python_cases(forged: str) -> list[MisbehaviourCase]:
     wrong = frozenset({Status.INVALID, Status.ERROR})
-    dead = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
-    syntax = frozenset({Status.REJECTED, Status.ERROR})
-    failed = "Let its failure end the evaluation: a failed candidate has no score, never 0 or a default"
     longer = "return _np.append(_np.ravel(_wrapped(*args, **kwargs)), 0.0)"
     forge = f"_os.write(1, {forged.encode()!r})\n    _os._exit(0)"
     return [
-        MisbehaviourCase("raises", 'raise RuntimeError("raised on purpose")', frozenset({Status.ERROR}), failed),
+        MisbehaviourCase("raises", 'raise RuntimeError("raised on purpose")', frozenset({Status.ERROR}), FAILED),
         MisbehaviourCase("returns None", "return None", wrong, CHECK_IT),
         MisbehaviourCase("returns NaN", 'return _wrapped(*args, **kwargs) * float("nan")', wrong, CHECK_IT),
         MisbehaviourCase("returns another shape", longer, wrong, CHECK_IT, Level.WARNING),
-        MisbehaviourCase("is no Python", "", syntax, failed),
-        MisbehaviourCase("ends its process", "_os._exit(0)", dead, failed),
-        MisbehaviourCase("forges a result", forge, dead, IN_PROCESS, Level.WARNING),
-        MisbehaviourCase("never ends", "while True:\n        pass", frozenset({Status.TIMEOUT}), failed),
+        MisbehaviourCase("is no Python", "", frozenset({Status.REJECTED, Status.ERROR}), FAILED),
+        MisbehaviourCase("ends its process", "_os._exit(0)", DEAD, FAILED),
+        MisbehaviourCase("forges a result", forge, DEAD, IN_PROCESS, Level.WARNING),
+        MisbehaviourCase("never ends", "while True:\n        pass", frozenset({Status.TIMEOUT}), FAILED),
     ]
 
 
 def _cpp_cases(forged: str) -> list[MisbehaviourCase]:
-    dead = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
-    failed = "Let its failure end the evaluation: a failed candidate has no score, never 0 or a default"
     text = "".join(f"\\x{byte:02x}" for byte in forged.encode())
     forge = f'if (write(1, "{text}", {len(forged.encode())})) _exit(0); std::abort();'
     return [
-        MisbehaviourCase("throws", 'throw std::runtime_error("raised on purpose");', frozenset({Status.ERROR}), failed),
-        MisbehaviourCase("does not compile", "", frozenset({Status.REJECTED}), failed),
-        MisbehaviourCase("crashes", "std::abort();", dead, failed),
-        MisbehaviourCase("ends its process", "_exit(0);", dead, failed),
-        MisbehaviourCase("forges a result", forge, dead, IN_PROCESS, Level.WARNING),
-        MisbehaviourCase("never ends", "for (volatile int i = 0;; i = i + 1) {}", frozenset({Status.TIMEOUT}), failed),
+        MisbehaviourCase("throws", 'throw std::runtime_error("raised on purpose");', frozenset({Status.ERROR}), FAILED),
+        MisbehaviourCase("does not compile", "", frozenset({Status.REJECTED}), FAILED),
+        MisbehaviourCase("crashes", "std::abort();", DEAD, FAILED),
+        MisbehaviourCase("ends its process", "_exit(0);", DEAD, FAILED),
+        MisbehaviourCase("forges a result", forge, DEAD, IN_PROCESS, Level.WARNING),
+        MisbehaviourCase("never ends", "for (volatile int i = 0;; i = i + 1) {}", frozenset({Status.TIMEOUT}), FAILED),
     ]
 
 

@@ -62,39 +62,22 @@ class DisplayedJob:
 
 @dataclass(frozen=True)
 class Scene:
-    """A search at one moment.
+    """A search at one moment."""
 
-    Attributes:
-        title: Problem and strategy.
-        budget: Budget of the search.
-        spent: Spending until now.
-        best: Best program; None before the seed has a score.
-        evaluations: Evaluations under way, the oldest first.
-        calls: Model calls under way, likewise.
-        ends: Number of candidates by how their evaluation ended, of rounds that are over.
-        further: Evaluations that have ended in rounds which go on.
-        cpu_s: CPU seconds of evaluations that have ended.
-        is_ending: Whether nothing new begins any more.
-        has_ended: Whether the search is over.
-        audits: Number of audits of leading programs, in words; empty without any.
-        experiment_s: CPU seconds of sweeps and probes on training instances.
-        stage: What is done before anything is evaluated; empty once the search runs.
-    """
-
-    title: str
+    title: str  # problem and strategy
     budget: Budget
-    spent: Spent = field(default_factory=Spent)
-    best: Best | None = None
-    evaluations: Sequence[DisplayedJob] = ()
-    calls: Sequence[DisplayedJob] = ()
-    ends: Counter[Status] = field(default_factory=Counter)
-    further: int = 0
-    cpu_s: float = 0.0
-    is_ending: bool = False
-    has_ended: bool = False
-    audits: str = ""
-    experiment_s: float = 0.0
-    stage: str = ""
+    spent: Spent = field(default_factory=Spent)  # spending until now
+    best: Best | None = None  # best program; None before the seed has a score
+    evaluations: Sequence[DisplayedJob] = ()  # evaluations under way, the oldest first
+    calls: Sequence[DisplayedJob] = ()  # model calls under way, likewise
+    ends: Counter[Status] = field(default_factory=Counter)  # of candidates, in rounds that are over
+    further: int = 0  # evaluations that have ended in rounds which go on
+    cpu_s: float = 0.0  # CPU seconds of evaluations that have ended
+    is_ending: bool = False  # whether nothing new begins any more
+    has_ended: bool = False  # whether the search is over
+    audits: str = ""  # number of audits of leading programs, in words; empty without any
+    experiment_s: float = 0.0  # CPU seconds of sweeps and probes on training instances
+    stage: str = ""  # what is done before anything is evaluated; empty once the search runs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it, as wide as there is room."""
@@ -239,16 +222,7 @@ LINE_S = 60.0  # between two lines where there is no terminal, unless something 
 
 
 class Display:
-    """A live display of a search; where there is no terminal, a line for every new best and for every minute.
-
-    Args:
-        console: Console of the command.
-        title: Problem and strategy.
-        budget: Budget of the search.
-        direction: Direction of the problem.
-        live: Whether it draws; None: if the console is a terminal that can.
-        line_s: Seconds between two lines where it does not.
-    """
+    """A live display of a search; where there is no terminal, a line for every new best and for every minute."""
 
     def __init__(
         self,

@@ -138,11 +138,7 @@ def _read_observer(path: Path | None) -> str:
 
 
 def _declared_parameters(source: str, as_json: bool) -> list[str]:
-    """Names of the parameters that a program declares; wrong declarations are reported.
-
-    Raises:
-        ConfigError: It declares none.
-    """
+    """Names of the parameters that a program declares; wrong declarations are reported."""
     reading = read_parameters(source)
     for problem in reading.problems if not as_json else ():
         console.print(f"[bold yellow]ignored:[/] {escape(problem)}", highlight=False, soft_wrap=True)
@@ -246,19 +242,7 @@ def study(
 
 
 def run_training(request: TrainRequest, root: Path, *, export: bool) -> list[str]:
-    """Train, or only export what a training has reached.
-
-    Args:
-        request: Request: problem, folder and limits of the sitting.
-        root: Root of the project: weights go to its ``checkpoints``.
-        export: Whether only to measure and write the weights of the training as it is, without going on.
-
-    Returns:
-        Lines for a person.
-
-    Raises:
-        OragentError: one line on what is wrong or missing.
-    """
+    """Train, or only export what a training has reached."""
     for package in ("torch", "safetensors"):
         if find_spec(package) is None:
             raise ConfigError(f"training needs {package}, which is not installed: {extra_install_command('neural')}")

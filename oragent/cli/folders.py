@@ -62,11 +62,7 @@ def report_folder(folder: Path) -> bool:
 
 
 def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
-    """Go on with a folder; False where it is that of a search, or of nothing.
-
-    Raises:
-        ConfigError: It is resumed by another command.
-    """
+    """Go on with a folder; False where it is that of a search, or of nothing."""
     match kind_of_folder(folder):
         case FolderKind.STUDY:
             raise ConfigError(f"{folder} is a study: give the same 'oragent study' command again to go on with it")

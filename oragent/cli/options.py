@@ -53,11 +53,7 @@ DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps."
 
 
 def bench_workers(cases: str) -> Any:
-    """Return the option of a benchmark that says how many cases are worked on at once; 0 is resolved here.
-
-    Args:
-        cases: What a case is called, in the plural.
-    """
+    """Return the option of a benchmark that says how many cases are worked on at once; 0 is resolved here."""
     text = f"{cases} at once; 0 is as many as there are cores."
     return typer.Option(min=0, help=text, callback=lambda workers: workers or count_processors())
 

@@ -226,11 +226,7 @@ def _make_job(
     chosen: PinnedDevice,
     run: EvaluationRunner,
 ) -> Job:
-    """Make the evaluation of a mode, size and seed of a fresh set.
-
-    Raises:
-        ProblemError: if it is to be audited, and the evaluator does not offer that.
-    """
+    """Make the evaluation of a mode, size and seed of a fresh set."""
     mode, size, fresh_seed = selection
     settings, offers = LimitSettings(), frozenset[str]()
     if audit or problem.about.heuristic_s is not None or uses_networks(problem):

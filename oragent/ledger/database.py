@@ -167,11 +167,7 @@ class Database:
             return self._check_rows(self._db.execute(query, values))
 
     def _check_rows(self, rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
-        """Return rows whose values have the types of their columns, and which fit into memory together.
-
-        Raises:
-            StoreError: if they do not.
-        """
+        """Return rows whose values have the types of their columns, and which fit into memory together."""
         checked: list[sqlite3.Row] = []
         types: list[tuple[str, tuple[type, ...]]] = []
         room = MOST_BYTES + 8 * self.path.stat().st_size
@@ -240,11 +236,7 @@ class Database:
 
 
 def _check_files(path: Path) -> None:
-    """Check that a database and what SQLite reads beside it are plain files, and name no other file.
-
-    Raises:
-        StoreError: if they do not.
-    """
+    """Check that a database and what SQLite reads beside it are plain files, and name no other file."""
     for suffix in SUFFIXES:
         file = path.with_name(path.name + suffix)
         with suppress(FileNotFoundError, NotADirectoryError):

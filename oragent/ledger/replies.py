@@ -33,21 +33,7 @@ SELECT round || '.' || branch || call AS key, prompt_hash, role, prompt, reply A
 
 @dataclass(frozen=True)
 class RecordedReply:
-    """A stored reply of a model.
-
-    Attributes:
-        key: Name of the call, unique within a run.
-        role: Role of the model.
-        prompt: Conversation as JSON.
-        text: Text of the answer.
-        model: Name under which the model was asked.
-        tokens_in, tokens_out: Numbers of tokens of the prompt and of the answer.
-        money: Price in US dollars; None if it is unknown.
-        seconds: Duration of the call, seconds.
-        retries: Number of attempts that failed before.
-        tool_calls: Tool calls of the model.
-        tokens_cached: Number of prompt tokens that were in the server's cache.
-    """
+    """A stored reply of a model: fields of its ``Request``, with the conversation as JSON, and of its ``Reply``."""
 
     key: str
     role: str
@@ -139,11 +125,7 @@ def list_possible_keys(case: str | int, branch: str, call: int) -> list[str]:
 
 
 class Replies:
-    """Table of the replies in a database.
-
-    Args:
-        database: Database with the table of ``REPLIES``, or that of an older search.
-    """
+    """Table of the replies in a database, or that of an older search."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -229,14 +211,11 @@ class ReplayModel:
 
     Cases look for a reply to the same prompt first. A prompt that comes here differs from the recorded one, because
     another version wrote it; the reply to the call with the same key and role is returned.
-
-    Attributes:
-        reworded: Number of calls with a different prompt so far.
     """
 
     def __init__(self, replies: Replies) -> None:
         self._replies = replies
-        self.reworded = 0
+        self.reworded = 0  # number of calls with a different prompt so far
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return the reply to the call with the same key and role.

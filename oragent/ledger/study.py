@@ -129,11 +129,7 @@ class Study:
         return self._reason
 
     def get_model(self, role: str) -> Model:
-        """Return the model of a role.
-
-        Raises:
-            OragentError: The role has no model.
-        """
+        """Return the model of a role."""
         model = self.models.get(role) or self.models.get("")
         if model is None:
             raise OragentError(f"nobody is asked as {role!r}: name a model with --model")
@@ -144,12 +140,7 @@ class Study:
         return self.tokens
 
     def check_may_continue(self) -> None:
-        """Check that a new call may begin.
-
-        Raises:
-            Interrupted: The study is being stopped.
-            BudgetExhausted: The budget is used up.
-        """
+        """Check that a new call may begin."""
         if self._reason:
             raise Interrupted(self._reason)
         if exceeded := self.budget.name_reached_bound(self.spent):
@@ -182,20 +173,11 @@ class Study:
     async def run_cases(
         self, names: Sequence[str], work: Work, observer: Callable[[FinishedCase], None] = lambda finished: None
     ) -> list[FinishedCase | None]:
-        """Run the missing cases, in their order, several at once.
-
-        Args:
-            names: Names of all cases, each once.
-            work: Coroutine function that runs a case; its result is stored as JSON.
-            observer: Callback for each finished case.
+        """Run the missing cases, in their order, several at once; a result is stored as JSON.
 
         Returns:
             The finished cases in the order of ``names``; None for an unfinished one, with the reason in
             ``stop_reason``.
-
-        Raises:
-            ValueError: A name comes twice.
-            Exception: The work of a case raised something else than an ``OragentError``, which is a bug.
         """
         if len(set(names)) < len(names):
             raise ValueError("names must be different.")
@@ -220,13 +202,7 @@ class Study:
     async def run_once(self, case: LedgerCase, key: str, work: Callable[[], Awaitable[Any]]) -> Any:
         """Run a step of a case that must not be repeated when the case is, such as a long solve.
 
-        Args:
-            case: Case of the step.
-            key: Key of the step, unique within the case.
-            work: Coroutine function of the step; its result must be valid JSON data.
-
-        Returns:
-            The result, as JSON stores it.
+        The result must be valid JSON data, and is returned as JSON stores it.
         """
         where = "SELECT value FROM facts WHERE name = ? AND key = ?"
         recorded = self._database.query_row(where, case.name, f"{case.branch}{key}")

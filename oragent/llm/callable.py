@@ -92,9 +92,6 @@ class Scripted:
         replies: Replies, repeated cyclically; or a function of the request and the number of the call, counted from 0.
             A reply is a text, or a message with tool calls.
         name: Model name of its replies.
-
-    Raises:
-        ValueError: There are no replies.
     """
 
     def __init__(

@@ -90,9 +90,6 @@ class ModelClient:
     async def __call__(self, request: Request, /) -> Reply:
         """Ask the model.
 
-        Returns:
-            The reply, whose text may be empty.
-
         Raises:
             ModelError: The server refused, or all retries failed.
         """
@@ -103,9 +100,6 @@ class ModelClient:
 
     async def check(self) -> Reply:
         """Ask for one word, so that a run without a usable model ends before it starts.
-
-        Returns:
-            The reply, which costs as any other.
 
         Raises:
             ModelError: The server cannot be reached, refuses the key, or does not know the model.

@@ -49,14 +49,7 @@ class CommandModel:
         self._slots = asyncio.Semaphore(settings.concurrency)
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Ask the program.
-
-        Returns:
-            The reply, whose text may be empty; its tokens are estimated by length.
-
-        Raises:
-            ModelError: All retries failed.
-        """
+        """Ask the program."""
         messages = fenced.write_calls_as_text(request)
         async with self._slots:
             begin = time.monotonic()

@@ -116,22 +116,15 @@ def read_message(reply: ReplyText, messages: Sequence[Message], tools: Sequence[
 
 @dataclass(frozen=True)
 class ToolRounds:
-    """Limits of the work with tools, and what a model is told at them.
+    """Limits of the work with tools, and what a model is told at them."""
 
-    Attributes:
-        rounds: Most replies with tool calls; None: any number.
-        calls: Most calls of one reply, further ones are dropped; None: any number.
-        closing: What happens after the last round: the model is asked once more, without tools, after this message
-            (without a message if empty); None: it is not asked again.
-        nudges: Most replies without a call that are answered by ``nudge``.
-        nudge: Message that asks for a call.
-    """
-
-    rounds: int | None = None
-    calls: int | None = None
+    rounds: int | None = None  # most replies with tool calls; None: any number
+    calls: int | None = None  # most calls of one reply, further ones are dropped; None: any number
+    # what happens after the last round: the model is asked once more, without tools, after this message (without a
+    # message if empty); None: it is not asked again
     closing: str | None = None
-    nudges: int = 0
-    nudge: str = ""
+    nudges: int = 0  # most replies without a call that are answered by ``nudge``
+    nudge: str = ""  # message that asks for a call
 
 
 async def work_with_tools(
@@ -155,9 +148,6 @@ async def work_with_tools(
         has_ended: Function that says that the work is complete, such as after a tool that submits it.
         read_text_call: Function that reads a call from a reply without calls, such as a fenced program; None: it has
             none.
-
-    Returns:
-        Text of the last reply.
     """
     rounds = nudges = 0
     text = ""
@@ -239,15 +229,7 @@ def fit_prompt(
 
 
 def fit_messages(messages: Sequence[Message], tokens: int | None) -> list[Message]:
-    """Shorten a conversation until it fits, by cutting the middle out of the longest messages.
-
-    Args:
-        messages: Conversation.
-        tokens: Largest number of tokens in all; None: any number.
-
-    Returns:
-        The same messages if they fit; else shortened ones with a mark where text is missing.
-    """
+    """Shorten a conversation to a number of tokens, by cutting the middle out of the longest messages."""
     fitted = list(messages)
     for _ in messages:
         excess = 0 if tokens is None else sum(map(_message_tokens, fitted)) - tokens

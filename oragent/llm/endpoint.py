@@ -42,14 +42,6 @@ class Endpoint:
     The retries of the package are switched off. It cannot bound a whole attempt (its time-out restarts with every
     byte), does not count the retries of a failed call, accepts a broken body with status 200 as an answer, and repeats
     a call whose quota is used up.
-
-    Args:
-        base_url: Address up to and with ``/v1``.
-        key: API key; empty if the server needs none.
-        timeout_s: Limit on one attempt, seconds.
-
-    Raises:
-        ModelError: The address is no http address.
     """
 
     def __init__(self, base_url: str, key: SecretStr, timeout_s: float) -> None:
@@ -73,9 +65,6 @@ class Endpoint:
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Make one attempt.
-
-        Args:
-            request: Body of a chat completion: ``model``, ``messages`` and what else is set.
 
         Returns:
             The decoded body, in which ``choices`` holds at least one message.

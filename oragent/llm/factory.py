@@ -49,9 +49,6 @@ def choose_arm(arms: Sequence[EnsembleArm]) -> int:
     few rounds, so a useless model does not deserve more trials because it is cheap. A round in progress counts as a
     trial without reward or cost. Costs are relative to those of the most expensive arm.
 
-    Args:
-        arms: Arms to choose from, at least one.
-
     Returns:
         Index of the arm, the first of equal ones; arms that were never tried come first.
     """
@@ -75,9 +72,6 @@ class Ensemble:
     Each round is assigned to one model when it begins, and all its calls go there, repairs included. Its reward is
     recorded when the round is committed. Both happen in the order of rounds, so the choice depends on the history of
     the run alone, not on the timing of calls.
-
-    Args:
-        models: Models in the order in which they are tried first.
     """
 
     def __init__(self, models: Sequence[Model]) -> None:
@@ -98,26 +92,14 @@ class Ensemble:
         self._arms[index] = replace(self._arms[index], rounds=self._arms[index].rounds + 1)
 
     def reassign_round(self, number: int, index: int) -> None:
-        """Assign a round that has begun to another model, whatever the bandit chose.
-
-        Args:
-            number: Number of the round.
-            index: Index of the model, from 0.
-        """
+        """Assign a round that has begun to another model, whatever the bandit chose."""
         previous = self._rounds_in_flight[number]
         for arm, step in ((previous, -1), (index, 1)):
             self._arms[arm] = replace(self._arms[arm], rounds=self._arms[arm].rounds + step)
         self._rounds_in_flight[number] = index
 
     def settle_round(self, number: int, reward: float, money: float, tokens: int) -> None:
-        """Record the reward and the cost of a round.
-
-        Args:
-            number: Number of the round, which has begun.
-            reward: Reward of the round, in [0, 1].
-            money: US dollars that the round took.
-            tokens: Tokens that the round took.
-        """
+        """Record the reward and the cost of a round."""
         index = self._rounds_in_flight.pop(number)
         arm = self._arms[index]
         if not money + tokens:  # it made no call

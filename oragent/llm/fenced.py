@@ -158,11 +158,7 @@ def _read_call(value: object) -> _TextCall | None:
 
 
 def _find_unfenced_calls(text: str, names: set[str]) -> tuple[str, list[_TextCall]]:
-    """Extract calls of known tools from prose without fences.
-
-    Returns:
-        The prose without the calls, and the calls.
-    """
+    """Extract calls of known tools from prose without fences."""
     decoder, wishes, pieces, place = json.JSONDecoder(strict=False), [], [], 0
     for brace in [match.start() for match in re.finditer(r"\{", text)][:MOST_BRACES]:
         if brace < place:

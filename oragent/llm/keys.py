@@ -71,12 +71,6 @@ def hide_keys(names: Iterable[str] = ()) -> Iterator[Keys]:
     """Remove keys from the environment within a block, so that no child process inherits them.
 
     The block may be entered several times at once, from any thread: all get the keys, and the last one restores them.
-
-    Args:
-        names: Variables besides ``OPENAI_API_KEY``.
-
-    Yields:
-        The keys.
     """
     variables = list(dict.fromkeys([KEY, *names]))
     try:
@@ -137,11 +131,6 @@ class Demand:
 
 def expect_trusted(path: Path, demands: Iterable[Demand], overrides: Sequence[str] = ()) -> None:
     """Check that a folder demands nothing but what its user named, now or when its work began on this machine.
-
-    Args:
-        path: Folder of the work.
-        demands: Demands of its settings.
-        overrides: Settings that the user gives now, each ``section.key=value``.
 
     Raises:
         UntrustedError: It has other demands, which the message lists.

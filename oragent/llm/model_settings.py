@@ -68,11 +68,6 @@ class ModelSettings:
     backoff_s: Annotated[float, Ge(0.0)] = 0.5
 
     def __post_init__(self) -> None:
-        """Check what a field alone does not show, and name a command's model.
-
-        Raises:
-            ValueError: There is neither name nor command, or two settings contradict each other.
-        """
         if self.api_key_env is not None and not VARIABLE.fullmatch(self.api_key_env):  # perhaps the key: not repeated
             raise ValueError("api_key_env must be the name of an environment variable, such as MISTRAL_API_KEY")
         if taken := [name for name in OURS if name in self.extra_body]:
@@ -187,10 +182,6 @@ class RuntimeWords:
     def read_runtime(self, roles: Collection[str] = (), earlier: RuntimeSettings | None = None) -> RuntimeSettings:
         """Check the settings.
 
-        Args:
-            roles: Roles of the system; empty: any name is a role.
-            earlier: Settings of the folder, which these change.
-
         Raises:
             ConfigError: A key, a value or a role is unknown.
         """
@@ -204,11 +195,6 @@ class RuntimeWords:
         self, name: str, roles: Collection[str] = (), shortcuts: Mapping[str, Any] | None = None
     ) -> RuntimeSettings:
         """Check the settings of a benchmark's contestant, whose model is named by the benchmark.
-
-        Args:
-            name: Name of the main model.
-            roles: Roles of the system; empty: any name is a role.
-            shortcuts: Further values by the key of their setting, which the words change.
 
         Raises:
             ConfigError: A setting is unknown, or one names the main model.

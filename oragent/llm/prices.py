@@ -38,16 +38,11 @@ class _PriceList(BaseModel):
 
 @dataclass(frozen=True)
 class Prices:
-    """List prices by model name.
+    """List prices by model name."""
 
-    Attributes:
-        models: Price of each model, on any server; a name also stands for its dated snapshots, and the longest listed
-            name wins.
-        date: Date of the list; empty if it has none.
-    """
-
+    # price of each model, on any server; a name also stands for its dated snapshots, and the longest listed name wins
     models: Mapping[str, Price] = field(default_factory=dict)
-    date: str = ""
+    date: str = ""  # date of the list; empty if it has none
 
     @classmethod
     def load_prices(cls, path: Path) -> "Prices":
@@ -109,14 +104,7 @@ class Prices:
 
 
 def project_prices(*roots: Path) -> Prices:
-    """Load ``configs/prices.yaml`` of the first root that has one, else of the current project, else the shipped one.
-
-    Args:
-        roots: Roots of projects, in the order in which they are searched.
-
-    Raises:
-        ConfigError: The file is no price list.
-    """
+    """Load ``configs/prices.yaml`` of the first root that has one, of the current project, or the shipped one."""
     lists = (root / "configs" / "prices.yaml" for root in (*roots, shipped.find_project_root(), shipped.shipped_root()))
     return next((Prices.load_prices(path) for path in lists if path.is_file()), Prices())
 
