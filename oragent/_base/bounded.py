@@ -64,7 +64,6 @@ def parse_yaml(text: str) -> Any:
 
 
 def _check_events(text: str) -> None:
-    """Check the limits before any tree is made."""
     opened = [_Collection(None, is_mapping=False)]
     anchors: dict[str, tuple[int, int] | None] = {}  # values and height; None: its end is not reached yet
     for event in yaml.parse(text, LOADER):

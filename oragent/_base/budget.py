@@ -151,13 +151,7 @@ class Spent:
         return cls(**tree)
 
     def __add__(self, addend: "Spent") -> "Spent":
-        return Spent(
-            self.evaluations + addend.evaluations,
-            self.model_calls + addend.model_calls,
-            self.tokens + addend.tokens,
-            self.money + addend.money,
-            self.seconds + addend.seconds,
-        )
+        return Spent(*map(add, self._as_tuple(), addend._as_tuple()))
 
     def add_all(self, addends: Iterable["Spent"]) -> "Spent":
         """Add several amounts, from left to right."""
@@ -206,6 +200,5 @@ def apportion(whole: int, weights: Sequence[int]) -> list[int]:
 
 
 def _apportion_with_floor(whole: int, weights: Sequence[int]) -> list[int]:
-    """Give each share one, where that is possible, and divide the rest in proportion to weights."""
     least = int(whole >= len(weights))
     return [least + part for part in apportion(whole - least * len(weights), weights)]

@@ -47,11 +47,7 @@ def unsupported_versions() -> list[str]:
 
 
 def require_supported_version(name: str) -> None:
-    """Check that the installed version of a package is one that oragent supports.
-
-    Raises:
-        ConfigError: The version is not supported; the message names those that are, and the command to install one.
-    """
+    """Check that the installed version of a package is one that oragent supports."""
     for requirement in _supported_requirements():
         if requirement.name == name and (problem := _describe_mismatch(requirement)):
             raise ConfigError(problem)

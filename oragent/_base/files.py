@@ -110,11 +110,7 @@ def first_link(root: Path, below: Path) -> Path | None:
 
 
 def expect_no_links(path: Path) -> None:
-    """See that what is read, written or removed lies in a folder that oragent made, perhaps for somebody else.
-
-    Raises:
-        StoreError: if there is a link in it.
-    """
+    """See that what is read, written or removed lies in a folder that oragent made, perhaps for somebody else."""
     waiting = [path]
     while waiting:
         # What cannot be listed is reached by nobody, or is no such folder.
@@ -132,22 +128,14 @@ def refuse_link(path: Path) -> StoreError:
 
 
 def make_plain_folder(path: Path) -> None:
-    """Make a folder, and those above it, if it is not there; nothing is to be written through a link in its place.
-
-    Raises:
-        OSError: The path is a link or a file, or the folder cannot be made.
-    """
+    """Make a folder, and those above it, if it is not there; nothing is to be written through a link in its place."""
     if path.is_symlink():
         raise OSError(f"{path} is a link, which may lead elsewhere: remove it")
     path.mkdir(parents=True, exist_ok=True)
 
 
 def remove_files(folder: Path, names: Collection[str]) -> None:
-    """Remove files of a folder, and the folder if it is empty then; no link is followed.
-
-    Raises:
-        OSError: The folder is a link, or a file cannot be removed.
-    """
+    """Remove files of a folder, and the folder if it is empty then; no link is followed."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         for name in names:

@@ -54,7 +54,6 @@ def moved_spec(fullname: str) -> ModuleSpec | None:
 
 
 def _current_name(fullname: str) -> str:
-    """Return the current name of a module; empty if the name is no former one."""
     for former, current in MOVED.items():
         if fullname == former or fullname.startswith(f"{former}."):
             return current + fullname.removeprefix(former)

@@ -187,7 +187,6 @@ def _describe_doubt(rows: list[tuple[str, ...]], lines: Sequence[int], column: i
 
 
 def _column_cells(rows: list[tuple[str, ...]], lines: Sequence[int], column: int) -> list[tuple[str, int]]:
-    """Return the cells of a column with their lines."""
     return [(row[column], line) for row, line in zip(rows, lines, strict=True) if column < len(row)]
 
 

@@ -56,9 +56,16 @@ class Choices:
 
 
 def read_choices(
-    model: ModelChoice | None, strategy: StrategyChoice | None, settings: Settings | None, keys: Mapping[str, Any]
+    model: ModelChoice | None,
+    strategy: StrategyChoice | None,
+    settings: Settings | None,
+    keys: Mapping[str, Any],
+    evaluations: int | None,
+    seconds: float | None,
 ) -> Choices:
     """Read a caller's arguments; ``keys`` of the configuration win over ``settings``."""
+    bounds = {"budget.evaluations": evaluations, "budget.seconds": seconds}
+    keys = {**keys, **{name: bound for name, bound in bounds.items() if bound is not None}}
     executor = _read_executor(keys.get("cluster"))
     overrides = [
         *_read_settings(settings),
@@ -87,7 +94,6 @@ def resolve_problem(problem: ProblemChoice, root: Path) -> Problem:
 
 
 def _read_executor(cluster: object) -> JobExecutor | None:
-    """Return the executor, if ``cluster`` is one and no name."""
     if cluster is None or isinstance(cluster, str):
         return None
     submit = getattr(cluster, "submit", None)
@@ -156,7 +162,6 @@ def _read_settings(settings: Settings | None) -> list[str]:
 
 
 def _flatten(section: str, tree: Mapping[str, Any]) -> list[str]:
-    """Return a tree as overrides, one for each leaf."""
     return list(_iterate_leaves(section, tree))
 
 

@@ -72,11 +72,7 @@ def evaluate(
 
 
 def load_program(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:
-    """Return the text of a program that defines the problem's function.
-
-    Raises:
-        CandidateError: It cannot be read, or does not define the function.
-    """
+    """Return the text of a program that defines the problem's function."""
     if program is None:
         return problem.seed
     if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".py") and "\n" not in program):

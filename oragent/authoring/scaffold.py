@@ -27,11 +27,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def new(name: str, parent: Path, *, plain: bool = False) -> Path:
-    """Make the folder of a new problem in ``parent``; ``plain``: its ``eval.py`` imports nothing of ours.
-
-    Raises:
-        ProblemError: if the name is no name, something of that name exists, or the folder cannot be written.
-    """
+    """Make the folder of a new problem in ``parent``; ``plain``: its ``eval.py`` imports nothing of ours."""
     if not NAME.fullmatch(name):
         raise ProblemError(f"{name!r} is no name for a problem: use letters, digits and _, such as my_problem")
     folder = parent / name
@@ -54,11 +50,7 @@ def new(name: str, parent: Path, *, plain: bool = False) -> Path:
 
 
 def copy(problem: Problem, parent: Path) -> Path:
-    """Copy a problem's folder into ``parent``, where its name then means the copy.
-
-    Raises:
-        ProblemError: if something of that name exists there, or the folder cannot be written.
-    """
+    """Copy a problem's folder into ``parent``, where its name then means the copy."""
     folder = parent / problem.name
     try:
         shutil.copytree(problem.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ci]"))
@@ -102,11 +94,7 @@ class ImportedTask:
 
 
 def import_task(task: Path, parent: Path, name: str | None = None) -> ImportedTask:
-    """Make a problem's folder of a task.
-
-    Raises:
-        ProblemError: in one line, if it is no such task, or the folder exists or cannot be written.
-    """
+    """Make a problem's folder of a task."""
     task = task.resolve()
     name = name or re.sub(r"\W+", "_", task.name)
     if not NAME.fullmatch(name):
@@ -223,7 +211,6 @@ def _make_description(
 
 
 def _list_omitted(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[str]:
-    """Describe the settings of a configuration that cannot be imported."""
     taken = {"prompt": {"system_message"}, "evaluator": {"timeout"}, "database": {"feature_dimensions", "feature_bins"}}
     islands = _get_section(config, "database").get("num_islands")
     for key, value in config.items():

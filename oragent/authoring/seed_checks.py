@@ -185,7 +185,6 @@ def _check_test_mode(bench: ScoringBench) -> ContractFinding:
     )
 
 
-HOOKS_TITLE = "hooks"
 COUNTING = """
 calls = {}
 def observe(hook, data):
@@ -200,37 +199,33 @@ OBSERVER_PATIENCE = 5  # who is watched takes longer
 
 def check_hooks(bench: ScoringBench, seed: Seed) -> ContractFinding:
     """Watch the seed in mode train, if the evaluator can be watched."""
-    declared = set(bench.problem.about.hooks)
+    level, message = _watch_seed(bench, seed, set(bench.problem.about.hooks))
+    return ContractFinding(level, "hooks", message)
+
+
+def _watch_seed(bench: ScoringBench, seed: Seed, declared: set[str]) -> tuple[Level, str]:
     text = bench.problem.evaluator.read_text(encoding="utf-8", errors="replace")
-    offered = ("hooks" in text or bool(declared)) and OBSERVER in find_options(bench.problem, bench.root, bench.score)
-    if not offered and declared:
-        reason = describe_missing(OBSERVER)
-        message = f"problem.yaml tells of {_join_sorted(declared)}, but {reason}; give harness.run(..., hooks=...)"
-        return ContractFinding(Level.FAILURE, HOOKS_TITLE, message)
-    if not offered:
-        return ContractFinding(Level.OK, HOOKS_TITLE, f"none: {describe_missing(OBSERVER)}")
+    if not (("hooks" in text or declared) and OBSERVER in find_options(bench.problem, bench.root, bench.score)):
+        missing = describe_missing(OBSERVER)
+        if not declared:
+            return Level.OK, f"none: {missing}"
+        told = f"problem.yaml tells of {_join_sorted(declared)}, but {missing}; give harness.run(..., hooks=...)"
+        return Level.FAILURE, told
     if not declared:
-        message = "the evaluator can be watched, but problem.yaml says nothing under hooks, so no model knows of it"
-        return ContractFinding(Level.WARNING, HOOKS_TITLE, message)
+        silent = "the evaluator can be watched, but problem.yaml says nothing under hooks, so no model knows of it"
+        return Level.WARNING, silent
     watched = bench.run(mode="train", observer=COUNTING, patience=OBSERVER_PATIENCE)
     if watched.score is None:
-        return ContractFinding(
-            Level.FAILURE, HOOKS_TITLE, f"watched, the seed gets no score: {explain_failure(watched)}"
-        )
+        return Level.FAILURE, f"watched, the seed gets no score: {explain_failure(watched)}"
     if watched.score != seed.train.score:
-        message = f"watched, the seed gets {watched.score}, and else {seed.train.score}; watching must change nothing"
-        return ContractFinding(Level.FAILURE, HOOKS_TITLE, message)
+        scores = f"watched, the seed gets {watched.score}, and else {seed.train.score}"
+        return Level.FAILURE, f"{scores}; watching must change nothing"
     counts = {name: int(count) for name, count in CALLED.findall(watched.log) if name != "end"}
-    if silent := declared - counts.keys():
-        return ContractFinding(
-            Level.FAILURE, HOOKS_TITLE, f"{_join_sorted(silent)} of problem.yaml is never called on train"
-        )
+    if uncalled := declared - counts.keys():
+        return Level.FAILURE, f"{_join_sorted(uncalled)} of problem.yaml is never called on train"
     if unknown := counts.keys() - declared:
-        message = f"the evaluator calls {_join_sorted(unknown)}, of which problem.yaml says nothing"
-        return ContractFinding(Level.FAILURE, HOOKS_TITLE, message)
-    return ContractFinding(
-        Level.OK, HOOKS_TITLE, ", ".join(f"{name} ({count} times on train)" for name, count in counts.items())
-    )
+        return Level.FAILURE, f"the evaluator calls {_join_sorted(unknown)}, of which problem.yaml says nothing"
+    return Level.OK, ", ".join(f"{name} ({count} times on train)" for name, count in counts.items())
 
 
 def _join_sorted(names: set[str]) -> str:
@@ -335,7 +330,6 @@ def _write_candidate(bench: ScoringBench, case: MisbehaviourCase) -> str:
 
 
 def _forge_result(bench: ScoringBench, seed: Seed) -> str:
-    """Return a result block with a score that the seed cannot have."""
     score = seed.train.score or 0.0
     better = (abs(score) + 1.0) * bench.problem.about.direction.sign
     return f"\n{format_result(Result({'forged': True}, seed.train.features, score + better))}\n"

@@ -173,7 +173,6 @@ class Scene:
         return grid
 
     def _spent_share(self) -> float:
-        """Share of the budget that is used, of the bound that is nearest to its end."""
         bounds = {name: getattr(self.budget, name) for name in BOUNDS}
         return min(1.0, max((getattr(self.spent, name) / bound for name, bound in bounds.items() if bound), default=0))
 
@@ -183,7 +182,6 @@ class Scene:
         return " and ".join(parts) or self.stage or "nothing under way"
 
     def _render_running(self) -> Text:
-        """What is under way, the oldest first, each with its age."""
         every = [*self.evaluations, *(DisplayedJob(f"asks {call.what}", call.seconds) for call in self.calls)]
         every.sort(key=lambda work: -work.seconds)
         text = Text(self._describe_running(), no_wrap=True, overflow="ellipsis")
@@ -337,8 +335,6 @@ class Display:
 
 
 class _LinePrinter(threading.Thread):
-    """Thread that prints a line at intervals."""
-
     def __init__(self, display: Display, every_s: float) -> None:
         super().__init__(name="lines of a search", daemon=True)
         self._display, self._every_s, self._over = display, every_s, threading.Event()
@@ -348,7 +344,6 @@ class _LinePrinter(threading.Thread):
             self._display.print_line()
 
     def stop(self) -> None:
-        """End it, and wait until it has ended."""
         self._over.set()
         self.join()
 
@@ -387,7 +382,6 @@ def _displayed_jobs(running: list[RunningJob], now: float) -> tuple[DisplayedJob
 
 
 def _describe_origin(candidate: Candidate | None) -> str:
-    """Describe the origin of a candidate."""
     if candidate is None or candidate.origin == "seed":
         return ""
     parents = " and ".join([parent for parent in candidate.parents if "." in parent][:2])

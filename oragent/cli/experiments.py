@@ -16,7 +16,18 @@ from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import escape_text
 from oragent.cli.machine import unguarded_warning
-from oragent.cli.options import DEVICE_HELP, ProblemName, Root, Settings, Workers, console, split_names
+from oragent.cli.options import (
+    DEVICE_HELP,
+    ProblemName,
+    Root,
+    Settings,
+    Workers,
+    console,
+    list_overrides,
+    print_caution,
+    print_text,
+    split_names,
+)
 from oragent.evals.requests import StudyRequest
 from oragent.evaluation.devices import AUTO
 from oragent.evaluation.offers import require_all
@@ -124,7 +135,7 @@ def _load_problem(name: str, root: Path | None, as_json: bool) -> tuple[Problem,
     problem = find_problem(name, find_project_root(root))
     require_all(problem)
     if not as_json and (warning := unguarded_warning(problem)):
-        console.print(f"[bold yellow]careful:[/] {escape(warning)}", soft_wrap=True)
+        print_caution(warning)
     return problem, evaluation_root(problem, root)
 
 
@@ -151,7 +162,7 @@ def _declared_parameters(source: str, as_json: bool) -> list[str]:
 
 
 def _print_json(tree: dict[str, Any]) -> None:
-    console.print(json.dumps(tree, default=str), highlight=False, markup=False, soft_wrap=True)
+    print_text(json.dumps(tree, default=str))
 
 
 def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
@@ -167,7 +178,7 @@ def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
     for row in result.sizes if mode == PRACTICE else ():
         if times := read_places(row.metrics):
             spent = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in times.items())
-            console.print(f"seconds by size: {spent}", highlight=False, soft_wrap=True, markup=False)
+            print_text(f"seconds by size: {spent}")
     if result.output.strip():
         console.print(f"\n{escape(escape_text(result.output.strip()))}", highlight=False, soft_wrap=True)
     if result.score is not None:
@@ -231,7 +242,7 @@ def study(
     from oragent.evals.study.command import run
 
     named = {"model.name": model, "workers": workers}
-    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
+    overrides = list_overrides(named)
     base = find_project_root(root)
     some = split_names(problems or "")
     folder = outputs or base / "outputs" / "study" / name

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from oragent._base import shipped
 from oragent._base.distribution import describe_name_conflict, unsupported_versions
-from oragent.cli.options import console
+from oragent.cli.options import console, print_text
 from oragent.evaluation.cluster.cluster_settings import parse_cluster
 from oragent.evaluation.cluster.connect import connect_cluster
 from oragent.evaluation.cluster.dask_client import KnownWorkers
@@ -35,7 +35,7 @@ def examine_machine(console: Console) -> bool:
     for text in unsupported_versions():
         console.print(f"[bold yellow]careful:[/] {escape(text)}", highlight=False, soft_wrap=True)
     for text in _describe_devices(find_devices()):
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        print_text(text)
     missing = missing_guarantees(offers)
     console.print("\n[bold]A candidate cannot[/]")
     for guarantee in Guarantee:
@@ -51,7 +51,6 @@ def examine_machine(console: Console) -> bool:
 
 
 def _describe_devices(report: DeviceReport) -> list[str]:
-    """List the devices for networks, one line each."""
     lines = [f"driver: {report.driver}"] if report.driver else []
     if report.cards:
         lines += [f"PyTorch {report.torch}, built for {report.build}" if report.build else f"PyTorch {report.torch}"]
@@ -116,9 +115,4 @@ def doctor(
 
 def settings() -> None:
     """Print every setting with its default, as a file for --config."""
-    console.print(
-        (shipped.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").rstrip(),
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    print_text((shipped.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").rstrip())

@@ -1,9 +1,11 @@
 """Console, arguments and options that several commands share."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from oragent._base import shipped
 from oragent._base.terminal import Terminal
@@ -56,6 +58,21 @@ def bench_workers(cases: str) -> Any:
     """Return the option of a benchmark that says how many cases are worked on at once; 0 is resolved here."""
     text = f"{cases} at once; 0 is as many as there are cores."
     return typer.Option(min=0, help=text, callback=lambda workers: workers or count_processors())
+
+
+def print_text(text: str) -> None:
+    """Print a text as it is, on as many columns as it has."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_caution(text: str) -> None:
+    """Print a remark that asks for care."""
+    console.print(f"[bold yellow]careful:[/] {escape(text)}", soft_wrap=True)
+
+
+def list_overrides(values: Mapping[str, object]) -> list[str]:
+    """List the options that were given, as settings ``section.key=value``."""
+    return [f"{key}={value}" for key, value in values.items() if value is not None]
 
 
 def split_names(text: str) -> list[str]:

@@ -19,7 +19,7 @@ from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
 from oragent._base.plain import escape_text, one_line
 from oragent.cli.folders import report_folder, show_folder
-from oragent.cli.options import Root, RunPath, console
+from oragent.cli.options import Root, RunPath, console, print_text
 from oragent.evaluation.devices import pin_device
 from oragent.evaluation.offers import DRAW, FINAL, FRESH_SEED, describe_missing
 from oragent.evaluation.problem import find_project_root
@@ -84,7 +84,7 @@ def report(
     _print_figures(load_run(run))
     passed = _audit_best(run) if audit else None
     for sentence in terminal.describe_trust(load_run(run)):
-        console.print(escape(escape_text(sentence)), highlight=False, soft_wrap=True)
+        print_text(escape_text(sentence))
     console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
     if passed is False:
         raise typer.Exit(1)
@@ -106,7 +106,6 @@ def _print_pair(name: str, figures: Mapping[str, Any]) -> None:
 
 
 def _print_figures(data: RunData) -> None:
-    """Print the scores of the held-out sets and of the final round, as far as the run has them."""
     if data.sets:
         for name, figures in data.sets.figures.items():
             _print_table(f"{name} set", figures)
@@ -115,7 +114,7 @@ def _print_figures(data: RunData) -> None:
             table.add_row(name, str(seed), str(best))
         console.print(table)
     if data.final:
-        console.print(escape(data.final.sentence), highlight=False, soft_wrap=True)
+        print_text(data.final.sentence)
 
 
 def _audit_best(run: Path) -> bool | None:
@@ -129,7 +128,7 @@ def _audit_best(run: Path) -> bool | None:
         )
     audit = audit_best(run)
     if audit.passed is None and read_audit(run) is None:  # no page will say why
-        console.print(escape(audit.sentence), highlight=False, soft_wrap=True)
+        print_text(audit.sentence)
     return audit.passed
 
 
@@ -153,7 +152,7 @@ def _make_scorer(run: Path, device: str | None) -> HeldOutScorer:
     folder = reopen(run, only_read=True)
     chosen = pin_device(device or folder.config.device, folder.problem)
     if chosen.remark:
-        console.print(escape(chosen.remark), highlight=False, soft_wrap=True)
+        print_text(chosen.remark)
     return HeldOutScorer(folder, device=chosen.device)
 
 
@@ -172,7 +171,7 @@ def figure(
 ) -> None:
     """Draw a figure of a run for a paper."""
     path = reports.write_figure(run, kind, suffix, out)
-    console.print(f"figure: {path}", highlight=False, soft_wrap=True, markup=False)
+    print_text(f"figure: {path}")
 
 
 def watch(
@@ -185,7 +184,7 @@ def watch(
 ) -> None:
     """Show searches on a live page."""
     if out is not None:
-        _print_line(f"page: {write_offline(folder, out)}")
+        print_text(f"page: {write_offline(folder, out)}")
         return
     isolation = describe_isolation()  # before there is a second thread
     end_with_parent()
@@ -195,7 +194,7 @@ def watch(
         root = folder.resolve().parent
         view = f"{'run' if kind is FolderKind.SEARCH else 'page'}/{quote(folder.resolve().name, safe='')}"
     serve(
-        root, tell=_print_line, port=port, steer=None if read_only else _steer_from_page, view=view, isolation=isolation
+        root, tell=print_text, port=port, steer=None if read_only else _steer_from_page, view=view, isolation=isolation
     )
 
 
@@ -203,8 +202,7 @@ def steer(
     run: RunPath,
     act: Annotated[str, typer.Argument(metavar="ACT", help=f"{', '.join(ACTS)}, answer.")],
     value: Annotated[
-        str,
-        typer.Argument(help="Bounds (evaluations=500), a hint, a file (program, reply), or a candidate's id."),
+        str, typer.Argument(help="Bounds (evaluations=500), a hint, a file (program, reply), or a candidate's id.")
     ] = "",
 ) -> None:
     """Act on a running search."""
@@ -216,16 +214,15 @@ def steer(
             value = Path(value).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
             raise ConfigError(f"{act} needs the file of a program or a reply: {problem}") from None
-    _print_line(_steer(run, act, value))
+    print_text(_steer(run, act, value))
 
 
 def _print_prompts(run: Path) -> None:
-    """Print the prompts that wait for a person."""
     prompts = list_open_prompts(run / FOLDER)
     for prompt in prompts:
-        _print_line(f"call {prompt.key}, role {prompt.role}\n{escape_text(prompt.prompt)}")
+        print_text(f"call {prompt.key}, role {prompt.role}\n{escape_text(prompt.prompt)}")
     if not prompts:
-        _print_line("no prompt waits for a person; 'oragent steer RUN person' has you asked from the next round on")
+        print_text("no prompt waits for a person; 'oragent steer RUN person' has you asked from the next round on")
 
 
 def _steer(folder: Path, act: str, value: str, call: str = "") -> str:
@@ -236,10 +233,6 @@ def _steer(folder: Path, act: str, value: str, call: str = "") -> str:
 
 def _steer_from_page(folder: Path, act: dict[str, Any]) -> str:
     return _steer(folder, *(str(act.get(name, "")) for name in ("act", "value", "call")))
-
-
-def _print_line(text: str) -> None:
-    console.print(text, highlight=False, soft_wrap=True, markup=False)
 
 
 def memory(

@@ -63,7 +63,6 @@ def _shared_options(
     gap: Gap = None,
     memory: Memory = None,
 ) -> VerbRequest:
-    """Return the request of a verb that may ask a model."""
     words = {"model.name": model or None, "budget.model_calls": calls}
     runtime = RuntimeWords(tuple(settings or ()), words, config).read_runtime(MODEL_ROLES)
     return VerbRequest(folder, runtime, replay=replay, effort=EffortOptions(time, gap, memory))
@@ -152,8 +151,7 @@ def build(request: VerbRequest) -> int:
     """Let a model build a program from documents and data; repeat to continue."""
     from oragent.workspace.command import build_program
 
-    code: int = build_program(request, console)
-    return code
+    return build_program(request, console)
 
 
 Change = Annotated[Path | None, typer.Option("--request", help="File with what is to change.")]
@@ -173,8 +171,7 @@ def revise(request: VerbRequest, change: Change = None, feedback: Feedback = Fal
     """Let a model plan and make a revision, and compare both versions before it is written."""
     from oragent.workspace.command import revise_program
 
-    code: int = revise_program(request, change, feedback, accept, console)
-    return code
+    return revise_program(request, change, feedback, accept, console)
 
 
 @workspace.command()
@@ -183,8 +180,7 @@ def ask(request: VerbRequest, question: Annotated[str, typer.Argument(help="The 
     """Answer a question with citations that are checked; without --model from the records alone."""
     from oragent.workspace.command import ask_question
 
-    code: int = ask_question(request, question, console)
-    return code
+    return ask_question(request, question, console)
 
 
 @workspace.command()

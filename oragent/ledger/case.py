@@ -95,11 +95,7 @@ class LedgerCase:
         return f"{self.name}.{self.branch}{self._calls}~{self._forks}"
 
     def check_may_continue(self, exhausted: bool) -> None:
-        """Check that a new call or evaluation may begin.
-
-        Raises:
-            BudgetExhausted, Interrupted: It may not.
-        """
+        """Check that a new call or evaluation may begin."""
         self.context.check_may_continue()
         if exhausted:
             raise BudgetExhausted(f"what {self.name} may use of the budget is used up")

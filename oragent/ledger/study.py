@@ -46,14 +46,9 @@ class FinishedCase:
 
 
 def read_finished(folder: Path) -> list[FinishedCase]:
-    """Read the finished cases of a study, in the order of their ends, without changing its folder.
-
-    Raises:
-        StoreError: There is no study, or it cannot be read.
-    """
+    """Read the finished cases of a study, in the order of their ends, without changing its folder."""
     with Database(folder / "run.db", SCHEMA, VERSION, readonly=True, noun="study") as database:
-        has_cases = database.query_row("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'cases'")
-        return _read_finished(database) if has_cases else []  # a workspace keeps versions before it has its first case
+        return _read_finished(database)
 
 
 def finished_results(folder: Path) -> dict[str, Any]:
@@ -249,15 +244,9 @@ async def open_study(
 ) -> AsyncIterator[Study]:
     """Open models, and the study that records their replies and enforces the budget.
 
-    Args:
-        folder: Folder of the study; or a function that makes it, called after the models have answered, so that a
-            missing key leaves no folder.
-        runtime: Settings of models and budget.
-        model: Model to use instead of those of the settings.
-        replay: Folder whose replies are replayed; None for none.
-        is_asking: Whether to open the models of the settings; otherwise only replies are replayed.
-        seed: Seed of the cases' generators.
-        workers: Number of concurrent cases.
+    ``folder`` may be a function that makes it, which is called after the models have answered, so that a missing key
+    leaves no folder. ``model`` is used instead of those of the settings. ``replay`` is a folder whose replies are
+    replayed; unless ``is_asking``, no model of the settings is opened.
 
     Raises:
         ModelError: A model has no key, cannot be reached, or refuses.

@@ -46,18 +46,7 @@ class _FunctionModel:
     async def __call__(self, request: Request, /) -> Reply:
         messages, begin = fenced.write_calls_as_text(request), time.monotonic()
         text = await self._call_function(messages)
-        seconds = time.monotonic() - begin
-        shown, calls = fenced.extract_calls(text, request)
-        return Reply(
-            text=shown,
-            tool_calls=calls,
-            tokens_in=sum(estimate_tokens(message.content) for message in messages),
-            tokens_out=estimate_tokens(text),
-            money=None,
-            seconds=seconds,
-            model=self._name,
-            estimated=True,
-        )
+        return fenced.make_reply(text, request, messages, time.monotonic() - begin, self._name)
 
     async def _call_function(self, asked: list[Message]) -> str:
         messages = [{"role": message.role, "content": message.content} for message in asked]

@@ -43,14 +43,6 @@ class ModelClient:
     calls are requested as fenced JSON in the text.
 
     A client belongs to one event loop; use it as ``async with ModelClient(...) as model`` or call ``close()``.
-
-    Args:
-        settings: Settings of the model, its server and retries.
-        prices: Prices of models; None: unknown.
-        api_key: Key of the server; empty if it needs none. ``keys.Keys`` chooses it from the environment.
-
-    Raises:
-        ModelError: There is no key and no address of a server that may need none, or the address is malformed.
     """
 
     def __init__(self, settings: ModelSettings, prices: Prices | None = None, api_key: SecretStr | None = None) -> None:
@@ -88,11 +80,7 @@ class ModelClient:
         await self._endpoint.close()
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Ask the model.
-
-        Raises:
-            ModelError: The server refused, or all retries failed.
-        """
+        """Ask the model."""
         async with self._slots:  # held while waiting: a server that is overloaded gets fewer calls
             begin = time.monotonic()
             sent, body, failed = await self._send_with_retries(request, self.settings.max_tokens, self.settings.retries)
@@ -143,11 +131,7 @@ class ModelClient:
     async def _send_with_retries(
         self, request: Request, limit: int | None, retries: int
     ) -> tuple[dict[str, Any], dict[str, Any], int]:
-        """Send until there is an answer.
-
-        Returns:
-            The sent body, the answer's body, and the number of failed attempts.
-        """
+        """Send until there is an answer; return what was sent, the body of the answer, and the number of failures."""
         failed = 0
         while True:
             sent = self._build_body(request, limit)
@@ -182,7 +166,6 @@ class ModelClient:
         return True
 
     def _explain_failure(self, problem: AttemptFailed, failed: int) -> str:
-        """Return the failure's message with advice."""
         advice = f" ({failed} retries)" if failed else ""
         if problem.status in (401, 403):
             advice = f": check {self._key_name}" if self._endpoint.has_key else self._explain_missing_key()
@@ -195,7 +178,6 @@ class ModelClient:
         return problem.message + advice
 
     def _explain_missing_key(self) -> str:
-        """Return the reason why no key was sent."""
         if self.settings.base_url:
             return (
                 f": it was sent no key ({KEY} is not set, or is that of another server): "

@@ -7,13 +7,14 @@ import shutil
 import signal
 import tempfile
 import time
+from dataclasses import replace
 
 from pydantic import SecretStr
 
 from oragent._base.errors import ModelError
 from oragent.llm import fenced
 from oragent.llm.endpoint import AttemptFailed
-from oragent.llm.model import Message, Reply, Request, estimate_tokens
+from oragent.llm.model import Message, Reply, Request
 from oragent.llm.model_settings import ModelSettings, delay_s
 from oragent.llm.prices import Prices
 from oragent.llm.wire import LONGEST, replace_surrogates, truncate_text
@@ -29,14 +30,6 @@ class CommandModel:
     Each call starts it in a temporary empty folder and in its own process group, which is killed afterwards. It
     inherits the environment without the keys of models, except the one that its settings name by ``api_key_env``. A
     non-zero exit code, a time-out and a reply that is too long are failures, which are retried.
-
-    Args:
-        settings: Settings of the command and of retries.
-        prices: Prices of models; None: unknown.
-        key: Value of the variable that ``api_key_env`` names.
-
-    Raises:
-        ModelError: There is no such program.
     """
 
     def __init__(self, settings: ModelSettings, prices: Prices | None = None, key: SecretStr | None = None) -> None:
@@ -55,19 +48,9 @@ class CommandModel:
             begin = time.monotonic()
             text, failed = await self._run_with_retries(render_conversation(messages))
             seconds = time.monotonic() - begin
-        shown, calls = fenced.extract_calls(text, request)
-        tokens_in, tokens_out = sum(estimate_tokens(message.content) for message in messages), estimate_tokens(text)
-        return Reply(
-            text=shown,
-            tool_calls=calls,
-            tokens_in=tokens_in,
-            tokens_out=tokens_out,
-            money=self._prices.call_cost(self.settings.name, tokens_in, tokens_out),
-            seconds=seconds,
-            model=self.settings.name,
-            retries=failed,
-            estimated=True,
-        )
+        reply = fenced.make_reply(text, request, messages, seconds, self.settings.name)
+        money = self._prices.call_cost(reply.model, reply.tokens_in, reply.tokens_out)
+        return replace(reply, money=money, retries=failed)
 
     async def _run_with_retries(self, prompt: str) -> tuple[str, int]:
         """Run until there is an answer; return it and the number of failed attempts."""
@@ -130,7 +113,6 @@ def render_conversation(messages: list[Message]) -> str:
 
 
 async def _exchange(process: asyncio.subprocess.Process, prompt: bytes) -> tuple[bytes, bytes]:
-    """Write the prompt and read the output concurrently, up to the limits."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None

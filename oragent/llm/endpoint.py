@@ -64,10 +64,7 @@ class Endpoint:
             self._client.organization = self._client.project = None
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Make one attempt.
-
-        Returns:
-            The decoded body, in which ``choices`` holds at least one message.
+        """Make one attempt; return the decoded body, in which ``choices`` holds at least one message.
 
         Raises:
             AttemptFailed: The answer is something else, or did not come in time.
@@ -97,7 +94,6 @@ class Endpoint:
         await self._client.close()
 
     def _read_refusal(self, problem: "openai.APIStatusError") -> AttemptFailed:
-        """Read a status of 4xx or 5xx."""
         status, body = problem.status_code, problem.body
         if isinstance(body, list) and body and isinstance(body[0], dict):  # Gemini
             body = body[0].get("error", body[0])
@@ -142,11 +138,7 @@ class _Response(Protocol):
 
 
 async def _read_bounded(response: _Response) -> None:
-    """Read a body in pieces, up to a bound on its decoded length; text is UTF-8, whatever the server declares.
-
-    Raises:
-        _BrokenReply: The body is longer.
-    """
+    """Read a body in pieces, up to a bound on its decoded length; text is UTF-8, whatever the server declares."""
     body = bytearray()
     async for piece in response.aiter_bytes():
         body += piece

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oragent._base.errors import ReplyError
-from oragent.llm.model import Message, Request, Tool, ToolCall
+from oragent.llm.model import Message, Reply, Request, Tool, ToolCall, estimate_tokens
 from oragent.llm.wire import NAMELESS, read_arguments, replace_surrogates
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.replies import extract_json
@@ -43,8 +43,6 @@ MOST_UNCLOSED, MOST_MISSING = 4000, 2  # characters of a call that lacks its las
 
 @dataclass(frozen=True)
 class _TextCall:
-    """Call that was read from a text."""
-
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
@@ -73,7 +71,6 @@ def _format_call(call: ToolCall) -> str:
 
 
 def _describe_tools(messages: list[Message], tools: Sequence[Tool]) -> list[Message]:
-    """Describe the tools in the system message of a conversation."""
     if not tools:
         return messages
     lines = [f"- {tool.name}: {tool.description}\n  {json.dumps(dict(tool.parameters))}" for tool in tools]
@@ -81,6 +78,22 @@ def _describe_tools(messages: list[Message], tools: Sequence[Tool]) -> list[Mess
     if messages and messages[0].role == "system":
         return [Message("system", f"{messages[0].content}\n\n{task}"), *messages[1:]]
     return [Message("system", task), *messages]
+
+
+def make_reply(text: str, request: Request, messages: Sequence[Message], seconds: float, model: str) -> Reply:
+    """Make the reply of a model without a server, which was sent ``messages``; its price is unknown."""
+    shown, calls = extract_calls(text, request)
+    tokens_in, tokens_out = sum(estimate_tokens(message.content) for message in messages), estimate_tokens(text)
+    return Reply(
+        shown,
+        calls,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        money=None,
+        seconds=seconds,
+        model=model,
+        estimated=True,
+    )
 
 
 def extract_calls(text: str, request: Request, *, is_native: bool = False) -> tuple[str, tuple[ToolCall, ...]]:
@@ -158,7 +171,6 @@ def _read_call(value: object) -> _TextCall | None:
 
 
 def _find_unfenced_calls(text: str, names: set[str]) -> tuple[str, list[_TextCall]]:
-    """Extract calls of known tools from prose without fences."""
     decoder, wishes, pieces, place = json.JSONDecoder(strict=False), [], [], 0
     for brace in [match.start() for match in re.finditer(r"\{", text)][:MOST_BRACES]:
         if brace < place:

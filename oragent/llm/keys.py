@@ -48,11 +48,7 @@ class Keys:
     by_variable: Mapping[str, SecretStr] = field(default_factory=dict)  # keys by the name of their environment variable
 
     def key_for(self, model: ModelSettings) -> SecretStr:
-        """Return the key for a model's server; empty if none was set for it.
-
-        Raises:
-            ModelError: The model names a variable that is not set.
-        """
+        """Return the key for a model's server; empty if none was set for it."""
         address = server_address(model)
         if model.api_key_env:
             key = self.by_variable.get(model.api_key_env, NO_KEY)

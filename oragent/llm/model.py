@@ -119,14 +119,7 @@ class RoundLearner(Protocol):
         """Note that a round begins; rounds begin in order."""
 
     def settle_round(self, number: int, reward: float, money: float, tokens: int) -> None:
-        """Note the reward of a round; rounds end in order.
-
-        Args:
-            number: Number of the round, which has begun.
-            reward: Reward of the round, in [0, 1].
-            money: US dollars that its calls took.
-            tokens: Tokens that its calls took.
-        """
+        """Note the reward, in [0, 1], and the US dollars and tokens of a round; rounds end in order."""
 
 
 def estimate_tokens(text: str) -> int:

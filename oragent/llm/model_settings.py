@@ -88,11 +88,7 @@ class ModelSettings:
 
     @property
     def command_words(self) -> list[str]:
-        """Command and its arguments.
-
-        Raises:
-            ValueError: The command cannot be split, or is empty.
-        """
+        """Command and its arguments."""
         try:
             words = shlex.split(self.command or "")
         except ValueError as problem:
@@ -101,13 +97,9 @@ class ModelSettings:
             raise ValueError("command must name a program")
         return words
 
-    @property
-    def key(self) -> str:
-        """Text that is equal for equal settings."""
-        return json.dumps({name: value for name, value in vars(self).items() if not name.startswith("__")}, default=str)
-
     def __hash__(self) -> int:
-        return hash(self.key)
+        values = {name: value for name, value in vars(self).items() if not name.startswith("__")}
+        return hash(json.dumps(values, default=str))
 
 
 LONGEST_WAIT_S = 120.0  # a server that asks for more counts as down
@@ -180,11 +172,7 @@ class RuntimeWords:
         return [*overrides, *self.words]
 
     def read_runtime(self, roles: Collection[str] = (), earlier: RuntimeSettings | None = None) -> RuntimeSettings:
-        """Check the settings.
-
-        Raises:
-            ConfigError: A key, a value or a role is unknown.
-        """
+        """Check the settings."""
         tree = {} if earlier is None else settings.dump_settings(earlier)
         if self.config is not None:
             tree |= settings.load_settings_tree(self.config)
@@ -194,11 +182,7 @@ class RuntimeWords:
     def name_model(
         self, name: str, roles: Collection[str] = (), shortcuts: Mapping[str, Any] | None = None
     ) -> RuntimeSettings:
-        """Check the settings of a benchmark's contestant, whose model is named by the benchmark.
-
-        Raises:
-            ConfigError: A setting is unknown, or one names the main model.
-        """
+        """Check the settings of a benchmark's contestant, whose model is named by the benchmark."""
         if any(word.startswith("model.name=") for word in self.words):
             raise ConfigError("model.name is no setting of a benchmark: name contestants with --models")
         given = {key: value for key, value in self.shortcuts.items() if value is not None}
@@ -224,11 +208,7 @@ def build_runtime(tree: Mapping[str, Any], overrides: Sequence[str] = (), source
 
 
 def check_roles(runtime: RuntimeSettings, roles: Collection[str]) -> RuntimeSettings:
-    """Return the settings if they name no other roles than these; without roles any role is accepted.
-
-    Raises:
-        ConfigError: A role is unknown, or has a model although there is no main one.
-    """
+    """Return the settings if they name no other roles than these; without roles any role is accepted."""
     for role in runtime.models:
         if roles and role not in roles:
             near = difflib.get_close_matches(role, list(roles), n=1, cutoff=0.5)

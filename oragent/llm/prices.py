@@ -46,17 +46,13 @@ class Prices:
 
     @classmethod
     def load_prices(cls, path: Path) -> "Prices":
-        """Read a price list such as ``configs/prices.yaml``; a missing file means no prices.
-
-        Raises:
-            ConfigError: The file is no price list.
-        """
+        """Read a price list such as ``configs/prices.yaml``; a missing file means no prices."""
         try:
             content = load_yaml(path)
         except FileNotFoundError:
             return cls()
         except (OSError, yaml.YAMLError) as problem:
-            raise ConfigError(f"{path}: cannot read the price list: {_one_line(problem)}") from None
+            raise ConfigError(f"{path}: cannot read the price list: {' '.join(str(problem).split())}") from None
         try:
             price_list = _PriceList.model_validate(content)
             return cls(price_list.models, "" if price_list.date is None else str(price_list.date))
@@ -132,7 +128,3 @@ def _package_price(model: str, tokens_in: int, tokens_out: int, tokens_cached: i
 def _is_snapshot_of(name: str, model: str) -> bool:
     rest = model.removeprefix(name)
     return model == name or (model.startswith(name) and SNAPSHOT.fullmatch(rest) is not None)
-
-
-def _one_line(problem: Exception) -> str:
-    return " ".join(str(problem).split())

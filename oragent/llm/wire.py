@@ -98,7 +98,6 @@ def read_cached(usage: object) -> int:
 
 
 def _token_count(value: object) -> int | None:
-    """Return a number of tokens; None if it is out of range."""
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
