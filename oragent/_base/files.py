@@ -152,9 +152,7 @@ def resolve_path(path: Path) -> Path:
     return _resolve_cached(path) if path.is_absolute() else path.resolve()
 
 
-@lru_cache(256)
-def _resolve_cached(path: Path) -> Path:
-    return path.resolve()
+_resolve_cached = lru_cache(256)(Path.resolve)
 
 
 TABLE = Path("/proc/self/mounts")
@@ -180,9 +178,8 @@ def network_file_system(path: Path, table: Path | None = None) -> str:
         if len(words) < 3:
             continue
         point = Path(ESCAPE.sub(lambda match: chr(int(match[1], 8)), words[1]))
-        if (
-            resolved.is_relative_to(point) and len(point.parts) >= longest
-        ):  # of two at one point, the later hides the other
+        # Of two at one point, the later hides the other.
+        if resolved.is_relative_to(point) and len(point.parts) >= longest:
             kind, longest = words[2], len(point.parts)
     return kind if kind in NETWORK_FILE_SYSTEMS else ""
 

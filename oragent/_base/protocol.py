@@ -141,17 +141,16 @@ def _parse_result(block: list[str]) -> Result | Failure:
         return _reject_block(f"the output must end with {SUCCESS}")
     try:
         metrics, features, score = (_read_part(block, part) for part in ("METRICS", "FEATURES", "SCORE"))
-    except ValueError as problem:
-        return _reject_block(str(problem))
-    if not isinstance(metrics, dict):
-        return _reject_block(f"metrics must be a dict, not {_shorten_repr(metrics)}")
-    try:
+        if not isinstance(metrics, dict):
+            return _reject_block(f"metrics must be a dict, not {_shorten_repr(metrics)}")
         metrics = storable_metrics(metrics)
     except ValueError as problem:
         return _reject_block(str(problem))
     if isinstance(features, list):
         features = tuple(features)
-    if features is not None and not (isinstance(features, tuple) and all(map(_is_feature, features))):
+    if features is not None and not (
+        isinstance(features, tuple) and all(type(value) in (int, float) and is_finite(value) for value in features)
+    ):
         return _reject_block(
             f"features must be a tuple of ints, or of finite numbers, or None, not {_shorten_repr(features)}"
         )
@@ -206,10 +205,6 @@ def _read_part(block: list[str], part: str) -> Any:
         return read_literal(text)
     except (ValueError, RecursionError):
         raise ValueError(f"{part.lower()} must be a Python literal, not {_shorten_repr(text)}") from None
-
-
-def _is_feature(value: Any) -> bool:
-    return type(value) in (int, float) and is_finite(value)
 
 
 def is_finite(score: float) -> bool:

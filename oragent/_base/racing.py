@@ -82,9 +82,9 @@ class RaceTerms:
         bar = self.bar
         if bar is None or {size: len(values) for size, values in bar.items()} != dict(planned):
             return None
-        gains = {
-            size: [self._advantage(*pair) for pair in zip(seen[size], bar[size], strict=False)] for size in planned
-        }
+        sign = self.direction.sign
+        pairs = {size: zip(seen[size], bar[size], strict=False) for size in planned}
+        gains = {size: [sign * value - sign * elite for value, elite in of_size] for size, of_size in pairs.items()}
         measured, total = sum(map(len, gains.values())), sum(planned.values())
         if measured >= total or any(len(of_size) < min(2, planned[size]) for size, of_size in gains.items()):
             return None
@@ -129,9 +129,6 @@ class RaceTerms:
     def is_behaviour_known(self, step: Mapping[str, int], planned: Mapping[str, int]) -> bool:
         """Return True if all instances whose answers are hashed are measured, and there are such instances."""
         return self.probes > 0 and all(step[size] >= min(self.probes, count) for size, count in planned.items())
-
-    def _advantage(self, value: float, elite_value: float) -> float:
-        return self.direction.fitness(value) - self.direction.fitness(elite_value)
 
 
 def race_steps(planned: Mapping[str, int], probes: int = 0) -> Iterator[dict[str, int]]:

@@ -128,9 +128,12 @@ def _read_strategy(strategy: StrategyChoice) -> tuple[list[str], Strategy | Roun
     if isinstance(strategy, Mapping):
         return _flatten("strategy", strategy), None
     if not inspect.iscoroutinefunction(strategy) and not inspect.iscoroutinefunction(type(strategy).__call__):
+        kind = f"a {type(strategy).__name__}"
+        if inspect.isfunction(strategy):
+            kind = f"the plain function {_function_name(strategy, 'lambda')}"
         raise ConfigError(
             "strategy must be a name, a path, an oragent.Strategy or a coroutine function (async def round(run): ...), "
-            f"not {_describe_value(strategy)}"
+            f"not {kind}"
         )
     return [], strategy
 
@@ -139,14 +142,6 @@ def _function_name(function: Callable[..., Any], default: str) -> str:
     """Return a function's name if it is an identifier, which that of a lambda is not."""
     name = getattr(function, "__name__", type(function).__name__)
     return name if name.isidentifier() else default
-
-
-def _describe_value(value: object) -> str:
-    return (
-        f"the plain function {_function_name(value, 'lambda')}"
-        if inspect.isfunction(value)
-        else f"a {type(value).__name__}"
-    )
 
 
 def _read_settings(settings: Settings | None) -> list[str]:

@@ -163,11 +163,12 @@ def sweep(
         CandidateError: The program cannot be read, or has no such parameter.
     """
     resolved, base, source = _resolve_program(problem, program, root, seconds)
-    words = (
-        [*map(_parameter_word, parameters, parameters.values())]
-        if isinstance(parameters, Mapping)
-        else list(parameters)
-    )
+    words = list(parameters)
+    if isinstance(parameters, Mapping):
+        words = []
+        for name, values in parameters.items():
+            text = values if isinstance(values, str) else ",".join(map(repr, values or ()))
+            words.append(name if values is None else f"{name}={text}")
     with ExperimentRunner(resolved, base, workers=workers or count_processors()) as runner:
         return runner.sweep(source, words, Subset.choose(sizes, instances, practice), seconds, settings, seed)
 
@@ -181,12 +182,6 @@ def _resolve_program(
     resolved = resolve_problem(problem, find_project_root(project))
     require_all(resolved)
     return resolved, evaluation_root(resolved, project), load_program(program, resolved)
-
-
-def _parameter_word(name: str, values: Sequence[float] | str | None) -> str:
-    if values is None:
-        return name
-    return f"{name}={values if isinstance(values, str) else ','.join(map(repr, values))}"
 
 
 PLAIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, type(None))

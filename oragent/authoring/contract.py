@@ -225,13 +225,10 @@ def _check_primitives(bench: ScoringBench, seed: Seed) -> ContractFinding:
     ended = bench.run(source, mode="train", cpu_s=seed.patience_s)
     if ended.score is None:
         return ContractFinding(Level.FAILURE, "primitives", f"{ended.message}; mend it in problem.yaml")
-    praise = f"all {len(about.primitives)} can be evaluated, and combined with the seed"
-    return make_finding("primitives", "" if _can_insert_primitives(bench) else NO_PLACE, praise, Level.WARNING)
-
-
-def _can_insert_primitives(bench: ScoringBench) -> bool:
     rng = np.random.default_rng(0)
-    return any({"insert", "replace"} & set(bench.breed_child(rng).operator.split("+")) for _ in range(CHILDREN))
+    is_placed = any({"insert", "replace"} & {*bench.breed_child(rng).operator.split("+")} for _ in range(CHILDREN))
+    praise = f"all {len(about.primitives)} can be evaluated, and combined with the seed"
+    return make_finding("primitives", "" if is_placed else NO_PLACE, praise, Level.WARNING)
 
 
 def _describe_unfit(text: str, parameters: tuple[str, ...]) -> str:

@@ -241,9 +241,10 @@ class Display:
         self._final: Spent | None = None  # what was spent when the engine ended
         self._seed = math.nan
         self._ahead: tuple[float, float] | None = None  # score of a best that is not committed, and when it was seen
-        drawn = _can_draw(console) if live is None else live
+        if live is None:  # a pipe with forced colours cannot be drawn on
+            live = console.is_terminal and not console.is_dumb_terminal and sys.stdout.isatty()
         self._live = Live(console=console, get_renderable=self.make_scene, transient=True, refresh_per_second=REFRESHES)
-        self._lines = None if drawn else _LinePrinter(self, line_s)
+        self._lines = None if live else _LinePrinter(self, line_s)
 
     def __enter__(self) -> Self:
         if self._lines:
@@ -370,11 +371,6 @@ def print_summary(console: Console, folder: RunFolder, outcome: SearchResult, pa
     }
     for name, text in lines.items():
         console.print(f"[bold]{name:<8}[/] {escape(str(text))}", highlight=False, soft_wrap=True)
-
-
-def _can_draw(console: Console) -> bool:
-    """Return True if a console is a terminal that can be drawn on; a pipe with forced colours is not."""
-    return console.is_terminal and not console.is_dumb_terminal and sys.stdout.isatty()
 
 
 def _displayed_jobs(running: list[RunningJob], now: float) -> tuple[DisplayedJob, ...]:

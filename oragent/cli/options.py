@@ -37,8 +37,6 @@ Trust = Annotated[
 ]
 Watch = Annotated[bool, typer.Option("--watch", help="Show the live page while the search runs.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
-
-
 ReplyTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")]
 ReplySeconds = Annotated[
     float | None, typer.Option("--timeout-s", "--timeout", min=1.0, help="Seconds for a reply (default: 120).")
@@ -49,8 +47,6 @@ LabelsReadable = Annotated[
 ]
 BenchCalls = Annotated[int | None, typer.Option(min=1, help="Budget: calls of models, a contestant.")]
 BenchFolder = Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")]
-
-
 DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps."
 
 
@@ -83,13 +79,8 @@ def split_names(text: str) -> list[str]:
 def problem_names(incomplete: str) -> list[str]:
     """Return the names of problems with a prefix, for shell completion."""
     project_folders = [path.parent for path in find_project_root().glob("problems/*/problem.yaml")]
-    return sorted(
-        {
-            folder.name
-            for folder in (*project_folders, *shipped.shipped_problems())
-            if folder.name.startswith(incomplete)
-        }
-    )
+    names = {folder.name for folder in (*project_folders, *shipped.shipped_problems())}
+    return sorted(name for name in names if name.startswith(incomplete))
 
 
 ProblemName = Annotated[

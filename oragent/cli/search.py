@@ -170,15 +170,7 @@ def compare_strategies(
     base = find_project_root(root)
     folder = outputs or base / "outputs" / "comparison"
     files = list(map(Path, split_names(variants or "")))
-    request = CompareRequest(
-        words=words or [],
-        strategies=strategies,
-        seeds=seeds,
-        overrides=overrides,
-        config=config,
-        outputs=folder,
-        variants=files,
-    )
+    request = CompareRequest(words or [], strategies, seeds, overrides, config, outputs=folder, variants=files)
     raise typer.Exit(run_comparison(request, base, console))
 
 

@@ -89,12 +89,12 @@ class Study:
             raise ValueError(f"workers must be positive, not {self.workers}")
         self.folder.mkdir(parents=True, exist_ok=True)
         self._database = Database(self.folder / "run.db", SCHEMA, VERSION, noun="study")
-        self._replies = Replies(self._database)
+        self.replies = Replies(self._database)
         self._begun = time.monotonic() - float(self._database.read_meta("elapsed_s") or 0)
         self._active: dict[str, LedgerCase] = {}
         self._finished = {case.name: case for case in self.finished_cases()}
         self._paid = sum((case.spent for case in self._finished.values()), Spent())
-        self._reason = ""
+        self.stop_reason = ""  # reason why cases were left unfinished, one line; empty if none was
         self._checks = self._sum_checks()
 
     def __enter__(self) -> Self:
@@ -108,20 +108,10 @@ class Study:
         self._database.close()
 
     @property
-    def replies(self) -> Replies:
-        """Table of the replies."""
-        return self._replies
-
-    @property
     def spent(self) -> Spent:
         """Spending of all cases so far."""
         total = sum((case.used for case in self._active.values()), self._paid + self._checks)
         return Spent(total.evaluations, total.model_calls, total.tokens, total.money, self._elapsed_s())
-
-    @property
-    def stop_reason(self) -> str:
-        """Reason why cases were left unfinished, one line; empty if none was."""
-        return self._reason
 
     def get_model(self, role: str) -> Model:
         """Return the model of a role."""
@@ -136,26 +126,26 @@ class Study:
 
     def check_may_continue(self) -> None:
         """Check that a new call may begin."""
-        if self._reason:
-            raise Interrupted(self._reason)
+        if self.stop_reason:
+            raise Interrupted(self.stop_reason)
         if exceeded := self.budget.name_reached_bound(self.spent):
             raise BudgetExhausted(exceeded)
 
     def record_checks(self, checks: Sequence[Reply]) -> None:
         """Record the replies to checks of servers, which cost as any other."""
-        for number, reply in enumerate(checks, len(self._replies.case_replies(CHECKS))):
+        for number, reply in enumerate(checks, len(self.replies.case_replies(CHECKS))):
             request = replace(CHECK, key=f"{CHECKS}.{number}")
-            self._replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
+            self.replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
         self._checks = self._sum_checks()
 
     def _sum_checks(self) -> Spent:
-        paid = self._replies.case_replies(CHECKS)
+        paid = self.replies.case_replies(CHECKS)
         tokens = sum(reply.tokens_in + reply.tokens_out for reply in paid)
         return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
 
     def stop(self, reason: str = "stopped on request") -> None:
         """Begin no further case or call; calls in progress end and are recorded."""
-        self._reason = self._reason or reason
+        self.stop_reason = self.stop_reason or reason
 
     def finished_cases(self) -> list[FinishedCase]:
         """Return the finished cases, in the order of their ends."""
@@ -163,7 +153,7 @@ class Study:
 
     def all_replies(self) -> list[RecordedReply]:
         """Return all replies, in the order of cases and calls."""
-        return self._replies.all_replies()
+        return self.replies.all_replies()
 
     async def run_cases(
         self, names: Sequence[str], work: Work, observer: Callable[[FinishedCase], None] = lambda finished: None
@@ -180,7 +170,7 @@ class Study:
 
         async def run_case(name: str) -> None:
             async with places:
-                if not self._reason:
+                if not self.stop_reason:
                     observer(await self._run_case(name, work))
 
         tasks = [asyncio.create_task(run_case(name)) for name in names if name not in self._finished]

@@ -95,7 +95,8 @@ class Prices:
         return f"{model} costs {price[0]:.4g} USD a million tokens in and {price[1]:.4g} out ({source})"
 
     def _find_listed(self, model: str) -> Price | None:
-        listed = [name for name in self.models if _is_snapshot_of(name, model)]
+        starts = [name for name in self.models if model.startswith(name)]
+        listed = [name for name in starts if name == model or SNAPSHOT.fullmatch(model.removeprefix(name))]
         return self.models[max(listed, key=len)] if listed else None
 
 
@@ -123,8 +124,3 @@ def _package_price(model: str, tokens_in: int, tokens_out: int, tokens_cached: i
         return float(calc_price(usage, model, provider_api_url=base_url).total_price)
     except (ImportError, LookupError, ValueError, ArithmeticError):
         return None
-
-
-def _is_snapshot_of(name: str, model: str) -> bool:
-    rest = model.removeprefix(name)
-    return model == name or (model.startswith(name) and SNAPSHOT.fullmatch(rest) is not None)

@@ -146,7 +146,8 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str]:
         if value is None:
             return {}, ""
         if not isinstance(value, dict):
-            return {}, f"the arguments are {_type_name(value)}, expected a JSON object"
+            kind = {list: "a list", str: "a text", bool: "true or false"}.get(type(value), "a number")
+            return {}, f"the arguments are {kind}, expected a JSON object"
         arguments: dict[str, Any] = json.loads(
             replace_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
         )
@@ -168,7 +169,3 @@ def truncate_text(text: str) -> str:
 def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which neither a request nor a database can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _type_name(value: object) -> str:
-    return {list: "a list", str: "a text", bool: "true or false"}.get(type(value), "a number")
