@@ -13,7 +13,7 @@ from typing import Any, Self
 from pydantic import SecretStr
 
 from oragent._base.errors import ModelError
-from oragent.llm import fenced, wire
+from oragent.llm import wire
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
 from oragent.llm.keys import ADDRESS, KEY
 from oragent.llm.model import Message, Reply, Request, estimate_tokens
@@ -105,7 +105,7 @@ class ModelClient:
     def _build_body(self, request: Request, limit: int | None) -> dict[str, Any]:
         """Build the body of a request, without parameters that the server has refused."""
         native = bool(request.tools) and not self._lacks_tools
-        messages: Sequence[Message] = fenced.write_calls_as_text(request) if self._lacks_tools else request.messages
+        messages: Sequence[Message] = wire.write_calls_as_text(request) if self._lacks_tools else request.messages
         body = {
             "model": self.settings.name,
             "messages": list(
@@ -196,7 +196,7 @@ class ModelClient:
         shown, calls = text, wire.read_calls(message.get("tool_calls"), ids) if native else ()
         calls_json = json.dumps([wire.encode_call(call) for call in calls]) if calls else ""
         if not calls:  # small models write a call as text even where there is a way of its own
-            shown, calls = fenced.extract_calls(text, request, is_native=native)
+            shown, calls = wire.extract_calls(text, request, is_native=native)
         counted = wire.read_usage(body.get("usage"))
         tokens_in, tokens_out = counted or (
             wire.estimate_body_tokens(sent),

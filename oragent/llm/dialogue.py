@@ -9,7 +9,7 @@ from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from oragent._base.errors import OragentError, ReplyError
-from oragent.llm import fenced
+from oragent.llm import wire
 from oragent.llm.model import Message, Request, Tool, ToolCall
 from oragent.llm.model_settings import ModelSettings
 from oragent.programs.parser_client import run_briefly
@@ -110,7 +110,7 @@ def read_message(reply: ReplyText, messages: Sequence[Message], tools: Sequence[
     """
     if reply.tool_calls:
         return Message("assistant", reply.text, reply.tool_calls)
-    text, calls = fenced.extract_calls(reply.text, Request("", tuple(messages), tools=tuple(tools)))
+    text, calls = wire.extract_calls(reply.text, Request("", tuple(messages), tools=tuple(tools)))
     return Message("assistant", text, calls)
 
 

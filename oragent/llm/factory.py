@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pydantic import SecretStr
 
 from oragent._base.errors import ConfigError
+from oragent.llm.callable import CommandModel
 from oragent.llm.client import ModelClient
-from oragent.llm.command import CommandModel
 from oragent.llm.keys import KEY, Keys, hide_keys
 from oragent.llm.model import Model, Reply, Request
 from oragent.llm.model_settings import ModelSettings, RuntimeSettings
