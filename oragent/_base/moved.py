@@ -40,9 +40,6 @@ MOVED = {
 class MovedLoader(Loader):
     """Loader that returns the current module for a former name."""
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Use the default; ``exec_module`` replaces the module."""
-
     def exec_module(self, module: ModuleType) -> None:
         """Replace the new module by the current one."""
         sys.modules[module.__name__] = import_module(_current_name(module.__name__))

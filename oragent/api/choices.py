@@ -3,7 +3,7 @@
 import inspect
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -157,14 +157,12 @@ def _read_settings(settings: Settings | None) -> list[str]:
 
 
 def _flatten(section: str, tree: Mapping[str, Any]) -> list[str]:
-    return list(_iterate_leaves(section, tree))
-
-
-def _iterate_leaves(section: str, tree: Mapping[str, Any]) -> Iterator[str]:
+    leaves: list[str] = []
     for key, value in tree.items():
         prefix = f"{section}.{key}" if section else str(key)
         plain = dump_settings(value) if is_dataclass(value) and not isinstance(value, type) else value
         if isinstance(plain, Mapping) and plain:
-            yield from _iterate_leaves(prefix, plain)
+            leaves += _flatten(prefix, plain)
         else:
-            yield f"{prefix}={json.dumps(plain, default=str)}"
+            leaves.append(f"{prefix}={json.dumps(plain, default=str)}")
+    return leaves

@@ -112,13 +112,9 @@ def import_task(task: Path, parent: Path, name: str | None = None) -> ImportedTa
     about |= {"requires": requires} if requires else {}
     folder = parent / name
     _write_folder(folder, task, (program, evaluator), about, seed, axes)
+    part = f", within {blocks} marked block{'s' * (blocks > 1)}"
     taken = [
-        f"{program} as heuristic.py: {function} evolves"
-        + (
-            f", within {blocks} marked block{'s' * (blocks > 1)}"
-            if blocks
-            else "; without markers all of it may change"
-        ),
+        f"{program} as heuristic.py: {function} evolves{part if blocks else '; without markers all of it may change'}",
         f"{evaluator}, by an eval.py that calls it; the score is combined_score, or the mean of its metrics",
         *(f"{axis}: an axis of the archive, with bins from the first candidates" for axis in axes),
     ]

@@ -120,29 +120,15 @@ def evaluate_candidate(
         careful = "[bold yellow]careful:[/] " if chosen.careful else ""
         console.print(f"{careful}{escape(chosen.remark)}", highlight=False, soft_wrap=True)
     if context.args:
-        options: dict[str, Path | str | int | None] = {
-            "root_dir": base,
-            "candidate": candidate,
-            "mode": mode,
-            "problem_size": problem_size,
-        }
-        options |= {"fresh_seed": fresh_seed, "audit": audit}
+        options: dict[str, Path | str | int | None] = {"root_dir": base, "candidate": candidate, "mode": mode}
+        options |= {"problem_size": problem_size, "fresh_seed": fresh_seed, "audit": audit}
         options |= {"device": chosen.device} if uses_networks(resolved) else {}
         raise typer.Exit(_run_directly(resolved, options, context.args))
     if warning := unguarded_warning(resolved):
         print_caution(warning)
     with EvaluationRunner() as run:
-        result = run(
-            _make_job(
-                resolved,
-                source=source,
-                root=base,
-                selection=(mode, problem_size, fresh_seed),
-                audit=_check_audit(audit),
-                chosen=chosen,
-                run=run,
-            )
-        )
+        selection = mode, problem_size, fresh_seed
+        result = run(_make_job(resolved, source, base, selection, _check_audit(audit), chosen, run))
     if result.status is not Status.OK:
         if result.detail:
             print_text(result.detail)

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -105,44 +106,28 @@ def from_run(
     raise typer.Exit(new_workspace(folder, run, console))
 
 
-@workspace.command()
-def check(folder: FOLDER) -> None:
-    """List the files and their problems; exit code 1 if there are any."""
-    from oragent.workspace.file_commands import check_workspace
-
-    raise typer.Exit(check_workspace(folder, console))
-
-
-@workspace.command()
-def history(folder: FOLDER) -> None:
-    """List the versions with author, reason and files."""
-    from oragent.workspace.file_commands import list_versions
-
-    raise typer.Exit(list_versions(folder, console))
+FOLDER_VERBS = {  # by name: module and function that perform it, and its help
+    "check": ("file_commands.check_workspace", "List the files and their problems; exit code 1 if there are any."),
+    "history": ("file_commands.list_versions", "List the versions with author, reason and files."),
+    "undo": (
+        "command.undo_verb",
+        "Take back what the last command wrote; your own edits stay. Repeat to go back further.",
+    ),
+    "redo": ("command.redo_verb", "Repeat what the last undo took back."),
+    "report": ("command.write_report", "Write the page of a workspace."),
+}
 
 
-@workspace.command()
-def undo(folder: FOLDER) -> None:
-    """Take back what the last command wrote; your own edits stay. Repeat to go back further."""
-    from oragent.workspace.command import undo_verb
+def _make_folder_verb(function: str) -> Callable[[Path], None]:
+    def verb(folder: FOLDER) -> None:
+        module, _, name = function.partition(".")
+        raise typer.Exit(getattr(import_module(f"oragent.workspace.{module}"), name)(folder, console))
 
-    raise typer.Exit(undo_verb(folder, console))
-
-
-@workspace.command()
-def redo(folder: FOLDER) -> None:
-    """Repeat what the last undo took back."""
-    from oragent.workspace.command import redo_verb
-
-    raise typer.Exit(redo_verb(folder, console))
+    return verb
 
 
-@workspace.command()
-def report(folder: FOLDER) -> None:
-    """Write the page of a workspace."""
-    from oragent.workspace.command import write_report
-
-    raise typer.Exit(write_report(folder, console))
+for verb_name, (verb_function, verb_help) in FOLDER_VERBS.items():
+    workspace.command(name=verb_name, help=verb_help)(_make_folder_verb(verb_function))
 
 
 @workspace.command()

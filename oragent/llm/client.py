@@ -7,7 +7,6 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Self
 
 from pydantic import SecretStr
@@ -70,9 +69,7 @@ class ModelClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
     async def close(self) -> None:
