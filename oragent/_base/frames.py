@@ -73,10 +73,7 @@ def receive_bytes(connection: socket.socket, length: int) -> bytes:
 def stream_bytes(connection: socket.socket, length: int, take: Callable[[memoryview], None]) -> None:
     """Wait for so many bytes, and leave none of them in this process's memory, which others are forked from.
 
-    Args:
-        connection: Connection to read from.
-        length: Number of bytes.
-        take: Function that is called with each part of them, and keeps nothing of it.
+    ``take`` is called with each part of them, and keeps nothing of it.
 
     Raises:
         ConnectionClosed: if no more come.

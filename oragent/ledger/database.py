@@ -36,13 +36,9 @@ Migration = Callable[[sqlite3.Connection], None]
 class Database:
     """One SQLite file, in WAL mode on a local disk; a killed process loses nothing that was written.
 
-    Args:
-        path: Path of the file, which is created if it is missing.
-        schema: Statements that create missing tables.
-        version: Version of the layout; None: any, for reading only.
-        migrations: Migrations from older versions, by version; each is one transaction.
-        readonly: Whether the file is only read; an older version is not migrated.
-        noun: Noun for the content of the file in errors.
+    ``schema`` creates missing tables. Without a ``version`` any layout is accepted, for reading only. ``migrations``
+    lead from older versions, each in one transaction, but not where the file is only read. ``noun`` stands for the
+    content in errors.
 
     Raises:
         StoreError: The file cannot be opened, is corrupted, or has an unknown version.

@@ -68,14 +68,9 @@ async def ask_until_read(
 ) -> ModelAnswer[T, R]:
     """Ask a model; a reply that cannot be used is sent back with the reason.
 
-    Args:
-        ask: Function that sends messages; its second argument is the number of the attempt, from 0.
-        messages: Messages of the prompt.
-        read: Function that reads the value from the text of a reply. It may be called again, in a thread, where a
-            hostile reply takes longer than a usual one.
-        complain: Function that turns the reason into the message that is sent back.
-        attempts: Most replies.
-        unusable: Error that ``read`` raises if it cannot use a reply.
+    ``ask`` gets the messages and the number of the attempt, from 0. ``read`` raises ``unusable`` if it cannot use a
+    reply; it may be called again, in a thread, where a hostile reply takes longer than a usual one. ``complain`` turns
+    the reason into the message that is sent back.
     """
     replies: list[R] = []
     problem = ""
@@ -137,17 +132,11 @@ async def work_with_tools(
     has_ended: Callable[[], bool] = lambda: False,
     read_text_call: Callable[[str], ToolCall | None] = lambda text: None,
 ) -> str:
-    """Let a model call tools until it answers without a call.
+    """Let a model call tools until it answers without a call; return the text of its last reply.
 
-    Args:
-        ask: Function that sends messages with tools.
-        messages: Conversation; replies and results are appended.
-        tools: Tools that the model may call.
-        call_tool: Function that performs a call, in a thread; a wrong call returns a text that says what is wrong.
-        limits: Limits.
-        has_ended: Function that says that the work is complete, such as after a tool that submits it.
-        read_text_call: Function that reads a call from a reply without calls, such as a fenced program; None: it has
-            none.
+    Replies and results are appended to ``messages``. ``call_tool`` performs a call, in a thread; for a wrong call it
+    returns a text that says what is wrong. ``has_ended`` says that the work is complete, such as after a tool that
+    submits it. ``read_text_call`` reads a call from a reply without calls, such as a fenced program.
     """
     rounds = nudges = 0
     text = ""
@@ -208,13 +197,8 @@ def fit_prompt(
 ) -> str:
     """Render a prompt that fits, or the shortest one that leaving out parts allows.
 
-    Args:
-        render: Function that renders the prompt from the pieces of each part, by name of the part.
-        parts: Parts that may be left out, the least important first.
-        tokens: Largest number of tokens of the prompt; None: any number.
-
-    Returns:
-        The prompt; its last line lists what was left out, if anything was.
+    ``render`` makes the prompt from the pieces of each part, by name. Parts come in order, the least important first.
+    The last line of the prompt lists what was left out, if anything was.
     """
     whole = {part.name: [piece for piece in part.pieces if piece] for part in parts}
     remaining = {name: list(pieces) for name, pieces in whole.items()}

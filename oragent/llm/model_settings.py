@@ -109,10 +109,8 @@ LONGEST_BACKOFF_S = 30.0
 def delay_s(failed: int, backoff_s: float, asked_s: float | None = None) -> float:
     """Return the seconds to wait before the next attempt; jittered, so that calls spread out.
 
-    Args:
-        failed: Number of attempts that failed before the last one.
-        backoff_s: Wait after the first failure, seconds; it doubles with every further one.
-        asked_s: Seconds that the server asks for; None if it does not say.
+    The wait ``backoff_s`` doubles with each of the ``failed`` attempts before the last one; ``asked_s`` is what a
+    server asks for.
     """
     jitter = random.random()  # no result depends on it
     if asked_s is not None:

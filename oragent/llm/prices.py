@@ -66,17 +66,10 @@ class Prices:
     def call_cost(
         self, model: str, tokens_in: int, tokens_out: int, tokens_cached: int = 0, base_url: str = ""
     ) -> float | None:
-        """Price a call in USD.
+        """Price a call in USD; None if neither the list nor the package has the model of this server.
 
-        Args:
-            model: Name under which the model was asked.
-            tokens_in: Number of tokens of the prompt, cached ones included.
-            tokens_out: Number of tokens of the answer.
-            tokens_cached: Number of prompt tokens that were in the server's cache.
-            base_url: Address of the server; empty if there is none.
-
-        Returns:
-            The price; None if neither the list nor the package has the model of this server.
+        ``tokens_in`` include ``tokens_cached``, those in the server's cache. Without a ``base_url`` only the list is
+        used.
         """
         price = self._find_listed(model)
         if price is None:

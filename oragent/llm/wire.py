@@ -120,12 +120,7 @@ def read_money(usage: object) -> float | None:
 
 
 def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, ...]:
-    """Read the tool calls of a message.
-
-    Args:
-        calls: Value of ``tool_calls`` in the message.
-        earlier: Ids of earlier calls of the conversation; each call gets a new id, whatever the server sent.
-    """
+    """Read the tool calls of a message; each gets an id that no call has, even those of ``earlier`` messages."""
     taken, read, number = {*earlier}, [], len(earlier)
     for call in calls[:MOST_CALLS] if isinstance(calls, list) else []:
         fields = _as_object(call)
@@ -256,16 +251,10 @@ def make_reply(text: str, request: Request, messages: Sequence[Message], seconds
 
 
 def extract_calls(text: str, request: Request, *, is_native: bool = False) -> tuple[str, tuple[ToolCall, ...]]:
-    """Extract the calls from a reply.
+    """Extract the calls from a reply, and return the text outside of fences, or the whole text if there are none.
 
-    Args:
-        text: Text of the reply.
-        request: Request that it answers.
-        is_native: Whether the server supports tools; then only calls of the request's tools count, as other JSON in a
-            text is part of the answer.
-
-    Returns:
-        The text outside of fences if the reply calls tools, else the whole reply; and the calls, in order.
+    If the server supports tools (``is_native``), only calls of the request's tools count, as other JSON in a text is
+    part of the answer.
     """
     if not request.tools:
         return text, ()
