@@ -17,7 +17,7 @@ import pytest
 import oragent
 from oragent._base.protocol import Status
 from oragent.api import results
-from oragent.api.functions import source_of
+from oragent.api.experiments import source_of
 from oragent.evaluation.problem import load_problem as load_problem
 from oragent.llm.model import Message
 from oragent.llm.model_settings import ModelSettings

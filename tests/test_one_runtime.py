@@ -15,7 +15,7 @@ from oragent.formulate.folder import read_request
 from oragent.formulate.options import ROLES
 from oragent.ledger import Study
 from oragent.ledger.replies import RecordedReply
-from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords, build_runtime
+from oragent.llm.model_settings import RuntimeSettings, RuntimeWords, build_runtime
 from tests.llm.chat_server import ChatServer
 from tests.workspace.bakery import DATA, STORY
 from tests.workspace.release import put

@@ -11,7 +11,7 @@ from pathlib import Path
 from oragent._base.budget import Budget, Spent
 from oragent._base.protocol import Status
 from oragent._base.terminal import Terminal
-from oragent.cli.scene import Best, DisplayedJob, Scene
+from oragent.cli.display import Best, DisplayedJob, Scene
 
 __all__ = ["WIDTHS", "drawn"]
 

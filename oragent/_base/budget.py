@@ -113,11 +113,7 @@ class Budget:
     def remaining(self, spent: "Spent", granted: "Spent | None" = None) -> "Spent":
         """Return what remains of each bound, at least 0; ``sys.maxsize`` where there is no bound, and for seconds.
 
-        Joint bounds count as unused until both are reached, whatever was granted.
-
-        Args:
-            spent: Spending so far.
-            granted: Spending that was granted to work in progress.
+        Joint bounds count as unused until both are reached, whatever was granted to work in progress.
         """
         counted = (self.evaluations, self.model_calls, self.tokens)
         evaluations, model_calls, tokens = (sys.maxsize if limit is None else limit for limit in counted)
@@ -155,13 +151,7 @@ class Spent:
         return cls(**tree)
 
     def __add__(self, addend: "Spent") -> "Spent":
-        return Spent(
-            self.evaluations + addend.evaluations,
-            self.model_calls + addend.model_calls,
-            self.tokens + addend.tokens,
-            self.money + addend.money,
-            self.seconds + addend.seconds,
-        )
+        return Spent(*map(add, self._as_tuple(), addend._as_tuple()))
 
     def add_all(self, addends: Iterable["Spent"]) -> "Spent":
         """Add several amounts, from left to right."""
@@ -183,11 +173,7 @@ class Spent:
         return Spent(evaluations, model_calls, tokens, self.money / count)
 
     def split_by_weights(self, weights: Sequence[int]) -> list["Spent"]:
-        """Split in proportion to weights. The shares sum to the whole; each gets at least one of what suffices for all.
-
-        Args:
-            weights: Positive number for each share; equal weights give the shares of ``equal_part``.
-        """
+        """Split in proportion to positive weights; each share gets at least one of what suffices for all."""
         counted = (self.evaluations, self.model_calls, self.tokens)
         evaluations, model_calls, tokens = (_apportion_with_floor(whole, weights) for whole in counted)
         money = [self.money * weight / sum(weights) for weight in weights]
@@ -214,6 +200,5 @@ def apportion(whole: int, weights: Sequence[int]) -> list[int]:
 
 
 def _apportion_with_floor(whole: int, weights: Sequence[int]) -> list[int]:
-    """Give each share one, where that is possible, and divide the rest in proportion to weights."""
     least = int(whole >= len(weights))
     return [least + part for part in apportion(whole - least * len(weights), weights)]

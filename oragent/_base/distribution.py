@@ -6,6 +6,7 @@ import sys
 import tomllib
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,11 +48,7 @@ def unsupported_versions() -> list[str]:
 
 
 def require_supported_version(name: str) -> None:
-    """Check that the installed version of a package is one that oragent supports.
-
-    Raises:
-        ConfigError: The version is not supported; the message names those that are, and the command to install one.
-    """
+    """Check that the installed version of a package is one that oragent supports."""
     for requirement in _supported_requirements():
         if requirement.name == name and (problem := _describe_mismatch(requirement)):
             raise ConfigError(problem)
@@ -81,16 +78,10 @@ def _supported_requirements() -> "tuple[Requirement, ...]":
     if checkout:
         about = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         extras = about.get("optional-dependencies", {})
-        lines = [
-            *about["dependencies"],
-            *(requirement for extra in extras.keys() - DEVELOPMENT for requirement in extras[extra]),
-        ]
+        lines = [*about["dependencies"], *chain.from_iterable(extras[extra] for extra in extras.keys() - DEVELOPMENT)]
     else:
-        lines = [
-            requirement
-            for requirement in (installed.requires if installed else None) or []
-            if not _is_development(requirement)
-        ]
+        needed = (installed.requires if installed else None) or []
+        lines = [requirement for requirement in needed if not _is_development(requirement)]
     return tuple(sorted({Requirement(requirement.partition(";")[0]) for requirement in lines}, key=str))
 
 

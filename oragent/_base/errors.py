@@ -1,18 +1,4 @@
-"""The exceptions of oragent.
-
-::
-
-    OragentError              one clear line: what was wrong, what was expected, what to do
-    ├── ConfigError           a configuration file, or a setting on the command line
-    ├── ProblemError          a problem folder, or an unknown problem
-    ├── CandidateError        a candidate failed: carries a status, becomes data in the result block
-    ├── ReplyError            nothing usable in a model's reply: sent back to the model once
-    ├── ModelError            the model's endpoint: no key, refused, unreachable
-    ├── MilpError             an optimisation model, or a file that should hold one
-    ├── SandboxError          the sandbox itself: no server, no process
-    ├── StoreError            a run's folder: missing, corrupted, disk full
-    ├── WorkspaceError        a workspace's folder, its labels, or what is to be scored against them
-    └── BudgetExhausted       a budget is used up: the regular end of a run
+"""The exceptions of oragent: each is one clear line on what was wrong, what was expected, what to do.
 
 A candidate's failure leaves the sandbox as data, never as an exception.
 """
@@ -49,7 +35,7 @@ class CandidateError(OragentError):
 
 
 class ReplyError(OragentError):
-    """A model's reply holds no usable program; the text tells the model what to correct."""
+    """A model's reply holds no usable program; the text tells the model, once, what to correct."""
 
 
 class ModelError(OragentError):
@@ -73,4 +59,4 @@ class WorkspaceError(OragentError):
 
 
 class BudgetExhausted(OragentError):
-    """A budget of the run is used up."""
+    """A budget of the run is used up: its regular end."""

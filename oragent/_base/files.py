@@ -1,4 +1,4 @@
-"""Replace files atomically, name them, read them within bounds; refuse links; recognise network file systems."""
+"""Replace files atomically, name them, read them within bounds; refuse links; tell kinds of folders and disks."""
 
 import os
 import re
@@ -6,6 +6,7 @@ import stat
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 
@@ -35,11 +36,7 @@ def open_replacement(path: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
-    """Replace a file atomically; text is written as UTF-8.
-
-    Raises:
-        OSError: as for ``open_replacement``.
-    """
+    """Replace a file atomically; text is written as UTF-8."""
     with open_replacement(path) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
@@ -102,11 +99,7 @@ def read_bounded(path: Path, limit: int) -> str:
 
 
 def read_bounded_bytes(path: Path, limit: int) -> bytes:
-    """Read a plain file of somebody else as ``read_bounded`` does.
-
-    Raises:
-        OSError: as for ``read_bounded``.
-    """
+    """Read a plain file of somebody else as ``read_bounded`` does."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -118,12 +111,7 @@ def read_bounded_bytes(path: Path, limit: int) -> bytes:
 
 
 def first_link(root: Path, below: Path) -> Path | None:
-    """Return the first symbolic link on the path from a folder to a file below it; None if there is none.
-
-    Args:
-        root: Folder that may itself be a link.
-        below: Path that begins with ``root``; it need not exist.
-    """
+    """Return the first link on the path from ``root``, itself excluded, to a file below it; None if there is none."""
     path = root
     for part in below.relative_to(root).parts:
         path = path / part
@@ -133,11 +121,7 @@ def first_link(root: Path, below: Path) -> Path | None:
 
 
 def expect_no_links(path: Path) -> None:
-    """See that what is read, written or removed lies in a folder that oragent made, perhaps for somebody else.
-
-    Raises:
-        StoreError: if there is a link in it.
-    """
+    """See that what is read, written or removed lies in a folder that oragent made, perhaps for somebody else."""
     waiting = [path]
     while waiting:
         # What cannot be listed is reached by nobody, or is no such folder.
@@ -155,22 +139,14 @@ def refuse_link(path: Path) -> StoreError:
 
 
 def make_plain_folder(path: Path) -> None:
-    """Make a folder, and those above it, if it is not there; nothing is to be written through a link in its place.
-
-    Raises:
-        OSError: The path is a link or a file, or the folder cannot be made.
-    """
+    """Make a folder, and those above it, if it is not there; nothing is to be written through a link in its place."""
     if path.is_symlink():
         raise OSError(f"{path} is a link, which may lead elsewhere: remove it")
     path.mkdir(parents=True, exist_ok=True)
 
 
 def remove_files(folder: Path, names: Collection[str]) -> None:
-    """Remove files of a folder, and the folder if it is empty then; no link is followed.
-
-    Raises:
-        OSError: The folder is a link, or a file cannot be removed.
-    """
+    """Remove files of a folder, and the folder if it is empty then; no link is followed."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         for name in names:
@@ -187,9 +163,7 @@ def resolve_path(path: Path) -> Path:
     return _resolve_cached(path) if path.is_absolute() else path.resolve()
 
 
-@lru_cache(256)
-def _resolve_cached(path: Path) -> Path:
-    return path.resolve()
+_resolve_cached = lru_cache(256)(Path.resolve)
 
 
 TABLE = Path("/proc/self/mounts")
@@ -204,12 +178,7 @@ ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 def network_file_system(path: Path, table: Path | None = None) -> str:
-    """Return the kind of network file system that a path is on; empty for a local disk, or if unknown.
-
-    Args:
-        path: Path that need not exist.
-        table: Table of mounts; None: that of the kernel.
-    """
+    """Return the kind of network file system that a path is on; empty for a local disk, or if unknown."""
     try:
         lines = (table or TABLE).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -220,8 +189,47 @@ def network_file_system(path: Path, table: Path | None = None) -> str:
         if len(words) < 3:
             continue
         point = Path(ESCAPE.sub(lambda match: chr(int(match[1], 8)), words[1]))
-        if (
-            resolved.is_relative_to(point) and len(point.parts) >= longest
-        ):  # of two at one point, the later hides the other
+        # Of two at one point, the later hides the other.
+        if resolved.is_relative_to(point) and len(point.parts) >= longest:
             kind, longest = words[2], len(point.parts)
     return kind if kind in NETWORK_FILE_SYSTEMS else ""
+
+
+class FolderKind(StrEnum):
+    """What a folder holds."""
+
+    SEARCH = "search"
+    COMPARISON = "comparison"
+    STUDY = "study"
+    FORMULATION = "formulation"
+    CONVERSATION = "conversation"
+    WORKSPACE = "workspace"
+    FORMULATE_BENCH = "formulate benchmark"
+    CONVERSE_BENCH = "converse benchmark"
+    WORKSPACE_BENCH = "workspace benchmark"
+
+
+# The first row whose names are all there decides: every product records model calls in run.db.
+NAMES = {
+    FolderKind.STUDY: {"comparison.yaml", "study.md"},
+    FolderKind.COMPARISON: {"comparison.yaml"},
+    FolderKind.CONVERSE_BENCH: {"converse-bench.yaml"},
+    FolderKind.FORMULATE_BENCH: {"formulate-bench.yaml"},
+    FolderKind.WORKSPACE_BENCH: {"workspace-bench.yaml"},
+    FolderKind.CONVERSATION: {"converse.json"},
+    FolderKind.FORMULATION: {"formulate.json"},
+    FolderKind.WORKSPACE: {"run.db", "docs", "data"},
+    FolderKind.SEARCH: {"run.db", "config.yaml"},
+}
+
+
+def find_kind(names: Collection[str]) -> FolderKind | None:
+    """Return the kind of a folder with these names in it; None for any other."""
+    return next((kind for kind, expected in NAMES.items() if expected.issubset(names)), None)
+
+
+def kind_of_folder(folder: Path) -> FolderKind | None:
+    """Return the kind of a folder; None for any other, or if it cannot be read."""
+    with suppress(OSError):
+        return find_kind(set(os.listdir(folder)))
+    return None

@@ -38,13 +38,7 @@ def take_body(buffer: bytearray) -> bytes | None:
 def send_message(
     connection: socket.socket, message: dict[str, Any], files: tuple[int, ...] = (), after: Sequence[Buffer] = ()
 ) -> None:
-    """Send a message: as a whole, so that who waits for it is woken once.
-
-    Args:
-        connection: Connection to send on.
-        message: What JSON can hold.
-        files: Descriptors that go with it.
-        after: Bytes that follow, as they are; the message says how many.
+    """Send a message, and the bytes ``after`` it, as a whole, so that who waits for it is woken once.
 
     Raises:
         ConnectionClosed: if nobody is there to take it.
@@ -79,10 +73,7 @@ def receive_bytes(connection: socket.socket, length: int) -> bytes:
 def stream_bytes(connection: socket.socket, length: int, take: Callable[[memoryview], None]) -> None:
     """Wait for so many bytes, and leave none of them in this process's memory, which others are forked from.
 
-    Args:
-        connection: Connection to read from.
-        length: Number of bytes.
-        take: Function that is called with each part of them, and keeps nothing of it.
+    ``take`` is called with each part of them, and keeps nothing of it.
 
     Raises:
         ConnectionClosed: if no more come.

@@ -71,9 +71,6 @@ MOVED = {
 class MovedLoader(Loader):
     """Loader that returns the current module for a former name."""
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Use the default; ``exec_module`` replaces the module."""
-
     def exec_module(self, module: ModuleType) -> None:
         """Replace the new module by the current one."""
         sys.modules[module.__name__] = import_module(_current_name(module.__name__))
@@ -85,7 +82,6 @@ def moved_spec(fullname: str) -> ModuleSpec | None:
 
 
 def _current_name(fullname: str) -> str:
-    """Return the current name of a module; empty if the name is no former one."""
     for former, current in MOVED.items():
         if fullname == former or fullname.startswith(f"{former}."):
             return current + fullname.removeprefix(former)

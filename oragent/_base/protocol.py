@@ -71,19 +71,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Failure:
-    """Reason why an evaluation has no score.
-
-    Attributes:
-        status: How it ended.
-        message: Reason, one line.
-        traceback: Traceback of the candidate; empty where it raised nothing.
-        metrics: Figures of an evaluation that was ended early; they are no score.
-    """
+    """Reason why an evaluation has no score."""
 
     status: Status
-    message: str
-    traceback: str = ""
-    metrics: dict[str, Any] = field(default_factory=dict)
+    message: str  # reason, one line
+    traceback: str = ""  # traceback of the candidate; empty where it raised nothing
+    metrics: dict[str, Any] = field(default_factory=dict)  # of an evaluation that was ended early; no score
 
 
 def format_result(result: Result) -> str:
@@ -107,9 +100,6 @@ def format_failure(failure: Failure) -> str:
 
 def parse(output: str) -> Result | Failure:
     """Read the single result or error block of an evaluation's standard output.
-
-    Args:
-        output: Complete standard output; lines around and blank lines inside the block are ignored.
 
     Returns:
         The result, or a failure: the printed one; ``crashed`` if there is no block; ``rejected`` if there are several
@@ -151,17 +141,16 @@ def _parse_result(block: list[str]) -> Result | Failure:
         return _reject_block(f"the output must end with {SUCCESS}")
     try:
         metrics, features, score = (_read_part(block, part) for part in ("METRICS", "FEATURES", "SCORE"))
-    except ValueError as problem:
-        return _reject_block(str(problem))
-    if not isinstance(metrics, dict):
-        return _reject_block(f"metrics must be a dict, not {_shorten_repr(metrics)}")
-    try:
+        if not isinstance(metrics, dict):
+            return _reject_block(f"metrics must be a dict, not {_shorten_repr(metrics)}")
         metrics = storable_metrics(metrics)
     except ValueError as problem:
         return _reject_block(str(problem))
     if isinstance(features, list):
         features = tuple(features)
-    if features is not None and not (isinstance(features, tuple) and all(map(_is_feature, features))):
+    if features is not None and not (
+        isinstance(features, tuple) and all(type(value) in (int, float) and is_finite(value) for value in features)
+    ):
         return _reject_block(
             f"features must be a tuple of ints, or of finite numbers, or None, not {_shorten_repr(features)}"
         )
@@ -216,10 +205,6 @@ def _read_part(block: list[str], part: str) -> Any:
         return read_literal(text)
     except (ValueError, RecursionError):
         raise ValueError(f"{part.lower()} must be a Python literal, not {_shorten_repr(text)}") from None
-
-
-def _is_feature(value: Any) -> bool:
-    return type(value) in (int, float) and is_finite(value)
 
 
 def is_finite(score: float) -> bool:

@@ -28,19 +28,12 @@ Values = Mapping[str, Sequence[float]]  # by size, in the order of the instances
 
 @dataclass(frozen=True)
 class RaceStop:
-    """Early end of an evaluation.
+    """Early end of an evaluation."""
 
-    Attributes:
-        done: Number of instances that were measured.
-        planned: Number of instances in all.
-        estimate: What the score would about be; None where nothing tells.
-        why: Reason, a line.
-    """
-
-    measured: int
-    planned: int
-    estimated_score: float | None
-    reason: str
+    measured: int  # number of instances that were measured
+    planned: int  # number of instances in all
+    estimated_score: float | None  # None where nothing tells
+    reason: str  # one line
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -50,19 +43,12 @@ class RaceStop:
 
 @dataclass(frozen=True)
 class RaceTerms:
-    """Conditions under which an evaluation ends early.
-
-    Attributes:
-        direction: Direction of the values.
-        bar: Values of the elite that the candidate must be able to reach; None: no such test.
-        probes: Number of instances of each size whose answers are hashed; 0: none.
-        twins: Hashes of answers that end an evaluation, because an elite has the same.
-    """
+    """Conditions under which an evaluation ends early."""
 
     direction: Direction
-    bar: Values | None = None
-    probes: int = 0
-    twins: frozenset[str] = field(default_factory=frozenset)
+    bar: Values | None = None  # values of the elite that the candidate must be able to reach; None: no such test
+    probes: int = 0  # number of instances of each size whose answers are hashed; 0: none
+    twins: frozenset[str] = field(default_factory=frozenset)  # hashes of answers of elites, which end an evaluation
 
     def dumps(self) -> str:
         """Write the terms as one line of JSON."""
@@ -90,19 +76,15 @@ class RaceTerms:
     def check_bar(self, seen: Values, planned: Mapping[str, int]) -> RaceStop | None:
         """Test whether a candidate with these values can still reach the bar.
 
-        Args:
-            seen: Values so far, those of the first instances of each size.
-            planned: Number of instances of each size.
-
         Returns:
             The early end; None where the evaluation continues, also if the bar is about other instances.
         """
         bar = self.bar
         if bar is None or {size: len(values) for size, values in bar.items()} != dict(planned):
             return None
-        gains = {
-            size: [self._advantage(*pair) for pair in zip(seen[size], bar[size], strict=False)] for size in planned
-        }
+        sign = self.direction.sign
+        pairs = {size: zip(seen[size], bar[size], strict=False) for size in planned}
+        gains = {size: [sign * value - sign * elite for value, elite in of_size] for size, of_size in pairs.items()}
         measured, total = sum(map(len, gains.values())), sum(planned.values())
         if measured >= total or any(len(of_size) < min(2, planned[size]) for size, of_size in gains.items()):
             return None
@@ -121,13 +103,7 @@ class RaceTerms:
         )
 
     def check_twin(self, behaviour: str, seen: Values, planned: Mapping[str, int]) -> RaceStop | None:
-        """End an evaluation whose answers are those of a shorter elite.
-
-        Args:
-            behaviour: Hash of its answers on the first ``probes`` instances of each size.
-            seen: Values of these.
-            planned: Number of instances of each size.
-        """
+        """End an evaluation whose answers are those of a shorter elite."""
         if behaviour not in self.twins:
             return None
         measured, total = sum(map(len, seen.values())), sum(planned.values())
@@ -137,12 +113,7 @@ class RaceTerms:
         return RaceStop(measured, total, None, f"ended after {measured} of {total} instances: {reason}")
 
     def replay_race(self, values: Values, behaviour: str) -> RaceStop | None:
-        """Compute how a race with these terms would have ended for a program whose values are all known.
-
-        Args:
-            values: Values of all instances.
-            behaviour: Hash of its answers on the first ``probes`` instances of each size.
-        """
+        """Compute how a race with these terms would have ended for a program whose values are all known."""
         planned = {size: len(of_size) for size, of_size in values.items()}
         for step in race_steps(planned, self.probes):
             if ended := self.check_stop(
@@ -152,31 +123,16 @@ class RaceTerms:
         return None
 
     def check_stop(self, seen: Values, planned: Mapping[str, int], behaviour: str) -> RaceStop | None:
-        """Apply both tests after one of the ``race_steps``.
-
-        Args:
-            seen: Values so far.
-            planned: Number of instances of each size.
-            behaviour: Hash of the answers on the first ``probes`` instances of each size; empty before these are
-                measured.
-        """
+        """Apply both tests after one of the ``race_steps``."""
         return (self.check_twin(behaviour, seen, planned) if behaviour else None) or self.check_bar(seen, planned)
 
     def is_behaviour_known(self, step: Mapping[str, int], planned: Mapping[str, int]) -> bool:
         """Return True if all instances whose answers are hashed are measured, and there are such instances."""
         return self.probes > 0 and all(step[size] >= min(self.probes, count) for size, count in planned.items())
 
-    def _advantage(self, value: float, elite_value: float) -> float:
-        return self.direction.fitness(value) - self.direction.fitness(elite_value)
-
 
 def race_steps(planned: Mapping[str, int], probes: int = 0) -> Iterator[dict[str, int]]:
-    """Yield the number of instances of each size after which tests are made, up to all; smaller sets in proportion.
-
-    Args:
-        planned: Number of instances of each size.
-        probes: Number of instances of each size after which the answers are compared; 0: never.
-    """
+    """Yield the number of instances of each size after which tests are made, up to all; smaller sets in proportion."""
     largest = max(planned.values(), default=0)
     looks = [
         {size: min(count, max(2, math.ceil(look * count / largest))) for size, count in planned.items()}

@@ -10,7 +10,7 @@ import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from oragent._base import shipped
-from oragent._base.bounded_yaml import MAX_BYTES, parse_yaml
+from oragent._base.bounded import MAX_BYTES, parse_yaml
 from oragent._base.errors import ConfigError
 
 STRICT = ConfigDict(extra="forbid")  # of dataclasses that hold settings: an unknown key is an error
@@ -51,11 +51,7 @@ def dump_settings(settings: object) -> dict[str, Any]:
 
 
 def load_settings_tree(path: Path) -> dict[str, Any]:
-    """Read a file of settings as a tree; a shipped file may be given by its name. An empty file is an empty tree.
-
-    Raises:
-        ConfigError: The file cannot be read, or holds something else.
-    """
+    """Read a file of settings as a tree; a shipped file may be given by its name. An empty file is an empty tree."""
     path = shipped.find_settings_file(path)
     try:
         with path.open(encoding="utf-8") as file:  # which may be a pipe
@@ -101,7 +97,6 @@ def _set_key(tree: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _valid_keys(schema: type, path: Sequence[str]) -> list[str]:
-    """Return the valid keys of the section at ``path``."""
     for part in path:
         hint = get_type_hints(schema).get(part)
         sections = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and is_dataclass(kind)]

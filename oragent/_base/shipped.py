@@ -34,11 +34,7 @@ def shipped_problems() -> Iterator[Path]:
 
 
 def find_settings_file(path: Path) -> Path:
-    """Return the path of a file of settings: the path itself, or a shipped file of that name.
-
-    Args:
-        path: Path, or a name such as ``quick`` or ``configs/quick.yaml``; returned unchanged if no such file ships.
-    """
+    """Return the path of a shipped file of a name such as ``quick``; the path itself if it exists or none ships."""
     if path.exists() or path.is_absolute():
         return path
     names = path, Path("configs") / path, Path("configs") / f"{path}.yaml"

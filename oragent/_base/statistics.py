@@ -107,16 +107,8 @@ def mcnemar(
     McNemar 1947, doi:10.1007/BF02295996: cases on which both succeed or both fail are ignored. Under the null
     hypothesis the counts of the others are binomial with probability one half.
 
-    Args:
-        first: Successes of one method, case by case.
-        second: Successes of the other one, on the same cases in the same order.
-        alternative: ``GREATER``: that the first succeeds more often.
-
     Returns:
         The p-value; None without a case, 1 where the two differ on no case.
-
-    Raises:
-        ValueError: The two have different numbers of cases.
     """
     from scipy.stats import binomtest  # takes long to import
 
@@ -138,13 +130,7 @@ def pairs_needed(alpha: float = ALPHA, alternative: Alternative = Alternative.TW
 
 
 def best_case(pairs: int, noun: str, tests: int = 1) -> str:
-    """Describe the smallest possible p-value of the two-sided sign-flip test; empty if it can reach ``ALPHA``.
-
-    Args:
-        pairs: Number of pairs.
-        noun: Noun for a pair, such as ``seed``.
-        tests: Number of tests that ``adjust_holm`` adjusts for.
-    """
+    """Describe the smallest p-value of ``tests`` two-sided sign-flip tests; empty if it can reach ``ALPHA``."""
     needed = pairs_needed(ALPHA / tests)
     if pairs >= needed:
         return ""

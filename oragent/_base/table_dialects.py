@@ -88,12 +88,7 @@ def find_header(rows: Sequence[RawRow]) -> int:
 
 
 def clean_rows(rows: list[RawRow], notes: list[str]) -> list[RawRow]:
-    """Return header and rows without titles, footnotes and empty columns, a header of two lines made one.
-
-    Args:
-        rows: All rows of a file that are not empty.
-        notes: List that gets a sentence for each step.
-    """
+    """Return header and rows without titles, footnotes and empty columns, a header of two lines made one."""
     first = find_header(rows)
     if first:
         title = next(cell for cell in rows[0].cells if cell.strip()).strip()[:40]
@@ -193,7 +188,6 @@ def _describe_doubt(rows: list[tuple[str, ...]], lines: Sequence[int], column: i
 
 
 def _column_cells(rows: list[tuple[str, ...]], lines: Sequence[int], column: int) -> list[tuple[str, int]]:
-    """Return the cells of a column with their lines."""
     return [(row[column], line) for row, line in zip(rows, lines, strict=True) if column < len(row)]
 
 

@@ -3,7 +3,7 @@
 import inspect
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -32,18 +32,11 @@ Settings = Mapping[str, Any] | Sequence[str] | str
 
 @dataclass(frozen=True)
 class Choices:
-    """Arguments of a caller.
+    """Arguments of a caller."""
 
-    Attributes:
-        overrides: Settings, each ``section.key=value``, as on the command line.
-        strategy: Strategy that is given as an object; None if it is a name.
-        makers: Functions that make the models that are given as objects.
-        executor: Executor of evaluations.
-    """
-
-    overrides: tuple[str, ...] = ()
-    strategy: Strategy | Round | None = None
-    makers: Mapping[str, Maker] = field(default_factory=dict)
+    overrides: tuple[str, ...] = ()  # settings, each ``section.key=value``, as on the command line
+    strategy: Strategy | Round | None = None  # strategy that is given as an object; None if it is a name
+    makers: Mapping[str, Maker] = field(default_factory=dict)  # of models that are given as objects
     executor: JobExecutor | None = None
 
     def make_launch_options(self, config: Config) -> LaunchOptions:
@@ -63,19 +56,16 @@ class Choices:
 
 
 def read_choices(
-    model: ModelChoice | None, strategy: StrategyChoice | None, settings: Settings | None, keys: Mapping[str, Any]
+    model: ModelChoice | None,
+    strategy: StrategyChoice | None,
+    settings: Settings | None,
+    keys: Mapping[str, Any],
+    evaluations: int | None,
+    seconds: float | None,
 ) -> Choices:
-    """Read a caller's arguments.
-
-    Args:
-        model: Name, settings, or any function of messages.
-        strategy: Name, path, ``Strategy``, or a coroutine function that runs one round.
-        settings: Tree, or texts ``section.key=value``.
-        keys: Sections and keys of the configuration; they win over ``settings``.
-
-    Raises:
-        ConfigError: One of them has the wrong type.
-    """
+    """Read a caller's arguments; ``keys`` of the configuration win over ``settings``."""
+    bounds = {"budget.evaluations": evaluations, "budget.seconds": seconds}
+    keys = {**keys, **{name: bound for name, bound in bounds.items() if bound is not None}}
     executor = _read_executor(keys.get("cluster"))
     overrides = [
         *_read_settings(settings),
@@ -93,12 +83,7 @@ def read_choices(
 
 
 def resolve_problem(problem: ProblemChoice, root: Path) -> Problem:
-    """Return the problem of a name, a folder, or a ``Problem``.
-
-    Raises:
-        ProblemError: There is no such problem.
-        ConfigError: The argument has another type.
-    """
+    """Return the problem of a name, a folder, or a ``Problem``."""
     if isinstance(problem, Problem):
         return problem
     if isinstance(problem, Path):
@@ -109,7 +94,6 @@ def resolve_problem(problem: ProblemChoice, root: Path) -> Problem:
 
 
 def _read_executor(cluster: object) -> JobExecutor | None:
-    """Return the executor, if ``cluster`` is one and no name."""
     if cluster is None or isinstance(cluster, str):
         return None
     submit = getattr(cluster, "submit", None)
@@ -144,9 +128,12 @@ def _read_strategy(strategy: StrategyChoice) -> tuple[list[str], Strategy | Roun
     if isinstance(strategy, Mapping):
         return _flatten("strategy", strategy), None
     if not inspect.iscoroutinefunction(strategy) and not inspect.iscoroutinefunction(type(strategy).__call__):
+        kind = f"a {type(strategy).__name__}"
+        if inspect.isfunction(strategy):
+            kind = f"the plain function {_function_name(strategy, 'lambda')}"
         raise ConfigError(
             "strategy must be a name, a path, an oragent.Strategy or a coroutine function (async def round(run): ...), "
-            f"not {_describe_value(strategy)}"
+            f"not {kind}"
         )
     return [], strategy
 
@@ -155,14 +142,6 @@ def _function_name(function: Callable[..., Any], default: str) -> str:
     """Return a function's name if it is an identifier, which that of a lambda is not."""
     name = getattr(function, "__name__", type(function).__name__)
     return name if name.isidentifier() else default
-
-
-def _describe_value(value: object) -> str:
-    return (
-        f"the plain function {_function_name(value, 'lambda')}"
-        if inspect.isfunction(value)
-        else f"a {type(value).__name__}"
-    )
 
 
 def _read_settings(settings: Settings | None) -> list[str]:
@@ -178,15 +157,12 @@ def _read_settings(settings: Settings | None) -> list[str]:
 
 
 def _flatten(section: str, tree: Mapping[str, Any]) -> list[str]:
-    """Return a tree as overrides, one for each leaf."""
-    return list(_iterate_leaves(section, tree))
-
-
-def _iterate_leaves(section: str, tree: Mapping[str, Any]) -> Iterator[str]:
+    leaves: list[str] = []
     for key, value in tree.items():
         prefix = f"{section}.{key}" if section else str(key)
         plain = dump_settings(value) if is_dataclass(value) and not isinstance(value, type) else value
         if isinstance(plain, Mapping) and plain:
-            yield from _iterate_leaves(prefix, plain)
+            leaves += _flatten(prefix, plain)
         else:
-            yield f"{prefix}={json.dumps(plain, default=str)}"
+            leaves.append(f"{prefix}={json.dumps(plain, default=str)}")
+    return leaves

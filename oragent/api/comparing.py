@@ -64,10 +64,7 @@ def comparison(
         OragentError: The comparison cannot start or continue.
         KeyboardInterrupt: Ctrl-C; finished work is kept.
     """
-    budget = {"budget.evaluations": evaluations, "budget.seconds": seconds}
-    choices = read_choices(
-        model, None, settings, keys | {key: value for key, value in budget.items() if value is not None}
-    )
+    choices = read_choices(model, None, settings, keys, evaluations, seconds)
     if choices.makers:
         raise ConfigError("a comparison is kept in files: its model must be a name or settings, not a function")
     base = find_project_root(Path(root) if root else None)

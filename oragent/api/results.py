@@ -35,10 +35,7 @@ def make_rows(data: RunData) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _make_row(
-    record: Committed,
-    data: RunData,
-    features: Sequence[str],
-    replies: Mapping[str, RecordedReply],
+    record: Committed, data: RunData, features: Sequence[str], replies: Mapping[str, RecordedReply]
 ) -> dict[str, Any]:
     candidate, evaluation = record.candidate, record.candidate.evaluation
     number = int(record.id.partition(".")[2])
@@ -49,9 +46,7 @@ def _make_row(
         "id": record.id,
         "round": record.round,
         "number": number,
-        "island": candidate.island,
-        "origin": candidate.origin,
-        "parents": candidate.parents,
+        **{name: getattr(candidate, name) for name in ("island", "origin", "parents")},
         "status": str(evaluation.status),
         "score": evaluation.score if scored else math.nan,
         "gain": data.gain_of(evaluation.score).amount if scored else math.nan,
@@ -64,8 +59,7 @@ def _make_row(
         "tokens_out": reply.tokens_out if reply else 0,
         "money": reply.money if reply and reply.money is not None else math.nan,
         "message": evaluation.message,
-        "fingerprint": candidate.fingerprint,
-        "source": candidate.source,
+        **{name: getattr(candidate, name) for name in ("fingerprint", "source")},
     }
 
 

@@ -74,9 +74,8 @@ def run(
         OragentError: The search cannot start or continue.
         OSError: The disk is full, or no process can be started.
     """
-    choices = read_choices(model, strategy, settings, _budget_settings(evaluations, seconds, keys))
-    launched = _prepare_run(choices, problem, config, root, outputs, start)
-    launched.on_event = on_event or ignore_event
+    choices = read_choices(model, strategy, settings, keys, evaluations, seconds)
+    launched = _prepare_run(choices, problem, config, root, outputs, start, on_event or ignore_event)
     run_in_thread(launched.run_search, progress or _ignore)
     return launched.load_result()
 
@@ -101,9 +100,8 @@ async def run_async(
 
     Cancellation ends the search after running evaluations, which are kept; a second one ends it at once.
     """
-    choices = read_choices(model, strategy, settings, _budget_settings(evaluations, seconds, keys))
-    launched = _prepare_run(choices, problem, config, root, outputs, start)
-    launched.on_event = on_event or ignore_event
+    choices = read_choices(model, strategy, settings, keys, evaluations, seconds)
+    launched = _prepare_run(choices, problem, config, root, outputs, start, on_event or ignore_event)
     await await_in_thread(launched.run_search, progress or _ignore)
     return launched.load_result()
 
@@ -143,7 +141,7 @@ def resume(
             change the search.
         OSError: As for ``run``.
     """
-    choices = read_choices(model, strategy, settings, _budget_settings(evaluations, seconds, keys))
+    choices = read_choices(model, strategy, settings, keys, evaluations, seconds)
     launched = _prepare_resume(Path(path), choices, trust=trust, on_event=on_event)
     run_in_thread(launched.run_search, progress or _ignore)
     return launched.load_result()
@@ -151,8 +149,6 @@ def resume(
 
 @dataclass
 class _SearchLaunch:
-    """A search that is ready to start."""
-
     config: Config
     root: Path
     problem: Problem
@@ -193,6 +189,7 @@ def _prepare_run(
     root: str | Path | None,
     outputs: str | Path | None,
     start: Sequence[str | Path],
+    on_event: OnEvent,
 ) -> _SearchLaunch:
     within = Path(root) if root else None
     base = find_project_root(within)
@@ -207,6 +204,7 @@ def _prepare_run(
         lambda: make_folder(home, outputs_folder, resolved, settings, options.strategy),
         options,
         start=warm,
+        on_event=on_event,
     )
 
 
@@ -216,11 +214,6 @@ def _prepare_resume(path: Path, choices: Choices, *, trust: bool, on_event: OnEv
     if options.strategy and f"{options.strategy.name}{FUNCTION}" != name:
         raise ConfigError(f"this run was begun with the strategy {name}, not with {options.strategy.name}{FUNCTION}")
     return _SearchLaunch(folder.config, folder.root, folder.problem, lambda: folder, options, on_event=on_event)
-
-
-def _budget_settings(evaluations: int | None, seconds: float | None, keys: dict[str, Any]) -> dict[str, Any]:
-    named = {"budget.evaluations": evaluations, "budget.seconds": seconds}
-    return keys | {name: value for name, value in named.items() if value is not None}
 
 
 def _ignore(progress: Progress) -> None:

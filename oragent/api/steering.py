@@ -55,10 +55,6 @@ def run_in_thread(search: Search, observer: Observer) -> SearchResult:
 
     An event loop of this thread is not disturbed, and signals arrive as before.
 
-    Args:
-        search: Function that starts the search.
-        observer: Callback for every committed round; the search waits for it.
-
     Raises:
         BaseException: The error of the search; or that of the observer, or an interruption, after the search has ended.
     """

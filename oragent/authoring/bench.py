@@ -64,21 +64,13 @@ Breed = Callable[[Problem, np.random.Generator], Child]
 
 @dataclass(frozen=True)
 class ScoringBench:
-    """Where the candidates of a check are scored.
-
-    Attributes:
-        problem: Problem that they are candidates for.
-        root: Root of the project.
-        timeout_s: CPU seconds that one evaluation may take.
-        breed: Function that makes a child of the problem's seed, as a search without a model does.
-        score: Function that runs an evaluation; by default in a fresh interpreter.
-    """
+    """Where the candidates of a check are scored."""
 
     problem: Problem
     root: Path
-    timeout_s: float
-    breed: Breed
-    score: Callable[[Job], Evaluation] = run_evaluation
+    timeout_s: float  # CPU seconds that one evaluation may take
+    breed: Breed  # function that makes a child of the problem's seed, as a search without a model does
+    score: Callable[[Job], Evaluation] = run_evaluation  # by default in a fresh interpreter
 
     def run(
         self,
@@ -93,14 +85,8 @@ class ScoringBench:
     ) -> Evaluation:
         """Score a candidate; the seed where none is given.
 
-        Args:
-            source: Text of the candidate.
-            mode: Mode that is passed on to the evaluator where given.
-            size: Size that is passed on likewise, as ``--problem_size``.
-            cpu_s: Limit lower than usual, CPU seconds; what sleeps so long is ended, too.
-            arguments: Options of the evaluator's own.
-            patience: Factor on the time that an evaluation may take.
-            observer: Text of a program that watches; empty: nobody does.
+        ``cpu_s`` is a limit lower than usual, after which what sleeps is ended, too. ``patience`` is a factor on the
+        time that an evaluation may take. ``observer`` is the text of a program that watches.
         """
         limits = Limits(patience * self.timeout_s, self.problem.about.memory_mb)
         if cpu_s is not None and cpu_s < self.timeout_s:

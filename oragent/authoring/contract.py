@@ -21,11 +21,11 @@ from oragent.authoring.bench import (
     explain_failure,
     make_finding,
 )
-from oragent.authoring.misbehaviour import check_misbehaviour
 from oragent.authoring.seed_checks import (
     check_command_line,
     check_function,
     check_hooks,
+    check_misbehaviour,
     check_variants,
     describe_randomness,
 )
@@ -119,7 +119,7 @@ def _check_steps(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
     yield check_function(bench, seed, quick)
     bred = bench.problem.signature.language == "python"
     if bred:
-        yield from check_primitives(bench, seed)
+        yield _check_primitives(bench, seed)
     yield check_hooks(bench, seed)
     yield from check_command_line(bench, seed, quick)
     yield from check_misbehaviour(bench, seed)
@@ -207,18 +207,15 @@ def _check_metrics(seed: Seed) -> ContractFinding:
     return make_finding("metrics", complaint, ", ".join(map(str, displayed_metrics(seed.val.metrics))))
 
 
-def check_primitives(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
+def _check_primitives(bench: ScoringBench, seed: Seed) -> ContractFinding:
     """Read every primitive, then let all of them be evaluated once on real arguments."""
     about, signature = bench.problem.about, bench.problem.signature
     if not about.primitives:
-        yield ContractFinding(
-            Level.OK, "primitives", "none declared: breeding without a model has only the seed to build on"
-        )
-        return
+        nothing = "none declared: breeding without a model has only the seed to build on"
+        return ContractFinding(Level.OK, "primitives", nothing)
     complaint = next(filter(None, (_describe_unfit(text, signature.parameters) for text in about.primitives)), "")
     if complaint:
-        yield ContractFinding(Level.FAILURE, "primitives", complaint)
-        return
+        return ContractFinding(Level.FAILURE, "primitives", complaint)
     header = f"def {signature.function}({', '.join(signature.parameters)}):"
     source = with_main(
         bench.problem.seed,
@@ -227,17 +224,11 @@ def check_primitives(bench: ScoringBench, seed: Seed) -> Iterator[ContractFindin
     )
     ended = bench.run(source, mode="train", cpu_s=seed.patience_s)
     if ended.score is None:
-        yield ContractFinding(Level.FAILURE, "primitives", f"{ended.message}; mend it in problem.yaml")
-        return
-    complaint = "" if _can_insert_primitives(bench) else NO_PLACE
-    praise = f"all {len(about.primitives)} can be evaluated, and combined with the seed"
-    yield make_finding("primitives", complaint, praise, Level.WARNING)
-
-
-def _can_insert_primitives(bench: ScoringBench) -> bool:
-    """Return True if breeding without a model inserts primitives into children of the seed."""
+        return ContractFinding(Level.FAILURE, "primitives", f"{ended.message}; mend it in problem.yaml")
     rng = np.random.default_rng(0)
-    return any({"insert", "replace"} & set(bench.breed_child(rng).operator.split("+")) for _ in range(CHILDREN))
+    is_placed = any({"insert", "replace"} & {*bench.breed_child(rng).operator.split("+")} for _ in range(CHILDREN))
+    praise = f"all {len(about.primitives)} can be evaluated, and combined with the seed"
+    return make_finding("primitives", "" if is_placed else NO_PLACE, praise, Level.WARNING)
 
 
 def _describe_unfit(text: str, parameters: tuple[str, ...]) -> str:

@@ -1,30 +1,33 @@
-"""Make the folder of a new problem from a small template that runs at once, or copy a problem."""
+"""Make the folder of a problem: from a template that runs at once, from another problem, or from a foreign task.
+
+A task has a program with marked blocks, an evaluator, and perhaps a configuration. OpenEvolve has
+``initial_program.py``, ``evaluator.py`` and ``config.yaml``; ShinkaEvolve ``initial.py`` and ``evaluate.py``. What
+cannot be taken over is said, line by line. The folder is a stranger's: links in it are left out, and its programs are
+read in the child with limits, as all are.
+"""
 
 import re
 import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from oragent._base.errors import ProblemError
+import yaml
+
+from oragent._base.bounded import parse_yaml
+from oragent._base.errors import CandidateError, ProblemError
 from oragent.evaluation.problem import Problem
+from oragent.programs import regions
+from oragent.programs.inspection import documentation, inspect_program, signature_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def new(name: str, parent: Path, *, plain: bool = False) -> Path:
-    """Make the folder of a new problem.
-
-    Args:
-        name: Name of the problem and of its folder.
-        parent: Folder where it goes, usually the project's ``problems``; made if it is missing.
-        plain: Whether to write an ``eval.py`` that imports nothing of ours; it runs the candidate in its own process.
-
-    Returns:
-        The folder, with ``problem.yaml``, ``eval.py`` and ``heuristic.py``.
-
-    Raises:
-        ProblemError: if the name is no name, something of that name exists, or the folder cannot be written.
-    """
+    """Make the folder of a new problem in ``parent``; ``plain``: its ``eval.py`` imports nothing of ours."""
     if not NAME.fullmatch(name):
         raise ProblemError(f"{name!r} is no name for a problem: use letters, digits and _, such as my_problem")
     folder = parent / name
@@ -47,18 +50,7 @@ def new(name: str, parent: Path, *, plain: bool = False) -> Path:
 
 
 def copy(problem: Problem, parent: Path) -> Path:
-    """Copy a problem's folder, to be changed.
-
-    Args:
-        problem: The problem.
-        parent: Folder where the copy goes, usually the project's ``problems``; made if it is missing.
-
-    Returns:
-        The copy's folder, of the same name: in that project it is now what the name means.
-
-    Raises:
-        ProblemError: if something of that name exists there, or the folder cannot be written.
-    """
+    """Copy a problem's folder into ``parent``, where its name then means the copy."""
     folder = parent / problem.name
     try:
         shutil.copytree(problem.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ci]"))
@@ -70,3 +62,217 @@ def copy(problem: Problem, parent: Path) -> Path:
     for path in (folder, *folder.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)  # what a package manager installed may be read-only
     return folder
+
+
+PROGRAMS = ("initial_program.py", "initial.py")
+EVALUATORS = ("evaluator.py", "evaluate.py")
+CONFIGS = ("config.yaml", "config.yml")
+LEFT_BEHIND = ("requirements.txt", "openevolve_output", "results", "outputs", "__pycache__")
+DEFINED = re.compile(r"^def ([A-Za-z_]\w*)", re.MULTILINE)
+CALLED = re.compile(
+    r"\bprogram\.([A-Za-z_]\w*)\(|experiment_fn_name\s*=\s*[\"'](\w+)[\"']|hasattr\(\w+, [\"'](\w+)[\"']"
+)
+MOST_BYTES, MOST_CONFIG = 500 << 20, 1 << 20
+DEFAULT_BINS, DEFAULT_TIMEOUT_S = 10, 300.0
+MODULES = {"scikit-learn": "sklearn", "opencv-python": "cv2", "pyyaml": "yaml", "pillow": "PIL"}
+OF_THE_FRAMEWORK = frozenset(("openevolve", "shinka", "shinka-evolve"))
+HINTS = {
+    "llm": "name a model with --model, and its server with OPENAI_BASE_URL",
+    "max_iterations": "oragent run FOLDER --evaluations N",
+    "random_seed": "oragent run FOLDER --seed N",
+    "diff_based_evolution": "strategies choose themselves between edits and whole programs",
+}
+
+
+@dataclass(frozen=True)
+class ImportedTask:
+    """What became of a task: the folder, and a line for each thing that was taken over or left."""
+
+    folder: Path
+    taken: tuple[str, ...]
+    omitted: tuple[str, ...]
+
+
+def import_task(task: Path, parent: Path, name: str | None = None) -> ImportedTask:
+    """Make a problem's folder of a task."""
+    task = task.resolve()
+    name = name or re.sub(r"\W+", "_", task.name)
+    if not NAME.fullmatch(name):
+        raise ProblemError(f"{name!r} is no name for a problem: give one with --name, of letters, digits and _")
+    program, evaluator = _one_of(task, PROGRAMS), _one_of(task, EVALUATORS)
+    seed, scorer = _read_text(task / program), _read_text(task / evaluator)
+    config = _read_config(task)
+    function, blocks = _find_function(seed, scorer, program)
+    if not re.search(r"^def (?:evaluate|main)\b", scorer, re.MULTILINE):
+        raise ProblemError(f"{task / evaluator} defines neither evaluate(program_path) nor main(program_path, ...)")
+    axes, lost = _read_axes(config)
+    about = _make_description(task, name, function, seed, config, axes)
+    omitted = [*lost, *_list_omitted(config, about)]
+    requires, unknown = _read_requirements(task)
+    about |= {"requires": requires} if requires else {}
+    folder = parent / name
+    _write_folder(folder, task, (program, evaluator), about, seed, axes)
+    part = f", within {blocks} marked block{'s' * (blocks > 1)}"
+    taken = [
+        f"{program} as heuristic.py: {function} evolves{part if blocks else '; without markers all of it may change'}",
+        f"{evaluator}, by an eval.py that calls it; the score is combined_score, or the mean of its metrics",
+        *(f"{axis}: an axis of the archive, with bins from the first candidates" for axis in axes),
+    ]
+    return ImportedTask(folder, tuple(taken), (*omitted, *unknown))
+
+
+def _one_of(task: Path, names: tuple[str, ...]) -> str:
+    for name in names:
+        if (task / name).is_file():
+            return name
+    raise ProblemError(f"{task} is no task that can be imported: it has no {' or '.join(names)}")
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ProblemError(f"{path} cannot be read: {problem}") from None
+
+
+def _read_config(task: Path) -> dict[str, Any]:
+    path = next((task / name for name in CONFIGS if (task / name).is_file()), None)
+    if path is None:
+        return {}
+    if path.stat().st_size > MOST_CONFIG:
+        raise ProblemError(f"{path} is too long for a configuration")
+    try:
+        config = parse_yaml(_read_text(path)) or {}
+    except yaml.YAMLError as problem:
+        raise ProblemError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
+    if not isinstance(config, dict):
+        raise ProblemError(f"{path} must hold keys and values")
+    return config
+
+
+def _find_function(seed: str, scorer: str, program: str) -> tuple[str, int]:
+    """Return the function that evolves, preferably one that the evaluator calls, and the number of blocks."""
+    frame = regions.split_frame(seed)
+    inside = [name for block in (frame[1::2] if frame else (seed,)) for name in DEFINED.findall(block)]
+    if not inside:
+        where = "between the markers" if frame else "in it"
+        raise ProblemError(f"{program} defines no function at the top level {where}: oragent needs one that evolves")
+    called = {name for match in CALLED.findall(scorer) for name in match if name}
+    function = next((name for name in inside if name in called), inside[0])
+    match = inspect_program(seed, signature_of(seed, function))
+    if match.problem:
+        raise ProblemError(f"{program} cannot be used: {match.problem}")
+    return function, len(frame) // 2
+
+
+def _read_axes(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the names of the features, and remarks on those that are left out."""
+    named = _get_section(config, "database").get("feature_dimensions")
+    # Texts alone: a list that names itself again and again has no end when it is written out.
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    lost = [
+        "database.feature_dimensions: diversity is left out, as it depends on which other programs there are"
+        for name in names
+        if name == "diversity"
+    ]
+    return [name for name in names if name != "diversity"], lost
+
+
+def _make_description(
+    task: Path, name: str, function: str, seed: str, config: Mapping[str, Any], axes: list[str]
+) -> dict[str, Any]:
+    try:
+        docstring = documentation(seed, function)
+    except CandidateError:
+        docstring = ""
+    system_message = _get_section(config, "prompt").get("system_message")
+    message = system_message.strip() if isinstance(system_message, str) else ""
+    bins = _get_section(config, "database").get("feature_bins")
+    count = bins if isinstance(bins, int) and bins > 1 else DEFAULT_BINS
+    timeout = _get_section(config, "evaluator").get("timeout")
+    about: dict[str, Any] = {
+        "title": f"{name.replace('_', ' ')} (imported)",
+        "description": message or docstring or f"Improve the function {function}. A higher score is better.",
+        "function": function,
+        "direction": "maximize",
+        "timeout_s": float(timeout) if isinstance(timeout, int | float) and timeout > 0 else DEFAULT_TIMEOUT_S,
+    }
+    if axes:
+        about["features"] = [
+            {"name": axis, "bins": count, "kind": "number", "meaning": f"{axis}, as the task's evaluator gives it"}
+            for axis in axes
+        ]
+    about["notes"] = f"Imported from {task.name}, a task for another framework."
+    return about
+
+
+def _list_omitted(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[str]:
+    taken = {"prompt": {"system_message"}, "evaluator": {"timeout"}, "database": {"feature_dimensions", "feature_bins"}}
+    islands = _get_section(config, "database").get("num_islands")
+    for key, value in config.items():
+        rest = [str(name) for name in value if name not in taken.get(key, ())] if isinstance(value, dict) else []
+        if key == "database" and islands:
+            rest.remove("num_islands")
+            yield f"database.num_islands: oragent run FOLDER archive.islands={islands}"
+        if key == "evaluator" and "cascade_evaluation" in rest:
+            rest.remove("cascade_evaluation")
+            yield "evaluator.cascade_evaluation: evaluate_stage1 is mode train; oragent run FOLDER cascade=0.5 uses it"
+        if rest or not isinstance(value, dict):
+            names = f"{key}.{', '.join(rest)}" if rest else str(key)
+            yield f"{names}: {HINTS.get(str(key), 'of that framework alone')}"
+
+
+def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
+    """Return the modules of the task's requirements, and remarks on those that may have other names."""
+    path = task / "requirements.txt"
+    lines = _read_text(path).split("\n") if path.is_file() else []
+    names = [match[0].lower() for text in lines if (match := re.match(r"[A-Za-z0-9][\w.-]*", text.strip()))]
+    packages = [name for name in names if name not in OF_THE_FRAMEWORK]
+    modules = {name: MODULES.get(name, name.replace("-", "_")) for name in packages}
+    installed = [module for module in modules.values() if find_spec(module) is not None]
+    remarks = [
+        f"requirements.txt: {name} is not installed, as far as its name tells: pip install it, and add its module to "
+        "requires in problem.yaml"
+        for name, module in modules.items()
+        if module not in installed
+    ]
+    return installed, remarks
+
+
+def _write_folder(
+    folder: Path, task: Path, own: tuple[str, str], about: Mapping[str, Any], seed: str, axes: list[str]
+) -> None:
+    """Make the folder: the files of the task, without links, and the three files of a problem."""
+    program, evaluator = own
+    size = sum(path.stat().st_size for path in task.rglob("*") if path.is_file() and not path.is_symlink())
+    if size > MOST_BYTES:
+        raise ProblemError(
+            f"{task} has {size >> 20} MiB, at most {MOST_BYTES >> 20} are copied: move large data elsewhere"
+        )
+    template = (files("oragent.authoring") / "template" / "task_eval.py.txt").read_text(encoding="utf-8")
+    script = template.replace("@EVALUATOR@", Path(evaluator).stem).replace("@FEATURES@", repr(tuple(axes)))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if folder.exists():
+            raise FileExistsError(17, "exists", str(folder))
+        shutil.copytree(
+            task, folder, symlinks=True, ignore=lambda base, names: _names_to_skip(Path(base), names, task, program)
+        )
+        (folder / "heuristic.py").write_text(seed, encoding="utf-8")
+        (folder / "eval.py").write_text(script, encoding="utf-8")
+        text = yaml.safe_dump(dict(about), sort_keys=False, allow_unicode=True, width=110)
+        (folder / "problem.yaml").write_text(text, encoding="utf-8")
+    except FileExistsError:
+        raise ProblemError(f"{folder} exists already and is left as it is: choose another name with --name") from None
+    except OSError as problem:
+        raise ProblemError(f"{folder} cannot be made: {problem.strerror}") from None
+
+
+def _names_to_skip(base: Path, names: list[str], task: Path, program: str) -> set[str]:
+    top = {program, *CONFIGS, *LEFT_BEHIND} if base == task else {"__pycache__"}
+    return {name for name in names if name in top or name.startswith(".") or (base / name).is_symlink()}
+
+
+def _get_section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = config.get(name)
+    return section if isinstance(section, dict) else {}

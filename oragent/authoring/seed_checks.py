@@ -1,17 +1,19 @@
-"""Check a problem with its seed heuristic.
+"""Check a problem with its seed heuristic, and with candidates that misbehave.
 
 The seed must be a function of its arguments, small changes of it must change score and features, hooks must be those of
-``problem.yaml``, and the evaluator must obey its arguments.
+``problem.yaml``, and the evaluator must obey its arguments. A candidate that misbehaves must end with a status and
+without a score.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from oragent._base.protocol import Status
+from oragent._base.protocol import Result, Status, format_result
 from oragent.authoring.bench import (
     ContractFinding,
     Level,
@@ -24,6 +26,7 @@ from oragent.authoring.bench import (
 from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, OBSERVER, describe_missing, find_options
 from oragent.programs.inspection import find_unseeded, inspect_program
+from oragent.programs.parts import with_main
 
 TITLE = "function of its arguments"
 DECISIONS, QUICK_DECISIONS = 300, 50
@@ -181,7 +184,6 @@ def _check_test_mode(bench: ScoringBench) -> ContractFinding:
     )
 
 
-HOOKS_TITLE = "hooks"
 COUNTING = """
 calls = {}
 def observe(hook, data):
@@ -196,38 +198,150 @@ OBSERVER_PATIENCE = 5  # who is watched takes longer
 
 def check_hooks(bench: ScoringBench, seed: Seed) -> ContractFinding:
     """Watch the seed in mode train, if the evaluator can be watched."""
-    declared = set(bench.problem.about.hooks)
+    level, message = _watch_seed(bench, seed, set(bench.problem.about.hooks))
+    return ContractFinding(level, "hooks", message)
+
+
+def _watch_seed(bench: ScoringBench, seed: Seed, declared: set[str]) -> tuple[Level, str]:
     text = bench.problem.evaluator.read_text(encoding="utf-8", errors="replace")
-    offered = ("hooks" in text or bool(declared)) and OBSERVER in find_options(bench.problem, bench.root, bench.score)
-    if not offered and declared:
-        reason = describe_missing(OBSERVER)
-        message = f"problem.yaml tells of {_join_sorted(declared)}, but {reason}; give harness.run(..., hooks=...)"
-        return ContractFinding(Level.FAILURE, HOOKS_TITLE, message)
-    if not offered:
-        return ContractFinding(Level.OK, HOOKS_TITLE, f"none: {describe_missing(OBSERVER)}")
+    if not (("hooks" in text or declared) and OBSERVER in find_options(bench.problem, bench.root, bench.score)):
+        missing = describe_missing(OBSERVER)
+        if not declared:
+            return Level.OK, f"none: {missing}"
+        told = f"problem.yaml tells of {_join_sorted(declared)}, but {missing}; give harness.run(..., hooks=...)"
+        return Level.FAILURE, told
     if not declared:
-        message = "the evaluator can be watched, but problem.yaml says nothing under hooks, so no model knows of it"
-        return ContractFinding(Level.WARNING, HOOKS_TITLE, message)
+        silent = "the evaluator can be watched, but problem.yaml says nothing under hooks, so no model knows of it"
+        return Level.WARNING, silent
     watched = bench.run(mode="train", observer=COUNTING, patience=OBSERVER_PATIENCE)
     if watched.score is None:
-        return ContractFinding(
-            Level.FAILURE, HOOKS_TITLE, f"watched, the seed gets no score: {explain_failure(watched)}"
-        )
+        return Level.FAILURE, f"watched, the seed gets no score: {explain_failure(watched)}"
     if watched.score != seed.train.score:
-        message = f"watched, the seed gets {watched.score}, and else {seed.train.score}; watching must change nothing"
-        return ContractFinding(Level.FAILURE, HOOKS_TITLE, message)
+        scores = f"watched, the seed gets {watched.score}, and else {seed.train.score}"
+        return Level.FAILURE, f"{scores}; watching must change nothing"
     counts = {name: int(count) for name, count in CALLED.findall(watched.log) if name != "end"}
-    if silent := declared - counts.keys():
-        return ContractFinding(
-            Level.FAILURE, HOOKS_TITLE, f"{_join_sorted(silent)} of problem.yaml is never called on train"
-        )
+    if uncalled := declared - counts.keys():
+        return Level.FAILURE, f"{_join_sorted(uncalled)} of problem.yaml is never called on train"
     if unknown := counts.keys() - declared:
-        message = f"the evaluator calls {_join_sorted(unknown)}, of which problem.yaml says nothing"
-        return ContractFinding(Level.FAILURE, HOOKS_TITLE, message)
-    return ContractFinding(
-        Level.OK, HOOKS_TITLE, ", ".join(f"{name} ({count} times on train)" for name, count in counts.items())
-    )
+        return Level.FAILURE, f"the evaluator calls {_join_sorted(unknown)}, of which problem.yaml says nothing"
+    return Level.OK, ", ".join(f"{name} ({count} times on train)" for name, count in counts.items())
 
 
 def _join_sorted(names: set[str]) -> str:
     return ", ".join(sorted(names))
+
+
+HEAD_START_S = 1.0  # given to a candidate that never ends: it is stopped this long after the seed was done
+
+WRAPPED = """{seed}
+
+import os as _os
+import numpy as _np
+
+_wrapped = {function}
+
+
+def {function}(*args, **kwargs):
+    {body}
+"""
+
+# Its text follows the seed, whose function has another name by then.
+WRAPPED_CPP = """#include <cstdlib>
+#include <stdexcept>
+#include <unistd.h>
+#define {function} wrapped_by_a_check
+{seed}
+#undef {function}
+{header} {{
+    {body}
+}}
+"""
+
+DEAD = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
+FAILED = "Let its failure end the evaluation: a failed candidate has no score, never 0 or a default"
+CHECK_IT = "Check what the function returns before using it, as oragent.harness.matrix does"
+IN_PROCESS = (
+    "The candidate runs in the evaluator's own process, where it can print a result of its own choice; "
+    "nothing holds a candidate that cheats. Call it through oragent.harness.run, which keeps it in a process of its own"
+)
+
+
+@dataclass(frozen=True)
+class MisbehaviourCase:
+    """A way to misbehave."""
+
+    name: str  # what the candidate does
+    body: str  # body of its function, after the seed was renamed to ``_wrapped``; empty: its text is no program
+    expected: frozenset[Status]  # statuses that name the fault
+    advice: str  # what to do where it gets a score
+    level: Level = Level.FAILURE  # level of the finding where it gets a score
+
+
+def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
+    """Score a candidate of each kind in mode train."""
+    cases = _python_cases if bench.problem.signature.language == "python" else _cpp_cases
+    for case in cases(_forge_result(bench, seed)):
+        endless = case.expected == {Status.TIMEOUT}
+        cpu_s = seed.train.cpu_s + HEAD_START_S if endless else seed.patience_s
+        yield _judge_case(case, bench.run(_write_candidate(bench, case), mode="train", cpu_s=cpu_s))
+
+
+def _python_cases(forged: str) -> list[MisbehaviourCase]:
+    wrong = frozenset({Status.INVALID, Status.ERROR})
+    longer = "return _np.append(_np.ravel(_wrapped(*args, **kwargs)), 0.0)"
+    forge = f"_os.write(1, {forged.encode()!r})\n    _os._exit(0)"
+    return [
+        MisbehaviourCase("raises", 'raise RuntimeError("raised on purpose")', frozenset({Status.ERROR}), FAILED),
+        MisbehaviourCase("returns None", "return None", wrong, CHECK_IT),
+        MisbehaviourCase("returns NaN", 'return _wrapped(*args, **kwargs) * float("nan")', wrong, CHECK_IT),
+        MisbehaviourCase("returns another shape", longer, wrong, CHECK_IT, Level.WARNING),
+        MisbehaviourCase("is no Python", "", frozenset({Status.REJECTED, Status.ERROR}), FAILED),
+        MisbehaviourCase("ends its process", "_os._exit(0)", DEAD, FAILED),
+        MisbehaviourCase("forges a result", forge, DEAD, IN_PROCESS, Level.WARNING),
+        MisbehaviourCase("never ends", "while True:\n        pass", frozenset({Status.TIMEOUT}), FAILED),
+    ]
+
+
+def _cpp_cases(forged: str) -> list[MisbehaviourCase]:
+    text = "".join(f"\\x{byte:02x}" for byte in forged.encode())
+    forge = f'if (write(1, "{text}", {len(forged.encode())})) _exit(0); std::abort();'
+    return [
+        MisbehaviourCase("throws", 'throw std::runtime_error("raised on purpose");', frozenset({Status.ERROR}), FAILED),
+        MisbehaviourCase("does not compile", "", frozenset({Status.REJECTED}), FAILED),
+        MisbehaviourCase("crashes", "std::abort();", DEAD, FAILED),
+        MisbehaviourCase("ends its process", "_exit(0);", DEAD, FAILED),
+        MisbehaviourCase("forges a result", forge, DEAD, IN_PROCESS, Level.WARNING),
+        MisbehaviourCase("never ends", "for (volatile int i = 0;; i = i + 1) {}", frozenset({Status.TIMEOUT}), FAILED),
+    ]
+
+
+def _write_candidate(bench: ScoringBench, case: MisbehaviourCase) -> str:
+    problem = bench.problem
+    if problem.signature.language == "cpp":
+        if not case.body:
+            return f"{problem.seed}\n\nint (;\n"
+        header, function = problem.signature.text, problem.about.function
+        return WRAPPED_CPP.format(function=function, seed=problem.seed, header=header, body=case.body)
+    names, function = problem.about.candidate.names, problem.about.function
+    if not case.body:
+        return with_main(problem.seed, names, lambda text: f"{text}\n\ndef (:\n")
+    return with_main(problem.seed, names, lambda text: WRAPPED.format(seed=text, function=function, body=case.body))
+
+
+def _forge_result(bench: ScoringBench, seed: Seed) -> str:
+    score = seed.train.score or 0.0
+    better = (abs(score) + 1.0) * bench.problem.about.direction.sign
+    return f"\n{format_result(Result({'forged': True}, seed.train.features, score + better))}\n"
+
+
+def _judge_case(case: MisbehaviourCase, ended: Evaluation) -> ContractFinding:
+    title = f"candidate that {case.name}"
+    if ended.score is not None:
+        return ContractFinding(case.level, title, f"it got score {ended.score}. {case.advice}")
+    shown = f"{ended.status}: {ended.message}"
+    if ended.status not in case.expected:
+        expected = " or ".join(sorted(case.expected))
+        return ContractFinding(
+            Level.WARNING, title, f"no score, but it ended as {shown}; expected {expected}. {CHECK_IT}"
+        )
+    return ContractFinding(Level.OK, title, f"no score, {shown}")

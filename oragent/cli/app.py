@@ -9,20 +9,7 @@ from rich.markup import escape
 from oragent import __version__
 from oragent._base.errors import OragentError
 from oragent._base.terminal import Terminal
-from oragent.cli import (
-    converse,
-    experiments,
-    formulate,
-    machine,
-    memory,
-    models,
-    problems,
-    runs,
-    search,
-    training,
-    watch,
-    workspace,
-)
+from oragent.cli import converse, experiments, formulate, machine, problems, runs, search, workspace
 from oragent.cli.options import console
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -58,17 +45,17 @@ app.command()(experiments.sweep)
 app.command(name="show")(runs.show_run)
 app.command()(runs.report)
 app.command()(runs.figure)
-app.command()(watch.watch)
-app.command()(watch.steer)
-app.command()(memory.memory)
+app.command()(runs.watch)
+app.command()(runs.steer)
+app.command()(runs.memory)
 app.command()(runs.rescore)
-app.command()(models.solve)
+app.command()(formulate.solve)
 app.command()(formulate.formulate)
 app.command()(converse.converse)
 app.add_typer(workspace.workspace, name="workspace")
 formulate.bench.command(name="workspace")(workspace.bench_workspace)
 app.add_typer(formulate.bench, name="bench")
-app.command()(training.train)
+app.command()(experiments.train)
 app.command()(machine.doctor)
 app.command()(problems.new)
 app.command(name="import-task")(problems.import_task)

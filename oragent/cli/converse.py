@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent._base.folder_kinds import FolderKind, kind_of_folder
+from oragent._base.files import FolderKind, kind_of_folder
 from oragent.cli.formulate import bench
 from oragent.cli.options import (
     BenchCalls,
@@ -20,7 +20,7 @@ from oragent.cli.options import (
     console,
     split_names,
 )
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 
 UTILITIES_OF = "sfusd"  # whose utilities are published
 

@@ -1,7 +1,9 @@
-"""Experiments: ``probe``, ``sweep`` and ``study``."""
+"""Experiments and networks: ``probe``, ``sweep``, ``study`` and ``train``."""
 
 import json
 from dataclasses import asdict
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +12,22 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent._base import files
+from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import escape_text
 from oragent.cli.machine import unguarded_warning
-from oragent.cli.options import DEVICE_HELP, ProblemName, Root, Settings, Workers, console, split_names
+from oragent.cli.options import (
+    DEVICE_HELP,
+    ProblemName,
+    Root,
+    Settings,
+    Workers,
+    console,
+    list_overrides,
+    print_caution,
+    print_text,
+    split_names,
+)
 from oragent.evals.requests import StudyRequest
 from oragent.evaluation.devices import AUTO
 from oragent.evaluation.offers import require_all
@@ -32,6 +46,7 @@ from oragent.search.experiments import (
     SweepRow,
     read_places,
 )
+from oragent.solvers.training.request import PROBLEMS, TrainRequest
 
 SHOWN = 30  # rows of a sweep that a terminal shows
 
@@ -120,7 +135,7 @@ def _load_problem(name: str, root: Path | None, as_json: bool) -> tuple[Problem,
     problem = find_problem(name, find_project_root(root))
     require_all(problem)
     if not as_json and (warning := unguarded_warning(problem)):
-        console.print(f"[bold yellow]careful:[/] {escape(warning)}", soft_wrap=True)
+        print_caution(warning)
     return problem, evaluation_root(problem, root)
 
 
@@ -134,11 +149,7 @@ def _read_observer(path: Path | None) -> str:
 
 
 def _declared_parameters(source: str, as_json: bool) -> list[str]:
-    """Names of the parameters that a program declares; wrong declarations are reported.
-
-    Raises:
-        ConfigError: It declares none.
-    """
+    """Names of the parameters that a program declares; wrong declarations are reported."""
     reading = read_parameters(source)
     for problem in reading.problems if not as_json else ():
         console.print(f"[bold yellow]ignored:[/] {escape(problem)}", highlight=False, soft_wrap=True)
@@ -151,7 +162,7 @@ def _declared_parameters(source: str, as_json: bool) -> list[str]:
 
 
 def _print_json(tree: dict[str, Any]) -> None:
-    console.print(json.dumps(tree, default=str), highlight=False, markup=False, soft_wrap=True)
+    print_text(json.dumps(tree, default=str))
 
 
 def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
@@ -167,7 +178,7 @@ def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
     for row in result.sizes if mode == PRACTICE else ():
         if times := read_places(row.metrics):
             spent = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in times.items())
-            console.print(f"seconds by size: {spent}", highlight=False, soft_wrap=True, markup=False)
+            print_text(f"seconds by size: {spent}")
     if result.output.strip():
         console.print(f"\n{escape(escape_text(result.output.strip()))}", highlight=False, soft_wrap=True)
     if result.score is not None:
@@ -231,7 +242,7 @@ def study(
     from oragent.evals.compare.study import run
 
     named = {"model.name": model, "workers": workers}
-    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
+    overrides = list_overrides(named)
     base = find_project_root(root)
     some = split_names(problems or "")
     folder = outputs or base / "outputs" / "study" / name
@@ -239,3 +250,58 @@ def study(
         name=name, scale=scale, seeds=seeds, problems=some, overrides=[*overrides, *(settings or [])], outputs=folder
     )
     raise typer.Exit(run(request, base, console))
+
+
+def run_training(request: TrainRequest, root: Path, *, export: bool) -> list[str]:
+    """Train, or only export what a training has reached."""
+    for package in ("torch", "safetensors"):
+        if find_spec(package) is None:
+            raise ConfigError(f"training needs {package}, which is not installed: {extra_install_command('neural')}")
+    # PyTorch takes a second to import and may be missing: only who trains pays for it.
+    if not export:
+        state = import_module("oragent.solvers.training.trainer").train(request)
+        if not state.schedule.ended(state.step):
+            return [f"{state.step} steps, {state.cpu_s / 3600:.2f} CPU hours: {request.folder}; run again to go on"]
+    return list(import_module("oragent.solvers.training.curve").export(request, root))
+
+
+def train(
+    problem: Annotated[str, typer.Argument(metavar="NETWORK", help=f"{', '.join(PROBLEMS)}.")],
+    folder: Annotated[
+        Path | None,
+        typer.Option("--outputs", "--folder", help="Folder of the training (default: outputs/training/NETWORK)."),
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Folder of solutions to learn from (outputs/training/labels).")
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="Stop after this time; repeat the command to continue.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Number of steps in all after which training stops.")] = None,
+    decay: Annotated[int | None, typer.Option(help="Finish: number of steps that lower the learning rate.")] = None,
+    imitate: Annotated[int, typer.Option(help="Number of first steps in which tsp_pomo imitates tours.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of a new training.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    batch: Annotated[
+        int | None, typer.Option(help="Factor on the instances of a step (default: 1, and 16 on a GPU).")
+    ] = None,
+    precise: Annotated[bool, typer.Option("--precise", help="Single precision instead of bfloat16 products.")] = False,
+    export: Annotated[bool, typer.Option("--export", help="Only write weights to checkpoints/, as they are.")] = False,
+    root: Root = None,
+) -> None:
+    """Train a network, continue a training, or export its weights."""
+    base = find_project_root(root)
+    home = base / "outputs" / "training"
+    request = TrainRequest(
+        problem=problem,
+        folder=folder or home / problem,
+        labels=labels or home / "labels",
+        seed=seed,
+        steps=steps,
+        minutes=minutes,
+        decay=decay,
+        imitate=imitate,
+        device=device,
+        precise=precise,
+        batch=batch,
+    )
+    for message in run_training(request, base, export=export):
+        console.print(message, highlight=False, soft_wrap=True)

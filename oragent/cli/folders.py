@@ -5,50 +5,38 @@ from pathlib import Path
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent._base.folder_kinds import FolderKind, kind_of_folder
-from oragent.cli.options import console
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent._base.files import FolderKind, kind_of_folder
+from oragent.cli.options import console, print_text
+from oragent.llm.model_settings import RuntimeWords
 
 
 def show_folder(folder: Path) -> bool:
     """Show a folder, which stays as it is; False where it is that of a search, or of nothing."""
     match kind_of_folder(folder):
         case FolderKind.COMPARISON | FolderKind.STUDY:
-            from oragent.evals.compare.command import show_folder as show_comparison
-
-            raise typer.Exit(show_comparison(folder, console))
+            from oragent.evals.compare.command import show_folder as show
         case FolderKind.FORMULATION:
-            from oragent.formulate.command import show_formulation
-
-            raise typer.Exit(show_formulation(folder, console))
+            from oragent.formulate.command import show_formulation as show
         case FolderKind.CONVERSATION:
             from oragent.converse.command import show
-
-            raise typer.Exit(show(folder, console))
         case FolderKind.WORKSPACE:
-            from oragent.workspace.command import show_workspace
-
-            raise typer.Exit(show_workspace(folder, console))
+            from oragent.workspace.command import show_workspace as show
         case FolderKind.FORMULATE_BENCH | FolderKind.CONVERSE_BENCH | FolderKind.WORKSPACE_BENCH as kind:
             raise typer.Exit(_show_bench(kind, folder, write=False))
-    return False
+        case _:
+            return False
+    raise typer.Exit(show(folder, console))
 
 
 def report_folder(folder: Path) -> bool:
     """Write the page of a folder anew; False where it is that of a search, or of nothing."""
     match kind_of_folder(folder):
         case FolderKind.COMPARISON | FolderKind.STUDY:
-            from oragent.evals.compare.command import write_page as write_comparison
-
-            page = write_comparison(folder)
+            from oragent.evals.compare.command import write_page
         case FolderKind.FORMULATION:
-            from oragent.formulate.command import rewrite_page
-
-            page = rewrite_page(folder)
+            from oragent.formulate.command import rewrite_page as write_page
         case FolderKind.CONVERSATION:
-            from oragent.converse.command import page as write_conversation
-
-            page = write_conversation(folder)
+            from oragent.converse.command import page as write_page
         case FolderKind.WORKSPACE:
             from oragent.workspace.command import write_report
 
@@ -57,16 +45,12 @@ def report_folder(folder: Path) -> bool:
             raise typer.Exit(_show_bench(kind, folder, write=True))
         case _:
             return False
-    console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
+    print_text(f"report: {write_page(folder)}")
     return True
 
 
 def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
-    """Go on with a folder; False where it is that of a search, or of nothing.
-
-    Raises:
-        ConfigError: It is resumed by another command.
-    """
+    """Go on with a folder; False where it is that of a search, or of nothing."""
     match kind_of_folder(folder):
         case FolderKind.STUDY:
             raise ConfigError(f"{folder} is a study: give the same 'oragent study' command again to go on with it")
@@ -75,15 +59,8 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
             from oragent.evals.requests import CompareRequest
             from oragent.evaluation.problem import find_project_root
 
-            raise typer.Exit(
-                run(
-                    CompareRequest(
-                        words=[], strategies=None, seeds=None, overrides=[], config=None, outputs=folder, variants=[]
-                    ),
-                    find_project_root(),
-                    console,
-                )
-            )
+            again = CompareRequest([], strategies=None, seeds=None, overrides=[], config=None, outputs=folder)
+            raise typer.Exit(run(again, find_project_root(), console))
         case FolderKind.CONVERSATION:
             from oragent.converse.command import go_on, trusted_session
 
@@ -116,7 +93,6 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
 
 
 def _show_bench(kind: FolderKind, folder: Path, *, write: bool) -> int:
-    """Print the tables of a benchmark, and write its page if wanted."""
     match kind:
         case FolderKind.FORMULATE_BENCH:
             from oragent.evals.formulate.command import show_bench

@@ -1,4 +1,4 @@
-"""Problems in words: ``formulate`` and ``bench formulate``."""
+"""Optimisation models: ``formulate``, ``solve`` and ``bench formulate``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +22,7 @@ from oragent.cli.options import (
 )
 from oragent.evals.requests import FormulateBenchRequest
 from oragent.formulate.options import FormulateCommand
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
 
@@ -152,3 +152,25 @@ def bench_formulate(
         words=RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config),
     )  # fmt: skip
     raise typer.Exit(run_bench(request, console))
+
+
+SOLVED, UNSOLVED = 0, 3  # exit codes
+
+
+def solve(
+    model: Annotated[Path, typer.Argument(metavar="FILE", help="A model: milp.json, .mps or .lp.")],
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Explain what binds, what one more unit is worth, and why.")
+    ] = False,
+    inverse: Annotated[
+        Path | None,
+        typer.Option(metavar="POINT", help="JSON with values by variable: show what would make that point optimal."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the solution: .csv, .json or .sol.")] = None,
+    limit: Annotated[float | None, typer.Option(min=0.001, help="Seconds for the search (default: no limit).")] = None,
+) -> None:
+    """Solve an optimisation model and explain its solution; exit code 3 if there is none."""
+    from oragent.milp.command import solve_file
+
+    solution = solve_file(model, explain=explain, point=inverse, limit_s=limit, out=out, console=console)
+    raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from oragent._base import shipped
 from oragent._base.distribution import describe_name_conflict, unsupported_versions
-from oragent.cli.options import console
+from oragent.cli.options import console, print_text
 from oragent.evaluation.cluster.cluster_settings import parse_cluster
 from oragent.evaluation.cluster.connect import connect_cluster
 from oragent.evaluation.cluster.dask_client import KnownWorkers
@@ -23,11 +23,7 @@ from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_means
 
 
 def examine_machine(console: Console) -> bool:
-    """Try every means of isolation, and print the results and the guarantees.
-
-    Returns:
-        Whether all guarantees hold.
-    """
+    """Try every means of isolation, print results and guarantees, and return True if all guarantees hold."""
     offers = probe_means()
     console.print(f"{platform.system()} {platform.release()}, Python {platform.python_version()}", highlight=False)
     table = Table("means", "", "what there is of it", box=None, header_style="bold")
@@ -39,7 +35,7 @@ def examine_machine(console: Console) -> bool:
     for text in unsupported_versions():
         console.print(f"[bold yellow]careful:[/] {escape(text)}", highlight=False, soft_wrap=True)
     for text in _describe_devices(find_devices()):
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        print_text(text)
     missing = missing_guarantees(offers)
     console.print("\n[bold]A candidate cannot[/]")
     for guarantee in Guarantee:
@@ -55,7 +51,6 @@ def examine_machine(console: Console) -> bool:
 
 
 def _describe_devices(report: DeviceReport) -> list[str]:
-    """List the devices for networks, one line each."""
     lines = [f"driver: {report.driver}"] if report.driver else []
     if report.cards:
         lines += [f"PyTorch {report.torch}, built for {report.build}" if report.build else f"PyTorch {report.torch}"]
@@ -67,11 +62,7 @@ def _describe_devices(report: DeviceReport) -> list[str]:
 
 
 def isolation_warning(isolation: Mapping[str, Sequence[str]] | None) -> str:
-    """Return one line on the guarantees that do not hold here; empty if all hold.
-
-    Args:
-        isolation: What ``describe_isolation`` returned.
-    """
+    """Return one line on the guarantees that do not hold here; empty if all hold."""
     missing = isolation["missing"] if isolation else [str(one) for one in missing_guarantees(probe_means())]
     if not missing:
         return ""
@@ -92,18 +83,7 @@ PROBLEM = "bpp_online"  # one that ships and needs nothing but us: what is sent 
 
 
 def examine_cluster(word: str, console: Console) -> bool:
-    """Print each worker of a cluster, and the guarantees that it does not give.
-
-    Args:
-        word: What ``--cluster`` would say.
-        console: Console to print on.
-
-    Returns:
-        Whether everything is held on every worker, and none had to be refused.
-
-    Raises:
-        ConfigError, SandboxError: if there is no such cluster, or it has no worker that can be used.
-    """
+    """Print what each worker of a cluster does not guarantee; True if all guarantee all and none was refused."""
     workers = asyncio.run(_connect_workers(word))
     table = Table("worker", "places", "oragent", "Python", "room", "not held there", box=None, header_style="bold")
     for address, (offer, places) in sorted(workers.workers.items()):
@@ -135,9 +115,4 @@ def doctor(
 
 def settings() -> None:
     """Print every setting with its default, as a file for --config."""
-    console.print(
-        (shipped.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").rstrip(),
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    print_text((shipped.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").rstrip())

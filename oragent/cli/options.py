@@ -1,9 +1,11 @@
 """Console, arguments and options that several commands share."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from oragent._base import shipped
 from oragent._base.terminal import Terminal
@@ -35,8 +37,6 @@ Trust = Annotated[
 ]
 Watch = Annotated[bool, typer.Option("--watch", help="Show the live page while the search runs.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
-
-
 ReplyTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")]
 ReplySeconds = Annotated[
     float | None, typer.Option("--timeout-s", "--timeout", min=1.0, help="Seconds for a reply (default: 120).")
@@ -47,19 +47,28 @@ LabelsReadable = Annotated[
 ]
 BenchCalls = Annotated[int | None, typer.Option(min=1, help="Budget: calls of models, a contestant.")]
 BenchFolder = Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")]
-
-
 DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps."
 
 
 def bench_workers(cases: str) -> Any:
-    """Return the option of a benchmark that says how many cases are worked on at once; 0 is resolved here.
-
-    Args:
-        cases: What a case is called, in the plural.
-    """
+    """Return the option of a benchmark that says how many cases are worked on at once; 0 is resolved here."""
     text = f"{cases} at once; 0 is as many as there are cores."
     return typer.Option(min=0, help=text, callback=lambda workers: workers or count_processors())
+
+
+def print_text(text: str) -> None:
+    """Print a text as it is, on as many columns as it has."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_caution(text: str) -> None:
+    """Print a remark that asks for care."""
+    console.print(f"[bold yellow]careful:[/] {escape(text)}", soft_wrap=True)
+
+
+def list_overrides(values: Mapping[str, object]) -> list[str]:
+    """List the options that were given, as settings ``section.key=value``."""
+    return [f"{key}={value}" for key, value in values.items() if value is not None]
 
 
 def split_names(text: str) -> list[str]:
@@ -70,13 +79,8 @@ def split_names(text: str) -> list[str]:
 def problem_names(incomplete: str) -> list[str]:
     """Return the names of problems with a prefix, for shell completion."""
     project_folders = [path.parent for path in find_project_root().glob("problems/*/problem.yaml")]
-    return sorted(
-        {
-            folder.name
-            for folder in (*project_folders, *shipped.shipped_problems())
-            if folder.name.startswith(incomplete)
-        }
-    )
+    names = {folder.name for folder in (*project_folders, *shipped.shipped_problems())}
+    return sorted(name for name in names if name.startswith(incomplete))
 
 
 ProblemName = Annotated[

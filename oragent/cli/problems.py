@@ -17,9 +17,9 @@ from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.plain import one_line
 from oragent._base.protocol import Status
 from oragent._base.racing import displayed_metrics
-from oragent.authoring import contract, importing, scaffold
+from oragent.authoring import contract, scaffold
 from oragent.cli.machine import unguarded_warning
-from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, problem_names
+from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, print_caution, print_text, problem_names
 from oragent.evaluation import EvaluationRunner, Job
 from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks
 from oragent.evaluation.offers import (
@@ -92,7 +92,6 @@ def _problem_entries(listing: Sequence[Problem]) -> Table:
 
 
 def _format_sizes(problem: Problem) -> str:
-    """Sizes of the validation set, with commas between."""
     return ", ".join(map(str, problem.about.sizes.get("val", [])))
 
 
@@ -107,11 +106,7 @@ def evaluate_candidate(
     ] = None,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = AUTO,
     audit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|all",
-            help="Decisions to repeat, each in a fresh process.",
-        ),
+        str | None, typer.Option(metavar="N|all", help="Decisions to repeat, each in a fresh process.")
     ] = None,
     root: Root = None,
 ) -> None:
@@ -125,32 +120,18 @@ def evaluate_candidate(
         careful = "[bold yellow]careful:[/] " if chosen.careful else ""
         console.print(f"{careful}{escape(chosen.remark)}", highlight=False, soft_wrap=True)
     if context.args:
-        options: dict[str, Path | str | int | None] = {
-            "root_dir": base,
-            "candidate": candidate,
-            "mode": mode,
-            "problem_size": problem_size,
-        }
-        options |= {"fresh_seed": fresh_seed, "audit": audit}
+        options: dict[str, Path | str | int | None] = {"root_dir": base, "candidate": candidate, "mode": mode}
+        options |= {"problem_size": problem_size, "fresh_seed": fresh_seed, "audit": audit}
         options |= {"device": chosen.device} if uses_networks(resolved) else {}
         raise typer.Exit(_run_directly(resolved, options, context.args))
     if warning := unguarded_warning(resolved):
-        console.print(f"[bold yellow]careful:[/] {escape(warning)}", soft_wrap=True)
+        print_caution(warning)
     with EvaluationRunner() as run:
-        result = run(
-            _make_job(
-                resolved,
-                source=source,
-                root=base,
-                selection=(mode, problem_size, fresh_seed),
-                audit=_check_audit(audit),
-                chosen=chosen,
-                run=run,
-            )
-        )
+        selection = mode, problem_size, fresh_seed
+        result = run(_make_job(resolved, source, base, selection, _check_audit(audit), chosen, run))
     if result.status is not Status.OK:
         if result.detail:
-            console.print(escape(result.detail), highlight=False, soft_wrap=True)
+            print_text(result.detail)
         console.print(f"[bold red]{result.status}[/]: {escape(result.message)}", highlight=False, soft_wrap=True)
         raise typer.Exit(1)
     figures = [*displayed_metrics(result.metrics).items(), ("features", result.features), ("score", result.score)]
@@ -180,15 +161,12 @@ def import_task(
     name: Annotated[str | None, typer.Option(help="Name of the problem (default: that of the folder).")] = None,
 ) -> None:
     """Convert a task of OpenEvolve or ShinkaEvolve, and list what could not be converted."""
-    imported = importing.import_task(task, parent, name)
+    imported = scaffold.import_task(task, parent, name)
     for text in imported.taken:
-        console.print(f"taken: {text}", highlight=False, markup=False, soft_wrap=True)
+        print_text(f"taken: {text}")
     for text in imported.omitted:
-        console.print(f"left:  {text}", highlight=False, markup=False, soft_wrap=True)
-    console.print(
-        f"made {imported.folder}: try 'oragent check {imported.folder}', then 'oragent run {imported.folder}'",
-        highlight=False, markup=False, soft_wrap=True,
-    )  # fmt: skip
+        print_text(f"left:  {text}")
+    print_text(f"made {imported.folder}: try 'oragent check {imported.folder}', then 'oragent run {imported.folder}'")
 
 
 def check(
@@ -226,11 +204,6 @@ def _make_job(
     chosen: PinnedDevice,
     run: EvaluationRunner,
 ) -> Job:
-    """Make the evaluation of a mode, size and seed of a fresh set.
-
-    Raises:
-        ProblemError: if it is to be audited, and the evaluator does not offer that.
-    """
     mode, size, fresh_seed = selection
     settings, offers = LimitSettings(), frozenset[str]()
     if audit or problem.about.heuristic_s is not None or uses_networks(problem):

@@ -1,19 +1,28 @@
-"""Runs that were done: ``show``, ``report``."""
+"""Runs and their lessons: ``show``, ``report``, ``figure``, ``rescore``, ``watch``, ``steer``, ``memory``."""
 
+import os
+import shlex
+import subprocess
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from oragent import report as reports
+from oragent._base import files
+from oragent._base.errors import ConfigError
+from oragent._base.files import FolderKind, kind_of_folder
 from oragent._base.plain import escape_text, one_line
 from oragent.cli.folders import report_folder, show_folder
-from oragent.cli.options import RunPath, console
+from oragent.cli.options import Root, RunPath, console, print_text
 from oragent.evaluation.devices import pin_device
 from oragent.evaluation.offers import DRAW, FINAL, FRESH_SEED, describe_missing
+from oragent.evaluation.problem import find_project_root
 from oragent.report import terminal
 from oragent.report.final import hold_final_round
 from oragent.report.fresh import score_fresh
@@ -27,10 +36,15 @@ from oragent.report.held_out import (
     score_held_out,
 )
 from oragent.report.held_out import rescore_run as rescored
+from oragent.report.live.offline import write_offline
+from oragent.report.live.server import end_with_parent, serve
 from oragent.report.pages.text import format_score
 from oragent.report.pictured import draw_pictures
 from oragent.report.run import RunData, load_run
+from oragent.sandbox.isolation import describe_isolation
+from oragent.search.acts import ACTS, FOLDER, answer_prompt, list_open_prompts, post_act
 from oragent.search.folder import reopen
+from oragent.search.starting import family_of, lessons_of, memory_file
 
 OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default: the run's device)."
 
@@ -69,7 +83,7 @@ def report(
     _print_figures(load_run(run))
     passed = _audit_best(run) if audit else None
     for sentence in terminal.describe_trust(load_run(run)):
-        console.print(escape(escape_text(sentence)), highlight=False, soft_wrap=True)
+        print_text(escape_text(sentence))
     console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
     if passed is False:
         raise typer.Exit(1)
@@ -91,7 +105,6 @@ def _print_pair(name: str, figures: Mapping[str, Any]) -> None:
 
 
 def _print_figures(data: RunData) -> None:
-    """Print the scores of the held-out sets and of the final round, as far as the run has them."""
     if data.sets:
         for name, figures in data.sets.figures.items():
             _print_table(f"{name} set", figures)
@@ -100,7 +113,7 @@ def _print_figures(data: RunData) -> None:
             table.add_row(name, str(seed), str(best))
         console.print(table)
     if data.final:
-        console.print(escape(data.final.sentence), highlight=False, soft_wrap=True)
+        print_text(data.final.sentence)
 
 
 def _audit_best(run: Path) -> bool | None:
@@ -114,7 +127,7 @@ def _audit_best(run: Path) -> bool | None:
         )
     audit = audit_best(run)
     if audit.passed is None and read_audit(run) is None:  # no page will say why
-        console.print(escape(audit.sentence), highlight=False, soft_wrap=True)
+        print_text(audit.sentence)
     return audit.passed
 
 
@@ -138,7 +151,7 @@ def _make_scorer(run: Path, device: str | None) -> HeldOutScorer:
     folder = reopen(run, only_read=True)
     chosen = pin_device(device or folder.config.device, folder.problem)
     if chosen.remark:
-        console.print(escape(chosen.remark), highlight=False, soft_wrap=True)
+        print_text(chosen.remark)
     return HeldOutScorer(folder, device=chosen.device)
 
 
@@ -157,4 +170,136 @@ def figure(
 ) -> None:
     """Draw a figure of a run for a paper."""
     path = reports.write_figure(run, kind, suffix, out)
-    console.print(f"figure: {path}", highlight=False, soft_wrap=True, markup=False)
+    print_text(f"figure: {path}")
+
+
+def watch(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[FOLDER|RUN]", help="A folder of runs, or the folder of one run.")
+    ] = Path("outputs"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any free one.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the page of one run as a file, and start no server.")] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Show runs without commands to steer them.")] = False,
+) -> None:
+    """Show searches on a live page."""
+    if out is not None:
+        print_text(f"page: {write_offline(folder, out)}")
+        return
+    isolation = describe_isolation()  # before there is a second thread
+    end_with_parent()
+    kind = kind_of_folder(folder)
+    root, view = folder, ""
+    if kind is not None:
+        root = folder.resolve().parent
+        view = f"{'run' if kind is FolderKind.SEARCH else 'page'}/{quote(folder.resolve().name, safe='')}"
+    serve(
+        root, tell=print_text, port=port, steer=None if read_only else _steer_from_page, view=view, isolation=isolation
+    )
+
+
+def steer(
+    run: RunPath,
+    act: Annotated[str, typer.Argument(metavar="ACT", help=f"{', '.join(ACTS)}, answer.")],
+    value: Annotated[
+        str, typer.Argument(help="Bounds (evaluations=500), a hint, a file (program, reply), or a candidate's id.")
+    ] = "",
+) -> None:
+    """Act on a running search."""
+    if act == "answer" and not value:
+        _print_prompts(run)
+        return
+    if act in ("add", "answer"):
+        try:
+            value = Path(value).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise ConfigError(f"{act} needs the file of a program or a reply: {problem}") from None
+    print_text(_steer(run, act, value))
+
+
+def _print_prompts(run: Path) -> None:
+    prompts = list_open_prompts(run / FOLDER)
+    for prompt in prompts:
+        print_text(f"call {prompt.key}, role {prompt.role}\n{escape_text(prompt.prompt)}")
+    if not prompts:
+        print_text("no prompt waits for a person; 'oragent steer RUN person' has you asked from the next round on")
+
+
+def _steer(folder: Path, act: str, value: str, call: str = "") -> str:
+    if act == "answer":
+        return f"call {answer_prompt(folder / FOLDER, value, call)} is answered"
+    return post_act(folder, act, value)
+
+
+def _steer_from_page(folder: Path, act: dict[str, Any]) -> str:
+    return _steer(folder, *(str(act.get(name, "")) for name in ("act", "value", "call")))
+
+
+def memory(
+    name: Annotated[
+        str | None, typer.Argument(metavar="FAMILY", help="Common beginning of the names of problems, such as tsp.")
+    ] = None,
+    add: Annotated[Path | None, typer.Option(metavar="RUN", help="Add the lessons of this run.")] = None,
+    edit: Annotated[bool, typer.Option("--edit", help="Open the lessons in $EDITOR.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Drop all lessons of the family.")] = False,
+    root: Root = None,
+    outputs: Annotated[Path | None, typer.Option(help="Folder for runs (default: outputs/ in the root).")] = None,
+) -> None:
+    """Store, show and edit lessons by families of problems; --start memory begins a run with them."""
+    folder = outputs or find_project_root(root) / "outputs"
+    if add is not None:
+        name = _add_lessons(folder, add, name)
+    if name is None:
+        _list_families(folder)
+        return
+    path = memory_file(folder, name)
+    if not name.isidentifier():
+        raise ConfigError(f"{name!r} is no family of problems: expected a plain word, such as tsp")
+    if forget:
+        path.unlink(missing_ok=True)
+        return
+    if edit:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        _open_editor(path)
+    if not path.is_file():
+        raise ConfigError(f"nothing is kept of {name}: oragent memory {name} --add RUN keeps what a run has learned")
+    console.print(escape_text(path.read_text(encoding="utf-8", errors="replace")), markup=False, highlight=False)
+
+
+def _add_lessons(outputs: Path, run: Path, name: str | None) -> str:
+    """Append the lessons of a run to those of its family, and return the family."""
+    data = load_run(run)
+    learned = lessons_of(run)
+    if not learned:
+        raise ConfigError(
+            f"{run} has no long-term memory: only or_agent keeps one, once its reports have come together"
+        )
+    name = name or family_of(data.about.problem)
+    path = memory_file(outputs, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    earlier = path.read_text(encoding="utf-8") if path.is_file() else ""
+    head = f"## {data.about.problem}, {date.today():%Y-%m-%d}: from {data.seed.score:.6g} to {data.best.score:.6g}"
+    if learned not in earlier:
+        files.replace_file(path, f"{earlier.rstrip()}\n\n{head}\n\n{learned}\n".lstrip())
+    return name
+
+
+def _list_families(outputs: Path) -> None:
+    paths = sorted((outputs / "memory").glob("*.md"))
+    if not paths:
+        console.print("no lessons are kept yet: oragent memory --add RUN")
+    for path in paths:
+        words = len(path.read_text(encoding="utf-8", errors="replace").split())
+        console.print(
+            f"{escape_text(path.stem)}: {words} words in {escape_text(str(path))}", markup=False, highlight=False
+        )
+
+
+def _open_editor(path: Path) -> None:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise ConfigError(f"neither VISUAL nor EDITOR is set: edit {path} by hand")
+    try:
+        subprocess.run([*shlex.split(editor), str(path)], check=True)
+    except (OSError, ValueError, subprocess.CalledProcessError) as problem:
+        raise ConfigError(f"{editor!r} cannot edit {path}: {problem}") from None

@@ -26,12 +26,15 @@ from oragent.cli.options import (
     Watch,
     Workers,
     console,
+    list_overrides,
+    print_caution,
+    print_text,
     problem_names,
     split_names,
 )
 from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 from oragent.report.live.server import open_companion
 from oragent.report.pages.loopback import require_server
 from oragent.sandbox.isolation import describe_isolation
@@ -45,8 +48,7 @@ from oragent.search.strategies import STRATEGIES
 
 def run(
     problem: Annotated[
-        str | None,
-        typer.Argument(help="A problem's name, or the path of its folder.", autocompletion=problem_names),
+        str | None, typer.Argument(help="A problem's name, or the path of its folder.", autocompletion=problem_names)
     ] = None,
     settings: Settings = None,
     config: SettingsFile = None,
@@ -60,15 +62,13 @@ def run(
     ] = None,
     workers: Workers = None,
     cluster: Annotated[
-        str | None,
-        typer.Option(help="Evaluate on local:N, tcp:// or tls://HOST:PORT, slurm, pbs, lsf, or by a file."),
+        str | None, typer.Option(help="Evaluate on local:N, tcp:// or tls://HOST:PORT, slurm, pbs, lsf, or by a file.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
     device: Annotated[str | None, typer.Option(help=DEVICE_HELP)] = None,
     zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,
     start: Annotated[
-        list[str] | None,
-        typer.Option(help="Start from a program, a run, lessons (.md), or 'memory'; repeatable."),
+        list[str] | None, typer.Option(help="Start from a program, a run, lessons (.md), or 'memory'; repeatable.")
     ] = None,
     replay: Annotated[
         Path | None, typer.Option(help="Repeat this run from its recorded replies, without a model.")
@@ -84,7 +84,7 @@ def run(
         "budget.seconds": seconds, "workers": workers, "cluster": cluster, "seed": seed, "device": device,
         "zygote": zygote,
     }  # fmt: skip
-    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
+    overrides = list_overrides(named)
     if replay:
         again = _reopen_run(replay, [*([problem] if problem else []), *(settings or []), *overrides], trust=trust)
         base, home, resolved, chosen = find_project_root(root), again.root, again.problem, again.config
@@ -111,8 +111,7 @@ def resume(
     run: RunPath,
     settings: Settings = None,
     lost: Annotated[
-        bool,
-        typer.Option("--rebuild", help="Create a lost database again from the remaining elites."),
+        bool, typer.Option("--rebuild", help="Create a lost database again from the remaining elites.")
     ] = False,
     trust: Trust = False,
     watch: Watch = False,
@@ -136,7 +135,7 @@ def _reopen_run(path: Path, settings: Sequence[str], *, trust: bool) -> RunFolde
     except UntrustedError as problem:
         if not sys.stdin.isatty():
             raise
-        console.print(escape(str(problem)), highlight=False, soft_wrap=True)
+        print_text(str(problem))
         if not typer.confirm("Go on with it"):
             raise
     return reopen(path, settings, trust=True)
@@ -167,19 +166,11 @@ def compare_strategies(
     named = {
         "model.name": model, "budget.evaluations": evaluations, "budget.seconds": seconds, "workers": workers,
     }  # fmt: skip
-    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
+    overrides = list_overrides(named)
     base = find_project_root(root)
     folder = outputs or base / "outputs" / "comparison"
     files = list(map(Path, split_names(variants or "")))
-    request = CompareRequest(
-        words=words or [],
-        strategies=strategies,
-        seeds=seeds,
-        overrides=overrides,
-        config=config,
-        outputs=folder,
-        variants=files,
-    )
+    request = CompareRequest(words or [], strategies, seeds, overrides, config, outputs=folder, variants=files)
     raise typer.Exit(run_comparison(request, base, console))
 
 
@@ -206,7 +197,7 @@ def _run_search(
             console.print(f"[dim]{beside}[/]", highlight=False, soft_wrap=True)
         here = "" if config.cluster else isolation_warning(isolation)  # workers say what they hold
         for missing in filter(None, (here, unguarded_warning(opened[0].problem))):
-            console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)
+            print_caution(missing)
         return opened[0]
 
     try:

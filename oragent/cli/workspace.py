@@ -21,7 +21,7 @@ from oragent.cli.options import (
     console,
     split_names,
 )
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
 
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
@@ -152,8 +152,7 @@ def build(request: VerbRequest) -> int:
     """Let a model build a program from documents and data; repeat to continue."""
     from oragent.workspace.command import build_program
 
-    code: int = build_program(request, console)
-    return code
+    return build_program(request, console)
 
 
 Change = Annotated[Path | None, typer.Option("--request", help="File with what is to change.")]
@@ -173,8 +172,7 @@ def revise(request: VerbRequest, change: Change = None, feedback: Feedback = Fal
     """Let a model plan and make a revision, and compare both versions before it is written."""
     from oragent.workspace.command import revise_program
 
-    code: int = revise_program(request, change, feedback, accept, console)
-    return code
+    return revise_program(request, change, feedback, accept, console)
 
 
 @workspace.command()
@@ -183,8 +181,7 @@ def ask(request: VerbRequest, question: Annotated[str, typer.Argument(help="The 
     """Answer a question with citations that are checked; without --model from the records alone."""
     from oragent.workspace.command import ask_question
 
-    code: int = ask_question(request, question, console)
-    return code
+    return ask_question(request, question, console)
 
 
 @workspace.command()

@@ -27,10 +27,10 @@ from oragent.converse.decider import LEAVING, DecisionView
 from oragent.converse.decision import DecisionProblem, Editable
 from oragent.converse.problems.reply_formats import read_tables, remove_escapes
 from oragent.converse.session import LEAVES, MODEL_ROLES, ConversationRequest, ConversationSession, begin, write_page
+from oragent.llm.keys import expect_trusted, model_demands, remember_demands
 from oragent.llm.model import Model, Reply
 from oragent.llm.model import Request as LlmRequest
-from oragent.llm.runtime_settings import RuntimeWords
-from oragent.llm.trust import expect_trusted, model_demands, remember_demands
+from oragent.llm.model_settings import RuntimeWords
 
 RELATION = re.compile(r"\S+ (?:\S+ →|<=|>=|=) \S+")  # a value of a name, which stays on one line
 UNBROKEN = "\u00a0"

@@ -22,9 +22,9 @@ from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver, build_readable_model, problem_in_force
 from oragent.converse.transcript import session_page, summarize_conversation
 from oragent.ledger import Interrupted, LedgerCase, Study
-from oragent.ledger.runtime import open_study
+from oragent.ledger.study import open_study
 from oragent.llm.model import Model, Reply, Request
-from oragent.llm.runtime_settings import RuntimeSettings, build_runtime
+from oragent.llm.model_settings import RuntimeSettings, build_runtime
 from oragent.milp.files import write
 from oragent.report.pages.html import replace_page
 from oragent.sandbox.sandbox import Sandbox

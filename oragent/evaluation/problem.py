@@ -13,7 +13,7 @@ from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import shipped
-from oragent._base.bounded_yaml import parse_yaml
+from oragent._base.bounded import parse_yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError
 from oragent._base.files import read_bounded

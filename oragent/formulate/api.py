@@ -20,7 +20,7 @@ from oragent.formulate.problem import DEFAULT, ProblemText, ProgramInterface
 from oragent.formulate.running import Bounds
 from oragent.llm.callable import Function, wrap_function
 from oragent.llm.model import Model
-from oragent.llm.runtime_settings import RuntimeWords, build_runtime, check_roles
+from oragent.llm.model_settings import RuntimeWords, build_runtime, check_roles
 
 
 def formulate(

@@ -8,8 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.files import file_stem
-from oragent._base.folder_kinds import FolderKind, kind_of_folder
+from oragent._base.files import FolderKind, file_stem, kind_of_folder
 from oragent._base.plain import escape_text, one_line
 from oragent._base.terminal import print_line
 from oragent.formulate.audit import find_unclear_figures
@@ -33,9 +32,9 @@ from oragent.formulate.pages import EXPLAIN_S, describe_bound, write_page
 from oragent.formulate.problem import MOST_CHARACTERS, ProblemText, read_problem
 from oragent.formulate.requirements import NO_ROW, has_same_optimum
 from oragent.ledger.study import finished_results
+from oragent.llm.keys import expect_trusted, model_demands, remember_demands
 from oragent.llm.model import Model
-from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
-from oragent.llm.trust import expect_trusted, model_demands, remember_demands
+from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
 from oragent.milp.decisions import layout_families, print_tables
 from oragent.milp.explanation import Topic, explain, summarize_remarks
 from oragent.milp.plain import figure

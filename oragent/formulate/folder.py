@@ -17,9 +17,9 @@ from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.formulate.prompting import CommentPool
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
-from oragent.ledger.runtime import open_study
+from oragent.ledger.study import open_study
 from oragent.llm.model import Model
-from oragent.llm.runtime_settings import RuntimeSettings, build_runtime
+from oragent.llm.model_settings import RuntimeSettings, build_runtime
 from oragent.milp import as_json
 from oragent.milp.files import write
 from oragent.milp.model import Milp

@@ -8,7 +8,7 @@ from typing import Any
 
 from oragent._base.errors import ConfigError
 from oragent.formulate.problem import Form
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 
 PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")  # that an ablation leaves out
 EXTRAS = ("conductor", "terminology", "reviewer")  # that were found harmful

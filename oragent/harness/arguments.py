@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from oragent._base import shipped
-from oragent._base.bounded_yaml import parse_yaml
+from oragent._base.bounded import parse_yaml
 from oragent._base.racing import RaceTerms
 
 PROTOCOL = {"protocol": ("reevo", "oragent")}  # an option of evaluators whose instances differ between studies

@@ -9,7 +9,7 @@ import numpy as np
 import yaml
 from numpy.typing import ArrayLike, NDArray
 
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.racing import BY_INSTANCE

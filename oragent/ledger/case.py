@@ -10,7 +10,7 @@ import numpy as np
 from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted, OragentError
 from oragent.ledger.replies import RecordedReply, Replies
-from oragent.llm.context import fit_messages
+from oragent.llm.dialogue import fit_messages
 from oragent.llm.model import Message, Model, Request, Tool
 
 T = TypeVar("T")
@@ -48,25 +48,15 @@ class CaseContext(Protocol):
 
 @dataclass
 class LedgerCase:
-    """One piece of work. Its steps run one after the other; concurrent steps need branches.
-
-    Attributes:
-        context: Context that it shares with other cases.
-        name: Name of the case.
-        rng: Random generator of the case or branch.
-        allowance: Share of the budget that it may use.
-        branch: Path of the branch, such as ``0.2/``; empty outside of branches.
-        used: Spending so far, against its allowance.
-        replies: Replies that it got, in order, without those of its branches.
-    """
+    """One piece of work. Its steps run one after the other; concurrent steps need branches."""
 
     context: CaseContext
     name: str
     rng: np.random.Generator
-    allowance: Spent
-    branch: str = ""
-    used: Spent = field(default_factory=Spent)
-    replies: list[RecordedReply] = field(default_factory=list)
+    allowance: Spent  # share of the budget that it may use
+    branch: str = ""  # path of the branch, such as ``0.2/``; empty outside of branches
+    used: Spent = field(default_factory=Spent)  # spending so far, against its allowance
+    replies: list[RecordedReply] = field(default_factory=list)  # in order, without those of its branches
     _calls: int = 0
     _forks: int = 0
 
@@ -79,13 +69,6 @@ class LedgerCase:
         schema: Mapping[str, Any] | None = None,
     ) -> RecordedReply:
         """Send a prompt to a model; the reply is stored before it is returned.
-
-        Args:
-            role: Role of the model; a role may have its own model, and its spending is counted separately.
-            messages: Conversation; it is shortened to the model's context.
-            temperature: Sampling temperature; None: that of the model's settings.
-            tools: Tools that the model may call.
-            schema: JSON schema of the reply, for servers with structured output.
 
         Raises:
             BudgetExhausted: The budget is used up.
@@ -112,14 +95,7 @@ class LedgerCase:
         return f"{self.name}.{self.branch}{self._calls}~{self._forks}"
 
     def check_may_continue(self, exhausted: bool) -> None:
-        """Check that a new call or evaluation may begin.
-
-        Args:
-            exhausted: Whether the case's share of the budget is used up.
-
-        Raises:
-            BudgetExhausted, Interrupted: It may not.
-        """
+        """Check that a new call or evaluation may begin."""
         self.context.check_may_continue()
         if exhausted:
             raise BudgetExhausted(f"what {self.name} may use of the budget is used up")
@@ -146,9 +122,6 @@ class LedgerCase:
 
 async def wait_for_all(awaitables: Sequence[Awaitable[T]]) -> list[T]:
     """Wait for the end of several concurrent steps.
-
-    Returns:
-        Their results, in order.
 
     Raises:
         OragentError: The first error, after all have ended; errors other than ``BudgetExhausted`` come first.

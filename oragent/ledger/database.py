@@ -36,13 +36,9 @@ Migration = Callable[[sqlite3.Connection], None]
 class Database:
     """One SQLite file, in WAL mode on a local disk; a killed process loses nothing that was written.
 
-    Args:
-        path: Path of the file, which is created if it is missing.
-        schema: Statements that create missing tables.
-        version: Version of the layout; None: any, for reading only.
-        migrations: Migrations from older versions, by version; each is one transaction.
-        readonly: Whether the file is only read; an older version is not migrated.
-        noun: Noun for the content of the file in errors.
+    ``schema`` creates missing tables. Without a ``version`` any layout is accepted, for reading only. ``migrations``
+    lead from older versions, each in one transaction, but not where the file is only read. ``noun`` stands for the
+    content in errors.
 
     Raises:
         StoreError: The file cannot be opened, is corrupted, or has an unknown version.
@@ -167,11 +163,7 @@ class Database:
             return self._check_rows(self._db.execute(query, values))
 
     def _check_rows(self, rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
-        """Return rows whose values have the types of their columns, and which fit into memory together.
-
-        Raises:
-            StoreError: if they do not.
-        """
+        """Return rows whose values have the types of their columns, and which fit into memory together."""
         checked: list[sqlite3.Row] = []
         types: list[tuple[str, tuple[type, ...]]] = []
         room = MOST_BYTES + 8 * self.path.stat().st_size
@@ -240,11 +232,7 @@ class Database:
 
 
 def _check_files(path: Path) -> None:
-    """Check that a database and what SQLite reads beside it are plain files, and name no other file.
-
-    Raises:
-        StoreError: if they do not.
-    """
+    """Check that a database and what SQLite reads beside it are plain files, and name no other file."""
     for suffix in SUFFIXES:
         file = path.with_name(path.name + suffix)
         with suppress(FileNotFoundError, NotADirectoryError):

@@ -10,8 +10,9 @@ import sqlite3
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from oragent._base.bounded_json import parse_json
+from oragent._base.bounded import parse_json
 from oragent._base.errors import ModelError, StoreError
 from oragent.ledger.database import Database
 from oragent.llm.model import Reply, Request, ToolCall
@@ -33,21 +34,7 @@ SELECT round || '.' || branch || call AS key, prompt_hash, role, prompt, reply A
 
 @dataclass(frozen=True)
 class RecordedReply:
-    """A stored reply of a model.
-
-    Attributes:
-        key: Name of the call, unique within a run.
-        role: Role of the model.
-        prompt: Conversation as JSON.
-        text: Text of the answer.
-        model: Name under which the model was asked.
-        tokens_in, tokens_out: Numbers of tokens of the prompt and of the answer.
-        money: Price in US dollars; None if it is unknown.
-        seconds: Duration of the call, seconds.
-        retries: Number of attempts that failed before.
-        tool_calls: Tool calls of the model.
-        tokens_cached: Number of prompt tokens that were in the server's cache.
-    """
+    """A stored reply of a model: fields of its ``Request``, with the conversation as JSON, and of its ``Reply``."""
 
     key: str
     role: str
@@ -65,34 +52,11 @@ class RecordedReply:
     @classmethod
     def from_reply(cls, request: Request, reply: Reply) -> "RecordedReply":
         """Make the record of a reply to a request that has a key."""
-        return cls(
-            key=request.key,
-            role=request.role,
-            prompt=request.prompt,
-            text=reply.text,
-            model=reply.model,
-            tokens_in=reply.tokens_in,
-            tokens_out=reply.tokens_out,
-            money=reply.money,
-            seconds=reply.seconds,
-            retries=reply.retries,
-            tool_calls=reply.tool_calls,
-            tokens_cached=reply.tokens_cached,
-        )
+        return cls(request.key, request.role, request.prompt, **_shared_fields(reply))
 
     def to_reply(self) -> Reply:
         """Return the reply as the model gave it."""
-        return Reply(
-            self.text,
-            self.tool_calls,
-            tokens_in=self.tokens_in,
-            tokens_out=self.tokens_out,
-            money=self.money,
-            seconds=self.seconds,
-            model=self.model,
-            retries=self.retries,
-            tokens_cached=self.tokens_cached,
-        )
+        return Reply(**_shared_fields(self))
 
     @cached_property
     def _key_parts(self) -> tuple[str, str, int]:
@@ -123,15 +87,15 @@ class RecordedReply:
         return int(case) if case.isdecimal() else -1, case, branch, call
 
 
+def _shared_fields(reply: Reply | RecordedReply) -> dict[str, Any]:
+    names = Reply.__dataclass_fields__.keys() & RecordedReply.__dataclass_fields__.keys()
+    return {name: getattr(reply, name) for name in names}
+
+
 def list_possible_keys(case: str | int, branch: str, call: int) -> list[str]:
     """List the keys that the reply behind a program can have, the likeliest first.
 
     A program can be scored in a branch and come from a reply to the case, or to a branch around it.
-
-    Args:
-        case: Name of the case.
-        branch: Branch that scored the program, such as ``0.2/1.0/``; empty outside of branches.
-        call: Number of the call.
     """
     parts = branch.split("/")[:-1]
     around = ["".join(f"{part}/" for part in parts[:depth]) for depth in range(len(parts), -1, -1)]
@@ -139,11 +103,7 @@ def list_possible_keys(case: str | int, branch: str, call: int) -> list[str]:
 
 
 class Replies:
-    """Table of the replies in a database.
-
-    Args:
-        database: Database with the table of ``REPLIES``, or that of an older search.
-    """
+    """Table of the replies in a database, or that of an older search."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -200,11 +160,7 @@ class Replies:
             return RecordedReply(**{**columns, "tool_calls": calls})
 
     def copy_from(self, path: Path) -> None:
-        """Copy all replies of another database of any layout; their prompts then need no new calls.
-
-        Raises:
-            StoreError: There is no database, or it cannot be read.
-        """
+        """Copy all replies of another database of any layout; their prompts then need no new calls."""
         with Database(path, REPLIES, None, readonly=True) as source:
             rows = source.query_rows(f"SELECT * FROM {Replies(source)._table}")
         names = {"prompt_hash", *RecordedReply.__dataclass_fields__}
@@ -229,21 +185,14 @@ class ReplayModel:
 
     Cases look for a reply to the same prompt first. A prompt that comes here differs from the recorded one, because
     another version wrote it; the reply to the call with the same key and role is returned.
-
-    Attributes:
-        reworded: Number of calls with a different prompt so far.
     """
 
     def __init__(self, replies: Replies) -> None:
         self._replies = replies
-        self.reworded = 0
+        self.reworded = 0  # number of calls with a different prompt so far
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Return the reply to the call with the same key and role.
-
-        Raises:
-            ModelError: There is none.
-        """
+        """Return the reply to the call with the same key and role."""
         recorded = self._replies.find_by_key(request.key, request.role)
         if recorded is None:
             where = f" (call {request.key})" if request.key else ""

@@ -4,21 +4,24 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from oragent._base.bounded_json import parse_json
+from oragent._base.bounded import parse_json
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import BudgetExhausted, ModelError, OragentError
 from oragent.ledger.case import Interrupted, LedgerCase
 from oragent.ledger.database import Database
-from oragent.ledger.replies import REPLIES, RecordedReply, Replies
+from oragent.ledger.replies import REPLIES, RecordedReply, ReplayModel, Replies
 from oragent.llm.client import CHECK
+from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply
+from oragent.llm.model_settings import RuntimeSettings
 
 SCHEMA = f"""
 {REPLIES}
@@ -43,14 +46,9 @@ class FinishedCase:
 
 
 def read_finished(folder: Path) -> list[FinishedCase]:
-    """Read the finished cases of a study, in the order of their ends, without changing its folder.
-
-    Raises:
-        StoreError: There is no study, or it cannot be read.
-    """
+    """Read the finished cases of a study, in the order of their ends, without changing its folder."""
     with Database(folder / "run.db", SCHEMA, VERSION, readonly=True, noun="study") as database:
-        has_cases = database.query_row("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'cases'")
-        return _read_finished(database) if has_cases else []  # a workspace keeps versions before it has its first case
+        return _read_finished(database)
 
 
 def finished_results(folder: Path) -> dict[str, Any]:
@@ -91,12 +89,12 @@ class Study:
             raise ValueError(f"workers must be positive, not {self.workers}")
         self.folder.mkdir(parents=True, exist_ok=True)
         self._database = Database(self.folder / "run.db", SCHEMA, VERSION, noun="study")
-        self._replies = Replies(self._database)
+        self.replies = Replies(self._database)
         self._begun = time.monotonic() - float(self._database.read_meta("elapsed_s") or 0)
         self._active: dict[str, LedgerCase] = {}
         self._finished = {case.name: case for case in self.finished_cases()}
         self._paid = sum((case.spent for case in self._finished.values()), Spent())
-        self._reason = ""
+        self.stop_reason = ""  # reason why cases were left unfinished, one line; empty if none was
         self._checks = self._sum_checks()
 
     def __enter__(self) -> Self:
@@ -110,27 +108,13 @@ class Study:
         self._database.close()
 
     @property
-    def replies(self) -> Replies:
-        """Table of the replies."""
-        return self._replies
-
-    @property
     def spent(self) -> Spent:
         """Spending of all cases so far."""
         total = sum((case.used for case in self._active.values()), self._paid + self._checks)
         return Spent(total.evaluations, total.model_calls, total.tokens, total.money, self._elapsed_s())
 
-    @property
-    def stop_reason(self) -> str:
-        """Reason why cases were left unfinished, one line; empty if none was."""
-        return self._reason
-
     def get_model(self, role: str) -> Model:
-        """Return the model of a role.
-
-        Raises:
-            OragentError: The role has no model.
-        """
+        """Return the model of a role."""
         model = self.models.get(role) or self.models.get("")
         if model is None:
             raise OragentError(f"nobody is asked as {role!r}: name a model with --model")
@@ -141,32 +125,27 @@ class Study:
         return self.tokens
 
     def check_may_continue(self) -> None:
-        """Check that a new call may begin.
-
-        Raises:
-            Interrupted: The study is being stopped.
-            BudgetExhausted: The budget is used up.
-        """
-        if self._reason:
-            raise Interrupted(self._reason)
+        """Check that a new call may begin."""
+        if self.stop_reason:
+            raise Interrupted(self.stop_reason)
         if exceeded := self.budget.name_reached_bound(self.spent):
             raise BudgetExhausted(exceeded)
 
     def record_checks(self, checks: Sequence[Reply]) -> None:
         """Record the replies to checks of servers, which cost as any other."""
-        for number, reply in enumerate(checks, len(self._replies.case_replies(CHECKS))):
+        for number, reply in enumerate(checks, len(self.replies.case_replies(CHECKS))):
             request = replace(CHECK, key=f"{CHECKS}.{number}")
-            self._replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
+            self.replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
         self._checks = self._sum_checks()
 
     def _sum_checks(self) -> Spent:
-        paid = self._replies.case_replies(CHECKS)
+        paid = self.replies.case_replies(CHECKS)
         tokens = sum(reply.tokens_in + reply.tokens_out for reply in paid)
         return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
 
     def stop(self, reason: str = "stopped on request") -> None:
         """Begin no further case or call; calls in progress end and are recorded."""
-        self._reason = self._reason or reason
+        self.stop_reason = self.stop_reason or reason
 
     def finished_cases(self) -> list[FinishedCase]:
         """Return the finished cases, in the order of their ends."""
@@ -174,25 +153,16 @@ class Study:
 
     def all_replies(self) -> list[RecordedReply]:
         """Return all replies, in the order of cases and calls."""
-        return self._replies.all_replies()
+        return self.replies.all_replies()
 
     async def run_cases(
         self, names: Sequence[str], work: Work, observer: Callable[[FinishedCase], None] = lambda finished: None
     ) -> list[FinishedCase | None]:
-        """Run the missing cases, in their order, several at once.
-
-        Args:
-            names: Names of all cases, each once.
-            work: Coroutine function that runs a case; its result is stored as JSON.
-            observer: Callback for each finished case.
+        """Run the missing cases, in their order, several at once; a result is stored as JSON.
 
         Returns:
             The finished cases in the order of ``names``; None for an unfinished one, with the reason in
             ``stop_reason``.
-
-        Raises:
-            ValueError: A name comes twice.
-            Exception: The work of a case raised something else than an ``OragentError``, which is a bug.
         """
         if len(set(names)) < len(names):
             raise ValueError("names must be different.")
@@ -200,7 +170,7 @@ class Study:
 
         async def run_case(name: str) -> None:
             async with places:
-                if not self._reason:
+                if not self.stop_reason:
                     observer(await self._run_case(name, work))
 
         tasks = [asyncio.create_task(run_case(name)) for name in names if name not in self._finished]
@@ -217,13 +187,7 @@ class Study:
     async def run_once(self, case: LedgerCase, key: str, work: Callable[[], Awaitable[Any]]) -> Any:
         """Run a step of a case that must not be repeated when the case is, such as a long solve.
 
-        Args:
-            case: Case of the step.
-            key: Key of the step, unique within the case.
-            work: Coroutine function of the step; its result must be valid JSON data.
-
-        Returns:
-            The result, as JSON stores it.
+        The result must be valid JSON data, and is returned as JSON stores it.
         """
         where = "SELECT value FROM facts WHERE name = ? AND key = ?"
         recorded = self._database.query_row(where, case.name, f"{case.branch}{key}")
@@ -255,3 +219,39 @@ class Study:
 
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._begun
+
+
+@asynccontextmanager
+async def open_study(
+    folder: Path | Callable[[], Path],
+    runtime: RuntimeSettings,
+    *,
+    model: Model | None = None,
+    replay: Path | None = None,
+    is_asking: bool = True,
+    seed: int = 0,
+    workers: int = 1,
+) -> AsyncIterator[Study]:
+    """Open models, and the study that records their replies and enforces the budget.
+
+    ``folder`` may be a function that makes it, which is called after the models have answered, so that a missing key
+    leaves no folder. ``model`` is used instead of those of the settings. ``replay`` is a folder whose replies are
+    replayed; unless ``is_asking``, no model of the settings is opened.
+
+    Raises:
+        ModelError: A model has no key, cannot be reached, or refuses.
+    """
+    async with AsyncExitStack() as stack:
+        by_role: Mapping[str, Model] = {} if model is None else {"": model}
+        checks: Sequence[Reply] = ()
+        if model is None and is_asking and runtime.model is not None:
+            models = await stack.enter_async_context(open_models(runtime))
+            by_role, checks = {"": models}, models.checks
+        home = folder if isinstance(folder, Path) else folder()
+        study = stack.enter_context(Study(home, by_role, runtime.budget, seed, workers))
+        study.record_checks(checks)
+        if replay is not None:
+            study.replies.copy_from(replay / "run.db")
+            if not by_role:
+                study.models = {"": ReplayModel(study.replies)}
+        yield study

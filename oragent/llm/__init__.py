@@ -1,8 +1,7 @@
 """Language models: requests and replies, clients, prices, and models without a server."""
 
-from oragent.llm.callable import Scripted, wrap_function
+from oragent.llm.callable import CommandModel, Scripted, wrap_function
 from oragent.llm.client import ModelClient
-from oragent.llm.command import CommandModel
 from oragent.llm.factory import Models, open_models
 from oragent.llm.keys import hide_key
 from oragent.llm.model import Message, Model, Reply, Request, RoundLearner, Tool, ToolCall

@@ -7,13 +7,12 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Self
 
 from pydantic import SecretStr
 
 from oragent._base.errors import ModelError
-from oragent.llm import fenced, wire
+from oragent.llm import wire
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
 from oragent.llm.keys import ADDRESS, KEY
 from oragent.llm.model import Message, Reply, Request, estimate_tokens
@@ -43,14 +42,6 @@ class ModelClient:
     calls are requested as fenced JSON in the text.
 
     A client belongs to one event loop; use it as ``async with ModelClient(...) as model`` or call ``close()``.
-
-    Args:
-        settings: Settings of the model, its server and retries.
-        prices: Prices of models; None: unknown.
-        api_key: Key of the server; empty if it needs none. ``keys.Keys`` chooses it from the environment.
-
-    Raises:
-        ModelError: There is no key and no address of a server that may need none, or the address is malformed.
     """
 
     def __init__(self, settings: ModelSettings, prices: Prices | None = None, api_key: SecretStr | None = None) -> None:
@@ -78,9 +69,7 @@ class ModelClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -88,14 +77,7 @@ class ModelClient:
         await self._endpoint.close()
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Ask the model.
-
-        Returns:
-            The reply, whose text may be empty.
-
-        Raises:
-            ModelError: The server refused, or all retries failed.
-        """
+        """Ask the model."""
         async with self._slots:  # held while waiting: a server that is overloaded gets fewer calls
             begin = time.monotonic()
             sent, body, failed = await self._send_with_retries(request, self.settings.max_tokens, self.settings.retries)
@@ -103,9 +85,6 @@ class ModelClient:
 
     async def check(self) -> Reply:
         """Ask for one word, so that a run without a usable model ends before it starts.
-
-        Returns:
-            The reply, which costs as any other.
 
         Raises:
             ModelError: The server cannot be reached, refuses the key, or does not know the model.
@@ -123,7 +102,7 @@ class ModelClient:
     def _build_body(self, request: Request, limit: int | None) -> dict[str, Any]:
         """Build the body of a request, without parameters that the server has refused."""
         native = bool(request.tools) and not self._lacks_tools
-        messages: Sequence[Message] = fenced.write_calls_as_text(request) if self._lacks_tools else request.messages
+        messages: Sequence[Message] = wire.write_calls_as_text(request) if self._lacks_tools else request.messages
         body = {
             "model": self.settings.name,
             "messages": list(
@@ -149,11 +128,7 @@ class ModelClient:
     async def _send_with_retries(
         self, request: Request, limit: int | None, retries: int
     ) -> tuple[dict[str, Any], dict[str, Any], int]:
-        """Send until there is an answer.
-
-        Returns:
-            The sent body, the answer's body, and the number of failed attempts.
-        """
+        """Send until there is an answer; return what was sent, the body of the answer, and the number of failures."""
         failed = 0
         while True:
             sent = self._build_body(request, limit)
@@ -188,7 +163,6 @@ class ModelClient:
         return True
 
     def _explain_failure(self, problem: AttemptFailed, failed: int) -> str:
-        """Return the failure's message with advice."""
         advice = f" ({failed} retries)" if failed else ""
         if problem.status in (401, 403):
             advice = f": check {self._key_name}" if self._endpoint.has_key else self._explain_missing_key()
@@ -201,7 +175,6 @@ class ModelClient:
         return problem.message + advice
 
     def _explain_missing_key(self) -> str:
-        """Return the reason why no key was sent."""
         if self.settings.base_url:
             return (
                 f": it was sent no key ({KEY} is not set, or is that of another server): "
@@ -220,7 +193,7 @@ class ModelClient:
         shown, calls = text, wire.read_calls(message.get("tool_calls"), ids) if native else ()
         calls_json = json.dumps([wire.encode_call(call) for call in calls]) if calls else ""
         if not calls:  # small models write a call as text even where there is a way of its own
-            shown, calls = fenced.extract_calls(text, request, is_native=native)
+            shown, calls = wire.extract_calls(text, request, is_native=native)
         counted = wire.read_usage(body.get("usage"))
         tokens_in, tokens_out = counted or (
             wire.estimate_body_tokens(sent),

@@ -1,14 +1,17 @@
-"""Exchanges with a model: ask until a reply can be read, and let a model work with tools."""
+"""Exchanges with a model: fit prompts into its context, ask until a reply can be read, let it work with tools."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from oragent._base.errors import OragentError, ReplyError
-from oragent.llm import fenced
+from oragent.llm import wire
 from oragent.llm.model import Message, Request, Tool, ToolCall
+from oragent.llm.model_settings import ModelSettings
 from oragent.programs.parser_client import run_briefly
 
 LONGEST = 50_000  # characters of a reply that goes back with what is wrong with it: its head and its tail
@@ -65,14 +68,9 @@ async def ask_until_read(
 ) -> ModelAnswer[T, R]:
     """Ask a model; a reply that cannot be used is sent back with the reason.
 
-    Args:
-        ask: Function that sends messages; its second argument is the number of the attempt, from 0.
-        messages: Messages of the prompt.
-        read: Function that reads the value from the text of a reply. It may be called again, in a thread, where a
-            hostile reply takes longer than a usual one.
-        complain: Function that turns the reason into the message that is sent back.
-        attempts: Most replies.
-        unusable: Error that ``read`` raises if it cannot use a reply.
+    ``ask`` gets the messages and the number of the attempt, from 0. ``read`` raises ``unusable`` if it cannot use a
+    reply; it may be called again, in a thread, where a hostile reply takes longer than a usual one. ``complain`` turns
+    the reason into the message that is sent back.
     """
     replies: list[R] = []
     problem = ""
@@ -107,28 +105,21 @@ def read_message(reply: ReplyText, messages: Sequence[Message], tools: Sequence[
     """
     if reply.tool_calls:
         return Message("assistant", reply.text, reply.tool_calls)
-    text, calls = fenced.extract_calls(reply.text, Request("", tuple(messages), tools=tuple(tools)))
+    text, calls = wire.extract_calls(reply.text, Request("", tuple(messages), tools=tuple(tools)))
     return Message("assistant", text, calls)
 
 
 @dataclass(frozen=True)
 class ToolRounds:
-    """Limits of the work with tools, and what a model is told at them.
+    """Limits of the work with tools, and what a model is told at them."""
 
-    Attributes:
-        rounds: Most replies with tool calls; None: any number.
-        calls: Most calls of one reply, further ones are dropped; None: any number.
-        closing: What happens after the last round: the model is asked once more, without tools, after this message
-            (without a message if empty); None: it is not asked again.
-        nudges: Most replies without a call that are answered by ``nudge``.
-        nudge: Message that asks for a call.
-    """
-
-    rounds: int | None = None
-    calls: int | None = None
+    rounds: int | None = None  # most replies with tool calls; None: any number
+    calls: int | None = None  # most calls of one reply, further ones are dropped; None: any number
+    # what happens after the last round: the model is asked once more, without tools, after this message (without a
+    # message if empty); None: it is not asked again
     closing: str | None = None
-    nudges: int = 0
-    nudge: str = ""
+    nudges: int = 0  # most replies without a call that are answered by ``nudge``
+    nudge: str = ""  # message that asks for a call
 
 
 async def work_with_tools(
@@ -141,20 +132,11 @@ async def work_with_tools(
     has_ended: Callable[[], bool] = lambda: False,
     read_text_call: Callable[[str], ToolCall | None] = lambda text: None,
 ) -> str:
-    """Let a model call tools until it answers without a call.
+    """Let a model call tools until it answers without a call; return the text of its last reply.
 
-    Args:
-        ask: Function that sends messages with tools.
-        messages: Conversation; replies and results are appended.
-        tools: Tools that the model may call.
-        call_tool: Function that performs a call, in a thread; a wrong call returns a text that says what is wrong.
-        limits: Limits.
-        has_ended: Function that says that the work is complete, such as after a tool that submits it.
-        read_text_call: Function that reads a call from a reply without calls, such as a fenced program; None: it has
-            none.
-
-    Returns:
-        Text of the last reply.
+    Replies and results are appended to ``messages``. ``call_tool`` performs a call, in a thread; for a wrong call it
+    returns a text that says what is wrong. ``has_ended`` says that the work is complete, such as after a tool that
+    submits it. ``read_text_call`` reads a call from a reply without calls, such as a fenced program.
     """
     rounds = nudges = 0
     text = ""
@@ -188,3 +170,86 @@ async def _ask_for_answer(
     reply = await ask(messages, ())
     messages.append(Message("assistant", reply.text))
     return reply.text
+
+
+LETTERS_A_TOKEN = 3  # of code; prose has four. A high estimate wastes some context, a low one wastes a call.
+REPLY_SHARE = 4  # the reply gets one part in four of the context where no limit on it is set
+BLANK_LINES = re.compile(r"\n{3,}")
+
+
+@dataclass(frozen=True)
+class PromptPart:
+    """A part of a prompt that may be left out, piece by piece, the first piece first."""
+
+    name: str  # name of the part in the list of what was left out
+    pieces: Sequence[str]  # texts of the part, in the order in which they are left out
+    keep: int = 0  # number of the last pieces that always stay
+
+
+def prompt_token_limit(models: Sequence[ModelSettings]) -> int | None:
+    """Return the largest number of prompt tokens that fits all models; None if no context length is known."""
+    limits = [(model.context_tokens, model.max_tokens) for model in models if model.context_tokens is not None]
+    return min((context - min(reply or context, context // REPLY_SHARE) for context, reply in limits), default=None)
+
+
+def fit_prompt(
+    render: Callable[[Mapping[str, Sequence[str]]], str], parts: Sequence[PromptPart], tokens: int | None
+) -> str:
+    """Render a prompt that fits, or the shortest one that leaving out parts allows.
+
+    ``render`` makes the prompt from the pieces of each part, by name. Parts come in order, the least important first.
+    The last line of the prompt lists what was left out, if anything was.
+    """
+    whole = {part.name: [piece for piece in part.pieces if piece] for part in parts}
+    remaining = {name: list(pieces) for name, pieces in whole.items()}
+    order = [part.name for part in parts for _ in whole[part.name][part.keep :]]
+    prompt = _collapse_blank_lines(render(remaining))
+    for name in order:
+        if tokens is None or _count_tokens(prompt) <= tokens:
+            break
+        del remaining[name][0]
+        prompt = f"{_collapse_blank_lines(render(remaining))}\n\n{_describe_omissions(whole, remaining)}"
+    return prompt
+
+
+def fit_messages(messages: Sequence[Message], tokens: int | None) -> list[Message]:
+    """Shorten a conversation to a number of tokens, by cutting the middle out of the longest messages."""
+    fitted = list(messages)
+    for _ in messages:
+        excess = 0 if tokens is None else sum(map(_message_tokens, fitted)) - tokens
+        if excess <= 0:
+            break
+        longest = max(range(len(fitted)), key=lambda index: len(fitted[index].content))
+        message = fitted[longest]
+        fitted[longest] = replace(message, content=_cut_middle(message.content, excess * LETTERS_A_TOKEN))
+    return fitted
+
+
+def _count_tokens(text: str) -> int:
+    return -(-len(text) // LETTERS_A_TOKEN)
+
+
+def _message_tokens(message: Message) -> int:
+    calls = "".join(json.dumps(vars(call)) for call in message.tool_calls)
+    return _count_tokens(message.content) + _count_tokens(calls)
+
+
+def _collapse_blank_lines(text: str) -> str:
+    return BLANK_LINES.sub("\n\n", text).strip()
+
+
+def _describe_omissions(whole: Mapping[str, Sequence[str]], remaining: Mapping[str, Sequence[str]]) -> str:
+    words = []
+    for name, pieces in whole.items():
+        removed = len(pieces) - len(remaining[name])
+        if removed:
+            words.append(f"{removed} of {len(pieces)} {name}" if len(pieces) > 1 else name)
+    return f"(Left out, as your context has no room for it: {', '.join(words)}.)"
+
+
+def _cut_middle(text: str, excess: int) -> str:
+    """Remove ``excess`` characters from the middle of a text, and as many more as the mark needs."""
+    mark = "\n[... {:,} characters left out: your context has no room for them ...]\n"
+    gone = min(len(text), excess + len(mark) + 10)
+    head = (len(text) - gone) // 2
+    return text[:head] + mark.format(gone) + text[head + gone :]

@@ -42,14 +42,6 @@ class Endpoint:
     The retries of the package are switched off. It cannot bound a whole attempt (its time-out restarts with every
     byte), does not count the retries of a failed call, accepts a broken body with status 200 as an answer, and repeats
     a call whose quota is used up.
-
-    Args:
-        base_url: Address up to and with ``/v1``.
-        key: API key; empty if the server needs none.
-        timeout_s: Limit on one attempt, seconds.
-
-    Raises:
-        ModelError: The address is no http address.
     """
 
     def __init__(self, base_url: str, key: SecretStr, timeout_s: float) -> None:
@@ -72,13 +64,7 @@ class Endpoint:
             self._client.organization = self._client.project = None
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Make one attempt.
-
-        Args:
-            request: Body of a chat completion: ``model``, ``messages`` and what else is set.
-
-        Returns:
-            The decoded body, in which ``choices`` holds at least one message.
+        """Make one attempt; return the decoded body, in which ``choices`` holds at least one message.
 
         Raises:
             AttemptFailed: The answer is something else, or did not come in time.
@@ -108,7 +94,6 @@ class Endpoint:
         await self._client.close()
 
     def _read_refusal(self, problem: "openai.APIStatusError") -> AttemptFailed:
-        """Read a status of 4xx or 5xx."""
         status, body = problem.status_code, problem.body
         if isinstance(body, list) and body and isinstance(body[0], dict):  # Gemini
             body = body[0].get("error", body[0])
@@ -153,11 +138,7 @@ class _Response(Protocol):
 
 
 async def _read_bounded(response: _Response) -> None:
-    """Read a body in pieces, up to a bound on its decoded length; text is UTF-8, whatever the server declares.
-
-    Raises:
-        _BrokenReply: The body is longer.
-    """
+    """Read a body in pieces, up to a bound on its decoded length; text is UTF-8, whatever the server declares."""
     body = bytearray()
     async for piece in response.aiter_bytes():
         body += piece

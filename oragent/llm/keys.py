@@ -1,15 +1,23 @@
-"""Keep API keys out of the environment, and give each only to the server that it was set for."""
+"""Keep keys out of the environment, and require consent to what a folder names, before a model is used.
 
+Each key is given only to the server that it was set for. A folder may come from another person: the addresses, commands
+and keys that a user names when work begins are stored on this machine by hash, and a folder with others is not
+continued until the user agrees.
+"""
+
+import hashlib
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from oragent._base.errors import ModelError
+from oragent._base.errors import ModelError, UntrustedError
+from oragent._base.plain import escape_text
 from oragent.llm.endpoint import OPENAI_URL
 from oragent.llm.model_settings import ModelSettings
 
@@ -40,11 +48,7 @@ class Keys:
     by_variable: Mapping[str, SecretStr] = field(default_factory=dict)  # keys by the name of their environment variable
 
     def key_for(self, model: ModelSettings) -> SecretStr:
-        """Return the key for a model's server; empty if none was set for it.
-
-        Raises:
-            ModelError: The model names a variable that is not set.
-        """
+        """Return the key for a model's server; empty if none was set for it."""
         address = server_address(model)
         if model.api_key_env:
             key = self.by_variable.get(model.api_key_env, NO_KEY)
@@ -63,12 +67,6 @@ def hide_keys(names: Iterable[str] = ()) -> Iterator[Keys]:
     """Remove keys from the environment within a block, so that no child process inherits them.
 
     The block may be entered several times at once, from any thread: all get the keys, and the last one restores them.
-
-    Args:
-        names: Variables besides ``OPENAI_API_KEY``.
-
-    Yields:
-        The keys.
     """
     variables = list(dict.fromkeys([KEY, *names]))
     try:
@@ -108,3 +106,73 @@ class _HiddenKeys:
 
 
 _HIDDEN = _HiddenKeys()
+
+
+SHOWN = 120  # characters of a command or an address in a message
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Command, address or key that a configuration uses."""
+
+    text: str  # phrase for the user
+    parts: tuple[str, ...]  # values that identify it
+    is_code: bool = False  # whether the last part is the text of a program, which no command-line setting can name
+
+    @property
+    def digest(self) -> str:
+        """Name of its file on this machine."""
+        return hashlib.sha256("\0".join(self.parts).encode("utf-8", "replace")).hexdigest()
+
+
+def expect_trusted(path: Path, demands: Iterable[Demand], overrides: Sequence[str] = ()) -> None:
+    """Check that a folder demands nothing but what its user named, now or when its work began on this machine.
+
+    Raises:
+        UntrustedError: It has other demands, which the message lists.
+    """
+    named = {override.partition("=")[2].strip().strip('"') for override in overrides}
+    strange = [
+        demand.text
+        for demand in demands
+        if not (_trust_folder() / demand.digest).is_file()
+        and (demand.is_code or not named.issuperset(demand.parts[1:]))
+    ]
+    if strange:
+        raise UntrustedError(
+            f"{path} asks for what you did not name on this machine: {'; '.join(strange)}. Look at it, then give "
+            "--trust"
+        )
+
+
+def remember_demands(demands: Iterable[Demand]) -> None:
+    """Store demands as trusted; if the folder cannot be written, the user is asked again."""
+    with suppress(OSError):
+        _trust_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+        for demand in demands:
+            (_trust_folder() / demand.digest).touch(mode=0o600)
+
+
+def model_demands(models: Iterable[ModelSettings]) -> Iterator[Demand]:
+    """Yield the demands of models' settings."""
+    for model in models:
+        key = (model.api_key_env,) if model.api_key_env else ()
+        with_key = f" with the key in {model.api_key_env}" if key else ""
+        if model.command is not None:
+            text = f"to run the command {quote_shortened(model.command)}{with_key}"
+            yield Demand(text, ("command", model.command, *key))
+        elif model.base_url:
+            yield Demand(f"to ask {quote_shortened(model.base_url)}{with_key}", ("server", model.base_url, *key))
+        elif key:
+            yield Demand(f"to send the value of {model.api_key_env} to a server", ("variable", *key))
+
+
+def _trust_folder() -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "oragent" / "trusted"
+
+
+def quote_shortened(text: str) -> str:
+    """Quote text of a folder for a message: escaped, on one line, shortened."""
+    text = " ".join(escape_text(text).split())
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")

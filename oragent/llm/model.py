@@ -13,43 +13,26 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True)
 class Tool:
-    """A function that a model may call.
+    """A function that a model may call."""
 
-    Attributes:
-        name: Name of the tool: letters, digits, ``_`` and ``-`` only, as servers require.
-        description: Description for the model: when to call it, and what it returns.
-        parameters: JSON schema of its arguments, an object.
-    """
-
-    name: str
-    description: str
+    name: str  # name of the tool: letters, digits, ``_`` and ``-`` only, as servers require
+    description: str  # description for the model: when to call it, and what it returns
+    # JSON schema of its arguments, an object
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
 
     def __post_init__(self) -> None:
-        """Check the name.
-
-        Raises:
-            ValueError: No server would accept it.
-        """
         if not TOOL_NAME.fullmatch(self.name):
             raise ValueError(f"name is {self.name!r}: expected 1 to 64 letters, digits, '_' and '-'.")
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """Tool call of a model, not checked against the tool.
+    """Tool call of a model, not checked against the tool."""
 
-    Attributes:
-        id: Id by which the message with the result refers to it.
-        name: Name of the tool, which may not exist.
-        arguments: Arguments by parameter name; empty if they could not be read.
-        problem: Reason why they could not be read, one line; empty if they could.
-    """
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    problem: str = ""
+    id: str  # id by which the message with the result refers to it
+    name: str  # name of the tool, which may not exist
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # empty if they could not be read
+    problem: str = ""  # reason why they could not be read, one line; empty if they could
 
 
 @dataclass(frozen=True)
@@ -70,23 +53,14 @@ class Message:
 
 @dataclass(frozen=True)
 class Request:
-    """Request to a model.
+    """Request to a model."""
 
-    Attributes:
-        role: Role of the model, such as ``code``.
-        messages: Conversation so far.
-        temperature: Sampling temperature, in [0, 2]; None: that of the model's settings.
-        tools: Tools that the model may call.
-        key: Name of the call, unique within a run; empty outside of runs.
-        schema: JSON schema of the reply, an object, for servers with structured output; None: any reply.
-    """
-
-    role: str
+    role: str  # role of the model, such as ``code``
     messages: tuple[Message, ...]
-    temperature: float | None = None
+    temperature: float | None = None  # sampling temperature, in [0, 2]; None: that of the model's settings
     tools: tuple[Tool, ...] = ()
-    key: str = ""
-    schema: Mapping[str, Any] | None = None
+    key: str = ""  # name of the call, unique within a run; empty outside of runs
+    schema: Mapping[str, Any] | None = None  # JSON schema of the reply, an object; None: any reply
 
     @cached_property
     def prompt(self) -> str:
@@ -103,35 +77,20 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """Reply of a model, with its cost.
+    """Reply of a model, with its cost."""
 
-    Attributes:
-        text: Text of the answer; may be empty.
-        tool_calls: Tool calls, in order.
-        tokens_in: Number of tokens of the prompt.
-        tokens_out: Number of tokens of the answer, reasoning included.
-        money: Price in US dollars; None if the model's price is unknown.
-        seconds: Seconds from the first attempt to the last byte, waits between attempts included.
-        model: Name under which the model was asked.
-        retries: Number of attempts that failed before this answer came.
-        finish_reason: Reason why the model stopped: ``stop``, ``length``, or another word of the server.
-        reasoning: Reasoning of the model, if the server sends it separately.
-        estimated: Whether the token counts are estimated by length, as the server sent none.
-        tokens_cached: Number of prompt tokens that were in the server's cache and cost less.
-    """
-
-    text: str
+    text: str  # text of the answer; may be empty
     tool_calls: tuple[ToolCall, ...] = ()
-    tokens_in: int = field(kw_only=True)
-    tokens_out: int = field(kw_only=True)
-    money: float | None = field(kw_only=True)
-    seconds: float = field(kw_only=True)
-    model: str = field(kw_only=True)
-    retries: int = field(default=0, kw_only=True)
-    finish_reason: str = field(default="stop", kw_only=True)
-    reasoning: str = field(default="", kw_only=True)
-    estimated: bool = field(default=False, kw_only=True)
-    tokens_cached: int = field(default=0, kw_only=True)
+    tokens_in: int = field(kw_only=True)  # number of tokens of the prompt
+    tokens_out: int = field(kw_only=True)  # number of tokens of the answer, reasoning included
+    money: float | None = field(kw_only=True)  # price in US dollars; None if the model's price is unknown
+    seconds: float = field(kw_only=True)  # from the first attempt to the last byte, waits included
+    model: str = field(kw_only=True)  # name under which the model was asked
+    retries: int = field(default=0, kw_only=True)  # number of attempts that failed before this answer came
+    finish_reason: str = field(default="stop", kw_only=True)  # ``stop``, ``length``, or another word of the server
+    reasoning: str = field(default="", kw_only=True)  # reasoning of the model, if the server sends it separately
+    estimated: bool = field(default=False, kw_only=True)  # whether token counts are estimated by length
+    tokens_cached: int = field(default=0, kw_only=True)  # prompt tokens in the server's cache, which cost less
 
     @property
     def message(self) -> Message:
@@ -160,14 +119,7 @@ class RoundLearner(Protocol):
         """Note that a round begins; rounds begin in order."""
 
     def settle_round(self, number: int, reward: float, money: float, tokens: int) -> None:
-        """Note the reward of a round; rounds end in order.
-
-        Args:
-            number: Number of the round, which has begun.
-            reward: Reward of the round, in [0, 1].
-            money: US dollars that its calls took.
-            tokens: Tokens that its calls took.
-        """
+        """Note the reward, in [0, 1], and the US dollars and tokens of a round; rounds end in order."""
 
 
 def estimate_tokens(text: str) -> int:

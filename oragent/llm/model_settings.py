@@ -1,16 +1,23 @@
-"""Settings of a model: its name, its server or command, the parameters of calls, and waits between attempts."""
+"""Settings of models and budget, shared by all systems, from the command line, YAML and Python."""
 
+import difflib
 import json
 import random
 import re
 import shlex
-from dataclasses import field, fields
-from pathlib import PurePath
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field, fields, replace
+from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.dataclasses import dataclass
+
+from oragent._base import settings
+from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError
+from oragent._base.settings import STRICT
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Style = Literal["auto", "small", "strong"]
@@ -61,11 +68,6 @@ class ModelSettings:
     backoff_s: Annotated[float, Ge(0.0)] = 0.5
 
     def __post_init__(self) -> None:
-        """Check what a field alone does not show, and name a command's model.
-
-        Raises:
-            ValueError: There is neither name nor command, or two settings contradict each other.
-        """
         if self.api_key_env is not None and not VARIABLE.fullmatch(self.api_key_env):  # perhaps the key: not repeated
             raise ValueError("api_key_env must be the name of an environment variable, such as MISTRAL_API_KEY")
         if taken := [name for name in OURS if name in self.extra_body]:
@@ -86,11 +88,7 @@ class ModelSettings:
 
     @property
     def command_words(self) -> list[str]:
-        """Command and its arguments.
-
-        Raises:
-            ValueError: The command cannot be split, or is empty.
-        """
+        """Command and its arguments."""
         try:
             words = shlex.split(self.command or "")
         except ValueError as problem:
@@ -99,13 +97,9 @@ class ModelSettings:
             raise ValueError("command must name a program")
         return words
 
-    @property
-    def key(self) -> str:
-        """Text that is equal for equal settings."""
-        return json.dumps({name: value for name, value in vars(self).items() if not name.startswith("__")}, default=str)
-
     def __hash__(self) -> int:
-        return hash(self.key)
+        values = {name: value for name, value in vars(self).items() if not name.startswith("__")}
+        return hash(json.dumps(values, default=str))
 
 
 LONGEST_WAIT_S = 120.0  # a server that asks for more counts as down
@@ -115,13 +109,109 @@ LONGEST_BACKOFF_S = 30.0
 def delay_s(failed: int, backoff_s: float, asked_s: float | None = None) -> float:
     """Return the seconds to wait before the next attempt; jittered, so that calls spread out.
 
-    Args:
-        failed: Number of attempts that failed before the last one.
-        backoff_s: Wait after the first failure, seconds; it doubles with every further one.
-        asked_s: Seconds that the server asks for; None if it does not say.
+    The wait ``backoff_s`` doubles with each of the ``failed`` attempts before the last one; ``asked_s`` is what a
+    server asks for.
     """
     jitter = random.random()  # no result depends on it
     if asked_s is not None:
         return asked_s + backoff_s * jitter
     growing: float = min(LONGEST_BACKOFF_S, backoff_s * 2.0 ** min(failed, 16))
     return growing * (0.75 + 0.5 * jitter)
+
+
+SOURCE = "settings"  # named in errors where no file is
+
+
+@dataclass(frozen=True, config=STRICT)
+class RuntimeSettings:
+    """Models and their budget.
+
+    Attributes:
+        model: Model of all roles without an entry in ``models``; None: no model is used.
+        models: Models of single roles.
+        ensemble: Further models; a bandit chooses among them and ``model``.
+        budget: Budget of the whole work; without bounds by default.
+    """
+
+    model: ModelSettings | None = None
+    models: dict[str, ModelSettings] = field(default_factory=dict)
+    ensemble: tuple[ModelSettings, ...] = ()
+    budget: Budget = field(default_factory=lambda: Budget(evaluations=None))
+
+    @property
+    def every_model(self) -> tuple[ModelSettings, ...]:
+        """All models, the main one first."""
+        return (*filter(None, [self.model]), *self.models.values(), *self.ensemble)
+
+    @property
+    def model_name(self) -> str:
+        """Name of the main model; empty where no model is asked."""
+        return "" if self.model is None else self.model.name
+
+
+@dataclass(frozen=True, config=STRICT)
+class RuntimeWords:
+    """Settings of the command line.
+
+    Attributes:
+        words: Texts ``model.base_url=URL``, ``models.ROLE.name=NAME``, ``budget.money=2``.
+        shortcuts: Values of options by the key of their setting; None: not given.
+        config: YAML file with the same keys; None for none.
+    """
+
+    words: tuple[str, ...] = ()
+    shortcuts: dict[str, Any] = field(default_factory=dict)
+    config: Path | None = None
+
+    @property
+    def overrides(self) -> list[str]:
+        """All settings but those of the file, as ``key=value``; ``words`` come last and win."""
+        overrides = [f"{key}={json.dumps(value)}" for key, value in self.shortcuts.items() if value is not None]
+        return [*overrides, *self.words]
+
+    def read_runtime(self, roles: Collection[str] = (), earlier: RuntimeSettings | None = None) -> RuntimeSettings:
+        """Check the settings."""
+        tree = {} if earlier is None else settings.dump_settings(earlier)
+        if self.config is not None:
+            tree |= settings.load_settings_tree(self.config)
+        return check_roles(build_runtime(tree, self.overrides, SOURCE if self.config is None else str(self.config)),
+                           roles)  # fmt: skip
+
+    def name_model(
+        self, name: str, roles: Collection[str] = (), shortcuts: Mapping[str, Any] | None = None
+    ) -> RuntimeSettings:
+        """Check the settings of a benchmark's contestant, whose model is named by the benchmark."""
+        if any(word.startswith("model.name=") for word in self.words):
+            raise ConfigError("model.name is no setting of a benchmark: name contestants with --models")
+        given = {key: value for key, value in self.shortcuts.items() if value is not None}
+        named = {**(shortcuts or {}), **given, "model.name": name}
+        return replace(self, shortcuts=named).read_runtime(roles)
+
+
+def build_runtime(tree: Mapping[str, Any], overrides: Sequence[str] = (), source: str = SOURCE) -> RuntimeSettings:
+    """Check a tree of settings, after overrides.
+
+    Raises:
+        ConfigError: A key or a value is unknown, or the budget bounds evaluations, which only a search counts.
+    """
+    built = settings.build_settings(RuntimeSettings, dict(tree), overrides, source)
+    plain = tree.get("budget")
+    counted = [word for word in overrides if word.startswith("budget.evaluations=")]
+    if (counted or (isinstance(plain, Mapping) and plain.get("evaluations"))) and built.budget.evaluations:
+        raise ConfigError(
+            f"{source}: budget.evaluations bounds a search; here budget.model_calls, budget.tokens, budget.money and "
+            "budget.seconds do"
+        )
+    return built
+
+
+def check_roles(runtime: RuntimeSettings, roles: Collection[str]) -> RuntimeSettings:
+    """Return the settings if they name no other roles than these; without roles any role is accepted."""
+    for role in runtime.models:
+        if roles and role not in roles:
+            near = difflib.get_close_matches(role, list(roles), n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(sorted(roles))}"
+            raise ConfigError(f"models.{role} names no role: {hint}")
+    if runtime.model is None and (runtime.models or runtime.ensemble):
+        raise ConfigError("models and ensemble stand beside a main model: name it with --model or model.name")
+    return runtime

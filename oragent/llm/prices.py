@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oragent._base import shipped
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.errors import ConfigError
 
 # Suffix of a snapshot (-2024-07-18, -0613, :latest), but not of another model of the family (-mini).
@@ -38,30 +38,21 @@ class _PriceList(BaseModel):
 
 @dataclass(frozen=True)
 class Prices:
-    """List prices by model name.
+    """List prices by model name."""
 
-    Attributes:
-        models: Price of each model, on any server; a name also stands for its dated snapshots, and the longest listed
-            name wins.
-        date: Date of the list; empty if it has none.
-    """
-
+    # price of each model, on any server; a name also stands for its dated snapshots, and the longest listed name wins
     models: Mapping[str, Price] = field(default_factory=dict)
-    date: str = ""
+    date: str = ""  # date of the list; empty if it has none
 
     @classmethod
     def load_prices(cls, path: Path) -> "Prices":
-        """Read a price list such as ``configs/prices.yaml``; a missing file means no prices.
-
-        Raises:
-            ConfigError: The file is no price list.
-        """
+        """Read a price list such as ``configs/prices.yaml``; a missing file means no prices."""
         try:
             content = load_yaml(path)
         except FileNotFoundError:
             return cls()
         except (OSError, yaml.YAMLError) as problem:
-            raise ConfigError(f"{path}: cannot read the price list: {_one_line(problem)}") from None
+            raise ConfigError(f"{path}: cannot read the price list: {' '.join(str(problem).split())}") from None
         try:
             price_list = _PriceList.model_validate(content)
             return cls(price_list.models, "" if price_list.date is None else str(price_list.date))
@@ -75,17 +66,10 @@ class Prices:
     def call_cost(
         self, model: str, tokens_in: int, tokens_out: int, tokens_cached: int = 0, base_url: str = ""
     ) -> float | None:
-        """Price a call in USD.
+        """Price a call in USD; None if neither the list nor the package has the model of this server.
 
-        Args:
-            model: Name under which the model was asked.
-            tokens_in: Number of tokens of the prompt, cached ones included.
-            tokens_out: Number of tokens of the answer.
-            tokens_cached: Number of prompt tokens that were in the server's cache.
-            base_url: Address of the server; empty if there is none.
-
-        Returns:
-            The price; None if neither the list nor the package has the model of this server.
+        ``tokens_in`` include ``tokens_cached``, those in the server's cache. Without a ``base_url`` only the list is
+        used.
         """
         price = self._find_listed(model)
         if price is None:
@@ -104,19 +88,13 @@ class Prices:
         return f"{model} costs {price[0]:.4g} USD a million tokens in and {price[1]:.4g} out ({source})"
 
     def _find_listed(self, model: str) -> Price | None:
-        listed = [name for name in self.models if _is_snapshot_of(name, model)]
+        starts = [name for name in self.models if model.startswith(name)]
+        listed = [name for name in starts if name == model or SNAPSHOT.fullmatch(model.removeprefix(name))]
         return self.models[max(listed, key=len)] if listed else None
 
 
 def project_prices(*roots: Path) -> Prices:
-    """Load ``configs/prices.yaml`` of the first root that has one, else of the current project, else the shipped one.
-
-    Args:
-        roots: Roots of projects, in the order in which they are searched.
-
-    Raises:
-        ConfigError: The file is no price list.
-    """
+    """Load ``configs/prices.yaml`` of the first root that has one, of the current project, or the shipped one."""
     lists = (root / "configs" / "prices.yaml" for root in (*roots, shipped.find_project_root(), shipped.shipped_root()))
     return next((Prices.load_prices(path) for path in lists if path.is_file()), Prices())
 
@@ -139,12 +117,3 @@ def _package_price(model: str, tokens_in: int, tokens_out: int, tokens_cached: i
         return float(calc_price(usage, model, provider_api_url=base_url).total_price)
     except (ImportError, LookupError, ValueError, ArithmeticError):
         return None
-
-
-def _is_snapshot_of(name: str, model: str) -> bool:
-    rest = model.removeprefix(name)
-    return model == name or (model.startswith(name) and SNAPSHOT.fullmatch(rest) is not None)
-
-
-def _one_line(problem: Exception) -> str:
-    return " ".join(str(problem).split())

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from oragent._base.bounded_yaml import MAX_BYTES, parse_yaml
+from oragent._base.bounded import MAX_BYTES, parse_yaml
 from oragent._base.budget import Budget
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, StoreError

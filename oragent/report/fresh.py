@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from oragent._base import files
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.statistics import ALPHA

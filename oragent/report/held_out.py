@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from oragent._base import files
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.errors import OragentError, ProblemError, StoreError
 from oragent._base.plain import escape_text
 from oragent._base.protocol import Status

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import yaml
 
 from oragent._base import files
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.errors import ProblemError, StoreError
 from oragent._base.protocol import Failure, Result
 from oragent.evaluation.offers import BESIDE, DRAW

@@ -9,10 +9,9 @@ from pathlib import Path
 from oragent._base import shipped
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
-from oragent.llm import trust
-from oragent.llm.keys import server_address
+from oragent.llm import keys
+from oragent.llm.keys import Demand, expect_trusted, model_demands, quote_shortened, server_address
 from oragent.llm.prices import Prices
-from oragent.llm.trust import Demand, expect_trusted, model_demands, quote_shortened
 from oragent.search.config import Config
 from oragent.search.strategy import Strategy
 
@@ -63,7 +62,7 @@ def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> N
 
 def remember_demands(config: Config) -> None:
     """Remember what the user named; without a place to write nothing is, and the user is asked again."""
-    trust.remember_demands(_list_demands(config))
+    keys.remember_demands(_list_demands(config))
 
 
 def _list_demands(config: Config) -> Iterator[Demand]:

@@ -18,7 +18,7 @@ import yaml
 
 from oragent import __version__
 from oragent._base import files, shipped
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.errors import ConfigError, ProblemError, StoreError
 from oragent._base.files import expect_no_links, network_file_system, refuse_link
 from oragent._base.plain import escape_text

@@ -28,8 +28,8 @@ from oragent.ledger import ReplayModel
 from oragent.llm.factory import Maker, open_models
 from oragent.llm.keys import server_address
 from oragent.llm.model import Model, Reply
+from oragent.llm.model_settings import RuntimeSettings
 from oragent.llm.prices import Prices, project_prices
-from oragent.llm.runtime_settings import RuntimeSettings
 from oragent.search.checks import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine

@@ -12,7 +12,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Interrupted, Replies
-from oragent.llm.context import prompt_token_limit
+from oragent.llm.dialogue import prompt_token_limit
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.candidate import Candidate, Committed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import expect_no_links, network_file_system, read_bounded_bytes
 from oragent.evaluation.problem import Problem

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from oragent._base.bounded_json import parse_json
+from oragent._base.bounded import parse_json
 from oragent._base.budget import Spent
 from oragent._base.protocol import MAX_FEATURES, Status
 from oragent.evaluation import Evaluation

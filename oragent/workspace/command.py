@@ -15,9 +15,9 @@ from oragent._base.plain import one_line
 from oragent._base.settings import dump_settings
 from oragent._base.terminal import print_line
 from oragent.ledger.case import LedgerCase
-from oragent.ledger.runtime import open_study
-from oragent.llm.runtime_settings import RuntimeWords, build_runtime
-from oragent.llm.trust import expect_trusted, model_demands, remember_demands
+from oragent.ledger.study import open_study
+from oragent.llm.keys import expect_trusted, model_demands, remember_demands
+from oragent.llm.model_settings import RuntimeWords, build_runtime
 from oragent.milp.plain import number
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oragent.llm.model import Model
-from oragent.llm.runtime_settings import RuntimeSettings
+from oragent.llm.model_settings import RuntimeSettings
 
 if TYPE_CHECKING:
     from oragent.sandbox.sandbox import Sandbox

@@ -19,7 +19,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import settings
-from oragent._base.bounded_yaml import parse_yaml
+from oragent._base.bounded import parse_yaml
 from oragent._base.distribution import require_supported_version
 from oragent._base.errors import ConfigError, MilpError, WorkspaceError
 from oragent.milp import as_json

@@ -9,7 +9,7 @@ import yaml
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.authoring import Level, check_problem
-from oragent.authoring.importing import import_task
+from oragent.authoring.scaffold import import_task
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load_problem
 from oragent.search.config import build_config

@@ -17,7 +17,7 @@ from typing import Any
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load_problem
-from oragent.llm.context import LETTERS_A_TOKEN
+from oragent.llm.dialogue import LETTERS_A_TOKEN
 from oragent.llm.model import Reply, Request
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.config import build_config

@@ -21,8 +21,7 @@ from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
 from oragent._base.protocol import Status
 from oragent._base.terminal import Terminal
-from oragent.cli.display import Display
-from oragent.cli.scene import Best, DisplayedJob, Scene, format_clock
+from oragent.cli.display import Best, Display, DisplayedJob, Scene, format_clock
 from oragent.evaluation import Evaluation
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.events import Progress

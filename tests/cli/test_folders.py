@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from oragent._base.folder_kinds import FolderKind, find_kind, kind_of_folder
+from oragent._base.files import FolderKind, find_kind, kind_of_folder
 from oragent.cli.app import app
 from tests.evals.study.test_study import toys
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ConfigError
-from oragent.cli.memory import memory
+from oragent.cli.runs import memory
 from tests.search.players import QUIET, Players, guess, search
 
 

@@ -14,7 +14,7 @@ from oragent.converse.solving import begin as begin_state
 from oragent.converse.tools import Toolbox
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request, ToolCall
-from oragent.llm.runtime_settings import build_runtime
+from oragent.llm.model_settings import build_runtime
 from oragent.milp.files import write
 from tests.converse.mill import FALSE, MILL, TRUE
 from tests.converse.test_plain_questions import dairy

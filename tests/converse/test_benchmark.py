@@ -20,7 +20,7 @@ from oragent.evals.converse.evaluable_problems import standing_in
 from oragent.evals.converse.paradigms import list_contestants
 from oragent.evals.converse.tables import contestant_table, contrast_table, measure_contestants, paradigm_table
 from oragent.llm.model import Reply, Request
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 from tests.llm.chat_server import ChatServer
 
 PROBLEM = sfusd()

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from oragent._base.errors import ConfigError, OragentError, ProblemError, StoreError
 from oragent.cli.app import app
 from oragent.converse.session import ConversationRequest, ConversationSession, begin, read_request
-from oragent.llm.runtime_settings import build_runtime
+from oragent.llm.model_settings import build_runtime
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files
 
 

@@ -5,8 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from oragent.llm.factory import Models, open_models
-from oragent.llm.model_settings import ModelSettings
-from oragent.llm.runtime_settings import RuntimeSettings
+from oragent.llm.model_settings import ModelSettings, RuntimeSettings
 
 
 def models(

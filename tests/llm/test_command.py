@@ -9,7 +9,7 @@ import pytest
 
 from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelSettings, Reply, Request, Tool
-from oragent.llm.command import CommandModel, render_conversation
+from oragent.llm.callable import CommandModel, render_conversation
 from tests.llm.opened import models
 
 ASK = Request("code", (Message("user", "Improve `f`.\nNow."),))

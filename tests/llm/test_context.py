@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.llm.context import LETTERS_A_TOKEN, PromptPart, fit_messages, fit_prompt, prompt_token_limit
+from oragent.llm.dialogue import LETTERS_A_TOKEN, PromptPart, fit_messages, fit_prompt, prompt_token_limit
 from oragent.llm.model import Message, ToolCall
 from oragent.llm.model_settings import ModelSettings
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from oragent.llm.callable import Scripted
-from oragent.llm.ensemble import Ensemble, EnsembleArm, choose_arm
+from oragent.llm.factory import Ensemble, EnsembleArm, choose_arm
 from oragent.llm.model import Message, Request
 
 ASK = (Message("user", "?"),)

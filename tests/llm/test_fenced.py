@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.llm import Message, Request, Tool, ToolCall
-from oragent.llm.fenced import extract_calls, write_calls_as_text
+from oragent.llm.wire import extract_calls, write_calls_as_text
 
 TOOLS = (Tool("fix", "Fixes a start time."), Tool("solve", "Solves."))
 ASK = Request("agent", (Message("user", "Go."),), tools=TOOLS)

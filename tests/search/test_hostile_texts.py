@@ -10,7 +10,7 @@ from oragent._base.errors import ModelError, ProblemError, ReplyError
 from oragent._base.protocol import Status
 from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import load_problem
-from oragent.llm import fenced
+from oragent.llm import wire
 from oragent.llm.dialogue import LONGEST
 from oragent.llm.model import Message, Reply, Request, Tool
 from oragent.search.candidate import Elite
@@ -151,7 +151,7 @@ def test_what_is_read_off_a_reply_here_takes_time_by_its_length_and_never_fails(
         with contextlib.suppress(ReplyError):
             read()
     tools = (Tool("a", "Do a."),)
-    fenced.extract_calls(text, Request("code", (Message("user", "x"),), tools=tools))
+    wire.extract_calls(text, Request("code", (Message("user", "x"),), tools=tools))
 
 
 @pytest.mark.parametrize("name", HANG)

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from oragent._base.errors import ConfigError
-from oragent.llm.ensemble import Ensemble
+from oragent.llm.factory import Ensemble
 from oragent.llm.model import Reply, Request
 from oragent.search.genetics.variation import breed_child
 from oragent.search.store import Store

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oragent.evaluation.pool import JobPool
-from oragent.llm.ensemble import Ensemble
+from oragent.llm.factory import Ensemble
 from oragent.llm.model import Reply, Request
 from oragent.search.candidate import Committed
 from oragent.search.config import read_config

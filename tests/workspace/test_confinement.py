@@ -13,7 +13,7 @@ from rich.console import Console
 from oragent._base.errors import OragentError, WorkspaceError
 from oragent.evals.workspace.views import list_tasks
 from oragent.llm.model import ToolCall
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.model_settings import RuntimeWords
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands

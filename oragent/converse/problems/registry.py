@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from oragent._base.bounded_json import parse_json
+from oragent._base.bounded import parse_json
 from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.plain import one_line
 from oragent.converse.decision import DecisionProblem

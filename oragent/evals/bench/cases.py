@@ -22,7 +22,7 @@ from oragent.ledger import LedgerCase, ReplayModel, Study
 from oragent.ledger.study import FinishedCase
 from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply
-from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
+from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
 from oragent.report.pages.text import format_share
 
 UNBOUNDED = Budget(evaluations=None)

@@ -9,7 +9,7 @@ import yaml
 
 from oragent import __version__
 from oragent._base import files
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.errors import ConfigError, StoreError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError, ProblemError, StoreError
 from oragent._base.settings import dump_settings

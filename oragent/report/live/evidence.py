@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from oragent._base.bounded_json import parse_json
+from oragent._base.bounded import parse_json
 from oragent._base.errors import OragentError, StoreError
 from oragent._base.plain import escape_text
 from oragent.ledger.database import Database

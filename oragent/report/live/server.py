@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from oragent._base.bounded_json import parse_json
+from oragent._base.bounded import parse_json
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.plain import escape_text
 from oragent.report.live.evidence import read_elites, read_ideas

@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlite3 import Row
 from typing import Any, TypeVar
 
-from oragent._base.bounded_json import parse_json
+from oragent._base.bounded import parse_json
 from oragent._base.budget import Spent
 from oragent._base.direction import Direction
 from oragent._base.errors import StoreError

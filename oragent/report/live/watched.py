@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import StoreError
-from oragent._base.folder_kinds import NAMES, FolderKind, find_kind
+from oragent._base.files import NAMES, FolderKind, find_kind
 from oragent._base.plain import escape_text
 from oragent._base.statistics import ALPHA, adjust_holm, best_case, sign_flip_test
 from oragent.report.live.evidence import read_trust

@@ -17,7 +17,7 @@ from typing import Any
 
 from oragent._base.protocol import FIRST_S, Status
 from oragent.evaluation import Evaluation
-from oragent.llm.context import LETTERS_A_TOKEN
+from oragent.llm.dialogue import LETTERS_A_TOKEN
 from oragent.llm.model import Message
 from oragent.programs.inspection import inspect_program
 from oragent.search.candidate import Elite

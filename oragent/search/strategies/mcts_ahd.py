@@ -29,7 +29,7 @@ from pydantic.dataclasses import dataclass
 
 from oragent._base.protocol import Status
 from oragent._base.settings import STRICT
-from oragent.llm.context import PromptPart, fit_prompt
+from oragent.llm.dialogue import PromptPart, fit_prompt
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting.frame import fill_template, prompt_tokens_left, task_messages

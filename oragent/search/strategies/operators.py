@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from oragent.llm.context import PromptPart, fit_prompt
+from oragent.llm.dialogue import PromptPart, fit_prompt
 from oragent.programs.blocks import drop_thoughts, fence_text, fenced_blocks, language_tag, without_edits
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.prompting.frame import (

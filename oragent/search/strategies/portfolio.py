@@ -24,7 +24,7 @@ from pydantic.dataclasses import dataclass
 from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT
-from oragent.llm.ensemble import Ensemble
+from oragent.llm.factory import Ensemble
 from oragent.search.config import Blocks
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies import ael, baselines, eoh, funsearch, levi, mcts_ahd, or_agent, reevo, tide

@@ -26,7 +26,7 @@ from annotated_types import Ge
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.llm.context import PromptPart
+from oragent.llm.dialogue import PromptPart
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting.frame import fill_template, task_messages

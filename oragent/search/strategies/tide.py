@@ -28,7 +28,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.llm.context import PromptPart
+from oragent.llm.dialogue import PromptPart
 from oragent.programs.parser_client import ParseLimitExceeded, request
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks

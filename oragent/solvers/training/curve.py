@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor
 
-from oragent._base.bounded_yaml import load_yaml
+from oragent._base.bounded import load_yaml
 from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
 from oragent.solvers.neural.solve import as_nodes, lengths, solve

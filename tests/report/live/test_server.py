@@ -222,7 +222,7 @@ def test_numbers_of_other_scripts_are_none(app: Any) -> None:
 
 
 def test_an_act_may_be_deep_or_broken_and_is_stored_as_text(root: Path) -> None:
-    from oragent.cli.watch import _steer_from_page
+    from oragent.cli.runs import _steer_from_page
 
     app, here = make_application(Watched(root), TOKEN, _steer_from_page), "http://127.0.0.1:80"
     assert get(app, "/api/steer", "run=tsp/a", body=b"[" * 100_000, origin=here).status == 400
@@ -254,7 +254,7 @@ def test_a_request_that_breaks_off_is_no_error_of_the_server(root: Path) -> None
 
 
 def test_the_page_steers_a_run_and_bad_acts_are_one_line(root: Path) -> None:
-    from oragent.cli.watch import _steer_from_page
+    from oragent.cli.runs import _steer_from_page
 
     app, here = make_application(Watched(root), TOKEN, _steer_from_page), "http://127.0.0.1:80"
     answer = get(app, "/api/steer", "run=tsp/a", body=b'{"act": "hint", "value": "short edges"}', origin=here)

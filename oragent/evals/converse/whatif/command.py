@@ -35,7 +35,7 @@ from oragent.evals.converse.whatif.questions import (
 )
 from oragent.evals.requests import BenchRequest
 from oragent.ledger import LedgerCase
-from oragent.ledger.runtime import open_study
+from oragent.ledger.study import open_study
 from oragent.llm.model import Model
 from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox

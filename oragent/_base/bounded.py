@@ -1,5 +1,6 @@
-"""YAML of somebody else, in bounds of size, depth, values and aliases; the only reader of YAML in folders."""
+"""JSON and YAML of somebody else, in bounds of size, depth, values and aliases; the only reader of YAML in folders."""
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,11 +64,6 @@ def parse_yaml(text: str) -> Any:
 
 
 def _check_events(text: str) -> None:
-    """Check the limits before any tree is made.
-
-    Raises:
-        yaml.YAMLError: A limit is exceeded.
-    """
     opened = [_Collection(None, is_mapping=False)]
     anchors: dict[str, tuple[int, int] | None] = {}  # values and height; None: its end is not reached yet
     for event in yaml.parse(text, LOADER):
@@ -112,3 +108,33 @@ def _check_number(event: yaml.ScalarEvent, *, is_key: bool) -> None:
 
 def _exceed(reason: str) -> yaml.YAMLError:
     return yaml.YAMLError(f"the file {reason}, more than oragent reads: {REMEDY}")
+
+
+MAX_BITS = 1000  # of whole numbers: they fit into a float
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON of bounded depth.
+
+    Raises:
+        ValueError: if it is no JSON, is nested too deeply, or holds a whole number that is too long.
+    """
+    try:
+        tree = json.loads(text)
+    except RecursionError:
+        raise ValueError("JSON is nested too deeply") from None
+    check_bounds(tree)
+    return tree
+
+
+def check_bounds(tree: Any) -> None:
+    """Check the depth and the whole numbers of parsed JSON."""
+    level = [tree]
+    for _ in range(MAX_DEPTH):
+        if any(isinstance(item, int) and item.bit_length() > MAX_BITS for item in level):
+            raise ValueError("JSON holds a whole number that is too long")
+        parts = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)]
+        level = [item for part in parts for item in part]
+        if not level:
+            return
+    raise ValueError("JSON is nested too deeply")
