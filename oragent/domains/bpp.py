@@ -87,7 +87,18 @@ def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
 
 
 def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed packing, ``n`` bin numbers of 0 to ``n - 1``, overfills no bin; or ``invalid``."""
+    """Make sure that a claimed packing holds every item and overfills no bin.
+
+    Args:
+        instance: Items to pack.
+        assignment: Anything; a packing is a sequence of ``n`` bin numbers, 0 to ``n - 1``, one an item.
+
+    Returns:
+        The packing as an ``(n,)`` array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
     bins = streams.whole_numbers(assignment, "a packing", "bin", len(instance))
     if len(bins) != len(instance):
         raise CandidateError(f"the packing places {len(bins)} items; expected {len(instance)}")

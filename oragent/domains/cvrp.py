@@ -62,9 +62,18 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInst
 
 
 def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
-    """Make sure that claimed routes serve every customer once and overload no vehicle; else they are ``invalid``.
+    """Make sure that claimed routes serve every customer once and overload no vehicle.
 
-    Routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it between two routes.
+    Args:
+        instance: Depot and customers.
+        path: Anything; routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it
+            between one route and the next.
+
+    Returns:
+        The path as a ``(k,)`` array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
     """
     nodes = streams.whole_numbers(path, "a set of routes", "node", len(instance))
     if not nodes.size or nodes[0] or nodes[-1]:

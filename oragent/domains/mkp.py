@@ -65,7 +65,18 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInsta
 
 
 def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed choice names each item at most once and fits in every dimension; or ``invalid``."""
+    """Make sure that a claimed choice names every item at most once and fits in every dimension.
+
+    Args:
+        instance: Items with their prizes and weights.
+        choice: Anything; a choice is a sequence of item numbers, 0 to ``n - 1``, in any order, and may be empty.
+
+    Returns:
+        The choice as a flat array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
     items = streams.whole_numbers(choice, "a choice", "item", len(instance))
     if (repeated := np.flatnonzero(np.bincount(items, minlength=len(instance)) > 1)).size:
         raise CandidateError(f"the choice names item {repeated[0]} more than once")

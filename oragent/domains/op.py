@@ -72,7 +72,18 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstan
 
 
 def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed path from the depot, 0, visits no node twice and gets home in time; or ``invalid``."""
+    """Make sure that a claimed path starts at the depot, visits no node twice, and gets home in time.
+
+    Args:
+        instance: Depot, prizes and bound.
+        path: Anything; a path is a sequence of nodes that starts with 0. The way back from its last node is understood.
+
+    Returns:
+        The path as a ``(k,)`` array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
     nodes = streams.whole_numbers(path, "a path", "node", len(instance))
     if not nodes.size:
         raise CandidateError("the path is empty; expected the depot, node 0, first")

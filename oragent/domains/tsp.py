@@ -106,8 +106,17 @@ def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None =
     """Draw one part of a reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped; in
-    `GLS_STREAM` every mode has its own. Arguments and errors are those of `streams.draw_part`; ``size`` is the number
-    of cities.
+    `GLS_STREAM` every mode has its own.
+
+    Args:
+        parts: `ACO_STREAM`, `CONSTRUCTIVE_STREAM` or `GLS_STREAM`.
+        mode: ``train``, ``val`` or ``test``.
+        size: Number of cities.
+        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
+            stream.
+
+    Raises:
+        ValueError: if the stream has no such part.
     """
     return streams.draw_part(
         parts,
@@ -121,7 +130,18 @@ def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None =
 
 
 def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed tour visits every city, 0 to ``n - 1``, once, as an ``(n,)`` array; or ``invalid``."""
+    """Make sure that a claimed tour visits every city once.
+
+    Args:
+        instance: Cities to visit.
+        tour: Anything; a tour is a sequence of ``n`` whole numbers, city 0 to ``n - 1``, each once.
+
+    Returns:
+        The tour as an ``(n,)`` array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
     cities = streams.whole_numbers(tour, "a tour", "city", len(instance))
     visits = np.bincount(cities, minlength=len(instance))
     if (repeated := np.flatnonzero(visits > 1)).size:

@@ -61,11 +61,21 @@ def _vehicle_info(road: Road, state: VehicleState, drawn: Departure) -> dict[str
 def check(
     actions: Any, road: Road, states: Sequence[VehicleState], departures: Mapping[str, Departure]
 ) -> list[VehicleCommand]:
-    """Make sure that there is one action for every vehicle on E0, and that it can be carried out; or ``invalid``.
+    """Make sure that there is one action for every vehicle on E0, and that it can be carried out.
 
-    The answer to `vehicles_info` is a list with one dict a vehicle, in any order: ``veh_id``, ``acceleration`` (a
-    finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right). Accelerations are clipped to what
-    the type of vehicle can do, speeds to the limit of the road.
+    Args:
+        actions: anything; the answer to `vehicles_info` is a list with one dict a vehicle, in any order: ``veh_id``,
+            ``acceleration`` (a finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right).
+        road: for its lanes and its speed limit.
+        states: the vehicles.
+        departures: what was drawn for each vehicle, by name.
+
+    Returns:
+        The commands for the next second; accelerations are clipped to what the type of vehicle can do, speeds to the
+        limit of the road.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong and for which vehicle.
     """
     if not isinstance(actions, list | tuple):
         raise CandidateError(f"returned a {type(actions).__name__}; expected a list with one dict a vehicle")

@@ -89,7 +89,9 @@ def paper_score(figures: Figures) -> float:
 def score(figures: Figures, reference: int) -> float:
     """The score that selects: the published one, minus 100 times the share of traffic that did not get through.
 
-    The reference is the throughput of SUMO's own drivers on the same demand, positive; more than that earns nothing.
+    Args:
+        figures: what was measured.
+        reference: throughput of SUMO's own drivers on the same demand, positive; more than that earns nothing.
     """
     return paper_score(figures) - 100.0 * max(0.0, 1.0 - figures.throughput / reference)
 

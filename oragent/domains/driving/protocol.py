@@ -34,8 +34,9 @@ def files(folder: Path) -> dict[int, Scenario]:
 def summary(pairs: Sequence[Mapping[int, Scenario]], simulate: Callable[[Scenario], Drive]) -> dict[str, Any]:
     """Simulate pairs of demands, at least one, and give the published score.
 
-    It is the mean over pairs, with its ``standard_error`` where there are several, and for each case its score and what
-    led to it, as means over pairs.
+    Returns:
+        ``score``, the mean over pairs (with its ``standard_error`` where there are several), and for each case its
+        score and what led to it, as means over pairs.
     """
     ended = [{trials: simulate(scenario) for trials, scenario in pair.items()} for pair in pairs]
     scores = [fmean(metrics.paper_score(drive.figures) for drive in pair.values()) for pair in ended]

@@ -63,10 +63,14 @@ def draw(
 
 
 def read(file: Path, routes: int) -> tuple[Departure, ...]:
-    """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``; or a `ProblemError`.
+    """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``, in the order of time.
 
-    They are in the order of time. Routes are counted from 0; types are ``p`` (passenger), ``t`` (truck) and ``b``
-    (bus).
+    Args:
+        file: the text; types are ``p`` (passenger), ``t`` (truck) and ``b`` (bus).
+        routes: how many there are; they are counted from 0.
+
+    Raises:
+        ProblemError: in one line, if the file cannot be read or a row is not as expected.
     """
     try:
         rows = file.read_text(encoding="utf-8").strip().strip(",").split(",")

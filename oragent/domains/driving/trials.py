@@ -165,7 +165,13 @@ def is_below(seen: Mapping[int, Sequence[Trial]], floor: float) -> bool:
 
 
 def summary(seen: Mapping[int, Sequence[Trial]], names: Mapping[int, str], planned: int) -> dict[str, Any]:
-    """Sum up what a person or a model should see, beside the score itself, of ``planned`` simulations."""
+    """Sum up what a person or a model should see, beside the score itself.
+
+    Args:
+        seen: for each case its trials.
+        names: of the cases.
+        planned: how many simulations there would have been.
+    """
     every = [trial for of_case in seen.values() for trial in of_case]
     worst = min(every, key=lambda trial: trial.score)
     summary_metrics: dict[str, Any] = {

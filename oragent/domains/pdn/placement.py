@@ -74,7 +74,18 @@ def fresh_part(fresh_seed: int, network: Network) -> list[PlacementInstance]:
 
 
 def check(instance: PlacementInstance, placement: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed placement has the right number of different usable ports; else it is ``invalid``."""
+    """Make sure that a claimed placement puts the right number of capacitors on different ports that may take one.
+
+    Args:
+        instance: Network, probe and keep-outs.
+        placement: Anything; a placement is a sequence of ports in any order.
+
+    Returns:
+        The placement as a flat array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
     ports = streams.whole_numbers(placement, "a placement", "port", len(instance.network))
     if len(ports) != instance.decaps:
         raise CandidateError(f"the placement has {len(ports)} capacitors; expected {instance.decaps}")

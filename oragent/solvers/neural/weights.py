@@ -53,7 +53,11 @@ class NetworkWeights:
 
 
 def load(problem: str, root: Path, device: torch.device) -> NetworkWeights:
-    """Load the best weights there are for a problem; a `ProblemError` if there are none, or not as they should be."""
+    """Load the best weights there are for a problem.
+
+    Raises:
+        ProblemError: if there are none, or the file is not what it should be.
+    """
     path = find(problem, root)
     state = read(path)
     model = NETWORKS[problem]()
@@ -89,7 +93,11 @@ def find(problem: str, root: Path) -> Path:
 
 
 def read(path: Path) -> dict[str, Tensor]:
-    """Read either kind of file in single precision, running no code in it; a `ProblemError` if it is none."""
+    """Read a file of either kind, as single-precision tensors; no code in it is ever run.
+
+    Raises:
+        ProblemError: if it is truncated, or something else.
+    """
     try:
         state = load_file(path) if path.suffix == ".safetensors" else _read_checkpoint(path)
     except (*FOREIGN, SafetensorError) as problem:

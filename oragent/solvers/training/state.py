@@ -77,7 +77,11 @@ def save(state: TrainingState, folder: Path, file: str = FILE) -> None:
 
 
 def load(folder: Path, file: str = FILE) -> TrainingState | None:
-    """Read the state; None where there is none yet; raises `StoreError` if the file is none of ours."""
+    """Read the state; None where there is none yet.
+
+    Raises:
+        StoreError: if the file is none of ours.
+    """
     path = folder / file
     if not path.is_file():
         return None
