@@ -26,6 +26,7 @@ from oragent.search.store import RoundNote, Store
 from oragent.search.strategies.or_agent import STRATEGY
 from oragent.search.strategies.or_agent.allocation import ActionKind, ActionRecord, upper_bound
 from oragent.search.strategies.or_agent.coding import read_drafts, read_lesson
+from oragent.search.strategies.or_agent.experiments import MOST_SETTINGS
 from oragent.search.strategies.or_agent.waves import _expected_seconds
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import Players, guess, notes, origins, search
@@ -364,6 +365,17 @@ def test_where_no_setting_of_a_sweep_has_time_the_fastest_is_scored(begun) -> No
     with Store(folder.database, readonly=True) as store:
         swept, *_ = [record.candidate for record in store.records(1)]
     assert "SCALE = 25" in swept.source  # 2.5 s, the present value 3 s, the best score 4 s
+    assert "Of these, SCALE = 25 is scored." in model.asked[1][1]
+
+
+def test_the_setting_that_is_scored_is_listed_although_others_scored_better(begun) -> None:
+    values = ",".join(map(str, (25, *range(31, 31 + 2 * MOST_SETTINGS))))
+    program = SCALED.replace("SCALE = 3", "SCALE = 30")
+    reply = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE={values}\n```python\n{program}```"
+    model = Players(idea=reply, experiment=part(50), code="no")
+    folder = begun(*ACTIONS, "budget.model_calls=2", "limits.heuristic_s=1")
+    search(folder, model, run=practised, offers=PRACTICE)
+    assert "- SCALE = 25: 25, 0.312 s" in model.asked[1][1]
     assert "Of these, SCALE = 25 is scored." in model.asked[1][1]
 
 

@@ -312,16 +312,19 @@ async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Expe
     words = f"{' '.join(action.words)}, {len(result.rows)} settings on {result.subset.mode}"
     if best is None or present is None or best.score == present.score:
         return words, ""
-    values = ", ".join(f"{name} = {value:g}" for name, value in best.values.items())
-    return f"{words}; best {values}", result.write_program(best)
+    return f"{words}; best {setting_words(best)}", result.write_program(best)
+
+
+def setting_words(row: SweepRow) -> str:
+    """Return the values of a setting, such as ``WINDOW = 15, SHARE = 0.5``."""
+    return ", ".join(f"{name} = {value:g}" for name, value in row.values.items())
 
 
 def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
     """Describe a setting of a sweep on one line, with the CPU seconds that it would take when scored, where known."""
-    values = ", ".join(f"{name} = {value:g}" for name, value in row.values.items())
     time = "" if row.seconds is None or row.score is None else f", {row.seconds:.3g} s"
     time += f" (about {expected_s:.3g} s when scored)" if time and expected_s is not None else ""
-    return f"- {values}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"
+    return f"- {setting_words(row)}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"
 
 
 def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:

@@ -50,6 +50,7 @@ from oragent.search.strategies.or_agent.experiments import (
     MEASURED,
     MOST_SETTINGS,
     experiment_words,
+    setting_words,
     sweep_line,
     sweep_seconds,
 )
@@ -121,25 +122,27 @@ async def _sweep(
     """Return a program with the best values of some parameters, and the results in words.
 
     ``scored`` is the program itself if it was scored, or its parent. Settings that would use up the limit of the
-    function are left out. None is tried unless the CPU seconds last for ``least`` of them.
+    function are left out; on practice instances the fastest is taken where all would. None is tried unless the CPU
+    seconds last for ``least`` of them.
     """
     try:
         result = await run.sweep(source, words, run.experiment_set, least=least)
     except (ConfigError, CandidateError) as problem:
         return source, f"The sweep failed: {problem}"
     ranked = [(row, _expected_seconds(run, source, scored, result, row)) for row in result.ranked]
-    rows = [sweep_line(row, seconds) for row, seconds in ranked[:MOST_SETTINGS]]
     proven = result.rows[0] if scored is not None and source == scored.source else None
     scorable = [(row, seconds) for row, seconds in ranked if row.score is not None]
-    fitting = [row for row, seconds in scorable if row is proven or _has_time(run, seconds)]
-    if result.subset.mode == PRACTICE and scorable and not fitting:
-        fitting = [min(scorable, key=lambda pair: pair[1] or 0.0)[0]]  # what has the best chance to end in time
-    if not fitting:
-        return source, "\n".join(rows)
-    if result.subset.mode == PRACTICE:
-        values = ", ".join(f"{name} = {value:g}" for name, value in fitting[0].values.items())
-        rows.append(f"Of these, {values} is scored.")
-    return result.write_program(fitting[0]), "\n".join(rows)
+    fitting = [(row, seconds) for row, seconds in scorable if row is proven or _has_time(run, seconds)]
+    is_practice = result.subset.mode == PRACTICE
+    if is_practice and scorable and not fitting:
+        fitting = [min(scorable, key=lambda pair: pair[1] or 0.0)]  # what has the best chance to end in time
+    shown, chosen = ranked[:MOST_SETTINGS], fitting[:1]
+    if is_practice:
+        shown += [pair for pair in chosen if pair not in shown]
+    lines = [sweep_line(row, seconds) for row, seconds in shown]
+    if is_practice and chosen:
+        lines.append(f"Of these, {setting_words(chosen[0][0])} is scored.")
+    return result.write_program(chosen[0][0]) if chosen else source, "\n".join(lines)
 
 
 def _expected_seconds(
