@@ -54,7 +54,9 @@ class _FormerNames:
     @classmethod
     def find_spec(cls, fullname: str, path: object = None, target: object = None) -> Any:
         """Return a spec for a former name, None for any other."""
-        return import_module("oragent._base.moved").moved_spec(fullname) if fullname.startswith(cls.names) else None
+        if fullname.startswith(cls.names):
+            return import_module("oragent._base.moved").moved_spec(fullname)
+        return None
 
 
 sys.meta_path.insert(0, _FormerNames)

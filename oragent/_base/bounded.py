@@ -12,13 +12,21 @@ from oragent._base.files import read_bounded
 
 MAX_BYTES = 4 << 20
 MAX_DEPTH = 100
-MAX_VALUES = 100_000  # with the content of each alias, counted as often as it is named
-MAX_NUMBER = 250  # characters: such whole numbers fit into a float, in base 60 they do not take seconds
-MAX_NUMBER_KEY = 18  # characters: longer whole numbers can all have one hash
+# with the content of each alias, counted as often as it is named
+MAX_VALUES = 100_000
+# characters: such whole numbers fit into a float, in base 60 they do not take seconds
+MAX_NUMBER = 250
+# characters: longer whole numbers can all have one hash
+MAX_NUMBER_KEY = 18
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-NUMBER = re.compile(r"[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|[0-9_:]+|[0-9_:]*\.[0-9_]*(?:[eE][-+][0-9]+)?)")  # not a hash
+# not a hash
+NUMBER = re.compile(r"[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|[0-9_:]+|[0-9_:]*\.[0-9_]*(?:[eE][-+][0-9]+)?)")
 TEXT_TAGS = (None, "!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:binary")
 REMEDY = "restore the original file"
+
+
+# of whole numbers: they fit into a float
+MAX_BITS = 1000
 
 
 @dataclass(slots=True)
@@ -65,13 +73,15 @@ def parse_yaml(text: str) -> Any:
 
 def _check_events(text: str) -> None:
     opened = [_Collection(None, is_mapping=False)]
-    anchors: dict[str, tuple[int, int] | None] = {}  # values and height; None: its end is not reached yet
+    # values and height; None: its end is not reached yet
+    anchors: dict[str, tuple[int, int] | None] = {}
     for event in yaml.parse(text, LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
             opened.append(_Collection(event.anchor, isinstance(event, yaml.MappingStartEvent)))
             if event.anchor is not None:
                 anchors[event.anchor] = None
-            values, height = 0, 0  # added to the parent at its end
+            # added to the parent at its end
+            values, height = 0, 0
         elif isinstance(event, yaml.CollectionEndEvent):
             ended = opened.pop()
             values, height = ended.values, ended.height
@@ -79,7 +89,8 @@ def _check_events(text: str) -> None:
             _check_number(event, is_key=opened[-1].is_mapping and opened[-1].items % 2 == 0)
             values, height = 1, 1
         elif isinstance(event, yaml.AliasEvent):
-            size = anchors.get(event.anchor or "", (1, 1))  # an unknown one is refused when the tree is made
+            # an unknown one is refused when the tree is made
+            size = anchors.get(event.anchor or "", (1, 1))
             if size is None:
                 raise _exceed("holds a value that contains itself")
             values, height = size
@@ -99,7 +110,10 @@ def _check_events(text: str) -> None:
 
 
 def _check_number(event: yaml.ScalarEvent, *, is_key: bool) -> None:
-    limit = MAX_NUMBER_KEY if is_key else MAX_NUMBER
+    if is_key:
+        limit = MAX_NUMBER_KEY
+    else:
+        limit = MAX_NUMBER
     if len(event.value) <= limit:
         return
     if event.tag not in TEXT_TAGS or (event.style in (None, "") and NUMBER.fullmatch(event.value)):
@@ -108,9 +122,6 @@ def _check_number(event: yaml.ScalarEvent, *, is_key: bool) -> None:
 
 def _exceed(reason: str) -> yaml.YAMLError:
     return yaml.YAMLError(f"the file {reason}, more than oragent reads: {REMEDY}")
-
-
-MAX_BITS = 1000  # of whole numbers: they fit into a float
 
 
 def parse_json(text: str) -> Any:

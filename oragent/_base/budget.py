@@ -14,8 +14,10 @@ from pydantic_core import ArgsKwargs
 
 from oragent._base.settings import STRICT
 
-JOINT = ("evaluations", "model_calls")  # bounds that both must be reached with ``until: both``
-GRACE, LEAST_GRACE_S, MOST_GRACE_S = 0.1, 1.0, 30.0  # share of the bound on time, and its ends
+# bounds that both must be reached with ``until: both``
+JOINT = ("evaluations", "model_calls")
+# share of the bound on time, and its ends
+GRACE, LEAST_GRACE_S, MOST_GRACE_S = 0.1, 1.0, 30.0
 
 
 @checked(frozen=True, config=STRICT)
@@ -47,7 +49,10 @@ class Budget:
     @model_validator(mode="before")
     @classmethod
     def _drop_default_bound(cls, values: Any) -> Any:
-        named = values.kwargs if isinstance(values, ArgsKwargs) and not values.args else values
+        if isinstance(values, ArgsKwargs) and not values.args:
+            named = values.kwargs
+        else:
+            named = values
         if not isinstance(named, dict) or "evaluations" in named:
             return values
         if all(bound is None for name, bound in named.items() if name != "until"):
@@ -68,7 +73,9 @@ class Budget:
     @property
     def joint_bounds(self) -> tuple[str, ...]:
         """Names of the bounds that must all be reached."""
-        return JOINT if self.until == "both" else ()
+        if self.until == "both":
+            return JOINT
+        return ()
 
     @property
     def grace_s(self) -> float:
@@ -83,7 +90,10 @@ class Budget:
             return f"the budget of {words} is used up"
         for name, limit in reached.items():
             if name not in self.joint_bounds:
-                unit = "US dollars" if name == "money" else name.replace("_", " ")
+                if name == "money":
+                    unit = "US dollars"
+                else:
+                    unit = name.replace("_", " ")
                 return f"the budget of {limit:g} {unit} is used up"
         return None
 
@@ -108,7 +118,9 @@ class Budget:
                 remaining.append((max(0.0, limit - used) * spent.seconds / used, name))
         joint = [one for one in remaining if one[1] in self.joint_bounds]
         remaining = [one for one in remaining if one not in joint] + ([max(joint)] if len(joint) == len(JOINT) else [])
-        return (min(remaining)[1], min(remaining)[0]) if remaining else None
+        if remaining:
+            return (min(remaining)[1], min(remaining)[0])
+        return None
 
     def remaining(self, spent: "Spent", granted: "Spent | None" = None) -> "Spent":
         """Return what remains of each bound, at least 0; ``sys.maxsize`` where there is no bound, and for seconds.
@@ -190,7 +202,10 @@ def apportion(whole: int, weights: Sequence[int]) -> list[int]:
         whole: Number to divide, 0 or more.
         weights: Numbers, 0 or more; counted as equal where all are 0.
     """
-    weights = weights if any(weights) else [1] * len(weights)
+    if any(weights):
+        weights = weights
+    else:
+        weights = [1] * len(weights)
     whole_weight = sum(weights)
     parts = [whole * weight // whole_weight for weight in weights]
     order = sorted(range(len(weights)), key=lambda position: -(whole * weights[position] % whole_weight))

@@ -13,7 +13,9 @@ class Direction(StrEnum):
     @property
     def sign(self) -> float:
         """Factor that turns a score into a fitness, of which more is better: 1 or -1."""
-        return 1.0 if self is Direction.MAXIMIZE else -1.0
+        if self is Direction.MAXIMIZE:
+            return 1.0
+        return -1.0
 
     @property
     def words(self) -> str:
@@ -23,7 +25,9 @@ class Direction(StrEnum):
     @property
     def comparative(self) -> str:
         """Text ``lower`` or ``higher``."""
-        return "higher" if self is Direction.MAXIMIZE else "lower"
+        if self is Direction.MAXIMIZE:
+            return "higher"
+        return "lower"
 
     def fitness(self, score: float) -> float:
         """Return the score with the sign that makes more better."""

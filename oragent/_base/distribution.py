@@ -15,9 +15,11 @@ from oragent._base.errors import ConfigError
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-NAME = "operations-research-agents"  # on the package index, where "oragent" is another project
+# on the package index, where "oragent" is another project
+NAME = "operations-research-agents"
 PACKAGE = Path(__file__).resolve().parents[1]
-DEVELOPMENT = {"all", "docs", "test"}  # extras that no command of oragent needs
+# extras that no command of oragent needs
+DEVELOPMENT = {"all", "docs", "test"}
 CPU_BUILD = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
 
 
@@ -25,7 +27,10 @@ def extra_install_command(extra: str) -> str:
     """Return the command that adds an extra, such as ``neural``, to this copy, in the way in which it was installed."""
     checkout = _checkout_root()
     if checkout:
-        where = "." if checkout == Path.cwd() else str(checkout)
+        if checkout == Path.cwd():
+            where = "."
+        else:
+            where = str(checkout)
         return f"{_pip_command()} install -e '{where}[{extra}]'"
     tool = _environment_tool()
     if tool:
@@ -72,7 +77,8 @@ def describe_name_conflict() -> str:
 @cache
 def _supported_requirements() -> "tuple[Requirement, ...]":
     """Return the dependencies, extras included: those of the checkout, else those of the installed distribution."""
-    from packaging.requirements import Requirement  # not in the evaluators, which import this module
+    # not in the evaluators, which import this module
+    from packaging.requirements import Requirement
 
     checkout, installed = _checkout_root(), _installed_distribution()
     if checkout:
@@ -111,7 +117,9 @@ def _checkout_root() -> Path | None:
         name = tomllib.loads(about.read_text(encoding="utf-8"))["project"]["name"]
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    return PACKAGE.parent if name == NAME else None
+    if name == NAME:
+        return PACKAGE.parent
+    return None
 
 
 @cache
@@ -127,7 +135,9 @@ def _environment_tool() -> str:
     prefix = Path(sys.prefix)
     if (prefix / "pipx_metadata.json").is_file():
         return "pipx"
-    return "uv tool" if (prefix / "uv-receipt.toml").is_file() else ""
+    if (prefix / "uv-receipt.toml").is_file():
+        return "uv tool"
+    return ""
 
 
 def _pip_command() -> str:
@@ -136,17 +146,24 @@ def _pip_command() -> str:
     if installed is not None and (installed.read_text("INSTALLER") or "").strip() == "uv":
         return "uv pip"
     first, interpreter = shutil.which("pip"), Path(sys.executable)
-    return "pip" if first and Path(first).parent == interpreter.parent else f"{interpreter} -m pip"
+    if first and Path(first).parent == interpreter.parent:
+        return "pip"
+    return f"{interpreter} -m pip"
 
 
 def _requirement_with_extra(extra: str) -> str:
     """Return the requirement for pip: this distribution with an extra, from the source of this copy."""
     installed = _installed_distribution()
     name = f"{NAME}[{extra}]"
-    origin = _read_install_origin(installed) if installed else {}
+    if installed:
+        origin = _read_install_origin(installed)
+    else:
+        origin = {}
     url = str(origin.get("url", ""))
     if not url:
-        return name if installed is None else f"{name}=={installed.version}"
+        if installed is None:
+            return name
+        return f"{name}=={installed.version}"
     if "vcs_info" in origin:
         version = origin["vcs_info"].get("commit_id", "")
         return f"{name} @ {origin['vcs_info'].get('vcs', 'git')}+{url}{'@' if version else ''}{version}"
@@ -159,4 +176,6 @@ def _read_install_origin(installed: Distribution) -> dict[str, Any]:
         origin = json.loads(installed.read_text("direct_url.json") or "{}")
     except ValueError:
         return {}
-    return origin if isinstance(origin, dict) else {}
+    if isinstance(origin, dict):
+        return origin
+    return {}

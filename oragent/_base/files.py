@@ -12,6 +12,16 @@ from pathlib import Path
 
 from oragent._base.errors import StoreError
 
+TABLE = Path("/proc/self/mounts")
+# Their locks and shared memory do not work as a database needs. Shares of a virtual machine's host are not listed: only
+# one machine uses them.
+NETWORK_KINDS = """
+    nfs nfs4 cifs smb3 smbfs afs ceph glusterfs lustre beegfs beegfs_nodev gpfs pvfs2 orangefs panfs wekafs ncpfs coda
+    davfs fuse.ceph fuse.glusterfs fuse.sshfs fuse.s3fs fuse.davfs2 fuse.rclone fuse.gcsfuse fuse.juicefs fuse.beegfs
+"""
+NETWORK_FILE_SYSTEMS = frozenset(NETWORK_KINDS.split())
+ESCAPE = re.compile(r"\\([0-7]{3})")
+
 
 @contextmanager
 def open_replacement(path: Path) -> Iterator[Path]:
@@ -24,7 +34,8 @@ def open_replacement(path: Path) -> Iterator[Path]:
         OSError: The draft cannot be written; the old file is unchanged.
     """
     draft = path.with_name(f".{path.stem}.{os.getpid()}.new{path.suffix}")
-    draft.unlink(missing_ok=True)  # a link of that name, put there beforehand, would be written through
+    # a link of that name, put there beforehand, would be written through
+    draft.unlink(missing_ok=True)
     try:
         yield draft
         with draft.open("rb") as written:
@@ -154,7 +165,8 @@ def remove_files(folder: Path, names: Collection[str]) -> None:
                 os.unlink(name, dir_fd=descriptor)
     finally:
         os.close(descriptor)
-    with suppress(OSError):  # not empty
+    # not empty
+    with suppress(OSError):
         folder.rmdir()
 
 
@@ -164,17 +176,6 @@ def resolve_path(path: Path) -> Path:
 
 
 _resolve_cached = lru_cache(256)(Path.resolve)
-
-
-TABLE = Path("/proc/self/mounts")
-# Their locks and shared memory do not work as a database needs. Shares of a virtual machine's host are not listed: only
-# one machine uses them.
-NETWORK_KINDS = """
-    nfs nfs4 cifs smb3 smbfs afs ceph glusterfs lustre beegfs beegfs_nodev gpfs pvfs2 orangefs panfs wekafs ncpfs coda
-    davfs fuse.ceph fuse.glusterfs fuse.sshfs fuse.s3fs fuse.davfs2 fuse.rclone fuse.gcsfuse fuse.juicefs fuse.beegfs
-"""
-NETWORK_FILE_SYSTEMS = frozenset(NETWORK_KINDS.split())
-ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 def network_file_system(path: Path, table: Path | None = None) -> str:

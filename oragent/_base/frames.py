@@ -7,10 +7,13 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-HEAD = struct.Struct("<Q")  # length of what follows
-MOST_PARTS = 64  # in one call of the kernel, which takes a thousand
+# length of what follows
+HEAD = struct.Struct("<Q")
+# in one call of the kernel, which takes a thousand
+MOST_PARTS = 64
 Buffer = bytes | memoryview
-_PASSAGE = mmap.mmap(-1, 1 << 18, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # wiped after each use
+# wiped after each use
+_PASSAGE = mmap.mmap(-1, 1 << 18, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 class ConnectionClosed(Exception):

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from oragent._base.trees import tree_of
 
 MAX_CHARACTERS = 1_000_000
-MAX_DEPTH = 40  # collections within collections
+# collections within collections
+MAX_DEPTH = 40
 
 _TOKEN = re.compile(
     r"""(?P<space>(?:[ \t\r\n\f]|\#[^\n]*|\\\n)+)
@@ -45,12 +46,15 @@ def read_literal(text: str) -> Any:
     items = reader.read_items("")
     if not items.values:
         raise ValueError("no literal")
-    return tuple(items.values) if items.commas else items.values[0]
+    if items.commas:
+        return tuple(items.values)
+    return items.values[0]
 
 
 class _Items(NamedTuple):
     values: list[Any]
-    keys: list[Any]  # of a dict; else empty
+    # of a dict; else empty
+    keys: list[Any]
     commas: int
 
 
@@ -85,18 +89,24 @@ class _Reader:
     def _read_value(self) -> Any:
         value = self._read_signed()
         while self._next.text in ("+", "-") and self._next.kind == "sign" and type(value) in (int, float):
-            addend = self._read_signed()  # with its sign
+            # with its sign
+            addend = self._read_signed()
             if not isinstance(addend, complex):
                 raise ValueError("only complex numbers are sums")
             value = value + addend
         return value
 
     def _read_signed(self) -> Any:
-        sign = self._take_token().text if self._next.kind == "sign" and self._next.text in ("+", "-") else ""
+        if self._next.kind == "sign" and self._next.text in ("+", "-"):
+            sign = self._take_token().text
+        else:
+            sign = ""
         number = self._read_unsigned()
         if sign and type(number) not in (int, float, complex):
             raise ValueError("only numbers have signs")
-        return -number if sign == "-" else number
+        if sign == "-":
+            return -number
+        return number
 
     def _read_unsigned(self) -> Any:
         kind, text = self._take_token()
@@ -162,7 +172,8 @@ class _Reader:
 
 def _split_tokens(text: str) -> Iterator[_Token]:
     position = depth = 0
-    is_begun = has_ended = False  # outside of brackets, a literal ends with its line
+    # outside of brackets, a literal ends with its line
+    is_begun = has_ended = False
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
@@ -184,9 +195,13 @@ def _build_collection(opening: str, items: _Items) -> Any:
     if opening == "[":
         return values
     if opening == "(":
-        return tuple(values) if commas or not values else values[0]
+        if commas or not values:
+            return tuple(values)
+        return values[0]
     try:
-        return dict(zip(keys, values, strict=True)) if keys or not values else set(values)
+        if keys or not values:
+            return dict(zip(keys, values, strict=True))
+        return set(values)
     except TypeError:
         raise ValueError("a key that cannot be one") from None
 
@@ -197,13 +212,16 @@ def _parse_number(text: str) -> int | float | complex:
             return int(text, 0)
         if text[-1] in "jJ":
             return complex(text)
-        return float(text) if set(text) & set(".eE") else int(text, 0)
+        if set(text) & set(".eE"):
+            return float(text)
+        return int(text, 0)
     except (ValueError, OverflowError):
         raise ValueError(f"{text[:40]!r} is no number") from None
 
 
 def _parse_text(token: str) -> Any:
     try:
-        return ast.literal_eval(tree_of(token, "eval"))  # one string: nothing in it nests
+        # one string: nothing in it nests
+        return ast.literal_eval(tree_of(token, "eval"))
     except (ValueError, SyntaxError):
         raise ValueError(f"{token[:40]!r} is no text") from None

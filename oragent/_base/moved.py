@@ -78,7 +78,9 @@ class MovedLoader(Loader):
 
 def moved_spec(fullname: str) -> ModuleSpec | None:
     """Return a spec for a former name, None for any other."""
-    return ModuleSpec(fullname, MovedLoader()) if _current_name(fullname) else None
+    if _current_name(fullname):
+        return ModuleSpec(fullname, MovedLoader())
+    return None
 
 
 def _current_name(fullname: str) -> str:

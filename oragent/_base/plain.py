@@ -19,14 +19,18 @@ def escape_text(text: str) -> str:
 
 def _escape_match(match: re.Match[str]) -> str:
     run = match.group()
-    return run if run.isprintable() else "".join(map(_escape_character, run))
+    if run.isprintable():
+        return run
+    return "".join(map(_escape_character, run))
 
 
 def _escape_character(char: str) -> str:
     if char.isprintable() or category(char) == "Zs":
         return char
     code = ord(char)
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    if code <= 0xFFFF:
+        return f"\\u{code:04x}"
+    return f"\\U{code:08x}"
 
 
 def hide_addresses(text: str) -> str:
@@ -36,12 +40,16 @@ def hide_addresses(text: str) -> str:
 
 def format_count(number: int, noun: str) -> str:
     """Return a number with its noun, such as ``1 evaluation`` or ``1,200 evaluations``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    if number == 1:
+        return f"{number:,} {noun}"
+    return f"{number:,} {noun}s"
 
 
 def shorten(text: str, width: int, mark: str = "…") -> str:
     """Return a text, or its beginning and the mark if it is longer than ``width`` characters."""
-    return text if len(text) <= width else text[: width - len(mark)] + mark
+    if len(text) <= width:
+        return text
+    return text[: width - len(mark)] + mark
 
 
 def one_line(text: str, width: int = 200, mark: str = "…") -> str:
@@ -51,7 +59,10 @@ def one_line(text: str, width: int = 200, mark: str = "…") -> str:
 
 def join_some(texts: Sequence[str], most: int, separator: str = ", ", noun: str = "more") -> str:
     """Join the first ``most`` of some texts, and tell how many are left out."""
-    left_out = f" and {len(texts) - most} {noun}" if len(texts) > most else ""
+    if len(texts) > most:
+        left_out = f" and {len(texts) - most} {noun}"
+    else:
+        left_out = ""
     return separator.join(texts[:most]) + left_out
 
 
@@ -85,5 +96,8 @@ class CappedOutput:
 
     def text(self) -> str:
         """Return head and tail, with a line between them that counts the dropped bytes."""
-        gap = f"\n... {self._dropped} bytes dropped ...\n".encode() if self._dropped else b""
+        if self._dropped:
+            gap = f"\n... {self._dropped} bytes dropped ...\n".encode()
+        else:
+            gap = b""
         return (self._head + gap + self._tail).decode(errors="replace")

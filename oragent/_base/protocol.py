@@ -28,24 +28,35 @@ from typing import Any
 from oragent._base.literals import read_literal
 from oragent._base.plain import shorten
 
-MAX_DEPTH = 40  # collections within collections in metrics, as ``read_literal`` bounds them
-MAX_BITS = 12_000  # of a whole number: Python writes no longer ones as text
+# collections within collections in metrics, as ``read_literal`` bounds them
+MAX_DEPTH = 40
+# of a whole number: Python writes no longer ones as text
+MAX_BITS = 12_000
 MAX_FEATURES = 64
-FIRST_S = 5.0  # CPU seconds of a guest's first call that do not count: imports and compilation fit
+# CPU seconds of a guest's first call that do not count: imports and compilation fit
+FIRST_S = 5.0
 RESULT, SUCCESS, ERROR = "__SANDBOX_RESULT__", "__SANDBOX_SUCCESS__", "__SANDBOX_ERROR__"
 
 
 class Status(StrEnum):
     """How an evaluation ended."""
 
-    OK = "ok"  # scored
-    INVALID = "invalid"  # the candidate returned something that is not a solution
-    ERROR = "error"  # the candidate raised
-    TIMEOUT = "timeout"  # the time limit was reached
-    MEMORY = "memory"  # the memory limit was reached
-    CRASHED = "crashed"  # a process died, or the evaluator printed no result
-    REJECTED = "rejected"  # the program has the wrong form, or failed an audit
-    SCREENED = "screened"  # ended before a full score: it could not reach the elites, or answers as one of them does
+    # scored
+    OK = "ok"
+    # the candidate returned something that is not a solution
+    INVALID = "invalid"
+    # the candidate raised
+    ERROR = "error"
+    # the time limit was reached
+    TIMEOUT = "timeout"
+    # the memory limit was reached
+    MEMORY = "memory"
+    # a process died, or the evaluator printed no result
+    CRASHED = "crashed"
+    # the program has the wrong form, or failed an audit
+    REJECTED = "rejected"
+    # ended before a full score: it could not reach the elites, or answers as one of them does
+    SCREENED = "screened"
 
     @property
     def failed(self) -> bool:
@@ -74,9 +85,12 @@ class Failure:
     """Reason why an evaluation has no score."""
 
     status: Status
-    message: str  # reason, one line
-    traceback: str = ""  # traceback of the candidate; empty where it raised nothing
-    metrics: dict[str, Any] = field(default_factory=dict)  # of an evaluation that was ended early; no score
+    # reason, one line
+    message: str
+    # traceback of the candidate; empty where it raised nothing
+    traceback: str = ""
+    # of an evaluation that was ended early; no score
+    metrics: dict[str, Any] = field(default_factory=dict)
 
 
 def format_result(result: Result) -> str:
@@ -112,7 +126,9 @@ def parse(output: str) -> Result | Failure:
     if len(markers) > 1:
         return Failure(Status.REJECTED, f"the evaluation printed {len(markers)} result blocks where one was expected")
     block = [line for line in lines[markers[0] :] if line]
-    return _parse_failure(block) if block[0] == ERROR else _parse_result(block)
+    if block[0] == ERROR:
+        return _parse_failure(block)
+    return _parse_result(block)
 
 
 def _to_python(value: Any) -> Any:
@@ -121,7 +137,9 @@ def _to_python(value: Any) -> Any:
         return {_to_python(key): _to_python(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(_to_python(item) for item in value)
-    return value.tolist() if hasattr(value, "tolist") else value
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value
 
 
 def _parse_failure(block: list[str]) -> Failure:
@@ -133,7 +151,9 @@ def _parse_failure(block: list[str]) -> Failure:
         return _reject_block(f"the line after {ERROR} must be JSON with status, message and traceback")
     # An evaluation that ended a race has metrics; without them only the search may call a candidate screened.
     raced = failure.status is Status.SCREENED and bool(failure.metrics)
-    return failure if failure.status.failed or raced else _reject_block(f"status '{failure.status}' after {ERROR}")
+    if failure.status.failed or raced:
+        return failure
+    return _reject_block(f"status '{failure.status}' after {ERROR}")
 
 
 def _parse_result(block: list[str]) -> Result | Failure:
@@ -191,7 +211,9 @@ def _make_storable(value: Any, depth: int) -> Any:
         return type(value)(_make_storable(item, depth + 1) for item in value)
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise ValueError("metrics hold a whole number that is too long")
-    return storable_text(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return storable_text(value)
+    return value
 
 
 def _read_part(block: list[str], part: str) -> Any:
@@ -211,14 +233,16 @@ def is_finite(score: float) -> bool:
     """Return True if a number is finite and not beyond the range of floats."""
     try:
         return math.isfinite(score)
-    except OverflowError:  # an int beyond the range of floats
+    except OverflowError:
+        # an int beyond the range of floats
         return False
 
 
 def _shorten_repr(value: object, width: int = 60) -> str:
     try:
         text = repr(value)
-    except ValueError:  # a whole number that is too long for Python to write
+    except ValueError:
+        # a whole number that is too long for Python to write
         text = "a whole number that is too long"
     return shorten(text, width, "...")
 

@@ -15,25 +15,37 @@ from typing import Any, Self
 
 from oragent._base.direction import Direction
 
-BY_INSTANCE = "by_instance"  # metric: value of each instance, by problem size
-BEHAVIOUR = "behaviour"  # metric: hash of the answers on the first instances
-RACED = "raced"  # metric of an ended evaluation: number of measured instances and estimated score
-ERROR = 0.01  # probability, of each test, that a candidate as good as the elite is ended
-LEAST = 3  # degrees of freedom that a test needs: fewer differences may be alike by chance
-LOOKS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # instances of a size after which a test is made
-DIGITS = 6  # of values, so that they are the same in the output, in the store and here
+# metric: value of each instance, by problem size
+BY_INSTANCE = "by_instance"
+# metric: hash of the answers on the first instances
+BEHAVIOUR = "behaviour"
+# metric of an ended evaluation: number of measured instances and estimated score
+RACED = "raced"
+# probability, of each test, that a candidate as good as the elite is ended
+ERROR = 0.01
+# degrees of freedom that a test needs: fewer differences may be alike by chance
+LEAST = 3
+# instances of a size after which a test is made
+LOOKS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+# of values, so that they are the same in the output, in the store and here
+DIGITS = 6
 
-Values = Mapping[str, Sequence[float]]  # by size, in the order of the instances
+# by size, in the order of the instances
+Values = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True)
 class RaceStop:
     """Early end of an evaluation."""
 
-    measured: int  # number of instances that were measured
-    planned: int  # number of instances in all
-    estimated_score: float | None  # None where nothing tells
-    reason: str  # one line
+    # number of instances that were measured
+    measured: int
+    # number of instances in all
+    planned: int
+    # None where nothing tells
+    estimated_score: float | None
+    # one line
+    reason: str
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -46,9 +58,12 @@ class RaceTerms:
     """Conditions under which an evaluation ends early."""
 
     direction: Direction
-    bar: Values | None = None  # values of the elite that the candidate must be able to reach; None: no such test
-    probes: int = 0  # number of instances of each size whose answers are hashed; 0: none
-    twins: frozenset[str] = field(default_factory=frozenset)  # hashes of answers of elites, which end an evaluation
+    # values of the elite that the candidate must be able to reach; None: no such test
+    bar: Values | None = None
+    # number of instances of each size whose answers are hashed; 0: none
+    probes: int = 0
+    # hashes of answers of elites, which end an evaluation
+    twins: frozenset[str] = field(default_factory=frozenset)
 
     def dumps(self) -> str:
         """Write the terms as one line of JSON."""
@@ -66,7 +81,10 @@ class RaceTerms:
         if not isinstance(terms, dict) or terms.keys() - {"direction", "bar", "probes", "twins"}:
             raise ValueError("expected JSON with direction, and bar, probes, twins where wanted")
         bar, probes, twins = terms.get("bar"), terms.get("probes", 0), terms.get("twins", [])
-        values = None if bar is None else read_instance_values({BY_INSTANCE: bar})
+        if bar is None:
+            values = None
+        else:
+            values = read_instance_values({BY_INSTANCE: bar})
         if bar is not None and values is None:
             raise ValueError("bar must name finite values by size")
         if type(probes) is not int or probes < 0 or not isinstance(twins, list):
@@ -167,9 +185,14 @@ def read_instance_values(metrics: Mapping[str, Any]) -> dict[str, list[float]] |
 def read_race_estimate(metrics: Mapping[str, Any]) -> float | None:
     """Read the estimated score of an evaluation that was ended early; None where metrics hold none."""
     race = metrics.get(RACED)
-    score = race.get("estimate") if isinstance(race, Mapping) else None
+    if isinstance(race, Mapping):
+        score = race.get("estimate")
+    else:
+        score = None
     is_finite = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
-    return float(score) if is_finite and score is not None else None
+    if is_finite and score is not None:
+        return float(score)
+    return None
 
 
 def displayed_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,7 +208,9 @@ def mean_score(values: Values) -> float:
 def _mean_variance(gains: Sequence[float], planned: int) -> float:
     """Return the variance of the mean of all differences, with the finite population correction."""
     count = len(gains)
-    return variance(gains) / count * (1 - count / planned) if count < planned else 0.0
+    if count < planned:
+        return variance(gains) / count * (1 - count / planned)
+    return 0.0
 
 
 def _student_quantile(probability: float, freedom: int) -> float:

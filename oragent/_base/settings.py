@@ -13,7 +13,8 @@ from oragent._base import shipped
 from oragent._base.bounded import MAX_BYTES, parse_yaml
 from oragent._base.errors import ConfigError
 
-STRICT = ConfigDict(extra="forbid")  # of dataclasses that hold settings: an unknown key is an error
+# of dataclasses that hold settings: an unknown key is an error
+STRICT = ConfigDict(extra="forbid")
 UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 T = TypeVar("T")
 
@@ -54,7 +55,8 @@ def load_settings_tree(path: Path) -> dict[str, Any]:
     """Read a file of settings as a tree; a shipped file may be given by its name. An empty file is an empty tree."""
     path = shipped.find_settings_file(path)
     try:
-        with path.open(encoding="utf-8") as file:  # which may be a pipe
+        # which may be a pipe
+        with path.open(encoding="utf-8") as file:
             tree = parse_yaml(file.read(MAX_BYTES + 1))
     except FileNotFoundError:
         ship = ", ".join(shipped.list_settings_names())
@@ -71,19 +73,26 @@ def load_settings_tree(path: Path) -> dict[str, Any]:
 
 def explain_validation_error(problem: ValidationError, schema: type) -> str:
     """Describe a validation error in one line: the key, what was expected, the nearest valid key."""
-    unknown = [error for error in problem.errors() if error["type"] in UNKNOWN]  # often why another one is missing
+    # often why another one is missing
+    unknown = [error for error in problem.errors() if error["type"] in UNKNOWN]
     error = (unknown or problem.errors())[0]
     path = [str(part) for part in error["loc"]]
     key = ".".join(path)
     if unknown:
         valid = _valid_keys(schema, path[:-1])
         near = difflib.get_close_matches(path[-1], valid, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"valid keys: {', '.join(valid)}"
+        if near:
+            hint = f"did you mean {near[0]!r}?"
+        else:
+            hint = f"valid keys: {', '.join(valid)}"
         return f"unknown key {key!r}: {hint}"
     if error["type"] in ("missing", "missing_argument"):
         return f"key {key!r} is missing"
-    if error["type"] == "value_error" and "ctx" in error:  # our own words, about several keys at once
-        return f"{key}: {error['ctx']['error']}" if key else str(error["ctx"]["error"])
+    # our own words, about several keys at once
+    if error["type"] == "value_error" and "ctx" in error:
+        if key:
+            return f"{key}: {error['ctx']['error']}"
+        return str(error["ctx"]["error"])
     return f"key {key!r}: {error['msg'][0].lower()}{error['msg'][1:]}, not {error['input']!r}"
 
 
@@ -91,7 +100,10 @@ def _set_key(tree: dict[str, Any], key: str, value: Any) -> None:
     *sections, last = key.split(".")
     for section in sections:
         inner = tree.get(section)
-        tree[section] = dict(inner) if isinstance(inner, dict) else {}
+        if isinstance(inner, dict):
+            tree[section] = dict(inner)
+        else:
+            tree[section] = {}
         tree = tree[section]
     tree[last] = value
 

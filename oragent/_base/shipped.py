@@ -7,19 +7,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FOLDERS = "problems", "configs", "checkpoints"
-OTHERS = "prices", "variants"  # files in ``configs`` that hold no settings
+# files in ``configs`` that hold no settings
+OTHERS = "prices", "variants"
 HERE = Path(__file__).resolve().parents[1] / "shipped"
 
 
 def shipped_root() -> Path:
     """Return the folder that holds ``FOLDERS``."""
-    return HERE if (HERE / "problems").is_dir() else HERE.parents[1]
+    if (HERE / "problems").is_dir():
+        return HERE
+    return HERE.parents[1]
 
 
 def find_path(project: Path, relative: str | Path) -> Path:
     """Return the path of a file or folder in a project; the shipped one, if only that exists."""
     project_path, shipped_path = project / relative, shipped_root() / relative
-    return shipped_path if shipped_path.exists() and not project_path.exists() else project_path
+    if shipped_path.exists() and not project_path.exists():
+        return shipped_path
+    return project_path
 
 
 def find_project_root() -> Path:

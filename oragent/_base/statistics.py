@@ -12,8 +12,10 @@ from oragent._base.plain import format_count
 
 ALPHA = 0.05
 RESAMPLES = 10_000
-TIE_DIGITS = 12  # of a sum, in units of the largest difference: beyond them lies rounding
-EXACT = 13  # pairs up to which all sign patterns are counted, as they are fewer than RESAMPLES
+# of a sum, in units of the largest difference: beyond them lies rounding
+TIE_DIGITS = 12
+# pairs up to which all sign patterns are counted, as they are fewer than RESAMPLES
+EXACT = 13
 
 
 class Alternative(StrEnum):
@@ -26,7 +28,9 @@ class Alternative(StrEnum):
     @property
     def tail_count(self) -> int:
         """Number of tails of the distribution that count as evidence."""
-        return 2 if self is Alternative.TWO_SIDED else 1
+        if self is Alternative.TWO_SIDED:
+            return 2
+        return 1
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ def success_share(successes: Sequence[bool]) -> MeanInterval:
     If all outcomes are equal the bootstrap interval is a point. The exact binomial interval is returned instead
     (Clopper & Pearson 1934, doi:10.1093/biomet/26.4.404): 0 to 0.168 for 0 of 20.
     """
-    from scipy.stats import binomtest  # takes long to import
+    # takes long to import
+    from scipy.stats import binomtest
 
     interval = bootstrap_mean(list(map(float, successes)))
     if interval.low < interval.high:
@@ -78,7 +83,8 @@ def sign_flip_test(differences: Sequence[float], alternative: Alternative = Alte
     Returns:
         The p-value; None for fewer than two pairs. With n pairs it is never below ``least_p(n, alternative)``.
     """
-    from scipy.stats import permutation_test  # takes long to import
+    # takes long to import
+    from scipy.stats import permutation_test
 
     sample = np.asarray(differences, dtype=float)
     if len(sample) < 2:
@@ -93,9 +99,14 @@ def sign_flip_test(differences: Sequence[float], alternative: Alternative = Alte
         return sums
 
     outcome = permutation_test(
-        (sample,), sum_scaled, permutation_type="samples", n_resamples=RESAMPLES, vectorized=True,
-        alternative=str(alternative), random_state=np.random.default_rng(0),
-    )  # fmt: skip
+        (sample,),
+        sum_scaled,
+        permutation_type="samples",
+        n_resamples=RESAMPLES,
+        vectorized=True,
+        alternative=str(alternative),
+        random_state=np.random.default_rng(0),
+    )
     return float(min(1.0, outcome.pvalue))
 
 
@@ -110,13 +121,16 @@ def mcnemar(
     Returns:
         The p-value; None without a case, 1 where the two differ on no case.
     """
-    from scipy.stats import binomtest  # takes long to import
+    # takes long to import
+    from scipy.stats import binomtest
 
     pairs = list(zip(map(bool, first), map(bool, second), strict=True))
     if not pairs:
         return None
     won, lost = pairs.count((True, False)), pairs.count((False, True))
-    return float(binomtest(won, won + lost, alternative=str(alternative)).pvalue) if won + lost else 1.0
+    if won + lost:
+        return float(binomtest(won, won + lost, alternative=str(alternative)).pvalue)
+    return 1.0
 
 
 def least_p(pairs: int, alternative: Alternative = Alternative.TWO_SIDED) -> float:
@@ -137,7 +151,10 @@ def best_case(pairs: int, noun: str, tests: int = 1) -> str:
     enough = f"at least {format_count(needed, noun)} are needed for p < {ALPHA:g}"
     if pairs < 2:
         return f"{format_count(pairs, noun)} allows no test; {enough}"
-    family = f" and {tests} comparisons" if tests > 1 else ""
+    if tests > 1:
+        family = f" and {tests} comparisons"
+    else:
+        family = ""
     smallest = min(1.0, tests * least_p(pairs))
     return f"with {format_count(pairs, noun)}{family} the smallest possible p is {smallest:.3g}; {enough}"
 

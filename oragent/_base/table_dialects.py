@@ -11,18 +11,25 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-SHEET = "=== sheet "  # begins the line above each sheet of a workbook, where there are several
-SAMPLE_CHARACTERS, SAMPLE_ROWS = 1 << 16, 200  # by which the separator is found
+# begins the line above each sheet of a workbook, where there are several
+SHEET = "=== sheet "
+# by which the separator is found
+SAMPLE_CHARACTERS, SAMPLE_ROWS = 1 << 16, 200
 DECIMAL_COMMAS = "decimal commas: 1.234,5 is read as 1234.5"
 TWO_READINGS = "can be read in two ways"
-MAX_TITLES = 20  # lines above a header
-GROUPS = r"(?:[1-9]\d{{0,2}}(?:[{mark}\u00a0\u202f'’ ]\d{{3}})+|\d+)"  # thousands apart, or not
+# lines above a header
+MAX_TITLES = 20
+# thousands apart, or not
+GROUPS = r"(?:[1-9]\d{{0,2}}(?:[{mark}\u00a0\u202f'’ ]\d{{3}})+|\d+)"
 SIGNED = r"[-+\u2212]?{number}-?"
 COMMA = re.compile(SIGNED.format(number=GROUPS.format(mark=".") + r"(?:,\d+)?"), re.ASCII)
 POINT = re.compile(SIGNED.format(number=GROUPS.format(mark=",") + r"(?:\.\d+)?(?:[eE][-+]?\d{1,3})?"), re.ASCII)
-STRONG_COMMA = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:[.\u00a0\u202f'’ ]\d{3})+,\d+-?", re.ASCII)  # as 1.250,50
-POINT_GROUPS = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:\.\d{3})+-?", re.ASCII)  # 2300, or 2.3, as the column says
-GROUPED_IN_TEXT = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?!\w|[.,]\d)")  # the same in a sentence
+# as 1.250,50
+STRONG_COMMA = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:[.\u00a0\u202f'’ ]\d{3})+,\d+-?", re.ASCII)
+# 2300, or 2.3, as the column says
+POINT_GROUPS = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:\.\d{3})+-?", re.ASCII)
+# the same in a sentence
+GROUPED_IN_TEXT = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?!\w|[.,]\d)")
 SEPARATES = re.compile("[\u00a0\u202f'’ ]")
 DIGIT = re.compile(r"(?<![^\W\d_])\d")
 
@@ -30,9 +37,12 @@ DIGIT = re.compile(r"(?<![^\W\d_])\d")
 class RawRow(NamedTuple):
     """A line of a file, cut into cells."""
 
-    cells: tuple[str, ...]  # texts of the cells
-    line: int  # number of the line in the file, from 1 on
-    after_gap: bool = False  # whether an empty line stands before it
+    # texts of the cells
+    cells: tuple[str, ...]
+    # number of the line in the file, from 1 on
+    line: int
+    # whether an empty line stands before it
+    after_gap: bool = False
 
     @property
     def filled(self) -> int:
@@ -51,12 +61,16 @@ def find_separator(text: str) -> str:
         # What cuts within quotes breaks their rules, or leaves quotes in cells.
         has_rules = bool(_sample_rows(sample, candidate, strict=True))
         plainness = 2 * has_rules + (not any('"' in cell for cells in rows for cell in cells))
-        score = (widths.count(common) / len(widths), plainness, common) if common > 1 else (0.0, 0, 0)
+        if common > 1:
+            score = (widths.count(common) / len(widths), plainness, common)
+        else:
+            score = (0.0, 0, 0)
         if score > best:
             best, separator = score, candidate
     header = sample.lstrip("\r\n").partition("\n")[0]
     if separator == "," and ";" in header and not set('",') & set(header.replace(", ", "")):
-        return ";"  # 'item;cost, EUR' above 'rye;1,5': both characters cut each line in two
+        # 'item;cost, EUR' above 'rye;1,5': both characters cut each line in two
+        return ";"
     return separator
 
 
@@ -103,8 +117,14 @@ def clean_rows(rows: list[RawRow], notes: list[str]) -> list[RawRow]:
     return _join_header(_drop_empty_columns(rows), notes)
 
 
-def read_numbers(header: Sequence[str], rows: list[tuple[str, ...]], notes: list[str], flaws: list[str],
-                 lines: Sequence[int], default: str = "") -> tuple[list[tuple[str, ...]], frozenset[int]]:  # fmt: skip
+def read_numbers(
+    header: Sequence[str],
+    rows: list[tuple[str, ...]],
+    notes: list[str],
+    flaws: list[str],
+    lines: Sequence[int],
+    default: str = "",
+) -> tuple[list[tuple[str, ...]], frozenset[int]]:
     """Return the rows with numbers as Python writes them, such as ``1234.5`` for ``1.234,5``.
 
     Args:
@@ -129,7 +149,10 @@ def read_numbers(header: Sequence[str], rows: list[tuple[str, ...]], notes: list
             unclear[column] = line
         elif mark:
             marks[column] = mark
-    mark = next(iter(marks.values())) if len(set(marks.values())) == 1 else default
+    if len(set(marks.values())) == 1:
+        mark = next(iter(marks.values()))
+    else:
+        mark = default
     for column, line in list(unclear.items()):
         if mark == "," or (mark == "." and not _doubt_points(header, rows, notes, lines, column)):
             marks[column] = mark
@@ -144,8 +167,9 @@ def read_numbers(header: Sequence[str], rows: list[tuple[str, ...]], notes: list
     return plain, frozenset(unclear)
 
 
-def read_plain_numbers(header: Sequence[str], rows: list[tuple[str, ...]], notes: list[str], flaws: list[str],
-                       lines: Sequence[int]) -> tuple[list[tuple[str, ...]], frozenset[int]]:  # fmt: skip
+def read_plain_numbers(
+    header: Sequence[str], rows: list[tuple[str, ...]], notes: list[str], flaws: list[str], lines: Sequence[int]
+) -> tuple[list[tuple[str, ...]], frozenset[int]]:
     """Return the rows of a table with commas between its cells, as ``read_numbers`` does.
 
     Numbers have decimal points there, and the cells are left as they are, unless a cell such as ``1.250,50`` shows that
@@ -196,7 +220,9 @@ def _cell_at(rows: list[tuple[str, ...]], lines: Sequence[int], column: int, lin
 
 
 def _column_name(header: Sequence[str], column: int) -> str:
-    return header[column][:80] if column < len(header) else str(column + 1)
+    if column < len(header):
+        return header[column][:80]
+    return str(column + 1)
 
 
 def _sample_rows(sample: str, separator: str, *, strict: bool = False) -> list[list[str]]:
@@ -264,12 +290,17 @@ def _column_mark(cells: Sequence[tuple[str, int]]) -> tuple[str, int]:
         elif as_point:
             points = points or line
         else:
-            texts += any(letter.isdigit() for letter in text)  # words such as k.A. say nothing of the numbers beside
+            # words such as k.A. say nothing of the numbers beside
+            texts += any(letter.isdigit() for letter in text)
     if commas and points:
-        return ("mixed", max(commas, points)) if not texts else ("", 0)
+        if not texts:
+            return ("mixed", max(commas, points))
+        return ("", 0)
     if commas or points:
         return ("," if commas else "."), commas or points
-    return ("unclear", unclear) if unclear and not texts else ("", 0)
+    if unclear and not texts:
+        return ("unclear", unclear)
+    return ("", 0)
 
 
 def plain_number(cell: str, mark: str) -> str:
@@ -278,4 +309,6 @@ def plain_number(cell: str, mark: str) -> str:
     if not (COMMA if mark == "," else POINT).fullmatch(text):
         return cell
     text = SEPARATES.sub("", text).replace("." if mark == "," else ",", "").replace(mark, ".").replace("\u2212", "-")
-    return f"-{text[:-1].lstrip('+')}" if text.endswith("-") else text
+    if text.endswith("-"):
+        return f"-{text[:-1].lstrip('+')}"
+    return text

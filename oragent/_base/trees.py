@@ -11,6 +11,9 @@ from typing import Literal, overload
 ATTEMPTS = 5
 
 
+_LEAVES = frozenset(["arg", "attr", "conversion", "ctx", "id", "kind", "level", "module", "type_comment"])
+
+
 @overload
 def tree_of(text: str, mode: Literal["exec"] = "exec") -> ast.Module: ...
 
@@ -37,10 +40,8 @@ def tree_of(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | a
     raise AssertionError("the last attempt raises")
 
 
-_LEAVES = frozenset(["arg", "attr", "conversion", "ctx", "id", "kind", "level", "module", "type_comment"])
-
-
-_fields: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}  # of each type of node: those that may hold nodes
+# of each type of node: those that may hold nodes
+_fields: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
 
 def child_nodes(node: ast.AST) -> list[ast.AST]:
@@ -61,6 +62,7 @@ def child_nodes(node: ast.AST) -> list[ast.AST]:
 def all_nodes(root: ast.AST) -> list[ast.AST]:
     """Return ``root`` and all nodes below it, level by level, without load and store marks."""
     ordered = [root]
-    for node in ordered:  # which grows meanwhile
+    # which grows meanwhile
+    for node in ordered:
         ordered += child_nodes(node)
     return ordered

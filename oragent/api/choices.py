@@ -34,9 +34,12 @@ Settings = Mapping[str, Any] | Sequence[str] | str
 class Choices:
     """Arguments of a caller."""
 
-    overrides: tuple[str, ...] = ()  # settings, each ``section.key=value``, as on the command line
-    strategy: Strategy | Round | None = None  # strategy that is given as an object; None if it is a name
-    makers: Mapping[str, Maker] = field(default_factory=dict)  # of models that are given as objects
+    # settings, each ``section.key=value``, as on the command line
+    overrides: tuple[str, ...] = ()
+    # strategy that is given as an object; None if it is a name
+    strategy: Strategy | Round | None = None
+    # of models that are given as objects
+    makers: Mapping[str, Maker] = field(default_factory=dict)
     executor: JobExecutor | None = None
 
     def make_launch_options(self, config: Config) -> LaunchOptions:
@@ -141,7 +144,9 @@ def _read_strategy(strategy: StrategyChoice) -> tuple[list[str], Strategy | Roun
 def _function_name(function: Callable[..., Any], default: str) -> str:
     """Return a function's name if it is an identifier, which that of a lambda is not."""
     name = getattr(function, "__name__", type(function).__name__)
-    return name if name.isidentifier() else default
+    if name.isidentifier():
+        return name
+    return default
 
 
 def _read_settings(settings: Settings | None) -> list[str]:
@@ -159,8 +164,14 @@ def _read_settings(settings: Settings | None) -> list[str]:
 def _flatten(section: str, tree: Mapping[str, Any]) -> list[str]:
     leaves: list[str] = []
     for key, value in tree.items():
-        prefix = f"{section}.{key}" if section else str(key)
-        plain = dump_settings(value) if is_dataclass(value) and not isinstance(value, type) else value
+        if section:
+            prefix = f"{section}.{key}"
+        else:
+            prefix = str(key)
+        if is_dataclass(value) and not isinstance(value, type):
+            plain = dump_settings(value)
+        else:
+            plain = value
         if isinstance(plain, Mapping) and plain:
             leaves += _flatten(prefix, plain)
         else:

@@ -19,6 +19,8 @@ from oragent.sandbox.limits import count_processors
 from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, ProbeResult, Subset, SweepResult
 
+PLAIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, type(None))
+
 
 def problems(root: str | Path | None = None) -> tuple[Problem, ...]:
     """Return the problems of a project by name.
@@ -58,12 +60,18 @@ def evaluate(
         CandidateError: The program cannot be read, or does not define the function of the problem.
         SandboxError: The sandbox fails.
     """
-    project = Path(root) if root else None
+    if root:
+        project = Path(root)
+    else:
+        project = None
     resolved = resolve_problem(problem, find_project_root(project))
     base = evaluation_root(resolved, project)
     settings, source = LimitSettings(), load_program(program, resolved)
     with EvaluationRunner() as run:
-        offers = find_options(resolved, base, run) if resolved.about.heuristic_s is not None else frozenset[str]()
+        if resolved.about.heuristic_s is not None:
+            offers = find_options(resolved, base, run)
+        else:
+            offers = frozenset[str]()
         patience = mode_patience(mode)
         arguments = evaluator_arguments(resolved, settings, offers, patience=patience)
         return run(
@@ -77,7 +85,10 @@ def load_program(program: str | Path | Callable[..., Any] | None, problem: Probl
         return problem.seed
     if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".py") and "\n" not in program):
         return read_program(Path(program), problem.signature)
-    source = program if isinstance(program, str) else source_of(program)
+    if isinstance(program, str):
+        source = program
+    else:
+        source = source_of(program)
     source = fit_to_frame(source, problem.signature)
     if wrong := inspect_program(source, problem.signature).problem:
         raise CandidateError(wrong, "rejected")
@@ -167,7 +178,10 @@ def sweep(
     if isinstance(parameters, Mapping):
         words = []
         for name, values in parameters.items():
-            text = values if isinstance(values, str) else ",".join(map(repr, values or ()))
+            if isinstance(values, str):
+                text = values
+            else:
+                text = ",".join(map(repr, values or ()))
             words.append(name if values is None else f"{name}={text}")
     with ExperimentRunner(resolved, base, workers=workers or count_processors()) as runner:
         return runner.sweep(source, words, Subset.choose(sizes, instances, practice), seconds, settings, seed)
@@ -178,13 +192,13 @@ def _resolve_program(
 ) -> tuple[Problem, Path, str]:
     if not seconds > 0:
         raise ConfigError(f"seconds must be above 0, not {seconds:g}")
-    project = Path(root) if root else None
+    if root:
+        project = Path(root)
+    else:
+        project = None
     resolved = resolve_problem(problem, find_project_root(project))
     require_all(resolved)
     return resolved, evaluation_root(resolved, project), load_program(program, resolved)
-
-
-PLAIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, type(None))
 
 
 def source_of(function: Callable[..., Any]) -> str:
@@ -198,7 +212,8 @@ def source_of(function: Callable[..., Any]) -> str:
         CandidateError: with status ``rejected``, if it is a lambda, a closure, or something else whose source says not
             all that it does.
     """
-    imports: dict[str, None] = {}  # in their order, each once
+    # in their order, each once
+    imports: dict[str, None] = {}
     definitions: dict[str, str] = {}
     _collect_definitions(function, imports, definitions)
     return "\n\n\n".join(["\n".join(imports), *definitions.values()]).strip() + "\n"
@@ -207,9 +222,11 @@ def source_of(function: Callable[..., Any]) -> str:
 def _collect_definitions(function: Callable[..., Any], imports: dict[str, None], definitions: dict[str, str]) -> None:
     """Add a function after its dependencies."""
     source = _own_source(function)
-    definitions.setdefault(function.__name__, "")  # so that functions that call each other come to an end
+    # so that functions that call each other come to an end
+    definitions.setdefault(function.__name__, "")
     outside = function.__globals__
-    for name in _names_read(source):  # what is not outside is a builtin, or the evaluation complains of it
+    # what is not outside is a builtin, or the evaluation complains of it
+    for name in _names_read(source):
         if name in outside and name not in definitions:
             _add_dependency(name, outside[name], function, imports, definitions)
     definitions[function.__name__] = definitions.pop(function.__name__) or source
@@ -273,7 +290,9 @@ def _find_export(value: object) -> tuple[str, str] | None:
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
     if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
         return None
-    return (module, name) if getattr(sys.modules.get(module), name, None) is value else None
+    if getattr(sys.modules.get(module), name, None) is value:
+        return (module, name)
+    return None
 
 
 def _reject(message: str) -> CandidateError:

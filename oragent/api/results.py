@@ -19,9 +19,29 @@ from oragent.search.candidate import Committed
 from oragent.search.store import Store
 
 COLUMNS = (
-    "id", "round", "number", "island", "origin", "parents", "status", "score", "gain", "placed", "elapsed_s", "wall_s",
-    "cpu_s", "queued_s", "peak_mb", "model", "tokens_in", "tokens_out", "money", "message", "fingerprint", "source",
-)  # fmt: skip
+    "id",
+    "round",
+    "number",
+    "island",
+    "origin",
+    "parents",
+    "status",
+    "score",
+    "gain",
+    "placed",
+    "elapsed_s",
+    "wall_s",
+    "cpu_s",
+    "queued_s",
+    "peak_mb",
+    "model",
+    "tokens_in",
+    "tokens_out",
+    "money",
+    "message",
+    "fingerprint",
+    "source",
+)
 
 
 def make_rows(data: RunData) -> tuple[list[str], list[dict[str, Any]]]:
@@ -39,7 +59,10 @@ def _make_row(
 ) -> dict[str, Any]:
     candidate, evaluation = record.candidate, record.candidate.evaluation
     number = int(record.id.partition(".")[2])
-    keys = [] if candidate.call is None else list_possible_keys(record.round, candidate.branch, candidate.call)
+    if candidate.call is None:
+        keys = []
+    else:
+        keys = list_possible_keys(record.round, candidate.branch, candidate.call)
     reply = next((replies[key] for key in keys if key in replies), None)
     scored = evaluation.score is not None
     return {
@@ -118,7 +141,8 @@ class SearchRun:
             ConfigError: pandas is not installed.
         """
         try:
-            import pandas  # heavy, and many do without it
+            # heavy, and many do without it
+            import pandas
         except ImportError:
             raise ConfigError(
                 f"to_frame needs pandas, which is not installed: {package_install_command('pandas')}"

@@ -157,7 +157,8 @@ class _SearchLaunch:
     folder: RunFolder | None = None
     start: InitialPrograms | None = None
     on_event: OnEvent = ignore_event
-    isolation: dict[str, list[str]] | None = field(default_factory=describe_isolation)  # before there is a thread more
+    # before there is a thread more
+    isolation: dict[str, list[str]] | None = field(default_factory=describe_isolation)
 
     async def run_search(self, steering: Steering, observer: Observer) -> SearchResult:
         return await search(
@@ -191,12 +192,18 @@ def _prepare_run(
     start: Sequence[str | Path],
     on_event: OnEvent,
 ) -> _SearchLaunch:
-    within = Path(root) if root else None
+    if root:
+        within = Path(root)
+    else:
+        within = None
     base = find_project_root(within)
     settings = read_config(Path(config) if config else None, choices.overrides)
     resolved, options = resolve_problem(problem, base), choices.make_launch_options(settings)
     outputs_folder, home = Path(outputs) if outputs else base / "outputs", evaluation_root(resolved, within)
-    warm = gather_start([str(entry) for entry in start], resolved, outputs_folder) if start else None
+    if start:
+        warm = gather_start([str(entry) for entry in start], resolved, outputs_folder)
+    else:
+        warm = None
     return _SearchLaunch(
         settings,
         home,

@@ -17,7 +17,8 @@ from oragent.search.engine import Engine
 from oragent.search.events import Observer, Progress, SearchResult
 
 Search = Callable[["Steering", Observer], Coroutine[Any, Any, SearchResult]]
-POLL_S = 0.1  # between two looks at whether a caller who owes an answer was interrupted
+# between two looks at whether a caller who owes an answer was interrupted
+POLL_S = 0.1
 
 
 class Steering:
@@ -123,7 +124,8 @@ class _EventQueue:
                 while not self.over.is_set():
                     self.messages.get()
                 return problem
-            except BaseException as interruption:  # it may come anywhere in here, and more than once
+            except BaseException as interruption:
+                # it may come anywhere in here, and more than once
                 self.interrupted.set()
                 problem = problem or interruption
 
@@ -141,7 +143,8 @@ class _EventQueue:
     def _request_stop(self, steering: Steering) -> None:
         self.begun.wait()
         if self.loop:
-            with contextlib.suppress(RuntimeError):  # it has ended in the meantime
+            # it has ended in the meantime
+            with contextlib.suppress(RuntimeError):
                 self.loop.call_soon_threadsafe(steering.stop)
 
 
@@ -172,7 +175,8 @@ async def await_in_thread(search: Search, observer: Observer) -> SearchResult:
             raised.append(problem)
             steering.stop()
     if raised:
-        with contextlib.suppress(BaseException):  # it ended by what stopped it
+        # it ended by what stopped it
+        with contextlib.suppress(BaseException):
             task.result()
         raise raised[0]
     return task.result()

@@ -14,7 +14,8 @@ from oragent.evaluation.problem import Problem
 from oragent.sandbox.messages import Limits
 
 LOG_LINES = 10
-SHORTEST_IDLE_S = 5.0  # a machine that is busy elsewhere lets everything sleep a while
+# a machine that is busy elsewhere lets everything sleep a while
+SHORTEST_IDLE_S = 5.0
 ADVICE = {
     Status.TIMEOUT: "Raise timeout_s in problem.yaml, or use fewer or smaller instances.",
     Status.MEMORY: "Raise memory_mb in problem.yaml, or use smaller instances.",
@@ -29,22 +30,29 @@ class Level(StrEnum):
     """Severity of a finding."""
 
     OK = "ok"
-    WARNING = "warning"  # it runs, but a search will do less well than it could
-    FAILURE = "failure"  # it breaks the contract: mend it before a search
+    # it runs, but a search will do less well than it could
+    WARNING = "warning"
+    # it breaks the contract: mend it before a search
+    FAILURE = "failure"
 
 
 @dataclass(frozen=True)
 class ContractFinding:
     """Result of one check."""
 
-    level: Level  # how bad it is
-    title: str  # what was looked at
-    detail: str  # what came out, and what to do about it; a failure's may have several lines
+    # how bad it is
+    level: Level
+    # what was looked at
+    title: str
+    # what came out, and what to do about it; a failure's may have several lines
+    detail: str
 
 
 def make_finding(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> ContractFinding:
     """Make a finding of ``level`` where there is a complaint, and a good one where that is empty."""
-    return ContractFinding(level, title, complaint) if complaint else ContractFinding(Level.OK, title, praise)
+    if complaint:
+        return ContractFinding(level, title, complaint)
+    return ContractFinding(Level.OK, title, praise)
 
 
 class Child(Protocol):
@@ -68,9 +76,12 @@ class ScoringBench:
 
     problem: Problem
     root: Path
-    timeout_s: float  # CPU seconds that one evaluation may take
-    breed: Breed  # function that makes a child of the problem's seed, as a search without a model does
-    score: Callable[[Job], Evaluation] = run_evaluation  # by default in a fresh interpreter
+    # CPU seconds that one evaluation may take
+    timeout_s: float
+    # function that makes a child of the problem's seed, as a search without a model does
+    breed: Breed
+    # by default in a fresh interpreter
+    score: Callable[[Job], Evaluation] = run_evaluation
 
     def run(
         self,
@@ -91,7 +102,10 @@ class ScoringBench:
         limits = Limits(patience * self.timeout_s, self.problem.about.memory_mb)
         if cpu_s is not None and cpu_s < self.timeout_s:
             limits = replace(limits, cpu_s=cpu_s, idle_s=max(cpu_s, SHORTEST_IDLE_S))
-        text = self.problem.seed if source is None else source
+        if source is None:
+            text = self.problem.seed
+        else:
+            text = source
         return self.score(self.problem.make_job(text, self.root, limits, mode, size, arguments, observer))
 
     def breed_child(self, rng: np.random.Generator) -> Child:
@@ -114,7 +128,10 @@ class Seed:
 
 def describe_success(ended: Evaluation) -> str:
     """Describe an evaluation with a score, in one line."""
-    cell = f", cell {ended.features}" if ended.features is not None else ""
+    if ended.features is not None:
+        cell = f", cell {ended.features}"
+    else:
+        cell = ""
     return f"score {ended.score}{cell}; {ended.wall_s:.2f} s, {ended.cpu_s:.2f} CPU s, {ended.peak_mb:.0f} MiB"
 
 

@@ -42,7 +42,8 @@ EITHER = (
 )
 BY_MODELS = "none are bred: gp breeds Python only, so a search for these candidates asks a model"
 MODULES = {"np", "math", "torch"}
-CHILDREN = 60  # a seed with a place for primitives gets some into a third of its children
+# a seed with a place for primitives gets some into a third of its children
+CHILDREN = 60
 NO_PLACE = (
     "gp finds no place for them in the seed: let it return arithmetic or calls of np, math or torch, "
     "not what another function returns"
@@ -128,12 +129,18 @@ def _check_steps(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
 
 def _check_docstring(problem: Problem) -> ContractFinding:
     signature = problem.signature
-    kind = "docstring" if signature.language == "python" else "comment above it"
+    if signature.language == "python":
+        kind = "docstring"
+    else:
+        kind = "comment above it"
     file = problem.about.candidate.names[0]
-    complaint = "" if problem.documentation else (
-        f"{signature.function} in {file} has no {kind}; it is what a language model is shown: say what goes in "
-        "and what must come out, with shapes and units"
-    )  # fmt: skip
+    if problem.documentation:
+        complaint = ""
+    else:
+        complaint = (
+            f"{signature.function} in {file} has no {kind}; it is what a language model is shown: say what goes in "
+            "and what must come out, with shapes and units"
+        )
     return make_finding("function", complaint, f"{signature.text} with a {kind}", Level.WARNING)
 
 
@@ -143,7 +150,8 @@ def _score_seed(bench: ScoringBench, quick: bool) -> Generator[ContractFinding, 
     yield _score_finding("seed in mode train", train)
     if train.score is None:
         return None
-    warm = bench.run(mode="train")  # the first one may have compiled something: not the time to go by
+    # the first one may have compiled something: not the time to go by
+    warm = bench.run(mode="train")
     yield _check_repeat("same score twice", train, warm, bench.problem.seed)
     val = bench.run()
     yield _score_finding("seed in mode val", val)
@@ -155,14 +163,20 @@ def _score_seed(bench: ScoringBench, quick: bool) -> Generator[ContractFinding, 
 
 
 def _score_finding(title: str, ended: Evaluation) -> ContractFinding:
-    complaint = explain_failure(ended) if ended.score is None else ""
+    if ended.score is None:
+        complaint = explain_failure(ended)
+    else:
+        complaint = ""
     return make_finding(title, complaint, describe_success(ended))
 
 
 def _check_repeat(title: str, first: Evaluation, second: Evaluation, source: str) -> ContractFinding:
     complaint = ""
     if (first.score, first.features) != (second.score, second.features):
-        then = explain_failure(second) if second.score is None else f"score {second.score}, cell {second.features}"
+        if second.score is None:
+            then = explain_failure(second)
+        else:
+            then = f"score {second.score}, cell {second.features}"
         remedy = describe_randomness(source) or EITHER
         complaint = (
             f"the seed got score {first.score}, cell {first.features}; then, in a second process, {then}. {remedy}"
@@ -175,14 +189,19 @@ def _check_repeat(title: str, first: Evaluation, second: Evaluation, source: str
 def _check_features(declared: tuple[Feature, ...], seed: Seed) -> ContractFinding:
     complaint = _describe_misfit(declared, seed.train.features) or _describe_misfit(declared, seed.val.features)
     names = ", ".join(f"{feature.name} ({feature.bins})" for feature in declared)
-    praise = f"within their bins: {names}" if declared else "none declared: the archive is a plain ranking"
+    if declared:
+        praise = f"within their bins: {names}"
+    else:
+        praise = "none declared: the archive is a plain ranking"
     return make_finding("features", complaint, praise)
 
 
 def _describe_misfit(declared: tuple[Feature, ...], features: tuple[float, ...] | None) -> str:
     """Say why the features of an evaluation are no cell of the archive; empty if they are."""
     if features is None:
-        return f"problem.yaml declares {len(declared)}, the evaluator printed None" if declared else ""
+        if declared:
+            return f"problem.yaml declares {len(declared)}, the evaluator printed None"
+        return ""
     if len(features) != len(declared):
         return f"problem.yaml declares {len(declared)}, the evaluator printed {features}; make them as many"
     for feature, value in zip(declared, features, strict=True):

@@ -26,6 +26,26 @@ from oragent.programs.inspection import documentation, inspect_program, signatur
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+PROGRAMS = ("initial_program.py", "initial.py")
+EVALUATORS = ("evaluator.py", "evaluate.py")
+CONFIGS = ("config.yaml", "config.yml")
+LEFT_BEHIND = ("requirements.txt", "openevolve_output", "results", "outputs", "__pycache__")
+DEFINED = re.compile(r"^def ([A-Za-z_]\w*)", re.MULTILINE)
+CALLED = re.compile(
+    r"\bprogram\.([A-Za-z_]\w*)\(|experiment_fn_name\s*=\s*[\"'](\w+)[\"']|hasattr\(\w+, [\"'](\w+)[\"']"
+)
+MOST_BYTES, MOST_CONFIG = 500 << 20, 1 << 20
+DEFAULT_BINS, DEFAULT_TIMEOUT_S = 10, 300.0
+MODULES = {"scikit-learn": "sklearn", "opencv-python": "cv2", "pyyaml": "yaml", "pillow": "PIL"}
+OF_THE_FRAMEWORK = frozenset(("openevolve", "shinka", "shinka-evolve"))
+HINTS = {
+    "llm": "name a model with --model, and its server with OPENAI_BASE_URL",
+    "max_iterations": "oragent run FOLDER --evaluations N",
+    "random_seed": "oragent run FOLDER --seed N",
+    "diff_based_evolution": "strategies choose themselves between edits and whole programs",
+}
+
+
 def new(name: str, parent: Path, *, plain: bool = False) -> Path:
     """Make the folder of a new problem in ``parent``; ``plain``: its ``eval.py`` imports nothing of ours."""
     if not NAME.fullmatch(name):
@@ -60,28 +80,9 @@ def copy(problem: Problem, parent: Path) -> Path:
     except (OSError, shutil.Error) as fault:
         raise ProblemError(f"{folder} cannot be made: {getattr(fault, 'strerror', None) or fault}") from None
     for path in (folder, *folder.rglob("*")):
-        path.chmod(path.stat().st_mode | 0o200)  # what a package manager installed may be read-only
+        # what a package manager installed may be read-only
+        path.chmod(path.stat().st_mode | 0o200)
     return folder
-
-
-PROGRAMS = ("initial_program.py", "initial.py")
-EVALUATORS = ("evaluator.py", "evaluate.py")
-CONFIGS = ("config.yaml", "config.yml")
-LEFT_BEHIND = ("requirements.txt", "openevolve_output", "results", "outputs", "__pycache__")
-DEFINED = re.compile(r"^def ([A-Za-z_]\w*)", re.MULTILINE)
-CALLED = re.compile(
-    r"\bprogram\.([A-Za-z_]\w*)\(|experiment_fn_name\s*=\s*[\"'](\w+)[\"']|hasattr\(\w+, [\"'](\w+)[\"']"
-)
-MOST_BYTES, MOST_CONFIG = 500 << 20, 1 << 20
-DEFAULT_BINS, DEFAULT_TIMEOUT_S = 10, 300.0
-MODULES = {"scikit-learn": "sklearn", "opencv-python": "cv2", "pyyaml": "yaml", "pillow": "PIL"}
-OF_THE_FRAMEWORK = frozenset(("openevolve", "shinka", "shinka-evolve"))
-HINTS = {
-    "llm": "name a model with --model, and its server with OPENAI_BASE_URL",
-    "max_iterations": "oragent run FOLDER --evaluations N",
-    "random_seed": "oragent run FOLDER --seed N",
-    "diff_based_evolution": "strategies choose themselves between edits and whole programs",
-}
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,10 @@ def import_task(task: Path, parent: Path, name: str | None = None) -> ImportedTa
     about = _make_description(task, name, function, seed, config, axes)
     omitted = [*lost, *_list_omitted(config, about)]
     requires, unknown = _read_requirements(task)
-    about |= {"requires": requires} if requires else {}
+    if requires:
+        about |= {"requires": requires}
+    else:
+        about |= {}
     folder = parent / name
     _write_folder(folder, task, (program, evaluator), about, seed, axes)
     part = f", within {blocks} marked block{'s' * (blocks > 1)}"
@@ -155,7 +159,10 @@ def _find_function(seed: str, scorer: str, program: str) -> tuple[str, int]:
     frame = regions.split_frame(seed)
     inside = [name for block in (frame[1::2] if frame else (seed,)) for name in DEFINED.findall(block)]
     if not inside:
-        where = "between the markers" if frame else "in it"
+        if frame:
+            where = "between the markers"
+        else:
+            where = "in it"
         raise ProblemError(f"{program} defines no function at the top level {where}: oragent needs one that evolves")
     called = {name for match in CALLED.findall(scorer) for name in match if name}
     function = next((name for name in inside if name in called), inside[0])
@@ -169,7 +176,10 @@ def _read_axes(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return the names of the features, and remarks on those that are left out."""
     named = _get_section(config, "database").get("feature_dimensions")
     # Texts alone: a list that names itself again and again has no end when it is written out.
-    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    if isinstance(named, list):
+        names = [name for name in named if isinstance(name, str)]
+    else:
+        names = []
     lost = [
         "database.feature_dimensions: diversity is left out, as it depends on which other programs there are"
         for name in names
@@ -186,9 +196,15 @@ def _make_description(
     except CandidateError:
         docstring = ""
     system_message = _get_section(config, "prompt").get("system_message")
-    message = system_message.strip() if isinstance(system_message, str) else ""
+    if isinstance(system_message, str):
+        message = system_message.strip()
+    else:
+        message = ""
     bins = _get_section(config, "database").get("feature_bins")
-    count = bins if isinstance(bins, int) and bins > 1 else DEFAULT_BINS
+    if isinstance(bins, int) and bins > 1:
+        count = bins
+    else:
+        count = DEFAULT_BINS
     timeout = _get_section(config, "evaluator").get("timeout")
     about: dict[str, Any] = {
         "title": f"{name.replace('_', ' ')} (imported)",
@@ -210,7 +226,10 @@ def _list_omitted(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterat
     taken = {"prompt": {"system_message"}, "evaluator": {"timeout"}, "database": {"feature_dimensions", "feature_bins"}}
     islands = _get_section(config, "database").get("num_islands")
     for key, value in config.items():
-        rest = [str(name) for name in value if name not in taken.get(key, ())] if isinstance(value, dict) else []
+        if isinstance(value, dict):
+            rest = [str(name) for name in value if name not in taken.get(key, ())]
+        else:
+            rest = []
         if key == "database" and islands:
             rest.remove("num_islands")
             yield f"database.num_islands: oragent run FOLDER archive.islands={islands}"
@@ -218,14 +237,20 @@ def _list_omitted(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterat
             rest.remove("cascade_evaluation")
             yield "evaluator.cascade_evaluation: evaluate_stage1 is mode train; oragent run FOLDER cascade=0.5 uses it"
         if rest or not isinstance(value, dict):
-            names = f"{key}.{', '.join(rest)}" if rest else str(key)
+            if rest:
+                names = f"{key}.{', '.join(rest)}"
+            else:
+                names = str(key)
             yield f"{names}: {HINTS.get(str(key), 'of that framework alone')}"
 
 
 def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
     """Return the modules of the task's requirements, and remarks on those that may have other names."""
     path = task / "requirements.txt"
-    lines = _read_text(path).split("\n") if path.is_file() else []
+    if path.is_file():
+        lines = _read_text(path).split("\n")
+    else:
+        lines = []
     names = [match[0].lower() for text in lines if (match := re.match(r"[A-Za-z0-9][\w.-]*", text.strip()))]
     packages = [name for name in names if name not in OF_THE_FRAMEWORK]
     modules = {name: MODULES.get(name, name.replace("-", "_")) for name in packages}
@@ -269,10 +294,15 @@ def _write_folder(
 
 
 def _names_to_skip(base: Path, names: list[str], task: Path, program: str) -> set[str]:
-    top = {program, *CONFIGS, *LEFT_BEHIND} if base == task else {"__pycache__"}
+    if base == task:
+        top = {program, *CONFIGS, *LEFT_BEHIND}
+    else:
+        top = {"__pycache__"}
     return {name for name in names if name in top or name.startswith(".") or (base / name).is_symlink()}
 
 
 def _get_section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     section = config.get(name)
-    return section if isinstance(section, dict) else {}
+    if isinstance(section, dict):
+        return section
+    return {}

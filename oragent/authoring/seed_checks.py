@@ -30,7 +30,8 @@ from oragent.programs.parts import with_main
 
 TITLE = "function of its arguments"
 DECISIONS, QUICK_DECISIONS = 300, 50
-PATIENCE = 10  # an audit starts a process for every decision
+# an audit starts a process for every decision
+PATIENCE = 10
 OF_THE_EVALUATOR = "what differs from one evaluation to the next comes from the evaluator"
 SEEDED = "draw from a generator with a fixed seed, np.random.default_rng(0), made anew in every call"
 STATELESS = (
@@ -39,10 +40,60 @@ STATELESS = (
 )
 
 
+COUNT, QUICK_COUNT, MAX_COUNT = 8, 3, 16
+TRIES = 80
+# single sizes and mode test run only where train and val take less than this together
+QUICK_S = 10.0
+COUNTING = """
+calls = {}
+def observe(hook, data):
+    calls[hook] = calls.get(hook, 0) + 1
+    if hook == "end":
+        for name, count in calls.items():
+            print("called", name, count)
+"""
+CALLED = re.compile(r"^called (.+) (\d+)$", re.MULTILINE)
+# who is watched takes longer
+OBSERVER_PATIENCE = 5
+# given to a candidate that never ends: it is stopped this long after the seed was done
+HEAD_START_S = 1.0
+WRAPPED = """{seed}
+
+import os as _os
+import numpy as _np
+
+_wrapped = {function}
+
+
+def {function}(*args, **kwargs):
+    {body}
+"""
+# Its text follows the seed, whose function has another name by then.
+WRAPPED_CPP = """#include <cstdlib>
+#include <stdexcept>
+#include <unistd.h>
+#define {function} wrapped_by_a_check
+{seed}
+#undef {function}
+{header} {{
+    {body}
+}}
+"""
+DEAD = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
+FAILED = "Let its failure end the evaluation: a failed candidate has no score, never 0 or a default"
+CHECK_IT = "Check what the function returns before using it, as oragent.harness.matrix does"
+IN_PROCESS = (
+    "The candidate runs in the evaluator's own process, where it can print a result of its own choice; "
+    "nothing holds a candidate that cheats. Call it through oragent.harness.run, which keeps it in a process of its own"
+)
+
+
 def describe_randomness(source: str, language: str = "python") -> str:
     """Describe the random parts in a heuristic's text; empty if there are none."""
     sources = find_unseeded(source, language)
-    return f"the candidate itself is random, and not the evaluator: {sources}" if sources else ""
+    if sources:
+        return f"the candidate itself is random, and not the evaluator: {sources}"
+    return ""
 
 
 def check_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding:
@@ -55,7 +106,10 @@ def check_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFind
     if AUDIT not in find_options(bench.problem, bench.root, bench.score):
         unknown = f"its text takes nothing from chance or the clock that can be seen; {describe_missing(AUDIT)}"
         return ContractFinding(Level.OK, TITLE, unknown)
-    decisions = QUICK_DECISIONS if quick else DECISIONS
+    if quick:
+        decisions = QUICK_DECISIONS
+    else:
+        decisions = DECISIONS
     audit = bench.run(mode="train", arguments=(f"{AUDIT}={decisions}",), patience=PATIENCE)
     if audit.status is Status.OK:
         same = (
@@ -67,7 +121,10 @@ def check_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFind
     if audit.status is not Status.REJECTED:
         return ContractFinding(Level.WARNING, TITLE, f"the audit ended as {audit.status}: {audit.message}")
     random = _comparable_result(seed.train) != _comparable_result(bench.run(mode="train"))
-    why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}" if random else STATELESS
+    if random:
+        why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}"
+    else:
+        why = STATELESS
     return ContractFinding(Level.FAILURE, TITLE, f"{audit.message}\n{why}".strip())
 
 
@@ -75,10 +132,6 @@ def _comparable_result(ended: Evaluation) -> tuple[Any, ...]:
     """Return score, cell and figures without times, which always differ."""
     figures = {name: value for name, value in ended.metrics.items() if not name.endswith("seconds")}
     return ended.score, ended.features, figures
-
-
-COUNT, QUICK_COUNT, MAX_COUNT = 8, 3, 16
-TRIES = 80
 
 
 def check_variants(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding:
@@ -98,7 +151,10 @@ def check_variants(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFind
     elif declared and len(_distinct_cells(seed, scored)) == 1:
         advice = "features that hardly change keep a single elite: describe behaviour more finely, or move the bins"
         complaint = f"all {len(scored)} fall into the seed's cell {seed.train.features}; {advice}"
-    reached = f" in {len(_distinct_cells(seed, scored))} cells" if declared else ""
+    if declared:
+        reached = f" in {len(_distinct_cells(seed, scored))} cells"
+    else:
+        reached = ""
     scores = len(_distinct_scores(seed, scored))
     praise = f"{len(scored)} of {len(ended)} get a score; with the seed's {scores} scores{reached}"
     return make_finding(title, complaint, praise, Level.WARNING)
@@ -136,9 +192,6 @@ def _breed_offspring(bench: ScoringBench) -> Iterator[str]:
             yield child
 
 
-QUICK_S = 10.0  # single sizes and mode test run only where train and val take less than this together
-
-
 def check_command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator[ContractFinding]:
     """Check wrong arguments, and, unless ``quick``, each declared size alone and mode test."""
     yield _check_refusal(bench, seed, "--mode=no_such_mode", "no_such_mode", None)
@@ -154,7 +207,10 @@ def check_command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator
     for mode in ("train", "val"):
         for size in sizes.get(mode, ()):
             ended = bench.run(mode=mode, size=size)
-            complaint = explain_failure(ended) if ended.score is None else ""
+            if ended.score is None:
+                complaint = explain_failure(ended)
+            else:
+                complaint = ""
             yield make_finding(f"size {size} of {mode} alone", complaint, describe_success(ended))
     if "test" in sizes:
         yield _check_test_mode(bench)
@@ -177,23 +233,15 @@ def _check_refusal(bench: ScoringBench, seed: Seed, argument: str, mode: str, si
 
 def _check_test_mode(bench: ScoringBench) -> ContractFinding:
     ended = bench.run(mode="test")
-    complaint = explain_failure(ended) if ended.score is None else ""
-    slow = ended.status is Status.TIMEOUT  # no search waits for it, so slowness there breaks nothing
+    if ended.score is None:
+        complaint = explain_failure(ended)
+    else:
+        complaint = ""
+    # no search waits for it, so slowness there breaks nothing
+    slow = ended.status is Status.TIMEOUT
     return make_finding(
         "seed in mode test", complaint, describe_success(ended), Level.WARNING if slow else Level.FAILURE
     )
-
-
-COUNTING = """
-calls = {}
-def observe(hook, data):
-    calls[hook] = calls.get(hook, 0) + 1
-    if hook == "end":
-        for name, count in calls.items():
-            print("called", name, count)
-"""
-CALLED = re.compile(r"^called (.+) (\d+)$", re.MULTILINE)
-OBSERVER_PATIENCE = 5  # who is watched takes longer
 
 
 def check_hooks(bench: ScoringBench, seed: Seed) -> ContractFinding:
@@ -231,58 +279,34 @@ def _join_sorted(names: set[str]) -> str:
     return ", ".join(sorted(names))
 
 
-HEAD_START_S = 1.0  # given to a candidate that never ends: it is stopped this long after the seed was done
-
-WRAPPED = """{seed}
-
-import os as _os
-import numpy as _np
-
-_wrapped = {function}
-
-
-def {function}(*args, **kwargs):
-    {body}
-"""
-
-# Its text follows the seed, whose function has another name by then.
-WRAPPED_CPP = """#include <cstdlib>
-#include <stdexcept>
-#include <unistd.h>
-#define {function} wrapped_by_a_check
-{seed}
-#undef {function}
-{header} {{
-    {body}
-}}
-"""
-
-DEAD = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
-FAILED = "Let its failure end the evaluation: a failed candidate has no score, never 0 or a default"
-CHECK_IT = "Check what the function returns before using it, as oragent.harness.matrix does"
-IN_PROCESS = (
-    "The candidate runs in the evaluator's own process, where it can print a result of its own choice; "
-    "nothing holds a candidate that cheats. Call it through oragent.harness.run, which keeps it in a process of its own"
-)
-
-
 @dataclass(frozen=True)
 class MisbehaviourCase:
     """A way to misbehave."""
 
-    name: str  # what the candidate does
-    body: str  # body of its function, after the seed was renamed to ``_wrapped``; empty: its text is no program
-    expected: frozenset[Status]  # statuses that name the fault
-    advice: str  # what to do where it gets a score
-    level: Level = Level.FAILURE  # level of the finding where it gets a score
+    # what the candidate does
+    name: str
+    # body of its function, after the seed was renamed to ``_wrapped``; empty: its text is no program
+    body: str
+    # statuses that name the fault
+    expected: frozenset[Status]
+    # what to do where it gets a score
+    advice: str
+    # level of the finding where it gets a score
+    level: Level = Level.FAILURE
 
 
 def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
     """Score a candidate of each kind in mode train."""
-    cases = _python_cases if bench.problem.signature.language == "python" else _cpp_cases
+    if bench.problem.signature.language == "python":
+        cases = _python_cases
+    else:
+        cases = _cpp_cases
     for case in cases(_forge_result(bench, seed)):
         endless = case.expected == {Status.TIMEOUT}
-        cpu_s = seed.train.cpu_s + HEAD_START_S if endless else seed.patience_s
+        if endless:
+            cpu_s = seed.train.cpu_s + HEAD_START_S
+        else:
+            cpu_s = seed.patience_s
         yield _judge_case(case, bench.run(_write_candidate(bench, case), mode="train", cpu_s=cpu_s))
 
 

@@ -22,7 +22,8 @@ from oragent.cli.options import (
 )
 from oragent.llm.model_settings import RuntimeWords
 
-UTILITIES_OF = "sfusd"  # whose utilities are published
+# whose utilities are published
+UTILITIES_OF = "sfusd"
 
 
 def converse(
@@ -113,10 +114,17 @@ def bench_converse(
         )
         raise typer.Exit(run_whatif(whatif_request, console))
     settings = {
-        "styles": split_names(styles), "feedback": split_names(feedback), "decider": decider, "stopping": stopping,
-        "knowing": knowing, "decider_model": decider_model or None, "temperature": temperature,
-        "timeout_s": timeout_s, "max_tokens": reply_tokens, "paper_words": True if preset == "paper" else None,
-    }  # fmt: skip
+        "styles": split_names(styles),
+        "feedback": split_names(feedback),
+        "decider": decider,
+        "stopping": stopping,
+        "knowing": knowing,
+        "decider_model": decider_model or None,
+        "temperature": temperature,
+        "timeout_s": timeout_s,
+        "max_tokens": reply_tokens,
+        "paper_words": True if preset == "paper" else None,
+    }
     if preset not in ("", "paper"):
         raise ConfigError(f"{preset!r} is no preset; expected paper")
     request = ConverseBenchRequest(

@@ -30,8 +30,10 @@ from oragent.search.engine import Engine
 from oragent.search.events import Progress, SearchResult
 from oragent.search.folder import RunFolder
 
-WIDE = 140  # columns from which what runs stands beside the rest
-RUNNING = 6  # lines of what runs
+# columns from which what runs stands beside the rest
+WIDE = 140
+# lines of what runs
+RUNNING = 6
 BOUNDS = {
     "evaluations": "evaluations",
     "model_calls": "model calls",
@@ -41,15 +43,27 @@ BOUNDS = {
 }
 
 
+# a second
+REFRESHES = 4
+STARTING = "starting: the evaluator, and the model if there is one"
+# between two lines where there is no terminal, unless something better was found
+LINE_S = 60.0
+
+
 @dataclass(frozen=True)
 class Best:
     """The best program so far."""
 
-    score: float  # score in the problem's natural units
-    gained: str  # what it gained on the seed, in words
-    origin: str  # where it came from, in words
-    age_s: float  # seconds since it was found
-    remark: str = ""  # whether its round goes on, and how far its audit is; empty for a committed, audited program
+    # score in the problem's natural units
+    score: float
+    # what it gained on the seed, in words
+    gained: str
+    # where it came from, in words
+    origin: str
+    # seconds since it was found
+    age_s: float
+    # whether its round goes on, and how far its audit is; empty for a committed, audited program
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,20 +78,33 @@ class DisplayedJob:
 class Scene:
     """A search at one moment."""
 
-    title: str  # problem and strategy
+    # problem and strategy
+    title: str
     budget: Budget
-    spent: Spent = field(default_factory=Spent)  # spending until now
-    best: Best | None = None  # best program; None before the seed has a score
-    evaluations: Sequence[DisplayedJob] = ()  # evaluations under way, the oldest first
-    calls: Sequence[DisplayedJob] = ()  # model calls under way, likewise
-    ends: Counter[Status] = field(default_factory=Counter)  # of candidates, in rounds that are over
-    further: int = 0  # evaluations that have ended in rounds which go on
-    cpu_s: float = 0.0  # CPU seconds of evaluations that have ended
-    is_ending: bool = False  # whether nothing new begins any more
-    has_ended: bool = False  # whether the search is over
-    audits: str = ""  # number of audits of leading programs, in words; empty without any
-    experiment_s: float = 0.0  # CPU seconds of sweeps and probes on training instances
-    stage: str = ""  # what is done before anything is evaluated; empty once the search runs
+    # spending until now
+    spent: Spent = field(default_factory=Spent)
+    # best program; None before the seed has a score
+    best: Best | None = None
+    # evaluations under way, the oldest first
+    evaluations: Sequence[DisplayedJob] = ()
+    # model calls under way, likewise
+    calls: Sequence[DisplayedJob] = ()
+    # of candidates, in rounds that are over
+    ends: Counter[Status] = field(default_factory=Counter)
+    # evaluations that have ended in rounds which go on
+    further: int = 0
+    # CPU seconds of evaluations that have ended
+    cpu_s: float = 0.0
+    # whether nothing new begins any more
+    is_ending: bool = False
+    # whether the search is over
+    has_ended: bool = False
+    # number of audits of leading programs, in words; empty without any
+    audits: str = ""
+    # CPU seconds of sweeps and probes on training instances
+    experiment_s: float = 0.0
+    # what is done before anything is evaluated; empty once the search runs
+    stage: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it, as wide as there is room."""
@@ -100,11 +127,23 @@ class Scene:
     def __str__(self) -> str:
         """All of it on one line."""
         under_way = [*self.evaluations, *self.calls]
-        longest = f", the longest for {format_clock(max(work.seconds for work in under_way))}" if under_way else ""
-        remark = f" ({self.best.remark})" if self.best and self.best.remark else ""
-        best = f"best {self.best.score:.6g}{remark}, " if self.best else ""
+        if under_way:
+            longest = f", the longest for {format_clock(max(work.seconds for work in under_way))}"
+        else:
+            longest = ""
+        if self.best and self.best.remark:
+            remark = f" ({self.best.remark})"
+        else:
+            remark = ""
+        if self.best:
+            best = f"best {self.best.score:.6g}{remark}, "
+        else:
+            best = ""
         running = f"{self._describe_running()}{longest}"
-        audits = f"; {self.audits}" if self.audits else ""
+        if self.audits:
+            audits = f"; {self.audits}"
+        else:
+            audits = ""
         return f"{format_clock(self.spent.seconds)}: {best}{self.tried_text}{audits}; {running}; {self.remaining_text}"
 
     @property
@@ -112,9 +151,18 @@ class Scene:
         """Number of candidates so far, with the failures by status."""
         failures = [(status, number) for status, number in self.ends.most_common() if status.failed]
         number, failed = sum(self.ends.values()), sum(number for _, number in failures)
-        kinds = f" ({', '.join(f'{number} {status}' for status, number in failures)})" if failures else ""
-        screened = f", {self.ends[Status.SCREENED]} screened" if self.ends[Status.SCREENED] else ""
-        further = f", {self.further} more in rounds that go on" if self.further else ""
+        if failures:
+            kinds = f" ({', '.join(f'{number} {status}' for status, number in failures)})"
+        else:
+            kinds = ""
+        if self.ends[Status.SCREENED]:
+            screened = f", {self.ends[Status.SCREENED]} screened"
+        else:
+            screened = ""
+        if self.further:
+            further = f", {self.further} more in rounds that go on"
+        else:
+            further = ""
         return f"{format_count(number, 'candidate')}, {failed or 'none'} failed{kinds}{screened}{further}"
 
     @property
@@ -145,7 +193,9 @@ class Scene:
         bound = self.budget.next_bound(self.spent)
         if bound is None:
             bounded = any(getattr(self.budget, name) for name in BOUNDS)
-            return "no telling yet how long" if bounded else "no bound: until Ctrl-C"
+            if bounded:
+                return "no telling yet how long"
+            return "no bound: until Ctrl-C"
         name, seconds = bound
         if seconds:
             return f"{'' if name == 'seconds' else 'about '}{format_clock(seconds)} left, by {BOUNDS[name]}"
@@ -154,10 +204,16 @@ class Scene:
     def _render_best(self) -> Text:
         if self.best is None:
             is_audit = any(job.what.startswith("auditing ") for job in self.evaluations)
-            state = "has a score, and its audit is under way" if is_audit else "is being scored"
+            if is_audit:
+                state = "has a score, and its audit is under way"
+            else:
+                state = "is being scored"
             return Text(f"not yet: the seed heuristic {state}" if self.evaluations else "not yet")
         best = self.best
-        remark = f" ({best.remark})" if best.remark else ""
+        if best.remark:
+            remark = f" ({best.remark})"
+        else:
+            remark = ""
         head = Text.assemble((f"{best.score:.6g}", "bold green"), f"{remark}  {best.gained}\n")
         return head + Text(f"{one_line(best.origin, 120)}, {format_clock(best.age_s)} ago", style="dim")
 
@@ -177,8 +233,14 @@ class Scene:
         return min(1.0, max((getattr(self.spent, name) / bound for name, bound in bounds.items() if bound), default=0))
 
     def _describe_running(self) -> str:
-        parts = [format_count(len(self.evaluations), "evaluation")] if self.evaluations else []
-        parts += [format_count(len(self.calls), "model call")] if self.calls else []
+        if self.evaluations:
+            parts = [format_count(len(self.evaluations), "evaluation")]
+        else:
+            parts = []
+        if self.calls:
+            parts += [format_count(len(self.calls), "model call")]
+        else:
+            parts += []
         return " and ".join(parts) or self.stage or "nothing under way"
 
     def _render_running(self) -> Text:
@@ -198,11 +260,15 @@ def format_clock(seconds: float) -> str:
     if whole < 60:
         return f"{whole} s"
     minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def _format_of(used: int, bound: int | None, noun: str) -> str:
-    return format_count(used, noun) if bound is None else f"{used:,} of {format_count(bound, noun)}"
+    if bound is None:
+        return format_count(used, noun)
+    return f"{used:,} of {format_count(bound, noun)}"
 
 
 def _make_rows(*rows: tuple[str, Text]) -> Table:
@@ -212,11 +278,6 @@ def _make_rows(*rows: tuple[str, Text]) -> Table:
     for name, text in rows:
         table.add_row(name, text)
     return table
-
-
-REFRESHES = 4  # a second
-STARTING = "starting: the evaluator, and the model if there is one"
-LINE_S = 60.0  # between two lines where there is no terminal, unless something better was found
 
 
 class Display:
@@ -235,23 +296,32 @@ class Display:
         self._begun = time.monotonic()
         self._ends: Counter[Status] = Counter()
         self._cpu_s = 0.0
-        self._committed = 0  # evaluations of rounds that are over
-        self._best: tuple[str, Best, float] | None = None  # id, what is told of it, when
+        # evaluations of rounds that are over
+        self._committed = 0
+        # id, what is told of it, when
+        self._best: tuple[str, Best, float] | None = None
         self._engine: Engine | None = None
-        self._final: Spent | None = None  # what was spent when the engine ended
+        # what was spent when the engine ended
+        self._final: Spent | None = None
         self._seed = math.nan
-        self._ahead: tuple[float, float] | None = None  # score of a best that is not committed, and when it was seen
-        if live is None:  # a pipe with forced colours cannot be drawn on
+        # score of a best that is not committed, and when it was seen
+        self._ahead: tuple[float, float] | None = None
+        # a pipe with forced colours cannot be drawn on
+        if live is None:
             live = console.is_terminal and not console.is_dumb_terminal and sys.stdout.isatty()
         self._live = Live(console=console, get_renderable=self.make_scene, transient=True, refresh_per_second=REFRESHES)
-        self._lines = None if live else _LinePrinter(self, line_s)
+        if live:
+            self._lines = None
+        else:
+            self._lines = _LinePrinter(self, line_s)
 
     def __enter__(self) -> Self:
         if self._lines:
             self._lines.start()
         else:
             self._live.start()
-            self._console.show_cursor(True)  # so that a terminal is as it was, however the process ends
+            # so that a terminal is as it was, however the process ends
+            self._console.show_cursor(True)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -280,9 +350,15 @@ class Display:
     def make_scene(self) -> Scene:
         """Return the present state of the search."""
         now, engine = time.monotonic(), self._engine
-        evaluations, calls = engine.under_way if engine else ([], [])
+        if engine:
+            evaluations, calls = engine.under_way
+        else:
+            evaluations, calls = ([], [])
         has_ended = engine is None and self._final is not None
-        spent = engine.spent if engine else self._final or Spent(seconds=now - self._begun)
+        if engine:
+            spent = engine.spent
+        else:
+            spent = self._final or Spent(seconds=now - self._begun)
         return Scene(
             title=self._title,
             budget=self._budget,
@@ -309,8 +385,14 @@ class Display:
         if self._best and best.id == self._best[0]:
             return
         origin_candidate = next((new for new in progress.candidates if new.source == best.source), None)
-        gained = "the seed" if best.id == progress.seed.id else _describe_gain(self._direction, progress)
-        by = f", by {origin_candidate.origin}" if origin_candidate and origin_candidate.origin != "seed" else ""
+        if best.id == progress.seed.id:
+            gained = "the seed"
+        else:
+            gained = _describe_gain(self._direction, progress)
+        if origin_candidate and origin_candidate.origin != "seed":
+            by = f", by {origin_candidate.origin}"
+        else:
+            by = ""
         self._print(f"{gained}{by}", f"{progress.spent.evaluations:6d}  {best.score:.6g}  ")
         evaluations = format_count(progress.spent.evaluations, "evaluation")
         origin = f"{best.id}{_describe_origin(origin_candidate)}, after {evaluations}"
@@ -328,7 +410,10 @@ class Display:
         if self._ahead is None or self._ahead[0] != leader.score:
             self._ahead = leader.score, now
         gained = measure_gain(self._direction, self._seed, leader.score).sentence
-        remark = f"not committed, {audit}" if audit else "not committed"
+        if audit:
+            remark = f"not committed, {audit}"
+        else:
+            remark = "not committed"
         return Best(leader.score, gained, f"{leader.id}, which goes on", now - self._ahead[1], remark)
 
     def _print(self, text: str, head: str = "") -> None:
@@ -356,7 +441,8 @@ def print_summary(console: Console, folder: RunFolder, outcome: SearchResult, pa
     spending = f"{format_count(spent.evaluations, 'evaluation')} in {format_duration(spent.seconds)}"
     if spent.model_calls:
         spending += f", {format_count(spent.model_calls, 'model call')}, {format_count(spent.tokens, 'token')}"
-    if spent.money:  # nothing is said of a model without a known price
+    # nothing is said of a model without a known price
+    if spent.money:
         spending += f", {format_money(spent.money)}"
     lines = {
         "seed": f"{progress.seed.score:.6g}",

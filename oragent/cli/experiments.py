@@ -48,7 +48,8 @@ from oragent.search.experiments import (
 )
 from oragent.solvers.training.request import PROBLEMS, TrainRequest
 
-SHOWN = 30  # rows of a sweep that a terminal shows
+# rows of a sweep that a terminal shows
+SHOWN = 30
 
 Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="File with the heuristic.")]
 Sizes = Annotated[list[int] | None, typer.Option("--size", help="Size of the set; repeatable (default: all).")]
@@ -154,7 +155,10 @@ def _declared_parameters(source: str, as_json: bool) -> list[str]:
     for problem in reading.problems if not as_json else ():
         console.print(f"[bold yellow]ignored:[/] {escape(problem)}", highlight=False, soft_wrap=True)
     if not reading.parameters:
-        wrong = f" ({'; '.join(reading.problems)})" if reading.problems else ""
+        if reading.problems:
+            wrong = f" ({'; '.join(reading.problems)})"
+        else:
+            wrong = ""
         raise ConfigError(
             f"name a parameter, such as window=5,10,20, or declare it: `# param: window = 23, 5..60`{wrong}"
         )
@@ -212,15 +216,24 @@ def _show_sweep(result: SweepResult, write: Path | None) -> None:
     for message in dict.fromkeys(row.message for row in result.rows if row.message):
         console.print(f"[bold red]failed[/]: {escape(escape_text(message))}", highlight=False, soft_wrap=True)
     if result.skipped:
-        why = "the CPU seconds were used (--seconds)" if any(not row.message for row in result.rows) else "all failed"
+        if any(not row.message for row in result.rows):
+            why = "the CPU seconds were used (--seconds)"
+        else:
+            why = "all failed"
         console.print(f"{result.skipped} settings did not run: {why}", highlight=False)
     if write is not None and result.best is not None:
         console.print(f"wrote {escape(str(write))}", highlight=False, soft_wrap=True)
 
 
 def _sweep_cells(row: SweepRow, names: list[str], *, is_present: bool) -> list[str]:
-    score = "-" if row.score is None else f"{row.score:.6g}"
-    seconds = "-" if row.seconds is None else f"{row.seconds:.3g}"
+    if row.score is None:
+        score = "-"
+    else:
+        score = f"{row.score:.6g}"
+    if row.seconds is None:
+        seconds = "-"
+    else:
+        seconds = f"{row.seconds:.3g}"
     remark = " ".join(["present"] * is_present + ["failed"] * bool(row.message))
     return [*(f"{row.values[name]:g}" for name in names), score, seconds, f"{row.cpu_s:.2f}", remark]
 

@@ -27,6 +27,10 @@ from oragent.llm.model_settings import RuntimeWords
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
 
 
+# exit codes
+SOLVED, UNSOLVED = 0, 3
+
+
 def formulate(
     problem: Annotated[Path | None, typer.Argument(metavar="FILE", help="A problem in words: text, Markdown.")] = None,
     settings: ModelWords = None,
@@ -73,11 +77,14 @@ def formulate(
     from oragent.formulate.command import resume as resume_formulate
 
     named = {
-        "model.name": model or None, "model.max_tokens": reply_tokens, "model.timeout_s": timeout_s,
+        "model.name": model or None,
+        "model.max_tokens": reply_tokens,
+        "model.timeout_s": timeout_s,
         "budget.model_calls": calls,
-    }  # fmt: skip
+    }
     words = tuple(settings or ())
-    if problem is not None and "=" in problem.name and not problem.exists():  # with --replay and --resume
+    # with --replay and --resume
+    if problem is not None and "=" in problem.name and not problem.exists():
         problem, words = None, (str(problem), *words)
     runtime = RuntimeWords(words, named, config)
     if resume is not None:
@@ -85,15 +92,29 @@ def formulate(
     if bool(module) != (edit is not None):
         raise ConfigError("--from names a module and --edit the file with what is said in its place: give both")
     options = {
-        "method": method, "without": frozenset(split_names(without)) or None,
+        "method": method,
+        "without": frozenset(split_names(without)) or None,
         "extra": tuple(split_names(extra)) or None,
-        "accept_infeasible": accept_infeasible, "temperature": temperature, "battery": battery,
-        "repairs": repairs, "checks": checks, "time_s": time, "gap": gap,
-    }  # fmt: skip
+        "accept_infeasible": accept_infeasible,
+        "temperature": temperature,
+        "battery": battery,
+        "repairs": repairs,
+        "checks": checks,
+        "time_s": time,
+        "gap": gap,
+    }
     request = FormulateCommand(
-        problem=problem, outputs=outputs, data=tuple(data or ()), interface=interface, options=options, preset=preset,
-        tolerance=tolerance, replay=replay, edit=None if edit is None else (module, edit), runtime=runtime,
-    )  # fmt: skip
+        problem=problem,
+        outputs=outputs,
+        data=tuple(data or ()),
+        interface=interface,
+        options=options,
+        preset=preset,
+        tolerance=tolerance,
+        replay=replay,
+        edit=None if edit is None else (module, edit),
+        runtime=runtime,
+    )
     raise typer.Exit(formulate_file(request, console))
 
 
@@ -142,19 +163,29 @@ def bench_formulate(
     except ValueError:
         raise ConfigError(f"--temperatures {temperatures}: expected numbers with commas between") from None
     settings = {
-        "preset": preset, "tolerance": tolerance, "accept_infeasible": accept_infeasible, "limit": limit,
-        "witness": witness, "battery": battery,
-        "labels_readable": labels_readable, "max_tokens": reply_tokens, "timeout_s": timeout_s,
-    }  # fmt: skip
+        "preset": preset,
+        "tolerance": tolerance,
+        "accept_infeasible": accept_infeasible,
+        "limit": limit,
+        "witness": witness,
+        "battery": battery,
+        "labels_readable": labels_readable,
+        "max_tokens": reply_tokens,
+        "timeout_s": timeout_s,
+    }
     request = FormulateBenchRequest(
-        outputs=outputs, sets=sets or [], methods=split_names(methods), models=[*(model or []), *split_names(models)],
-        temperatures=degrees or [0.0], ablations=ablations, seeds=seeds, settings=settings, workers=workers,
+        outputs=outputs,
+        sets=sets or [],
+        methods=split_names(methods),
+        models=[*(model or []), *split_names(models)],
+        temperatures=degrees or [0.0],
+        ablations=ablations,
+        seeds=seeds,
+        settings=settings,
+        workers=workers,
         words=RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config),
-    )  # fmt: skip
+    )
     raise typer.Exit(run_bench(request, console))
-
-
-SOLVED, UNSOLVED = 0, 3  # exit codes
 
 
 def solve(

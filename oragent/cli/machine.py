@@ -21,6 +21,9 @@ from oragent.evaluation.devices import DeviceReport, find_devices
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
 from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_means
 
+# one that ships and needs nothing but us: what is sent to try the way
+PROBLEM = "bpp_online"
+
 
 def examine_machine(console: Console) -> bool:
     """Try every means of isolation, print results and guarantees, and return True if all guarantees hold."""
@@ -39,7 +42,10 @@ def examine_machine(console: Console) -> bool:
     missing = missing_guarantees(offers)
     console.print("\n[bold]A candidate cannot[/]")
     for guarantee in Guarantee:
-        mark = "[yellow]NOT HELD [/]" if guarantee in missing else "[green]held     [/]"
+        if guarantee in missing:
+            mark = "[yellow]NOT HELD [/]"
+        else:
+            mark = "[green]held     [/]"
         console.print(f"  {mark} {guarantee}", highlight=False)
     if missing:
         console.print(
@@ -51,19 +57,31 @@ def examine_machine(console: Console) -> bool:
 
 
 def _describe_devices(report: DeviceReport) -> list[str]:
-    lines = [f"driver: {report.driver}"] if report.driver else []
+    if report.driver:
+        lines = [f"driver: {report.driver}"]
+    else:
+        lines = []
     if report.cards:
         lines += [f"PyTorch {report.torch}, built for {report.build}" if report.build else f"PyTorch {report.torch}"]
     for card in report.cards:
-        memory = f"{card.memory_mb:,} MiB, " if card.memory_mb else ""
-        low = "bfloat16" if card.bfloat16 else "no bfloat16"
+        if card.memory_mb:
+            memory = f"{card.memory_mb:,} MiB, "
+        else:
+            memory = ""
+        if card.bfloat16:
+            low = "bfloat16"
+        else:
+            low = "no bfloat16"
         lines.append(f"--device {card.device}: {card.name}, {memory}{low}")
     return [*lines, f"networks compute on {report.cards[0].device if report.cards else f'the CPU: {report.why_not}'}"]
 
 
 def isolation_warning(isolation: Mapping[str, Sequence[str]] | None) -> str:
     """Return one line on the guarantees that do not hold here; empty if all hold."""
-    missing = isolation["missing"] if isolation else [str(one) for one in missing_guarantees(probe_means())]
+    if isolation:
+        missing = isolation["missing"]
+    else:
+        missing = [str(one) for one in missing_guarantees(probe_means())]
     if not missing:
         return ""
     return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"
@@ -77,9 +95,6 @@ def unguarded_warning(problem: Problem) -> str:
         f"{problem.about.evaluator} of {problem.name} does not use oragent.harness: "
         "a candidate runs in its process and can forge its score"
     )
-
-
-PROBLEM = "bpp_online"  # one that ships and needs nothing but us: what is sent to try the way
 
 
 def examine_cluster(word: str, console: Console) -> bool:

@@ -42,8 +42,10 @@ from oragent.evaluation.problem import (
 from oragent.programs.inspection import read_program
 from oragent.search.genetics.variation import child_of_seed
 
-UNBOUNDED = 10_000  # columns
-AUDIT_PATIENCE = 60  # thousands of processes take their time
+# columns
+UNBOUNDED = 10_000
+# thousands of processes take their time
+AUDIT_PATIENCE = 60
 
 
 def problems(
@@ -85,7 +87,10 @@ def _problem_entries(listing: Sequence[Problem]) -> Table:
     entries.add_column(no_wrap=True)
     entries.add_column()
     for problem in listing:
-        sizes = f"; sizes {_format_sizes(problem)}" if _format_sizes(problem) else ""
+        if _format_sizes(problem):
+            sizes = f"; sizes {_format_sizes(problem)}"
+        else:
+            sizes = ""
         facts = f"[dim]evolves {escape(problem.about.function)}; {problem.about.direction.words}{sizes}[/]"
         entries.add_row(f"[bold]{escape(problem.name)}[/]", f"{escape(problem.about.title)}\n{facts}")
     return entries
@@ -114,15 +119,24 @@ def evaluate_candidate(
     resolved = find_problem(problem, find_project_root(root))
     base = evaluation_root(resolved, root)
     require_all(resolved)
-    source = read_program(candidate, resolved.signature) if candidate else resolved.seed
+    if candidate:
+        source = read_program(candidate, resolved.signature)
+    else:
+        source = resolved.seed
     chosen = pin_device(device, resolved)
     if chosen.remark:
-        careful = "[bold yellow]careful:[/] " if chosen.careful else ""
+        if chosen.careful:
+            careful = "[bold yellow]careful:[/] "
+        else:
+            careful = ""
         console.print(f"{careful}{escape(chosen.remark)}", highlight=False, soft_wrap=True)
     if context.args:
         options: dict[str, Path | str | int | None] = {"root_dir": base, "candidate": candidate, "mode": mode}
         options |= {"problem_size": problem_size, "fresh_seed": fresh_seed, "audit": audit}
-        options |= {"device": chosen.device} if uses_networks(resolved) else {}
+        if uses_networks(resolved):
+            options |= {"device": chosen.device}
+        else:
+            options |= {}
         raise typer.Exit(_run_directly(resolved, options, context.args))
     if warning := unguarded_warning(resolved):
         print_caution(warning)
@@ -140,7 +154,10 @@ def evaluate_candidate(
         table.add_row(name, escape(one_line(repr(value), 400)))
     console.print(table)
     if audit:
-        put = "every decision" if audit == "all" else f"{result.metrics.get('audited', audit)} decisions"
+        if audit == "all":
+            put = "every decision"
+        else:
+            put = f"{result.metrics.get('audited', audit)} decisions"
         console.print(f"audited: {put}, each by a process that knows that call's arguments alone; none differs")
     console.print(f"{result.wall_s:.2f} s, {result.cpu_s:.2f} CPU s, {result.peak_mb:.0f} MiB", highlight=False)
 
@@ -212,8 +229,14 @@ def _make_job(
         raise ProblemError(describe_missing(AUDIT))
     patience = mode_patience(mode)
     arguments = list(evaluator_arguments(problem, settings, offers, patience=patience, device=chosen.device))
-    arguments += [f"{FRESH_SEED}={fresh_seed}"] if fresh_seed is not None else []
-    arguments += [f"{AUDIT}={audit}"] if audit else []
+    if fresh_seed is not None:
+        arguments += [f"{FRESH_SEED}={fresh_seed}"]
+    else:
+        arguments += []
+    if audit:
+        arguments += [f"{AUDIT}={audit}"]
+    else:
+        arguments += []
     limits = problem.make_limits(settings, patience if audit is None else AUDIT_PATIENCE)
     return problem.make_job(source, root, limits, mode, size, tuple(arguments))
 
@@ -221,6 +244,9 @@ def _make_job(
 def _run_directly(problem: Problem, options: dict[str, Path | str | int | None], own: list[str]) -> int:
     """Run an evaluator here, where it may leave files and open windows, and return its exit code."""
     script = problem.evaluator
-    program = [sys.executable, str(script)] if script.suffix == ".py" else [str(script)]
+    if script.suffix == ".py":
+        program = [sys.executable, str(script)]
+    else:
+        program = [str(script)]
     arguments = [f"--{name}={value}" for name, value in options.items() if value is not None]
     return subprocess.run([*program, *arguments, *own], check=False).returncode

@@ -81,7 +81,10 @@ def report(
     if test:
         _score_sets(run, scorer)
     _print_figures(load_run(run))
-    passed = _audit_best(run) if audit else None
+    if audit:
+        passed = _audit_best(run)
+    else:
+        passed = None
     for sentence in terminal.describe_trust(load_run(run)):
         print_text(escape_text(sentence))
     console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
@@ -126,7 +129,8 @@ def _audit_best(run: Path) -> bool | None:
             soft_wrap=True,
         )
     audit = audit_best(run)
-    if audit.passed is None and read_audit(run) is None:  # no page will say why
+    # no page will say why
+    if audit.passed is None and read_audit(run) is None:
         print_text(audit.sentence)
     return audit.passed
 
@@ -138,7 +142,10 @@ def rescore(
     """Score a run's seed and best programs on the present problem; the run does not change."""
     table = Table("candidate", "score then", "score now", box=None, header_style="bold")
     for program in rescored(run, most):
-        now = f"{program.new_score:.6g}" if program.new_score is not None else f"{program.status}: {program.message}"
+        if program.new_score is not None:
+            now = f"{program.new_score:.6g}"
+        else:
+            now = f"{program.status}: {program.message}"
         table.add_row(
             "seed" if program.id == "0.0" else program.id, f"{program.recorded_score:.6g}", escape(one_line(now, 200))
         )
@@ -185,7 +192,8 @@ def watch(
     if out is not None:
         print_text(f"page: {write_offline(folder, out)}")
         return
-    isolation = describe_isolation()  # before there is a second thread
+    # before there is a second thread
+    isolation = describe_isolation()
     end_with_parent()
     kind = kind_of_folder(folder)
     root, view = folder, ""
@@ -277,7 +285,10 @@ def _add_lessons(outputs: Path, run: Path, name: str | None) -> str:
     name = name or family_of(data.about.problem)
     path = memory_file(outputs, name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    earlier = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if path.is_file():
+        earlier = path.read_text(encoding="utf-8")
+    else:
+        earlier = ""
     head = f"## {data.about.problem}, {date.today():%Y-%m-%d}: from {data.seed.score:.6g} to {data.best.score:.6g}"
     if learned not in earlier:
         files.replace_file(path, f"{earlier.rstrip()}\n\n{head}\n\n{learned}\n".lstrip())

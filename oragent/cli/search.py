@@ -80,10 +80,16 @@ def run(
 ) -> None:
     """Search for a better heuristic."""
     named = {
-        "strategy.name": strategy, "model.name": model, "budget.evaluations": evaluations,
-        "budget.seconds": seconds, "workers": workers, "cluster": cluster, "seed": seed, "device": device,
+        "strategy.name": strategy,
+        "model.name": model,
+        "budget.evaluations": evaluations,
+        "budget.seconds": seconds,
+        "workers": workers,
+        "cluster": cluster,
+        "seed": seed,
+        "device": device,
         "zygote": zygote,
-    }  # fmt: skip
+    }
     overrides = list_overrides(named)
     if replay:
         again = _reopen_run(replay, [*([problem] if problem else []), *(settings or []), *overrides], trust=trust)
@@ -164,8 +170,11 @@ def compare_strategies(
     from oragent.evals.compare.command import run as run_comparison
 
     named = {
-        "model.name": model, "budget.evaluations": evaluations, "budget.seconds": seconds, "workers": workers,
-    }  # fmt: skip
+        "model.name": model,
+        "budget.evaluations": evaluations,
+        "budget.seconds": seconds,
+        "workers": workers,
+    }
     overrides = list_overrides(named)
     base = find_project_root(root)
     folder = outputs or base / "outputs" / "comparison"
@@ -187,7 +196,8 @@ def _run_search(
     opened: list[RunFolder] = []
     if watch:
         require_server()
-    isolation = None if config.cluster else describe_isolation()  # before there is a second thread
+    # before there is a second thread
+    isolation = None if config.cluster else describe_isolation()
 
     def open_and_announce() -> RunFolder:
         opened.append(open_folder())
@@ -195,7 +205,8 @@ def _run_search(
         console.print(title, highlight=False, soft_wrap=True)
         if (beside := opened[0].problem.companions).files:
             console.print(f"[dim]{beside}[/]", highlight=False, soft_wrap=True)
-        here = "" if config.cluster else isolation_warning(isolation)  # workers say what they hold
+        # workers say what they hold
+        here = "" if config.cluster else isolation_warning(isolation)
         for missing in filter(None, (here, unguarded_warning(opened[0].problem))):
             print_caution(missing)
         return opened[0]

@@ -27,6 +27,9 @@ from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
 
 
+FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
+
+
 @workspace.command(name="import")
 def import_release(
     release: Annotated[Path, typer.Argument(metavar="DIR", help="Folder or clone of the public release.")],
@@ -45,7 +48,6 @@ def import_release(
     raise typer.Exit(import_command(release, out, RevisionView(view), RevisionNote(quote), console))
 
 
-FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]
 Gap = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
 Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 2048).")]
@@ -284,19 +286,29 @@ def bench_workspace(
         raise typer.Exit(score_command(scoring, console))
     views = [name.removeprefix("revise-") for name in map(str, RevisionView)]
     settings = {
-        "limit": limit, "judge": judge or None, "penalty_max": penalty_max, "labels_readable": labels_readable or None,
-        "budget": {"model_calls": calls} if calls else None, "max_tokens": reply_tokens, "timeout_s": timeout_s,
-    }  # fmt: skip
+        "limit": limit,
+        "judge": judge or None,
+        "penalty_max": penalty_max,
+        "labels_readable": labels_readable or None,
+        "budget": {"model_calls": calls} if calls else None,
+        "max_tokens": reply_tokens,
+        "timeout_s": timeout_s,
+    }
     request = WorkspaceBenchRequest(
-        outputs, root, modes=chosen or list(Mode),
+        outputs,
+        root,
+        modes=chosen or list(Mode),
         variants=[RevisionView(f"revise-{name}") for name in _split_choices(variants, views, "--variants")],
         interfaces=[
             FileInterface(name) for name in _split_choices(interface, list(map(str, FileInterface)), "--interface")
         ],
         tracks=[Track(name) for name in _split_choices(track, list(map(str, Track)), "--track")],
-        agents=split_names(models), seeds=seeds, settings=settings, workers=workers,
+        agents=split_names(models),
+        seeds=seeds,
+        settings=settings,
+        workers=workers,
         words=RuntimeWords(tuple(words or ()), config=config),
-    )  # fmt: skip
+    )
     raise typer.Exit(run_bench(request, console))
 
 

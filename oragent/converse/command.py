@@ -32,7 +32,8 @@ from oragent.llm.model import Model, Reply
 from oragent.llm.model import Request as LlmRequest
 from oragent.llm.model_settings import RuntimeWords
 
-RELATION = re.compile(r"\S+ (?:\S+ →|<=|>=|=) \S+")  # a value of a name, which stays on one line
+# a value of a name, which stays on one line
+RELATION = re.compile(r"\S+ (?:\S+ →|<=|>=|=) \S+")
 UNBROKEN = "\u00a0"
 SECOND_COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")
 MOST_LINES, MOST_NAMED = 400, 5
@@ -65,11 +66,17 @@ def trusted_session(folder: Path, runtime: RuntimeWords, trust: bool = False) ->
 
 def go_on(session: ConversationSession | Path, console: Console, model: Model | None = None) -> int:
     """Hold the conversation of a folder, from where it was left."""
-    session = ConversationSession(session) if isinstance(session, Path) else session
+    if isinstance(session, Path):
+        session = ConversationSession(session)
+    else:
+        session = session
     folder = session.folder
     print_line(console, f"conversation: {folder}")
     show_text(opening_text(session.problem), console)
-    hint = "commands: 'help' lists them" if session.request.agent == "rules" else "'/undo', '/why' act directly"
+    if session.request.agent == "rules":
+        hint = "commands: 'help' lists them"
+    else:
+        hint = "'/undo', '/why' act directly"
     if session.problem.goals == 1:
         console.print(Text(wrap_line(escape_text(one_objective(session.problem)), console.width), style="dim"))
     console.print(Text(f"{session.request.agent} listens ({hint}; 'quit' leaves)", style="dim"))
@@ -85,7 +92,10 @@ def go_on(session: ConversationSession | Path, console: Console, model: Model | 
             print_line(console, f"> {escape_text(turn.said)}", "dim")
         show_text(turn.answer, console)
         for remark in turn.remarks:
-            style = "bold red" if remark.startswith("WRONG") else "dim"
+            if remark.startswith("WRONG"):
+                style = "bold red"
+            else:
+                style = "dim"
             print_line(console, wrap_line(escape_text(remark), console.width), style)
 
     reason = LEAVES
@@ -106,13 +116,19 @@ def one_objective(problem: DecisionProblem) -> str:
         f"{goal.word} <= ...{f' ({one_line(goal.meaning, 60)})' if goal.meaning else ''}"
         for goal in goals[: MOST_NAMED - 1]
     ]
-    told = f"; bound a row to trade it off: {', '.join(rows)}" if rows else ""
+    if rows:
+        told = f"; bound a row to trade it off: {', '.join(rows)}"
+    else:
+        told = ""
     return f"one objective only, {problem.expressions[0].word}{told}"
 
 
 def _is_tradable(problem: DecisionProblem, name: str) -> bool:
     """Return True if an expression has a limit of its own on one side, other than 0."""
-    limits = problem.limits(name) if isinstance(problem, Editable) else None
+    if isinstance(problem, Editable):
+        limits = problem.limits(name)
+    else:
+        limits = None
     return limits is not None and limits[0] != limits[1] and any(limit and isfinite(limit) for limit in limits)
 
 
@@ -122,7 +138,10 @@ def show(folder: Path, console: Console) -> int:
     print_line(console, f"conversation: {folder}")
     print_line(console, f"problem: {one_line(session.problem.name)}; agent: {session.request.agent}")
     transcript = folder / "transcript.md"
-    text = transcript.read_text(encoding="utf-8") if transcript.is_file() else "nothing was said yet"
+    if transcript.is_file():
+        text = transcript.read_text(encoding="utf-8")
+    else:
+        text = "nothing was said yet"
     show_text(text, console)
     print_line(console, f"go on with: oragent converse {folder}")
     return 0
@@ -138,7 +157,11 @@ def page(folder: Path) -> Path:
     async def nobody(view: DecisionView) -> str | None:
         return None
 
-    model = None if ConversationSession(folder).request.agent == "rules" else _silent  # names the folder in errors
+    # names the folder in errors
+    if ConversationSession(folder).request.agent == "rules":
+        model = None
+    else:
+        model = _silent
     with TemporaryDirectory() as home:
         copy = Path(shutil.copytree(folder, Path(home) / folder.resolve().name, symlinks=True))
         session = ConversationSession(copy)
@@ -172,13 +195,24 @@ def show_text(text: str, console: Console) -> None:
 def wrap_line(line: str, width: int) -> str:
     """Wrap a line between words; further lines begin at its second column, or a little behind its own beginning."""
     columns = SECOND_COLUMN.match(line)
-    indent = columns.end() if columns and columns.end() < width // 2 else len(line) - len(line.lstrip()) + 2
+    if columns and columns.end() < width // 2:
+        indent = columns.end()
+    else:
+        indent = len(line) - len(line.lstrip()) + 2
     joined = RELATION.sub(
         lambda match: match[0].replace(" ", UNBROKEN if len(match[0]) < width - indent else " "), line
     )
-    wrapped = textwrap.fill(joined, max(width, 40), subsequent_indent=" " * indent, break_long_words=False,
-                            break_on_hyphens=False, drop_whitespace=True)  # fmt: skip
-    return wrapped if UNBROKEN in line else wrapped.replace(UNBROKEN, " ")
+    wrapped = textwrap.fill(
+        joined,
+        max(width, 40),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    if UNBROKEN in line:
+        return wrapped
+    return wrapped.replace(UNBROKEN, " ")
 
 
 def _rich(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Table:
@@ -194,10 +228,14 @@ def _rich(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Table:
 
 def _line(console: Console) -> str | None:
     """Read a line; the end of the input, Ctrl-C and a word of leaving end the sitting."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's own would wait for the line
+    # asyncio's own would wait for the line
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         while True:
-            text = console.input("> ") if sys.stdin.isatty() else sys.stdin.readline()
+            if sys.stdin.isatty():
+                text = console.input("> ")
+            else:
+                text = sys.stdin.readline()
             if not text and not sys.stdin.isatty():
                 return None
             if text.strip().casefold() in LEAVING:

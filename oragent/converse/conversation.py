@@ -20,27 +20,37 @@ from oragent.converse.solving import problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.milp.changes import ModelChange
 
-LIMIT = 20  # messages of the decision agent
-SHOWN = 1e-3  # percent: a gap that is worth a word
-MOST_RESULT = 6000  # characters of a result that a transcript keeps
+# messages of the decision agent
+LIMIT = 20
+# percent: a gap that is worth a word
+SHOWN = 1e-3
+# characters of a result that a transcript keeps
+MOST_RESULT = 6000
 MOST_TEXT = 40_000
 
 
 class ConversationEnd(StrEnum):
     """How a conversation ended."""
 
-    MAXIMUM = "maximum"  # the greatest utility was reached
-    OWN = "own"  # the decision agent left
-    LIMIT = "limit"  # of messages
-    NONE = "none"  # nobody had a say
+    # the greatest utility was reached
+    MAXIMUM = "maximum"
+    # the decision agent left
+    OWN = "own"
+    # of messages
+    LIMIT = "limit"
+    # nobody had a say
+    NONE = "none"
 
 
 class Stopping(StrEnum):
     """What ends a conversation, beside the limit of messages and the decision agent's own choice."""
 
-    THRESHOLD = "threshold"  # the maximum, after a farewell
-    BEHAVIOURAL = "behavioural"  # nothing else
-    ORACLE = "oracle"  # the maximum, at once
+    # the maximum, after a farewell
+    THRESHOLD = "threshold"
+    # nothing else
+    BEHAVIOURAL = "behavioural"
+    # the maximum, at once
+    ORACLE = "oracle"
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,9 @@ class ConversationResult:
     @property
     def score(self) -> float:
         """Utility over the maximum."""
-        return self.value / self.maximum if self.maximum else 1.0
+        if self.maximum:
+            return self.value / self.maximum
+        return 1.0
 
     @property
     def success(self) -> bool:
@@ -159,12 +171,18 @@ class Conversation:
             if message is None or message.ends or farewell:
                 if message is not None:
                     self._add_turn(_make_turn(message, AgentAnswer("")))
-                end = ConversationEnd.MAXIMUM if self._has_reached_maximum else ConversationEnd.OWN
+                if self._has_reached_maximum:
+                    end = ConversationEnd.MAXIMUM
+                else:
+                    end = ConversationEnd.OWN
                 break
             answer = await self.agent.answer(message.text)
             reading = problem_in_force(self.problem, answer.state).read(answer.text)
             presented = tuple(dict.fromkeys((*reading.decisions, *answer.presented)))
-            values = tuple(self.judge(decision).value for decision in presented) if self.judge else ()
+            if self.judge:
+                values = tuple(self.judge(decision).value for decision in presented)
+            else:
+                values = ()
             self._add_turn(_make_turn(message, answer, presented, reading.problems, values))
             quiet = self.stopping is Stopping.THRESHOLD and not self.decider.says_farewell
             if self._has_reached_maximum and (quiet or self.stopping is Stopping.ORACLE):
@@ -185,7 +203,10 @@ class Conversation:
 
     def _make_result(self, end: ConversationEnd) -> ConversationResult:
         shown = [decision for turn in self.turns for decision in turn.presented]
-        end = ConversationEnd.MAXIMUM if end is ConversationEnd.LIMIT and self._has_reached_maximum else end
+        if end is ConversationEnd.LIMIT and self._has_reached_maximum:
+            end = ConversationEnd.MAXIMUM
+        else:
+            end = end
         if self.judge is None:
             return ConversationResult(end, tuple(self.turns), shown[-1] if shown else self.problem.default, bool(shown))
         judged = {decision: self.judge(decision) for decision in shown or [self.problem.default]}
@@ -196,7 +217,10 @@ class Conversation:
 def opening_text(problem: DecisionProblem) -> str:
     """Return the opening message: the default decision, and its gap where it is no proven optimum."""
     gap = 100 * problem.first.gap
-    gap_note = f"\n\nThis is within {gap:.2g} % of the best possible, as far as that is proven." if gap > SHOWN else ""
+    if gap > SHOWN:
+        gap_note = f"\n\nThis is within {gap:.2g} % of the best possible, as far as that is proven."
+    else:
+        gap_note = ""
     return f"This is the {problem.vocabulary.decision} as it stands:\n\n{problem.render(problem.default)}{gap_note}"
 
 
@@ -218,7 +242,9 @@ def plain_state(state: RestrictionState | None) -> dict[str, Any] | None:
 
 def changes_of(plain: Mapping[str, Any] | None) -> tuple[ModelChange, ...]:
     """The changes of the model itself in a state as plain data."""
-    return () if plain is None else tuple(ModelChange.from_plain(change) for change in plain.get("changes", ()))
+    if plain is None:
+        return ()
+    return tuple(ModelChange.from_plain(change) for change in plain.get("changes", ()))
 
 
 def state_of(plain: Mapping[str, Any]) -> RestrictionState:

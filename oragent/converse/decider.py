@@ -11,11 +11,14 @@ from oragent.converse.state import RestrictionState
 class AgentEvent:
     """Something that an agent did before it answered."""
 
-    tool: str  # name of the tool, or what it ran
+    # name of the tool, or what it ran
+    tool: str
     arguments: Mapping[str, Any]
     result: str
-    failed: bool = False  # whether the call was refused, or the program failed
-    note: Mapping[str, Any] = field(default_factory=dict)  # facts for the audit, told to nobody in the conversation
+    # whether the call was refused, or the program failed
+    failed: bool = False
+    # facts for the audit, told to nobody in the conversation
+    note: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class Agent(Protocol):
 
 
 END_WORD = "__END__"
-LEAVING = {"quit", "exit", "bye", END_WORD.casefold()}  # what a person writes to leave
+# what a person writes to leave
+LEAVING = {"quit", "exit", "bye", END_WORD.casefold()}
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,21 @@ from oragent.milp.model import Milp, Row, Sense
 from oragent.milp.ranking import RankingQuestion, RankingReading
 from oragent.milp.solution import SolveStatus
 
+LONGEST_QUOTE, MOST_NAMED = 60, 12
+# below the maximum, as sums of a few products
+ENOUGH = 1e-9
+
 
 class RemarkKind(StrEnum):
     """What an answer may state that can be held against the problem."""
 
     FIGURE = "figure"
-    COMPARISON = "comparison"  # a direction, an order, or whether a row binds
-    IMPOSSIBLE = "impossible"  # that something cannot be had
-    PROSE = "prose"  # nothing that can be recomputed
+    # a direction, an order, or whether a row binds
+    COMPARISON = "comparison"
+    # that something cannot be had
+    IMPOSSIBLE = "impossible"
+    # nothing that can be recomputed
+    PROSE = "prose"
 
 
 class ClaimStatus(StrEnum):
@@ -33,7 +40,8 @@ class ClaimStatus(StrEnum):
 
     TRUE = "true"
     FALSE = "false"
-    UNKNOWN = "unknown"  # a supposition, or not understood
+    # a supposition, or not understood
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,8 @@ class AnswerRemark:
 
     kind: RemarkKind
     standing: ClaimStatus
-    text: str  # words of it, a stranger's, with what shows that it is false where there is something to show
+    # words of it, a stranger's, with what shows that it is false where there is something to show
+    text: str
 
 
 MOST_WRONG, MOST_UNKNOWN = 10, 3
@@ -51,14 +60,22 @@ MOST_WRONG, MOST_UNKNOWN = 10, 3
 def describe_remarks(remarks: Sequence[AnswerRemark]) -> tuple[str, ...]:
     """Return what a person is told of the checks of an answer: how many hold, what is wrong, what is not checked."""
     stated = [remark for remark in remarks if remark.kind is not RemarkKind.PROSE]
-    wrong, unknown = ([remark.text for remark in stated if remark.standing is standing]
-                      for standing in (ClaimStatus.FALSE, ClaimStatus.UNKNOWN))  # fmt: skip
+    wrong, unknown = (
+        [remark.text for remark in stated if remark.standing is standing]
+        for standing in (ClaimStatus.FALSE, ClaimStatus.UNKNOWN)
+    )
     right, prose = len(stated) - len(wrong) - len(unknown), len(remarks) - len(stated)
     lines = [f"WRONG by the model: {text}" for text in wrong[:MOST_WRONG]]
-    lines += [f"WRONG by the model: {len(wrong) - MOST_WRONG} more statements"] if len(wrong) > MOST_WRONG else []
+    if len(wrong) > MOST_WRONG:
+        lines += [f"WRONG by the model: {len(wrong) - MOST_WRONG} more statements"]
+    else:
+        lines += []
     lines += [f"not checked: {text}" for text in unknown[:MOST_UNKNOWN]]
     rest = len(unknown) - len(unknown[:MOST_UNKNOWN]) + prose
-    lines += [f"not checked: {rest} more sentence{'s' if rest > 1 else ''}"] if rest else []
+    if rest:
+        lines += [f"not checked: {rest} more sentence{'s' if rest > 1 else ''}"]
+    else:
+        lines += []
     return (
         *lines,
         f"checked by the model: {right} statement{'s' if right != 1 else ''} hold{'s' if right == 1 else ''}",
@@ -276,18 +293,18 @@ def goal_named(problem: DecisionProblem, text: str) -> int:
     raise unknown_name_error(text, [goal.word for goal in problem.expressions], "objective")
 
 
-LONGEST_QUOTE, MOST_NAMED = 60, 12
-
-
 def unknown_name_error(text: str, names: Sequence[str], what: str) -> ConfigError:
     """The error for a name that nobody knows, with the nearest one; nothing of it reaches a terminal raw."""
-    quoted = text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 3]}..."
+    if len(text) <= LONGEST_QUOTE:
+        quoted = text
+    else:
+        quoted = f"{text[: LONGEST_QUOTE - 3]}..."
     near = get_close_matches(text[:LONGEST_QUOTE], names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {join_some(names, MOST_NAMED)}"
+    if near:
+        hint = f"did you mean {near[0]!r}?"
+    else:
+        hint = f"expected one of {join_some(names, MOST_NAMED)}"
     return ConfigError(f"{quoted!r} is no {what}; {hint}")
-
-
-ENOUGH = 1e-9  # below the maximum, as sums of a few products
 
 
 @dataclass(frozen=True)
@@ -308,7 +325,9 @@ class Judged:
     @property
     def score(self) -> float:
         """Utility over the maximum; 1 where nothing is worth anything."""
-        return self.value / self.maximum if self.maximum else 1.0
+        if self.maximum:
+            return self.value / self.maximum
+        return 1.0
 
     @property
     def success(self) -> bool:

@@ -15,9 +15,12 @@ from oragent.milp.changes import ChangedPart, ModelChange, current_part, limits_
 from oragent.milp.model import INFINITY
 from oragent.milp.solution import SolveStatus
 
-LONGEST = 60  # characters of a name in a message
-MOST_CHANGES = 20  # changed values in one line
-MOST_ON_A_LINE, MOST_GROUPS = 6, 10  # changed values of one first word, and first words
+# characters of a name in a message
+LONGEST = 60
+# changed values in one line
+MOST_CHANGES = 20
+# changed values of one first word, and first words
+MOST_ON_A_LINE, MOST_GROUPS = 6, 10
 FIRST_WORD = re.compile(r"(?:[^\W\d_]+)?")
 
 
@@ -35,11 +38,16 @@ class ChangeRequest:
     """A request to change a part of the model."""
 
     verb: Verb
-    part: str  # name of a row, a variable or an objective
-    variable: str = ""  # variable whose coefficient in ``part`` is meant; empty where its limits are meant
-    relation: str = ""  # ``<=``, ``>=`` or ``=`` of the new limit; empty: the one that the part has
-    value: float = 0.0  # new value, factor, or amount by which a limit gives way; 0 for ``drop``
-    percent: bool = False  # whether the amount of ``relax`` is in percent of the limit
+    # name of a row, a variable or an objective
+    part: str
+    # variable whose coefficient in ``part`` is meant; empty where its limits are meant
+    variable: str = ""
+    # ``<=``, ``>=`` or ``=`` of the new limit; empty: the one that the part has
+    relation: str = ""
+    # new value, factor, or amount by which a limit gives way; 0 for ``drop``
+    value: float = 0.0
+    # whether the amount of ``relax`` is in percent of the limit
+    percent: bool = False
 
 
 def with_change(
@@ -55,7 +63,10 @@ def with_change(
     target = _find_target(problem, request)
     original = _original_part(problem, target)
     earlier = next((change for change in state.changes if change.target == target.target), original)
-    change = _changed_coefficient(earlier, request) if target.is_coefficient else _changed_limits(earlier, request)
+    if target.is_coefficient:
+        change = _changed_coefficient(earlier, request)
+    else:
+        change = _changed_limits(earlier, request)
     if target.part is ChangedPart.VARIABLE:
         variable = problem.original.variable(target.subject)
         if variable.is_binary and not (change.low >= 0 and change.high <= 1):
@@ -80,14 +91,19 @@ def _find_target(problem: Editable, request: ChangeRequest) -> ModelChange:
         variable = match_name(request.variable, variables, "variable")
         subject = match_name(request.part, [*objectives, *rows], "row or objective")
         subject = objectives.get(subject, subject)
-        part = ChangedPart.COST if subject in objectives else ChangedPart.COEFFICIENT
+        if subject in objectives:
+            part = ChangedPart.COST
+        else:
+            part = ChangedPart.COEFFICIENT
         return ModelChange(part, subject, variable, 0.0, 0.0)
     subject = match_name(request.part, [*rows, *variables, *objectives], "row, variable or objective")
     if subject in rows and subject in variables:
         raise ConfigError(f"{_shorten_name(subject)} is a row and a variable; expected a name that only one has")
     if subject in objectives and subject not in variables:
-        raise ConfigError(f"{_shorten_name(subject)} is an objective, name the coefficient too, such as: "
-                          f"{request.verb} {_shorten_name(subject)} {_shorten_name(variables[0])} 5")  # fmt: skip
+        raise ConfigError(
+            f"{_shorten_name(subject)} is an objective, name the coefficient too, such as: "
+            f"{request.verb} {_shorten_name(subject)} {_shorten_name(variables[0])} 5"
+        )
     return ModelChange(ChangedPart.ROW if subject in rows else ChangedPart.VARIABLE, subject)
 
 
@@ -139,8 +155,10 @@ def _original_part(problem: Editable, target: ModelChange) -> ModelChange:
 
 def _changed_coefficient(earlier: ModelChange, request: ChangeRequest) -> ModelChange:
     if request.relation:
-        raise ConfigError(f"a coefficient has no limit; expected such as: set {_shorten_name(earlier.subject)} "
-                          f"{_shorten_name(earlier.variable)} {format_figure(request.value)}")  # fmt: skip
+        raise ConfigError(
+            f"a coefficient has no limit; expected such as: set {_shorten_name(earlier.subject)} "
+            f"{_shorten_name(earlier.variable)} {format_figure(request.value)}"
+        )
     if request.verb is Verb.RELAX:
         raise ConfigError(
             f"a coefficient cannot be relaxed; expected set, scale or drop of {_shorten_name(earlier.name)}"
@@ -180,14 +198,17 @@ def _changed_limits(earlier: ModelChange, request: ChangeRequest) -> ModelChange
             f"relax needs an amount above 0, not {format_figure(value)}; 'set {name} NUMBER' makes it tighter"
         )
     if earlier.part is ChangedPart.VARIABLE and isfinite(high):
-        return replace(earlier, high=high + _relax_amount(high, request))  # its least value is mostly 0 and means it
+        # its least value is mostly 0 and means it
+        return replace(earlier, high=high + _relax_amount(high, request))
     return replace(earlier, low=low - _relax_amount(low, request), high=high + _relax_amount(high, request))
 
 
 def _relax_amount(limit: float, request: ChangeRequest) -> float:
     if not isfinite(limit):
         return 0.0
-    return abs(limit) * request.value / 100 if request.percent else request.value
+    if request.percent:
+        return abs(limit) * request.value / 100
+    return request.value
 
 
 def _set_limits(earlier: ModelChange, request: ChangeRequest) -> ModelChange:
@@ -196,9 +217,14 @@ def _set_limits(earlier: ModelChange, request: ChangeRequest) -> ModelChange:
         if relation == "=":
             return replace(earlier, low=value, high=value)
         if not relation:
-            raise ConfigError(f"{name} is a variable: 'set {name} <= {format_figure(value)}' sets its largest value, "
-                              f"'fix {name} {format_figure(value)}' fixes it")  # fmt: skip
-        low, high = (earlier.low, value) if relation == "<=" else (value, earlier.high)
+            raise ConfigError(
+                f"{name} is a variable: 'set {name} <= {format_figure(value)}' sets its largest value, "
+                f"'fix {name} {format_figure(value)}' fixes it"
+            )
+        if relation == "<=":
+            low, high = (earlier.low, value)
+        else:
+            low, high = (value, earlier.high)
         if low > high:
             raise ConfigError(f"{name} is {earlier.value_text}; {relation} {format_figure(value)} would leave no value")
         return replace(earlier, low=low, high=high)
@@ -209,16 +235,32 @@ def _set_limits(earlier: ModelChange, request: ChangeRequest) -> ModelChange:
             )
         if not isfinite(earlier.low) and not isfinite(earlier.high):
             raise ConfigError(f"{name} has no limit now; expected a relation: set {name} <= {format_figure(value)}")
-    low = value if relation in (">=", "=") or (not relation and isfinite(earlier.low)) else -INFINITY
-    high = value if relation in ("<=", "=") or (not relation and isfinite(earlier.high)) else INFINITY
+    if relation in (">=", "=") or (not relation and isfinite(earlier.low)):
+        low = value
+    else:
+        low = -INFINITY
+    if relation in ("<=", "=") or (not relation and isfinite(earlier.high)):
+        high = value
+    else:
+        high = INFINITY
     return replace(earlier, low=low, high=high)
 
 
 def own_limit(problem: DecisionProblem, name: str, upper: bool) -> float | None:
     """The model's own limit of an expression on one side, natural units; None where it has none."""
-    limits = problem.limits(name) if isinstance(problem, Editable) else None
-    limit = None if limits is None else limits[1] if upper else limits[0]
-    return limit if limit is not None and isfinite(limit) else None
+    if isinstance(problem, Editable):
+        limits = problem.limits(name)
+    else:
+        limits = None
+    if limits is None:
+        limit = None
+    elif upper:
+        limit = limits[1]
+    else:
+        limit = limits[0]
+    if limit is not None and isfinite(limit):
+        return limit
+    return None
 
 
 def loose_bound(problem: DecisionProblem, bound: Restriction) -> str:
@@ -230,12 +272,20 @@ def loose_bound(problem: DecisionProblem, bound: Restriction) -> str:
     row = any(row.name == bound.subject for row in problem.original.rows)
     low, high = problem.limits(bound.subject) or (limit, limit)
     name, limits = _shorten_name(bound.subject), limits_in_words(low, high, format_figure)
-    what = "row" if row else "variable"
+    if row:
+        what = "row"
+    else:
+        what = "variable"
     if bound.value == limit:
         return f"the model's own {what} {name} is {limits} already; this bound changes nothing"
-    relation = "" if row and "to" not in limits else f"{'<=' if bound.upper else '>='} "
-    return (f"the model's own {what} {name} is {limits}; your bound {format_figure(bound.value)} changes nothing; "
-            f"did you mean 'set {name} {relation}{format_figure(bound.value)}'?")  # fmt: skip
+    if row and "to" not in limits:
+        relation = ""
+    else:
+        relation = f"{'<=' if bound.upper else '>='} "
+    return (
+        f"the model's own {what} {name} is {limits}; your bound {format_figure(bound.value)} changes nothing; "
+        f"did you mean 'set {name} {relation}{format_figure(bound.value)}'?"
+    )
 
 
 def compare_states(
@@ -254,14 +304,18 @@ def compare_states(
 
 def separate_changes(changes: str) -> str:
     """What stands before changes in words: those of several lines begin on a line of their own."""
-    return "\n" if "\n" in changes else "; "
+    if "\n" in changes:
+        return "\n"
+    return "; "
 
 
 def describe_changes(problem: DecisionProblem, earlier: str, after: str, is_grouped: bool = False) -> str:
     """What differs between two decisions, on one line or, if grouped, a line for each first word; empty for nothing."""
     changes = list(decision_changes(problem, earlier, after))
     if not is_grouped or len(changes) <= MOST_ON_A_LINE:
-        return f"changed: {join_some(changes, MOST_CHANGES)}" if changes else ""
+        if changes:
+            return f"changed: {join_some(changes, MOST_CHANGES)}"
+        return ""
     groups: dict[str, list[str]] = {}
     for change in changes:
         groups.setdefault(FIRST_WORD.match(change)[0], []).append(change)  # type: ignore[index]  # it may be empty
@@ -276,9 +330,14 @@ def objectives_in_words(problem: DecisionProblem, solved: Solved) -> str:
         return str(solved.status)
     values = problem.features(solved.decision)
     has_units = isinstance(problem, Editable)
-    parts = [f"{goal.word} {format_figure(value)}{f' {one_line(goal.unit, 40)}' if has_units and goal.unit else ''}"
-             for goal, value in zip(problem.expressions[: problem.goals], values, strict=False)]  # fmt: skip
-    gap = [] if solved.status is SolveStatus.OPTIMAL else [f"gap {100 * solved.gap:.2g} %"]
+    parts = [
+        f"{goal.word} {format_figure(value)}{f' {one_line(goal.unit, 40)}' if has_units and goal.unit else ''}"
+        for goal, value in zip(problem.expressions[: problem.goals], values, strict=False)
+    ]
+    if solved.status is SolveStatus.OPTIMAL:
+        gap = []
+    else:
+        gap = [f"gap {100 * solved.gap:.2g} %"]
     return ", ".join([*parts, *gap])
 
 

@@ -12,6 +12,11 @@ PROMPTS = "prompts"
 MARKS = str.maketrans({"`": "'", "#": " ", "\n": " ", "\r": " "})
 
 
+PARTS = ("task", "setting", "dialogue", "tools")
+# characters of data that a prompt shows
+MOST_DATA = 4000
+
+
 def fill_template(template: str, folder: str = PROMPTS, **values: object) -> str:
     """Fill a prompt template, by its name; values are inserted as they are and never filled themselves."""
     return _load_template(template, folder).substitute({name: str(value) for name, value in values.items()}).strip()
@@ -33,15 +38,17 @@ def _load_template(name: str, folder: str) -> Template:
     return Template((files("oragent.converse") / folder / f"{name}.txt").read_text(encoding="utf-8"))
 
 
-PARTS = ("task", "setting", "dialogue", "tools")
-MOST_DATA = 4000  # characters of data that a prompt shows
-
-
 def tools_prompt(problem: DecisionProblem, extended: bool, without: frozenset[str] = frozenset()) -> str:
     """The prompt of T-P-P."""
     tips = fill_template("tools_tpp", decision=problem.vocabulary.decision)
-    more = "\n" + fill_template("tools_extended") if extended else ""
-    more += "\n" + fill_template("tools_changes") if extended and isinstance(problem, Editable) else ""
+    if extended:
+        more = "\n" + fill_template("tools_extended")
+    else:
+        more = ""
+    if extended and isinstance(problem, Editable):
+        more += "\n" + fill_template("tools_changes")
+    else:
+        more += ""
     return _join_parts(problem, " through tools", tips + more, without)
 
 
@@ -49,11 +56,18 @@ def program_prompt(problem: DecisionProblem, readable: bool, without: frozenset[
     """The prompt of C-P-P and C-P-R."""
     form, word = problem.program, problem.vocabulary.decision
     data = json.dumps(form.data, ensure_ascii=False)
-    shown = data if len(data) <= MOST_DATA else f"{data[:MOST_DATA]} ..."
+    if len(data) <= MOST_DATA:
+        shown = data
+    else:
+        shown = f"{data[:MOST_DATA]} ..."
     table = f"the {word} as a table, with {_name_objectives(problem)}"
-    comes = table if readable else "raw values of variables, x[3,2] = 1"
-    part = fill_template("tools_cp", mathematics=form.mathematics, program=form.source, data=f"{form.about}\n{shown}",
-                comes=comes)  # fmt: skip
+    if readable:
+        comes = table
+    else:
+        comes = "raw values of variables, x[3,2] = 1"
+    part = fill_template(
+        "tools_cp", mathematics=form.mathematics, program=form.source, data=f"{form.about}\n{shown}", comes=comes
+    )
     return _join_parts(problem, " by writing its formulation anew", part, without)
 
 

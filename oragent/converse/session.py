@@ -30,8 +30,10 @@ from oragent.report.pages.html import replace_page
 from oragent.sandbox.sandbox import Sandbox
 
 CASE, FILE = "conversation", "converse.json"
-LEAVES = "left"  # reason of a conversation that a person ended
-MODEL_ROLES = ("agent",)  # roles in which models are asked
+# reason of a conversation that a person ended
+LEAVES = "left"
+# roles in which models are asked
+MODEL_ROLES = ("agent",)
 MOST_TURNS = 10_000
 Listen = Callable[[DecisionView], Awaitable[str | None]]
 
@@ -65,7 +67,8 @@ def begin(outputs: Path, request: ConversationRequest) -> Path:
     try:
         folder.mkdir(parents=True)
         if not is_named(request.problem):
-            write(replace(found.base, name=found.name), folder / "milp.json")  # it goes on even where the file is gone
+            # it goes on even where the file is gone
+            write(replace(found.base, name=found.name), folder / "milp.json")
             request = replace(request, problem="milp.json")
         files.replace_file(
             folder / FILE, json.dumps(asdict(request) | {"runtime": dump_settings(request.runtime)}, indent=1) + "\n"
@@ -84,7 +87,8 @@ def read_request(folder: Path) -> ConversationRequest:
     files.expect_no_links(folder)
     try:
         plain = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        runtime = plain.get("runtime") or {"model": plain["model"] or None}  # earlier versions wrote the model alone
+        # earlier versions wrote the model alone
+        runtime = plain.get("runtime") or {"model": plain["model"] or None}
         problem, agent, tools = (str(plain[key]) for key in ("problem", "agent", "tools"))
         return ConversationRequest(problem, agent, tools, build_runtime(runtime, (), str(folder / FILE)))
     except OSError as problem:
@@ -135,7 +139,10 @@ class ConversationSession:
         """
         async with AsyncExitStack() as stack:
             study = await self._open_study(stack, asked)
-            guests = Guests(stack.enter_context(Sandbox(1))) if self.request.agent in PROGRAMMING else None
+            if self.request.agent in PROGRAMMING:
+                guests = Guests(stack.enter_context(Sandbox(1)))
+            else:
+                guests = None
 
             async def work(case: LedgerCase) -> object:
                 made = make_agent(Design(self.request.agent, self.request.tools), self.solver, case, guests)
@@ -146,7 +153,8 @@ class ConversationSession:
                 talk = Conversation(self.problem, self.agent, person, limit=MOST_TURNS)
                 talk.observer = lambda turn: self._told(turn, show, person.is_known)
                 await talk.hold()
-                raise Interrupted(LEAVES)  # a conversation is never over: it can be gone on with
+                # a conversation is never over: it can be gone on with
+                raise Interrupted(LEAVES)
 
             await study.run_cases([CASE], work)
             return study.stop_reason.removeprefix(f"{CASE}: ")
@@ -262,7 +270,10 @@ class Direct:
         except ModelError as problem:
             if not self.absence:
                 raise
-            state = self.agent.tools.state if isinstance(self.agent, ToolsAgent) else None
+            if isinstance(self.agent, ToolsAgent):
+                state = self.agent.tools.state
+            else:
+                state = None
             return AgentAnswer(f"(not answered yet: {problem})", state=state)
         return await asyncio.to_thread(self._check, answer)
 

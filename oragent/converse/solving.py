@@ -26,10 +26,17 @@ from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
-KEPT = 1e-7  # relative loss of the first objective that the second one may cost
-MOST_LISTED = 30  # rows of the model in a list of what is in force
-CONFLICT_S, MOST_OWN = 6.0, 8  # seconds for a conflict, parts of it that are listed
-MOST_KEPT = 20_000  # solved states in memory; the oldest go first
+# relative loss of the first objective that the second one may cost
+KEPT = 1e-7
+# rows of the model in a list of what is in force
+MOST_LISTED = 30
+# seconds for a conflict, parts of it that are listed
+CONFLICT_S, MOST_OWN = 6.0, 8
+# solved states in memory; the oldest go first
+MOST_KEPT = 20_000
+
+
+POINTS, SOLVE_S, TOTAL_S = 7, 1.5, 8.0
 
 
 def begin(problem: DecisionProblem) -> RestrictionState:
@@ -40,7 +47,9 @@ def begin(problem: DecisionProblem) -> RestrictionState:
 
 def problem_in_force(problem: DecisionProblem, state: RestrictionState | None) -> DecisionProblem:
     """The problem with the changes of a state; the problem itself where there are none."""
-    return problem.changed(state.changes) if state is not None and isinstance(problem, Editable) else problem
+    if state is not None and isinstance(problem, Editable):
+        return problem.changed(state.changes)
+    return problem
 
 
 def build_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
@@ -49,9 +58,12 @@ def build_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
     rows = [row for restriction in state.restrictions for row in _restriction_rows(problem, restriction)]
     weighted = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
     return replace(
-        problem.base, rows=(*problem.base.rows, *rows), objective=_weighted_cost(weighted), sense=Sense.MINIMIZE,
+        problem.base,
+        rows=(*problem.base.rows, *rows),
+        objective=_weighted_cost(weighted),
+        sense=Sense.MINIMIZE,
         name=problem.name,
-    )  # fmt: skip
+    )
 
 
 def build_readable_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
@@ -74,13 +86,19 @@ def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | 
         return Solved(solution.status)
     assert solution.objective is not None
     values, gap = solution.values, solution.gap or 0.0
-    unweighted = [(1.0, goal) for goal, weight in zip(problem.expressions[: problem.goals], state.weights, strict=False)
-            if not weight]  # fmt: skip
+    unweighted = [
+        (1.0, goal)
+        for goal, weight in zip(problem.expressions[: problem.goals], state.weights, strict=False)
+        if not weight
+    ]
     if unweighted and solution.status is SolveStatus.OPTIMAL:
         room = KEPT * max(1.0, abs(solution.objective))
         second = replace(_keep_objective(first, solution.objective, room), objective=_weighted_cost(unweighted))
         again = solve(second, limit_s, duals=False)
-        values = again.values if again.status.has_point else values
+        if again.status.has_point:
+            values = again.values
+        else:
+            values = values
     return Solved(solution.status, problem.decision(values), 0.0 if solution.status is SolveStatus.OPTIMAL else gap)
 
 
@@ -138,7 +156,10 @@ def _restriction_rows(problem: DecisionProblem, restriction: Restriction) -> tup
     if restriction.kind is not RestrictionKind.BOUND:
         return problem.rows(restriction.subject, restriction.option, restriction.kind is RestrictionKind.FORBID)
     goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
-    relation = Relation.AT_MOST if restriction.upper else Relation.AT_LEAST
+    if restriction.upper:
+        relation = Relation.AT_MOST
+    else:
+        relation = Relation.AT_LEAST
     return (Row(restriction.name, goal.terms, relation, restriction.limit / goal.scale - goal.constant),)
 
 
@@ -180,13 +201,17 @@ class StateSolver:
         problem = problem_in_force(self.problem, state)
         if problem.expressions[position].sense is sense and not isinstance(problem, Editable):
             return self(replace(state, weights=tuple(float(index == position) for index in range(len(state.weights)))))
-        return problem.extreme(state, position, sense) if isinstance(problem, Extremes) else None
+        if isinstance(problem, Extremes):
+            return problem.extreme(state, position, sense)
+        return None
 
     def feasible(self, state: RestrictionState, restrictions: Iterable[Restriction]) -> bool | None:
         """Return whether some decision respects restrictions; None if that could not be decided."""
         free = (0.0,) * len(state.weights)
         solved = self(replace(state, weights=free, restrictions=tuple(restrictions)))
-        return None if solved.status is SolveStatus.UNKNOWN else solved.status.has_point
+        if solved.status is SolveStatus.UNKNOWN:
+            return None
+        return solved.status.has_point
 
 
 @dataclass(frozen=True)
@@ -222,7 +247,10 @@ def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
             needed = fewer
     bounds = [restriction for restriction in needed if restriction.kind is RestrictionKind.BOUND]
     nearest = {restriction: _nearest_value(solver, state.without(restriction), restriction) for restriction in bounds}
-    instead = dict(_other_options(solver, state, needed, bounds[0])) if bounds else {}
+    if bounds:
+        instead = dict(_other_options(solver, state, needed, bounds[0]))
+    else:
+        instead = {}
     return Clash(tuple(needed), nearest, instead, tuple(_own_conflict_lines(solver, state.only(*needed))))
 
 
@@ -243,12 +271,16 @@ def _own_conflict_lines(solver: StateSolver, state: RestrictionState) -> Iterato
     try:
         conflict_parts = conflict(build_model(problem, state), CONFLICT_S)
     except MilpError:
-        return  # it was not found in time
+        # it was not found in time
+        return
     for part in conflict_parts.parts[:MOST_OWN]:
         if part.side is not Side.ROW:
             variable = problem.base.variable(part.name)
             low = part.side is Side.LOW
-            relation, limit = (">=", variable.low) if low else ("<=", variable.high)
+            if low:
+                relation, limit = (">=", variable.low)
+            else:
+                relation, limit = ("<=", variable.high)
             yield f"{one_line(part.name, 60)} {relation} {format_figure(limit)}"
         elif row := next((row for row in problem.base.rows if row.name == part.name), None):
             yield f"{one_line(row.name, 60)} {limits_in_words(*row.limits, format_figure)}"
@@ -270,10 +302,16 @@ def _other_options(
 def in_force(problem: DecisionProblem, state: RestrictionState) -> str:
     """The model in force, as tools return it."""
     lines = [f"Objective: {_describe_direction(problem, state)}", "Constraints in force:"]
-    fixed = "belongs to the model" if isinstance(problem, Editable) else "cannot be removed"
+    if isinstance(problem, Editable):
+        fixed = "belongs to the model"
+    else:
+        fixed = "cannot be removed"
     lines += [f"- {name} ({fixed})" for name in problem.protected[:MOST_LISTED]]
     more = len(problem.protected) - MOST_LISTED
-    lines += [f"- and {more} more rows of the model"] if more > 0 else []
+    if more > 0:
+        lines += [f"- and {more} more rows of the model"]
+    else:
+        lines += []
     lines += [
         f"- {restriction.name}: {describe_restriction(problem, restriction)}" for restriction in state.restrictions
     ]
@@ -297,21 +335,28 @@ def _describe_direction(problem: DecisionProblem, state: RestrictionState) -> st
 def describe_restriction(problem: DecisionProblem, restriction: Restriction) -> str:
     """A restriction as the model has it, bounds in units of the model."""
     if restriction.kind is not RestrictionKind.BOUND:
-        preposition = "not at" if restriction.kind is RestrictionKind.FORBID else "at"
+        if restriction.kind is RestrictionKind.FORBID:
+            preposition = "not at"
+        else:
+            preposition = "at"
         return f"{restriction.subject} {preposition} {restriction.option}"
     goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
     return f"{goal.name} {restriction.relation} {restriction.value / goal.scale:.10g} {goal.model_unit or goal.unit}"
 
 
-POINTS, SOLVE_S, TOTAL_S = 7, 1.5, 8.0
 Point = tuple[float, float]
 
 
 @lru_cache(maxsize=16)
 def find_frontier(problem: DecisionProblem) -> tuple[Point, ...]:
     """Values of the first two objectives of which neither can be improved alone, as far as they were found."""
-    exact_points = problem.frontier() if isinstance(problem, Explored) else None
-    return by_bounds(problem) if exact_points is None else exact_points
+    if isinstance(problem, Explored):
+        exact_points = problem.frontier()
+    else:
+        exact_points = None
+    if exact_points is None:
+        return by_bounds(problem)
+    return exact_points
 
 
 def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ...]:
@@ -319,7 +364,10 @@ def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ..
 
     Solves are short, so that what is found for a large problem may lie a little off.
     """
-    quick = problem.with_time_limit(SOLVE_S) if isinstance(problem, Hurried) else problem
+    if isinstance(problem, Hurried):
+        quick = problem.with_time_limit(SOLVE_S)
+    else:
+        quick = problem
     if problem.goals < 2:
         return ()
     solver, until = StateSolver(quick), time.monotonic() + TOTAL_S
@@ -330,7 +378,10 @@ def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ..
     second = quick.expressions[1]
     far, near = (quick.features(solved.decision)[1] for solved in ends)
     points_found = {quick.features(solved.decision)[:2] for solved in ends}
-    relation = "<=" if second.sense is Sense.MINIMIZE else ">="
+    if second.sense is Sense.MINIMIZE:
+        relation = "<="
+    else:
+        relation = ">="
     for value in np.linspace(near, far, points)[1:-1]:
         if time.monotonic() > until:
             break

@@ -7,7 +7,8 @@ from math import isfinite
 from oragent._base.errors import ConfigError
 from oragent.milp.changes import ModelChange
 
-STRICT = 1e-3  # natural units that "below" takes from a bound; less than any two values of an objective differ
+# natural units that "below" takes from a bound; less than any two values of an objective differ
+STRICT = 1e-3
 
 
 class RestrictionKind(StrEnum):
@@ -108,7 +109,10 @@ class RestrictionState:
     def changing(self, change: ModelChange, original: ModelChange) -> "RestrictionState":
         """The state with another value of one part of the model; none where that is the model's own value."""
         rest = tuple(old for old in self.changes if old.target != change.target)
-        changes = rest if change == original else (*rest, change)
+        if change == original:
+            changes = rest
+        else:
+            changes = (*rest, change)
         return replace(self, changes=changes, before=self)
 
     def weighing(self, position: int, weight: float) -> "RestrictionState":

@@ -21,11 +21,14 @@ from oragent.milp.model import Sense
 from oragent.milp.solution import SolveStatus
 
 PAPER, EXTENDED = "paper", "extended"
-MOST_ENUMERATED = 60  # names that the description of a tool lists
-MOST_CHARACTERS = 500  # of a text in an argument
+# names that the description of a tool lists
+MOST_ENUMERATED = 60
+# of a text in an argument
+MOST_CHARACTERS = 500
 NUMBER = {"type": "number"}
 TEXT = {"type": "string"}
-CHANGES: dict[str, dict[str, Any]] = {  # arguments of the tools that change the model itself
+# arguments of the tools that change the model itself
+CHANGES: dict[str, dict[str, Any]] = {
     "set_model": {
         "part": TEXT,
         "value": NUMBER,
@@ -125,7 +128,8 @@ class Toolbox:
         note = ""
         if restriction.kind is RestrictionKind.BOUND:
             note = loose_bound(self.problem, restriction)
-        else:  # an error where the problem does not know it
+        else:
+            # an error where the problem does not know it
             self.problem.rows(restriction.subject, restriction.option, restriction.kind is RestrictionKind.FORBID)
         if note:
             for old in self.state.restrictions:
@@ -306,8 +310,11 @@ def clash_in_words(problem: DecisionProblem, conflict: Clash) -> str:
     lines += [f"- {restriction.name}: {describe_restriction(problem, restriction)}" for restriction in conflict.parts]
     for bound, value in conflict.nearest.items():
         goal = next(goal for goal in problem.expressions if goal.name == bound.subject)
-        near = "no value of it will do" if value is None else (
-            f"the nearest possible value is {value / goal.scale:.10g} {goal.model_unit or goal.unit}")  # fmt: skip
+        near = (
+            "no value of it will do"
+            if value is None
+            else (f"the nearest possible value is {value / goal.scale:.10g} {goal.model_unit or goal.unit}")
+        )
         lines.append(f"{bound.name}: with all else in force {near}")
     for (item, option), value in conflict.instead.items():
         lines.append(f"with {item} at {option} instead, the first of these bounds could be {format_figure(value)}")

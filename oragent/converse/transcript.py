@@ -19,6 +19,9 @@ from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, Drawing, new_
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
 
+HERE = Path(__file__).parent
+MOST_LABELLED = 12
+
 
 @dataclass(frozen=True)
 class MessageRow:
@@ -26,7 +29,8 @@ class MessageRow:
 
     number: int
     said: str
-    effect: str  # objectives after it, or why there is no plan; empty where it changed nothing
+    # objectives after it, or why there is no plan; empty where it changed nothing
+    effect: str
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,14 @@ class ConversationSummary:
     """What a conversation came to."""
 
     rows: tuple[MessageRow, ...]
-    opening: str  # objectives of the plan that it opened with
-    now: str  # objectives of the best plan of what is in force, or why there is none
-    changes: tuple[str, ...]  # what differs between both plans, one line each; empty for nothing
-    plan: str  # the plan now, as Markdown; empty where there is none
+    # objectives of the plan that it opened with
+    opening: str
+    # objectives of the best plan of what is in force, or why there is none
+    now: str
+    # what differs between both plans, one line each; empty for nothing
+    changes: tuple[str, ...]
+    # the plan now, as Markdown; empty where there is none
+    plan: str
     decision: str
 
 
@@ -54,7 +62,10 @@ def summarize_conversation(problem: DecisionProblem, solver: StateSolver, turns:
         elif shown:
             solved = Solved(problem.first.status, turn.presented[-1])
         now = objectives_in_words(in_force, solved)
-        earlier = turns[number - 2].state if number > 1 else None
+        if number > 1:
+            earlier = turns[number - 2].state
+        else:
+            earlier = None
         is_changed = now != before or (turn.state is not None and not _is_same(turn.state, earlier))
         rows.append(MessageRow(number, turn.said, now if is_changed else ""))
     changes, plan = "", ""
@@ -73,15 +84,12 @@ def _is_same(state: object, earlier: object) -> bool:
     return state == earlier
 
 
-HERE = Path(__file__).parent
-MOST_LABELLED = 12
-
-
 @dataclass(frozen=True)
 class AnswerBlock:
     """A piece of an answer: a paragraph, or a table."""
 
-    text: str  # text of a paragraph; empty for a table
+    # text of a paragraph; empty for a table
+    text: str
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 
@@ -95,13 +103,16 @@ def split_blocks(text: str) -> list[AnswerBlock]:
 
 @cache
 def _load_template() -> Template:
-    return make_environment(HERE).get_template("transcript.html")  # compiled once, for pages by the hundred
+    # compiled once, for pages by the hundred
+    return make_environment(HERE).get_template("transcript.html")
 
 
 def _parse_block(lines: Sequence[str], table: bool) -> list[AnswerBlock]:
     text = "\n".join(lines).strip()
     if not table:
-        return [AnswerBlock(remove_escapes(text))] if text else []
+        if text:
+            return [AnswerBlock(remove_escapes(text))]
+        return []
     return [_drop_empty_columns(table.header, table.rows) for table in read_tables(text)] or [AnswerBlock(text)]
 
 
@@ -116,17 +127,32 @@ def _drop_empty_columns(header: tuple[str, ...], rows: tuple[tuple[str, ...], ..
 def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn], summary: ConversationSummary) -> str:
     """The page of a person's conversation, with a summary on top."""
     return _load_template().render(
-        title=problem.name, agent=agent, turns=[_render_turn(turn) for turn in turns], outcome=None, facts={}, knew="",
-        figures=_draw_figures(problem, turns), findings=(), back="", curve=None, summary=summary,
-        plan=split_blocks(summary.plan), changes=[remove_escapes(line) for line in summary.changes],
+        title=problem.name,
+        agent=agent,
+        turns=[_render_turn(turn) for turn in turns],
+        outcome=None,
+        facts={},
+        knew="",
+        figures=_draw_figures(problem, turns),
+        findings=(),
+        back="",
+        curve=None,
+        summary=summary,
+        plan=split_blocks(summary.plan),
+        changes=[remove_escapes(line) for line in summary.changes],
         in_force=_list_in_force(turns[-1]) if turns else [],
-    )  # fmt: skip
+    )
 
 
 def transcript_page(
-    problem: DecisionProblem, title: str, agent: str, outcome: ConversationResult, facts: Mapping[str, str], knew: str,
+    problem: DecisionProblem,
+    title: str,
+    agent: str,
+    outcome: ConversationResult,
+    facts: Mapping[str, str],
+    knew: str,
     findings: Sequence[Mapping[str, Any]],
-) -> str:  # fmt: skip
+) -> str:
     """The page of an evaluated conversation."""
     return _load_template().render(
         title=title,
@@ -150,7 +176,10 @@ def _render_turn(turn: Turn) -> dict[str, Any]:
 
 def _list_in_force(turn: Turn) -> list[str]:
     """What is in force after a turn, in words."""
-    restrictions = [] if turn.state is None else turn.state["restrictions"]
+    if turn.state is None:
+        restrictions = []
+    else:
+        restrictions = turn.state["restrictions"]
     return [
         *map(describe_plain_restriction, restrictions),
         *(f"{change.name} {change.value_text} (changed)" for change in changes_of(turn.state)),
@@ -203,7 +232,10 @@ def describe_plain_restriction(restriction: Mapping[str, Any], preposition: str 
     """A restriction as plain data in words."""
     if restriction["kind"] == "bound":
         return f"{restriction['subject']} {restriction['relation']} {format_figure(restriction['value'])}"
-    negation = "not " if restriction["kind"] == "forbid" else ""
+    if restriction["kind"] == "forbid":
+        negation = "not "
+    else:
+        negation = ""
     return f"{restriction['subject']} {negation}{preposition}{restriction['option']}"
 
 
@@ -212,14 +244,21 @@ def _draw_figures(problem: DecisionProblem, turns: Sequence[Turn]) -> list[Drawi
     if problem.goals < 2:
         return []
     points = [problem.features(decision)[:2] for decision in walk]
-    return [render_figure("pareto", "Proposals in order, on the way from the default; dots: what cannot be improved.",
-                   lambda: _draw_pareto(problem, points))]  # fmt: skip
+    return [
+        render_figure(
+            "pareto",
+            "Proposals in order, on the way from the default; dots: what cannot be improved.",
+            lambda: _draw_pareto(problem, points),
+        )
+    ]
 
 
 def pareto_picture(problem: DecisionProblem, turns: Sequence[Turn]) -> str:
     """The picture in which the proposals walk, an SVG document; an empty one where there is one objective only."""
     drawn = _draw_figures(problem, turns)
-    return drawn[0].svg if drawn else '<svg xmlns="http://www.w3.org/2000/svg"/>'
+    if drawn:
+        return drawn[0].svg
+    return '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
 def _draw_pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) -> Figure:
@@ -242,4 +281,6 @@ def _draw_pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) 
 
 
 def _axis_label(goal: Goal) -> str:
-    return f"{goal.word}, {goal.unit}" if goal.unit else goal.word
+    if goal.unit:
+        return f"{goal.word}, {goal.unit}"
+    return goal.word

@@ -25,7 +25,8 @@ from oragent.llm.model import Model
 from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
 
 PAGE = Path(__file__).with_name("web.html")
-MOST_BODY, MOST_SAID = 20_000, 4000  # bytes of a request, characters of a message
+# bytes of a request, characters of a message
+MOST_BODY, MOST_SAID = 20_000, 4000
 ANSWER_S = 600.0
 
 
@@ -34,9 +35,12 @@ class Room:
     """A session and whoever sits at the page."""
 
     session: ConversationSession
-    heard: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)  # messages that wait for the agent
-    answered: asyncio.Event = field(default_factory=asyncio.Event)  # told when a turn has ended
-    problem: str = ""  # why the session ended; empty while it goes on
+    # messages that wait for the agent
+    heard: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)
+    # told when a turn has ended
+    answered: asyncio.Event = field(default_factory=asyncio.Event)
+    # why the session ended; empty while it goes on
+    problem: str = ""
 
     async def hold(self, model: Model | None = None) -> None:
         """Hold the session until it is cancelled or its model fails."""
@@ -65,31 +69,50 @@ class Room:
         problem = self.session.problem_after(turns[-1].state if turns else None)
         walk = [problem.default, *(decision for turn in turns for decision in turn.presented)]
         earlier, now = walk[-2] if len(walk) > 1 else walk[-1], walk[-1]
-        last = turns[-1].state if turns else None
+        if turns:
+            last = turns[-1].state
+        else:
+            last = None
         old, new = problem.chosen(earlier), problem.chosen(now)
         return {
-            "name": escape_text(problem.name), "agent": self.session.request.agent, "ended": escape_text(self.problem),
+            "name": escape_text(problem.name),
+            "agent": self.session.request.agent,
+            "ended": escape_text(self.problem),
             "opening": _plain_blocks(opening_text(problem)),
             "turns": [
-                {"said": escape_text(turn.said), "answer": _plain_blocks(turn.answer),
-                 "remarks": [escape_text(line) for line in turn.remarks], "calls": turn.calls} for turn in turns
+                {
+                    "said": escape_text(turn.said),
+                    "answer": _plain_blocks(turn.answer),
+                    "remarks": [escape_text(line) for line in turn.remarks],
+                    "calls": turn.calls,
+                }
+                for turn in turns
             ],
-            "table": _plain_blocks(problem.render(now)), "bars": _plain_bars(problem, now, last),
+            "table": _plain_blocks(problem.render(now)),
+            "bars": _plain_bars(problem, now, last),
             "objectives": [
                 {"word": escape_text(goal.word), "unit": escape_text(goal.unit), "value": format_figure(value)}
                 for goal, value in zip(problem.expressions[: problem.goals], problem.features(now), strict=False)
             ],
-            "changed": [f"{escape_text(problem.short(item))}: {escape_text(old[item])} → {escape_text(option)}"
-                        for item, option in new.items() if old[item] != option],
-            "in_force": [] if last is None else [
+            "changed": [
+                f"{escape_text(problem.short(item))}: {escape_text(old[item])} → {escape_text(option)}"
+                for item, option in new.items()
+                if old[item] != option
+            ],
+            "in_force": []
+            if last is None
+            else [
                 {"name": entry["name"], "text": escape_text(describe_plain_restriction(entry, ""))}
                 for entry in last["restrictions"]
-            ] + [
+            ]
+            + [
                 {"name": change.name, "text": escape_text(f"{change.name} {change.value_text}")}
                 for change in changes_of(last)
             ],
-            "picture": problem.goals > 1, "version": len(turns), "notice": escape_text(self.session.notice),
-        }  # fmt: skip
+            "picture": problem.goals > 1,
+            "version": len(turns),
+            "notice": escape_text(self.session.notice),
+        }
 
 
 def make_application(room: Room, token: str) -> Any:
@@ -133,7 +156,8 @@ def make_application(room: Room, token: str) -> Any:
                 body += piece
                 if len(body) > MOST_BODY:
                     return JSONResponse({"error": "the message is too long"}, 413, HEADERS)
-        except ClientDisconnect:  # the page was closed before its message was sent; nobody reads the reply
+        except ClientDisconnect:
+            # the page was closed before its message was sent; nobody reads the reply
             return JSONResponse({"error": "the message was not sent to its end"}, 400, HEADERS)
         text = body.decode(errors="replace").strip()[:MOST_SAID]
         if not text:
@@ -201,8 +225,11 @@ def _plain_bars(problem: object, decision: str, state: Any) -> dict[str, Any] | 
     if not isinstance(problem, Charted):
         return None
     chart = problem.chart(decision)
-    bounds = [restriction["value"] for restriction in (state or {"restrictions": []})["restrictions"]
-              if restriction["kind"] == "bound" and restriction["subject"] == chart.goal]  # fmt: skip
+    bounds = [
+        restriction["value"]
+        for restriction in (state or {"restrictions": []})["restrictions"]
+        if restriction["kind"] == "bound" and restriction["subject"] == chart.goal
+    ]
     bars = [{"label": escape_text(label), "value": value} for label, value in chart.bars]
     highest = max(*(value for _, value in chart.bars), *bounds, 1)
     return {"title": escape_text(chart.title), "bars": bars, "bound": bounds[0] if bounds else None, "most": highest}

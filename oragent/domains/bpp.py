@@ -13,7 +13,8 @@ from oragent.domains import streams
 WEIBULL_CAPACITY, WEIBULL_SCALE, WEIBULL_SHAPE = 100, 45.0, 3.0
 UNIFORM_CAPACITY, UNIFORM_LEAST, UNIFORM_MOST = 150, 20, 100
 WEIBULL_STREAM = (("train", 5000, 5), ("val", 5000, 5), ("test", 5000, 5), ("test", 10000, 5))
-UNIFORM_STREAM = (  # (mode, items, instances), in the order in which each mode's own generator draws them
+# (mode, items, instances), in the order in which each mode's own generator draws them
+UNIFORM_STREAM = (
     ("train", 500, 5),
     *(("val", size, 64) for size in (120, 500, 1000)),
     *(("test", size, 64) for size in (120, 500, 1000)),
@@ -25,8 +26,10 @@ UNIFORM_SEEDS = {"train": 5, "val": 3, "test": 4}
 class BppInstance:
     """Items to pack, in the order in which they come; raises `ValueError` unless they are such numbers."""
 
-    items: NDArray[np.int64]  # ``(n,)`` int64 sizes, 0 to ``capacity``
-    capacity: int  # capacity of every bin, positive
+    # ``(n,)`` int64 sizes, 0 to ``capacity``
+    items: NDArray[np.int64]
+    # capacity of every bin, positive
+    capacity: int
 
     def __post_init__(self) -> None:
         if self.items.ndim != 1 or self.items.dtype != np.int64 or self.items.size == 0:
@@ -125,7 +128,9 @@ def wait(assignment: NDArray[np.int64]) -> float:
     """Mean number of arrivals from one item of a bin to its next; 0 where no bin has two."""
     order = np.argsort(assignment, kind="stable")
     together = np.diff(assignment[order]) == 0
-    return float(np.diff(order)[together].mean()) if together.any() else 0.0
+    if together.any():
+        return float(np.diff(order)[together].mean())
+    return 0.0
 
 
 def lower_bound(instance: BppInstance) -> int:

@@ -14,12 +14,23 @@ CAPACITY, LARGEST_DEMAND = 50, 9
 CENTRE = (0.5, 0.5)
 
 
+_SIZES = (20, 50, 100)
+# (mode, customers, instances), in the order in which they are drawn
+ACO_STREAM = (
+    ("train", 50, 10),
+    *(("val", size, 64) for size in _SIZES),
+    *(("test", size, 64) for size in _SIZES),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class CvrpInstance(tsp.Nodes):
     """A depot, node 0, and customers in the plane; raises `ValueError` unless they are such numbers."""
 
-    demands: NDArray[np.int64]  # ``(n,)`` int64 array, 0 at the depot, 0 to ``capacity`` at customers
-    capacity: int  # of a vehicle, positive
+    # ``(n,)`` int64 array, 0 at the depot, 0 to ``capacity`` at customers
+    demands: NDArray[np.int64]
+    # of a vehicle, positive
+    capacity: int
 
     def __post_init__(self) -> None:
         if self.demands.shape != (len(self.nodes),) or self.demands.dtype != np.int64:
@@ -36,14 +47,6 @@ class CvrpInstance(tsp.Nodes):
 def generate(rng: np.random.Generator, size: int, capacity: int = CAPACITY) -> CvrpInstance:
     """Draw ``size`` customers in the unit square around a depot at its centre, with demands from 1 to 9."""
     return _draw_instance(rng.random((size, 2)), rng.integers(1, LARGEST_DEMAND + 1, size), capacity)
-
-
-_SIZES = (20, 50, 100)
-ACO_STREAM = (  # (mode, customers, instances), in the order in which they are drawn
-    ("train", 50, 10),
-    *(("val", size, 64) for size in _SIZES),
-    *(("test", size, 64) for size in _SIZES),
-)
 
 
 def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInstance]:
@@ -77,10 +80,14 @@ def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
     """
     nodes = streams.whole_numbers(path, "a set of routes", "node", len(instance))
     if not nodes.size or nodes[0] or nodes[-1]:
-        ends = f"not at {nodes[0]} and {nodes[-1]}" if nodes.size else "but are empty"
+        if nodes.size:
+            ends = f"not at {nodes[0]} and {nodes[-1]}"
+        else:
+            ends = "but are empty"
         raise CandidateError(f"the routes must start and end at the depot, node 0, {ends}")
     visits = np.bincount(nodes, minlength=len(instance))
-    visits[0] = 1  # as often as one likes
+    # as often as one likes
+    visits[0] = 1
     if (repeated := np.flatnonzero(visits > 1)).size:
         raise CandidateError(f"the routes visit customer {repeated[0]} {visits[repeated[0]]} times; expected once")
     if (missing := np.flatnonzero(visits == 0)).size:
@@ -118,7 +125,9 @@ def spread(instance: CvrpInstance, path: NDArray[np.int64]) -> float:
     headings = np.arctan2(north, east)
     steps = (path[:-1] > 0) & (path[1:] > 0)
     turns = np.abs(headings[path[1:]] - headings[path[:-1]])[steps]
-    return float(np.minimum(turns, 2 * np.pi - turns).mean()) if turns.size else 0.0
+    if turns.size:
+        return float(np.minimum(turns, 2 * np.pi - turns).mean())
+    return 0.0
 
 
 def _draw_instance(customers: NDArray[np.float64], demands: NDArray[np.integer[Any]], capacity: int) -> CvrpInstance:

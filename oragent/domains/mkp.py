@@ -10,21 +10,25 @@ from oragent._base.errors import CandidateError
 from oragent.domains import streams
 
 SEEDS = {"train": 1234, "val": 3456, "test": 4567}
-STREAM = (  # (mode, items, instances), in the order in which each mode's own generator draws them
+# (mode, items, instances), in the order in which each mode's own generator draws them
+STREAM = (
     ("train", 100, 5),
     *(("val", size, 5) for size in (100, 300, 500)),
     *(("test", size, 64) for size in (100, 200, 300, 500, 1000)),
 )
 DIMENSIONS = 5
-SLACK = 1e-9  # sums of weights are exact to rounding only
+# sums of weights are exact to rounding only
+SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class MkpInstance:
     """Items to choose from, finite and at least one; every dimension of the knapsack has capacity 1."""
 
-    prizes: NDArray[np.float64]  # ``(n,)`` float array, what an item is worth, at least 0
-    weights: NDArray[np.float64]  # ``(n, m)`` float array, what it takes of every dimension, 0 to 1
+    # ``(n,)`` float array, what an item is worth, at least 0
+    prizes: NDArray[np.float64]
+    # ``(n, m)`` float array, what it takes of every dimension, 0 to 1
+    weights: NDArray[np.float64]
 
     def __post_init__(self) -> None:
         if self.prizes.ndim != 1 or self.prizes.size == 0:

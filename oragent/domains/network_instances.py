@@ -21,7 +21,8 @@ SIZES = (200, 500, 1000)
 LEHD_SIZES = (200, 500)
 PARTS = {"train": range(10), "val": range(10, 42), "test": range(64, 128)}
 T = TypeVar("T")
-COUNT = 10  # instances used of each size
+# instances used of each size
+COUNT = 10
 CAPACITIES = {200: 80, 500: 100, 1000: 250}
 _DRAWN = {"train": 10, "val": 64, "test": 64}
 
@@ -73,7 +74,10 @@ class _Generator:
     """``torch.manual_seed(len(mode))`` and what is drawn after it; for a fresh set, another generator's words."""
 
     def __init__(self, mode: str, size: int, fresh_seed: int | None) -> None:
-        anew = None if fresh_seed is None else streams.legacy(fresh_seed, "attention", size)
+        if fresh_seed is None:
+            anew = None
+        else:
+            anew = streams.legacy(fresh_seed, "attention", size)
         self._words = anew or np.random.RandomState(len(mode))
 
     def uniform(self, *shape: int) -> NDArray[np.float32]:
@@ -135,7 +139,8 @@ def _parse_route(row: str, size: int) -> cvrp.CvrpInstance:
         words[at["depot"] + 1 : at["customer"]] + words[at["customer"] + 1 : at["capacity"]], size + 1
     )
     demands = [int(float(word)) for word in words[at["demand"] + 1 : at["cost"]]]
-    if len(demands) == size:  # the depot's, which some files have
+    # the depot's, which some files have
+    if len(demands) == size:
         demands = [0, *demands]
     return cvrp.CvrpInstance(points, np.array(demands, dtype=np.int64), int(float(words[at["capacity"] + 1])))
 

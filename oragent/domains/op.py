@@ -9,15 +9,28 @@ from numpy.typing import NDArray
 from oragent._base.errors import CandidateError
 from oragent.domains import streams, tsp
 
-TOLERANCE = 1e-9  # sums of the same lengths in another order
+# sums of the same lengths in another order
+TOLERANCE = 1e-9
+
+
+_SIZES = (50, 100, 200)
+# (mode, nodes, instances), in the order in which each mode's own generator draws them
+ACO_STREAM = (
+    ("train", 50, 5),
+    *(("val", size, 64) for size in _SIZES),
+    *(("test", size, 64) for size in _SIZES),
+)
+SEEDS = {"train": 1234, "val": 3456, "test": 4567}
 
 
 @dataclass(frozen=True, eq=False)
 class OpInstance(tsp.Nodes):
     """A depot, node 0, and nodes with prizes in the plane; raises `ValueError` unless they are such numbers."""
 
-    prizes: NDArray[np.float64]  # ``(n,)`` float array, not negative
-    maxlen: float  # most length of a tour, the way back included; in the unit of the coordinates
+    # ``(n,)`` float array, not negative
+    prizes: NDArray[np.float64]
+    # most length of a tour, the way back included; in the unit of the coordinates
+    maxlen: float
 
     def __post_init__(self) -> None:
         if self.prizes.shape != (len(self.nodes),):
@@ -48,15 +61,6 @@ def usual_bound(size: int) -> float:
 def generate(rng: np.random.Generator, size: int) -> OpInstance:
     """Draw ``size`` nodes uniformly in the unit square, depot first, with distant prizes and the usual bound."""
     return _draw_instance(rng.random((size, 2)))
-
-
-_SIZES = (50, 100, 200)
-ACO_STREAM = (  # (mode, nodes, instances), in the order in which each mode's own generator draws them
-    ("train", 50, 5),
-    *(("val", size, 64) for size in _SIZES),
-    *(("test", size, 64) for size in _SIZES),
-)
-SEEDS = {"train": 1234, "val": 3456, "test": 4567}
 
 
 def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstance]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
 
-Stream = tuple[tuple[str, int, int], ...]  # (mode, size, instances), in the order in which they are drawn
+# (mode, size, instances), in the order in which they are drawn
+Stream = tuple[tuple[str, int, int], ...]
 T = TypeVar("T")
 
 

@@ -22,7 +22,8 @@ class Rounding(Enum):
     """How a Euclidean distance becomes a length."""
 
     NONE = "none"
-    NEAREST = "EUC_2D"  # TSPLIB: int(d + 0.5)
+    # TSPLIB: int(d + 0.5)
+    NEAREST = "EUC_2D"
     UP = "CEIL_2D"
 
     @property
@@ -40,8 +41,10 @@ class Rounding(Enum):
 class TspInstance:
     """Cities in the plane; raises `ValueError` unless ``coordinates`` is such an array, finite and not empty."""
 
-    coordinates: NDArray[np.float64]  # ``(n, 2)`` float array
-    rounding: Rounding = Rounding.NONE  # rule by which a distance becomes a length
+    # ``(n, 2)`` float array
+    coordinates: NDArray[np.float64]
+    # rule by which a distance becomes a length
+    rounding: Rounding = Rounding.NONE
 
     def __post_init__(self) -> None:
         shape = self.coordinates.shape
@@ -66,7 +69,8 @@ class TspInstance:
 class Nodes:
     """Nodes in the plane, for problems that have more to their instances than where things are."""
 
-    coordinates: NDArray[np.float64]  # ``(n, 2)`` float array
+    # ``(n, 2)`` float array
+    coordinates: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.coordinates)
@@ -82,11 +86,6 @@ class Nodes:
         return self.nodes.distances
 
 
-def generate(rng: np.random.Generator, size: int) -> TspInstance:
-    """Draw ``size`` cities uniformly in the unit square."""
-    return TspInstance(rng.random((size, 2)))
-
-
 _SIZES = (20, 50, 100)
 ACO_STREAM: streams.Stream = (
     ("train", 50, 5),
@@ -99,7 +98,14 @@ CONSTRUCTIVE_STREAM: streams.Stream = (
     *(("test", size, 64) for size in (*_SIZES, 200, 500, 1000)),
 )
 GLS_STREAM: streams.Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
-OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}  # where every mode has a generator of its own
+# where every mode has a generator of its own
+OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}
+KNOWN = {rounding.value: rounding for rounding in (Rounding.NEAREST, Rounding.UP)}
+
+
+def generate(rng: np.random.Generator, size: int) -> TspInstance:
+    """Draw ``size`` cities uniformly in the unit square."""
+    return TspInstance(rng.random((size, 2)))
 
 
 def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[TspInstance]:
@@ -145,7 +151,10 @@ def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
     cities = streams.whole_numbers(tour, "a tour", "city", len(instance))
     visits = np.bincount(cities, minlength=len(instance))
     if (repeated := np.flatnonzero(visits > 1)).size:
-        times = "twice" if visits[repeated[0]] == 2 else f"{visits[repeated[0]]} times"
+        if visits[repeated[0]] == 2:
+            times = "twice"
+        else:
+            times = f"{visits[repeated[0]]} times"
         raise CandidateError(f"the tour visits city {repeated[0]} {times}; expected once")
     if (missing := np.flatnonzero(visits == 0)).size:
         raise CandidateError(f"the tour visits {len(cities)} of {len(instance)} cities; city {missing[0]} is missing")
@@ -176,22 +185,23 @@ def nearest_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
     for step in range(free):
         to_left = instance.distances[tour[step], tour[step + 1 :]]
         near += bool(to_left[0] <= to_left.min())
-    return near / free if free > 0 else 1.0
+    if free > 0:
+        return near / free
+    return 1.0
 
 
 def late_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
     """Share of the length in the last quarter of the steps, the way back included: 0.25 where none is dearer."""
     lengths = np.sqrt((_step_lengths(instance, tour) ** 2).sum(axis=1))
     total = lengths.sum()
-    return float(lengths[-max(1, len(lengths) // 4) :].sum() / total) if total > 0 else 0.25
+    if total > 0:
+        return float(lengths[-max(1, len(lengths) // 4) :].sum() / total)
+    return 0.25
 
 
 def _step_lengths(instance: TspInstance, tour: NDArray[np.int64]) -> NDArray[np.float64]:
     points = instance.coordinates[tour]
     return np.roll(points, -1, axis=0) - points
-
-
-KNOWN = {rounding.value: rounding for rounding in (Rounding.NEAREST, Rounding.UP)}
 
 
 def read_tsplib(path: Path) -> TspInstance:

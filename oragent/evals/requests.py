@@ -12,10 +12,14 @@ from oragent.llm.model_settings import RuntimeWords
 class CompareRequest:
     """A comparison as it is asked for."""
 
-    words: Sequence[str]  # problems and settings
-    strategies: str | None  # names with commas in between; None: the usual ones
-    seeds: int | None  # how many; None: three
-    overrides: Sequence[str]  # settings that have options of their own
+    # problems and settings
+    words: Sequence[str]
+    # names with commas in between; None: the usual ones
+    strategies: str | None
+    # how many; None: three
+    seeds: int | None
+    # settings that have options of their own
+    overrides: Sequence[str]
     config: Path | None
     outputs: Path
     # Files of variants, or their keys: strategies with settings of their own.
@@ -26,7 +30,8 @@ class CompareRequest:
 class BenchRequest:
     """What the benchmark commands of all products take."""
 
-    outputs: Path  # folder of the benchmark; one that was begun is resumed
+    # folder of the benchmark; one that was begun is resumed
+    outputs: Path
     workers: int = field(default=1, kw_only=True)
     # Settings of models and budget for all contestants, such as ``model.base_url=URL``.
     words: RuntimeWords = field(default_factory=RuntimeWords, kw_only=True)
@@ -36,12 +41,15 @@ class BenchRequest:
 class FormulateBenchRequest(BenchRequest):
     """Request of ``bench formulate``."""
 
-    sets: Sequence[str] = ()  # as for ``read_set``; empty goes on with what the folder holds
+    # as for ``read_set``; empty goes on with what the folder holds
+    sets: Sequence[str] = ()
     methods: Sequence[str] = ("ormind",)
     models: Sequence[str] = ()
-    temperatures: Sequence[float] = (0.0,)  # of every call, each one a contestant
+    # of every call, each one a contestant
+    temperatures: Sequence[float] = (0.0,)
     ablations: bool = False
-    seeds: int = 1  # number of seeds, from 0
+    # number of seeds, from 0
+    seeds: int = 1
     # Preset, tolerance, limit on problems, budget, and whether labels may be readable.
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -51,8 +59,11 @@ class StudyRequest:
     """Request for a table or figure of the study."""
 
     name: str
-    scale: float  # share of the study's budget
-    seeds: int  # number of runs of each contestant on each problem; the study has one
-    problems: Sequence[str]  # some of its problems; empty: all
+    # share of the study's budget
+    scale: float
+    # number of runs of each contestant on each problem; the study has one
+    seeds: int
+    # some of its problems; empty: all
+    problems: Sequence[str]
     overrides: Sequence[str]
     outputs: Path

@@ -21,8 +21,10 @@ from oragent.sandbox.isolation.environment import allowed_environment
 
 AUTO, CPU = "auto", "cpu"
 PATTERN = r"auto|cpu|cuda(:\d{1,2})?|mps"
-ASK_S = 120.0  # a cold import of the CUDA build takes half a minute on a slow disk
-SIGNS = "/dev/nvidiactl", "/dev/kfd", "/dev/dxg"  # of NVIDIA, of AMD, of either under Windows
+# a cold import of the CUDA build takes half a minute on a slow disk
+ASK_S = 120.0
+# of NVIDIA, of AMD, of either under Windows
+SIGNS = "/dev/nvidiactl", "/dev/kfd", "/dev/dxg"
 DRIVER = Path("/proc/driver/nvidia/version")
 NAME_CHARACTERS = 80
 QUESTION = """
@@ -42,9 +44,11 @@ print(json.dumps({"build": str(torch.version.cuda or torch.version.hip or ""), "
 class Card:
     """A GPU that PyTorch can use."""
 
-    device: str  # device as ``--device`` names it, such as ``cuda:0``
+    # device as ``--device`` names it, such as ``cuda:0``
+    device: str
     name: str
-    memory_mb: int  # memory in MiB; 0 where it is the machine's own
+    # memory in MiB; 0 where it is the machine's own
+    memory_mb: int
     bfloat16: bool
 
 
@@ -52,12 +56,18 @@ class Card:
 class DeviceReport:
     """What there is to compute on, beside processors."""
 
-    torch: str = ""  # version of PyTorch; empty where it is not installed
-    build: str = ""  # version of CUDA or ROCm that it was built for; empty for a build for CPUs, or where nobody asked
-    signs: tuple[str, ...] = ()  # files of the system that show a GPU's driver
-    driver: str = ""  # first line of what the driver says of itself
-    cards: tuple[Card, ...] = ()  # GPUs that PyTorch can use
-    trouble: str = ""  # reason why PyTorch could not be asked; empty where it answered, or had no reason to be asked
+    # version of PyTorch; empty where it is not installed
+    torch: str = ""
+    # version of CUDA or ROCm that it was built for; empty for a build for CPUs, or where nobody asked
+    build: str = ""
+    # files of the system that show a GPU's driver
+    signs: tuple[str, ...] = ()
+    # first line of what the driver says of itself
+    driver: str = ""
+    # GPUs that PyTorch can use
+    cards: tuple[Card, ...] = ()
+    # reason why PyTorch could not be asked; empty where it answered, or had no reason to be asked
+    trouble: str = ""
 
     @property
     def why_not(self) -> str:
@@ -78,9 +88,12 @@ class PinnedDevice:
     """The device that a run, or an evaluation, computes on."""
 
     device: str
-    name: str = ""  # name of the product; empty for processors
-    remark: str = ""  # line for a person; empty where all is as it was asked for
-    careful: bool = False  # whether that line tells of something that was to be had and is not
+    # name of the product; empty for processors
+    name: str = ""
+    # line for a person; empty where all is as it was asked for
+    remark: str = ""
+    # whether that line tells of something that was to be had and is not
+    careful: bool = False
 
 
 def uses_networks(problem: Problem) -> bool:
@@ -96,7 +109,10 @@ def find_devices() -> DeviceReport:
     except PackageNotFoundError:
         torch = ""
     signs = tuple(sign for sign in SIGNS if os.path.exists(sign))
-    driver = DRIVER.read_text(encoding="utf-8", errors="replace").split("\n")[0] if DRIVER.is_file() else ""
+    if DRIVER.is_file():
+        driver = DRIVER.read_text(encoding="utf-8", errors="replace").split("\n")[0]
+    else:
+        driver = ""
     if not torch or not (signs or sys.platform == "darwin"):
         return DeviceReport(torch, "", signs, driver)
     try:
@@ -130,12 +146,18 @@ def pin_device(requested: str, problem: Problem) -> PinnedDevice:
             return PinnedDevice(CPU, remark=remark, careful=bool(devices.signs))
         best = devices.cards[0]
         return PinnedDevice(best.device, best.name, f"networks compute on {best.device}, {best.name}")
-    device = "cuda:0" if requested == "cuda" else requested
+    if requested == "cuda":
+        device = "cuda:0"
+    else:
+        device = requested
     for card in devices.cards:
         if card.device == device:
             return PinnedDevice(device, card.name)
     available = ", ".join(card.device for card in devices.cards)
-    why = f"there is {available}" if available else devices.why_not
+    if available:
+        why = f"there is {available}"
+    else:
+        why = devices.why_not
     raise ConfigError(f"--device {requested}: no such device, {why}; use --device {available.partition(',')[0] or CPU}")
 
 

@@ -27,12 +27,32 @@ from oragent._base.trees import tree_of
 from oragent.programs.parts import split_files
 from oragent.sandbox.messages import FOLDER, PYTHON, Command, CommandResult, CompanionFolder, Limits
 
-HEAD_CHARACTERS, LOG_CHARACTERS = 800, 4000  # kept of the begin and of the end of what it printed
-INSTANCES = re.compile(rf"(, )?'{BY_INSTANCE}': {{[^{{}}]*}}")  # in a result block: the metrics hold it already
+# kept of the begin and of the end of what it printed
+HEAD_CHARACTERS, LOG_CHARACTERS = 800, 4000
+# in a result block: the metrics hold it already
+INSTANCES = re.compile(rf"(, )?'{BY_INSTANCE}': {{[^{{}}]*}}")
 HARNESS = "oragent.harness"
 DEVICE = "--device="
 OBSERVER_FILE = "observer.py"
-USAGE = "usage:"  # how argparse begins when it refuses arguments
+# how argparse begins when it refuses arguments
+USAGE = "usage:"
+
+
+LEFT_OUT = frozenset(("outputs", "__pycache__"))
+# of what scores depend on; nor are texts for people and models
+NO_PART = frozenset(("problem.yaml",))
+TEXTS = (".md", ".rst")
+MOST_FILES = 20_000
+# directly in the folder: each evaluation makes a link to every one
+MOST_ENTRIES = 500
+# a file beyond that is known by its size, its beginning and its end
+WHOLE_BYTES = 64 << 20
+END_BYTES = 1 << 20
+UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+# the metric under which an elite keeps what it reached there
+TRAIN = "score_on_train"
+# the metric by which an evaluator says that it ended early, as its floor is out of reach
+BELOW_FLOOR = "below_floor"
 
 
 @dataclass(frozen=True)
@@ -45,14 +65,20 @@ class Job:
 
     evaluator: Path
     source: str
-    root_dir: Path  # root of the project, for data and checkpoints
+    # root of the project, for data and checkpoints
+    root_dir: Path
     limits: Limits
-    mode: str | None = None  # mode that is passed on where given; otherwise the evaluator's own default holds
-    problem_size: int | None = None  # size that is passed on where given, likewise
-    arguments: tuple[str, ...] = ()  # further arguments of the evaluator, such as options of its own
-    names: tuple[str, ...] = ("heuristic.py",)  # names of the candidate's files, the main one first
+    # mode that is passed on where given; otherwise the evaluator's own default holds
+    mode: str | None = None
+    # size that is passed on where given, likewise
+    problem_size: int | None = None
+    # further arguments of the evaluator, such as options of its own
+    arguments: tuple[str, ...] = ()
+    # names of the candidate's files, the main one first
+    names: tuple[str, ...] = ("heuristic.py",)
     environment: Mapping[str, str] = field(default_factory=dict)
-    observer: str = ""  # text of a program that is told what happens at the evaluator's hooks; empty: nobody watches
+    # text of a program that is told what happens at the evaluator's hooks; empty: nobody watches
+    observer: str = ""
 
     def make_command(self) -> Command:
         """The evaluator with the candidate beside it, told where the project and its own folder lie."""
@@ -109,19 +135,30 @@ def is_guarded(evaluator: str) -> bool:
 class Evaluation:
     """How an evaluation ended; a failure is data like a success."""
 
-    status: Status  # how the evaluation ended: ``ok`` if and only if there is a score
-    score: float | None = None  # score in the problem's natural units; None for a failure
-    features: tuple[float, ...] | None = None  # cell of the archive; None for a ranked population, or without a score
+    # how the evaluation ended: ``ok`` if and only if there is a score
+    status: Status
+    # score in the problem's natural units; None for a failure
+    score: float | None = None
+    # cell of the archive; None for a ranked population, or without a score
+    features: tuple[float, ...] | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
-    message: str = ""  # reason why there is no score, one line
+    # reason why there is no score, one line
+    message: str = ""
     traceback: str = ""
-    log: str = ""  # standard error; of a long one its begin and its end
-    output: str = ""  # standard output, likewise
-    end: str = ""  # how its process ended, a value of ``End``; empty if none was started
-    queued_s: float = 0.0  # seconds for which it waited for a free worker
-    wall_s: float = 0.0  # seconds by the clock from its start to its end
-    cpu_s: float = 0.0  # user and system seconds of all its processes, as far as they could be counted
-    peak_mb: float = 0.0  # resident memory of its largest process, in MiB, with what it shares with its server
+    # standard error; of a long one its begin and its end
+    log: str = ""
+    # standard output, likewise
+    output: str = ""
+    # how its process ended, a value of ``End``; empty if none was started
+    end: str = ""
+    # seconds for which it waited for a free worker
+    queued_s: float = 0.0
+    # seconds by the clock from its start to its end
+    wall_s: float = 0.0
+    # user and system seconds of all its processes, as far as they could be counted
+    cpu_s: float = 0.0
+    # resident memory of its largest process, in MiB, with what it shares with its server
+    peak_mb: float = 0.0
 
     @classmethod
     def from_result(cls, result: Result | Failure, command_result: CommandResult) -> Self:
@@ -152,23 +189,15 @@ class Evaluation:
         return (self.traceback or ("" if self.log.startswith(USAGE) else self.log)).strip()
 
 
-LEFT_OUT = frozenset(("outputs", "__pycache__"))
-NO_PART = frozenset(("problem.yaml",))  # of what scores depend on; nor are texts for people and models
-TEXTS = (".md", ".rst")
-MOST_FILES = 20_000
-MOST_ENTRIES = 500  # directly in the folder: each evaluation makes a link to every one
-WHOLE_BYTES = 64 << 20  # a file beyond that is known by its size, its beginning and its end
-END_BYTES = 1 << 20
-UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-
-
 @dataclass(frozen=True)
 class Companions:
     """Files that go with an evaluator."""
 
-    files: int  # number of files, texts for people among them
+    # number of files, texts for people among them
+    files: int
     bytes: int
-    digest: str  # SHA-256 over names and contents of those that a score may depend on; empty where there are none
+    # SHA-256 over names and contents of those that a score may depend on; empty where there are none
+    digest: str
 
     def __str__(self) -> str:
         files = "1 more file goes" if self.files == 1 else f"{self.files:,} more files go"
@@ -230,15 +259,12 @@ def _add_file(digest: "hashlib._Hash", path: Path) -> None:
             digest.update(file.read(END_BYTES))
 
 
-TRAIN = "score_on_train"  # the metric under which an elite keeps what it reached there
-
-BELOW_FLOOR = "below_floor"  # the metric by which an evaluator says that it ended early, as its floor is out of reach
-
-
 def floor_score(scores: Iterable[float], direction: Direction, quantile: float) -> float | None:
     """The score that a candidate must be able to reach on ``val``: a quantile of the elites'; None without any."""
     reached = [direction.fitness(score) for score in scores]
-    return direction.sign * float(np.quantile(reached, quantile)) if reached else None
+    if reached:
+        return direction.sign * float(np.quantile(reached, quantile))
+    return None
 
 
 def passes_screening(
@@ -258,4 +284,6 @@ def screened_evaluation(quick: Evaluation, where: str = "on train") -> Evaluatio
 
 def add_train_score(full: Evaluation, quick: Evaluation) -> Evaluation:
     """A full evaluation that remembers the score on ``train``."""
-    return replace(full, metrics=full.metrics | {TRAIN: quick.score}) if full.status is Status.OK else full
+    if full.status is Status.OK:
+        return replace(full, metrics=full.metrics | {TRAIN: quick.score})
+    return full

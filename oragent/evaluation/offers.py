@@ -14,21 +14,36 @@ from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.sandbox.isolation.environment import reason_to_refuse
 
-AUDIT = "--audit"  # =N or =all: evaluate again, and put so many decisions to guests that know one call's arguments each
-FRESH_SEED = "--fresh_seed"  # =N: in mode fresh, draw that set again
-HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation
-FINAL = "--final"  # score on instances that are for the last round of a run's best elites alone
-FLOOR = "--floor"  # =X: end early where this score is out of reach, and say so by the metric below_floor
-INSTANCES = "--instances"  # =N: on train or practice, look at the first N of each size alone
-OBSERVER = "--observer"  # =FILE: on train or practice, tell code of somebody else what happens at the evaluator's hooks
-RACE = "--race"  # =JSON: end early where these terms are out of reach, and say what each instance came to
-PROTOCOL = "--protocol"  # =NAME: score on the instances of another study
-BESIDE = "--beside"  # draw the worst of val, with the seed heuristic's beside it
-DRAW = "--draw_solutions"  # draw solutions of the first instances of each size as SVG
-DEVICE = "--device"  # =NAME: what its networks compute on
-PRACTICE = "practice"  # a mode: instances as those of val, and none of them; offered where ``--help`` names it
-SEARCHED = ("train", "val")  # modes that a search reads; instances of others may be larger, and take longer
-HELD_OUT_PATIENCE = 10.0  # factor on the limits of a search, for other instances
+# =N or =all: evaluate again, and put so many decisions to guests that know one call's arguments each
+AUDIT = "--audit"
+# =N: in mode fresh, draw that set again
+FRESH_SEED = "--fresh_seed"
+# =X: CPU seconds of all guests of an evaluation
+HEURISTIC_S = "--heuristic_s"
+# score on instances that are for the last round of a run's best elites alone
+FINAL = "--final"
+# =X: end early where this score is out of reach, and say so by the metric below_floor
+FLOOR = "--floor"
+# =N: on train or practice, look at the first N of each size alone
+INSTANCES = "--instances"
+# =FILE: on train or practice, tell code of somebody else what happens at the evaluator's hooks
+OBSERVER = "--observer"
+# =JSON: end early where these terms are out of reach, and say what each instance came to
+RACE = "--race"
+# =NAME: score on the instances of another study
+PROTOCOL = "--protocol"
+# draw the worst of val, with the seed heuristic's beside it
+BESIDE = "--beside"
+# draw solutions of the first instances of each size as SVG
+DRAW = "--draw_solutions"
+# =NAME: what its networks compute on
+DEVICE = "--device"
+# a mode: instances as those of val, and none of them; offered where ``--help`` names it
+PRACTICE = "practice"
+# modes that a search reads; instances of others may be larger, and take longer
+SEARCHED = ("train", "val")
+# factor on the limits of a search, for other instances
+HELD_OUT_PATIENCE = 10.0
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
 NAMES_PRACTICE = re.compile(rf"\b{PRACTICE}\b")
 PROTOCOLS = re.compile(rf"{PROTOCOL} \{{([\w.,-]+)\}}")
@@ -44,6 +59,18 @@ LACKS = {
     DRAW: "there is nothing that draws",
     DEVICE: "its networks compute where they please",
     HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",
+}
+
+
+PROGRAM = "program:"
+COMPILERS = ("g++", "c++", "clang++")
+EXTRAS = {
+    "torch": "neural",
+    "safetensors": "neural",
+    "libsumo": "driving",
+    "sumo": "driving",
+    "sumolib": "driving",
+    "traci": "driving",
 }
 
 
@@ -63,9 +90,15 @@ def parse_options(ended: Evaluation) -> frozenset[str]:
     if ended.score is not None:
         return frozenset()
     protocols = PROTOCOLS.search(ended.output)
-    names = protocols[1].split(",") if protocols else []
+    if protocols:
+        names = protocols[1].split(",")
+    else:
+        names = []
     options = OPTION.findall(ended.output)
-    modes = [PRACTICE] if INSTANCES in options and NAMES_PRACTICE.search(ended.output) else []
+    if INSTANCES in options and NAMES_PRACTICE.search(ended.output):
+        modes = [PRACTICE]
+    else:
+        modes = []
     return frozenset((*options, *modes, *(f"{PROTOCOL}={name}" for name in names)))
 
 
@@ -81,7 +114,9 @@ def check_protocol(protocol: str | None, offers: frozenset[str]) -> None:
 def find_options(problem: Problem, root: Path, run: Callable[[Job], Evaluation]) -> frozenset[str]:
     """Find the options that an evaluator offers."""
     job = help_job(problem, root, LimitSettings())
-    return parse_options(run(job)) if job else frozenset()
+    if job:
+        return parse_options(run(job))
+    return frozenset()
 
 
 def evaluator_arguments(
@@ -98,27 +133,24 @@ def evaluator_arguments(
     Without them it would look into the ``problem.yaml`` beside it, as by hand, and take what device there is.
     """
     bound = problem.heuristic_s(settings)
-    bound_text = "none" if bound is None else f"{patience * bound:g}"
+    if bound is None:
+        bound_text = "none"
+    else:
+        bound_text = f"{patience * bound:g}"
     values = {HEURISTIC_S: bound_text, DEVICE: device} | ({} if protocol is None else {PROTOCOL: protocol})
     return tuple(f"{name}={value}" for name, value in values.items() if name in offers)
 
 
 def mode_patience(mode: str | None) -> float:
     """Return the factor on the limits of a search that an evaluation in a mode has; None is the default mode, val."""
-    return 1.0 if mode is None or mode in SEARCHED else HELD_OUT_PATIENCE
+    if mode is None or mode in SEARCHED:
+        return 1.0
+    return HELD_OUT_PATIENCE
 
 
 def describe_missing(option: str) -> str:
     """One line that says what follows where an evaluator does not offer an option."""
     return f"this evaluator has no {option}: {LACKS[option]}"
-
-
-PROGRAM = "program:"
-COMPILERS = ("g++", "c++", "clang++")
-EXTRAS = {
-    "torch": "neural", "safetensors": "neural",
-    "libsumo": "driving", "sumo": "driving", "sumolib": "driving", "traci": "driving",
-}  # fmt: skip
 
 
 def require_all(problem: Problem) -> None:
@@ -140,7 +172,9 @@ def list_unmet(problem: Problem) -> list[str]:
 def _describe_missing(need: str) -> str:
     if need.startswith(PROGRAM):
         name = need.removeprefix(PROGRAM).strip()
-        return "" if shutil.which(name) else f"needs the program {name}, which is not on the PATH: install it"
+        if shutil.which(name):
+            return ""
+        return f"needs the program {name}, which is not on the PATH: install it"
     module = need.strip()
     try:
         there = bool(module) and find_spec(module.partition(".")[0]) is not None

@@ -17,7 +17,8 @@ class RunningJob:
     """What has begun and not ended."""
 
     what: str
-    since: float  # reading of ``time.monotonic`` when it began
+    # reading of ``time.monotonic`` when it began
+    since: float
 
 
 class EvaluationPool:
@@ -93,7 +94,8 @@ class Places:
 
     def __init__(self, count: int = 0) -> None:
         self._count, self.taken = count, 0
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []  # a heap: by order, then as they came
+        # a heap: by order, then as they came
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._tickets = numbers()
         self._broken: Exception | None = None
 

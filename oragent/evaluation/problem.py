@@ -36,6 +36,10 @@ TYPES: dict[str, tuple[bool, bool]] = {
 KEYS = {"expression", "type"}
 
 
+# of a text; YAML may have less
+MOST_BYTES = 64 << 20
+
+
 class Primitive(str):
     """An expression whose type is told; one that is a plain text is read for what it may be."""
 
@@ -70,9 +74,6 @@ def read_primitive(value: Any) -> str:
     return Primitive.make(value["expression"], value["type"])
 
 
-MOST_BYTES = 64 << 20  # of a text; YAML may have less
-
-
 class Language(StrEnum):
     """A language that candidates are written in."""
 
@@ -105,7 +106,9 @@ class Feature:
     @property
     def bounds(self) -> tuple[float, float] | None:
         """Its ends, where they are declared."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
+        if self.low is None or self.high is None:
+            return None
+        return (self.low, self.high)
 
 
 @checked(frozen=True, config=STRICT)
@@ -207,10 +210,14 @@ class Problem:
 
     name: str
     folder: Path
-    about: Description  # content of ``problem.yaml``
-    seed: str  # text of ``heuristic.py``
-    signature: Signature  # signature of the function that evolves
-    knowledge: str  # text of ``knowledge.md``, empty where there is none
+    # content of ``problem.yaml``
+    about: Description
+    # text of ``heuristic.py``
+    seed: str
+    # signature of the function that evolves
+    signature: Signature
+    # text of ``knowledge.md``, empty where there is none
+    knowledge: str
 
     @property
     def brief(self) -> str:
@@ -274,7 +281,9 @@ class Problem:
 
     def heuristic_s(self, settings: LimitSettings) -> float | None:
         """CPU seconds that the heuristic itself may take in one evaluation; None: they are not bounded apart."""
-        return self.about.heuristic_s if settings.heuristic_s == "problem" else settings.heuristic_s
+        if settings.heuristic_s == "problem":
+            return self.about.heuristic_s
+        return settings.heuristic_s
 
 
 def load_problem(folder: Path) -> Problem:

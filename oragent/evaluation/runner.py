@@ -25,12 +25,21 @@ from oragent.sandbox.sandbox import LIVES as SANDBOX_LIVES
 from oragent.sandbox.sandbox import Sandbox
 
 SERVING = "oragent.solvers.attention_bias.serving"
-MEMORY_MB = 16_384  # of the process, and of the device
-START_S = 300.0  # the first import of PyTorch's CUDA build on a machine takes a minute, the driver its time
-IDLE_S = 600.0  # an evaluation that waits for the device uses no CPU, and sleeps longer than others may
-LIVES = 3  # attempts at an evaluation under which the process dies
-WORD = 64  # bytes of what goes with a line
+# of the process, and of the device
+MEMORY_MB = 16_384
+# the first import of PyTorch's CUDA build on a machine takes a minute, the driver its time
+START_S = 300.0
+# an evaluation that waits for the device uses no CPU, and sleeps longer than others may
+IDLE_S = 600.0
+# attempts at an evaluation under which the process dies
+LIVES = 3
+# bytes of what goes with a line
+WORD = 64
 LAST_WORDS = 300
+
+
+# times the limit, as far as an evaluation may go to be measured again
+PATIENCE = 1.2
 
 
 class DeviceScorer:
@@ -46,7 +55,8 @@ class DeviceScorer:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self.starts = 0
-        self.again = threading.Lock()  # whom it died under tries again alone
+        # whom it died under tries again alone
+        self.again = threading.Lock()
 
     def open_line(self, seconds: float) -> tuple[socket.socket, int]:
         """Open a line for one evaluation, which may compute so many seconds; also return the life that it leads to."""
@@ -80,9 +90,14 @@ class DeviceScorer:
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs, tempfile.TemporaryFile() as log:
             command = [
-                sys.executable, "-m", SERVING, f"--socket={theirs.fileno()}",
-                f"--root-dir={self._root_dir.resolve()}", f"--device={self._device}", f"--memory-mb={self._memory_mb}",
-            ]  # fmt: skip
+                sys.executable,
+                "-m",
+                SERVING,
+                f"--socket={theirs.fileno()}",
+                f"--root-dir={self._root_dir.resolve()}",
+                f"--device={self._device}",
+                f"--memory-mb={self._memory_mb}",
+            ]
             self._process = subprocess.Popen(
                 command,
                 env=server_environment(),
@@ -138,8 +153,14 @@ def judge_result(ended: CommandResult, limits: Limits) -> Result | Failure:
     if ended.end is EndReason.DEADLINE:
         return Failure(Status.TIMEOUT, f"no result: {ended.reason}")
     if code < 0:
-        why = "; the kernel does that when memory runs out" if code == -signal.SIGKILL else ""
-        exception = _find_exception(ended.stderr) if code == -signal.SIGABRT else ""
+        if code == -signal.SIGKILL:
+            why = "; the kernel does that when memory runs out"
+        else:
+            why = ""
+        if code == -signal.SIGABRT:
+            exception = _find_exception(ended.stderr)
+        else:
+            exception = ""
         name = signal.Signals(-code).name
         return Failure(Status.CRASHED, f"the evaluation was ended by {name}{why}{exception and f': {exception}'}"[:500])
     parsed = parse(ended.stdout)
@@ -157,22 +178,24 @@ def _explain_failure(code: int, log: str) -> Failure:
         last = log.rstrip().splitlines()[-1]
         return Failure(Status.ERROR, f"the evaluator refuses its arguments: {last.partition('error: ')[2]}"[:500])
     why = _find_exception(log) or _last_line(log) or "and printed no reason"
-    status = Status.MEMORY if why.startswith(OUT_OF_MEMORY) else Status.ERROR
+    if why.startswith(OUT_OF_MEMORY):
+        status = Status.MEMORY
+    else:
+        status = Status.ERROR
     return Failure(status, f"the evaluation exited with code {code}: {why}"[:500])
 
 
 def _find_exception(log: str) -> str:
     """The line that names the exception, or what a language has in its place; the last one, as causes come first."""
     matches = [match for log_line in log.splitlines() if (match := EXCEPTION.match(log_line))]
-    return (matches[-1]["line"].strip() or matches[-1][0].strip()) if matches else ""
+    if matches:
+        return matches[-1]["line"].strip() or matches[-1][0].strip()
+    return ""
 
 
 def _last_line(log: str) -> str:
     lines = (text.strip() for text in reversed(log.splitlines()))
     return next((text for text in lines if text and not VERSION.fullmatch(text)), "")
-
-
-PATIENCE = 1.2  # times the limit, as far as an evaluation may go to be measured again
 
 
 class EvaluationRunner:
@@ -220,7 +243,8 @@ class EvaluationRunner:
             return self._judge(job, ended)
         except (OragentError, OSError):
             raise
-        except Exception as problem:  # a result that our own code cannot read must not end a run
+        except Exception as problem:
+            # a result that our own code cannot read must not end a run
             told = f"the evaluation's result cannot be read: {type(problem).__name__}: {problem}"
             return Evaluation.from_result(Failure(Status.CRASHED, storable_text(told)[:500]), ended)
 
@@ -234,14 +258,19 @@ class EvaluationRunner:
         if isinstance(outcome, Result) and ended.cpu_s > job.limits.cpu_s:
             used = f"used {ended.cpu_s:.1f} CPU seconds, measured twice, and {job.limits.cpu_s:g} is the limit"
             done = outcome.metrics.get("instances_done")
-            used += f"; all {done} instances were done" if type(done) is int else ""
+            if type(done) is int:
+                used += f"; all {done} instances were done"
+            else:
+                used += ""
             outcome = Failure(Status.TIMEOUT, used)
         return Evaluation.from_result(outcome, ended)
 
     def _run_patiently(self, job: Job) -> CommandResult:
         patient = replace(job.make_command(), limits=replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s))
         scorer = self._find_scorer(job)
-        return self._run_in_sandbox(job, patient) if scorer is None else self._run_with_device(scorer, job, patient)
+        if scorer is None:
+            return self._run_in_sandbox(job, patient)
+        return self._run_with_device(scorer, job, patient)
 
     def _run_in_sandbox(self, job: Job, command: Command, device_line: int | None = None) -> CommandResult:
         warm_up, beside = job.evaluator if job.is_python else None, job.companion_folder
@@ -270,12 +299,16 @@ class EvaluationRunner:
                 if scorer.is_in_life(life):
                     break
         if ended.end is EndReason.DEADLINE and ended.cpu_s < job.limits.cpu_s:
-            scorer.close()  # it slept: a device that answers nobody would have all that follow wait as long
+            # it slept: a device that answers nobody would have all that follow wait as long
+            scorer.close()
         return ended
 
     def start_server(self, job: Job) -> None:
         """Start the server of a job's problem, and do not wait until it is warm."""
-        warm_up = job.evaluator if job.is_python else None
+        if job.is_python:
+            warm_up = job.evaluator
+        else:
+            warm_up = None
         self._sandbox.start(job.limits, root_dir=job.root_dir, warm_up=warm_up, beside=job.companion_folder)
 
     def close(self) -> None:

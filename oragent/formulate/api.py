@@ -67,12 +67,18 @@ def formulate(
         check_known(option, Options.__dataclass_fields__, "option")
     run_options = choose_options(preset, **options)
     check_known(run_options.method, METHODS, "method")
-    named_model = {"model.name": model} if isinstance(model, str) and model else {}
+    if isinstance(model, str) and model:
+        named_model = {"model.name": model}
+    else:
+        named_model = {}
     runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=named_model).overrides), ROLES)
     if budget is not None:
         runtime = replace(runtime, budget=budget)
     request = FormulationRequest(ProblemText(name, text, dict(data or {}), interface), run_options, runtime)
-    model_instance = None if isinstance(model, str) else _as_model(model)
+    if isinstance(model, str):
+        model_instance = None
+    else:
+        model_instance = _as_model(model)
     with tempfile.TemporaryDirectory(prefix="oragent-formulate-") as passing:
         open_folder = partial(create_folder, Path(passing) if folder is None else folder, request)
         outcome = _launch_outside_loop(open_folder, request, model_instance, replay, bounds)

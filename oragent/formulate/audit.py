@@ -11,14 +11,19 @@ from oragent.formulate.data import iterate_leaves, list_parts
 
 DEPTHS = {"scalar": 0, "vector": 1, "matrix": 2}
 WORDS: Mapping[str, tuple[type, ...]] = {
-    "integer": (int,), "float": (int, float), "boolean": (bool, int), "categorical": (str, int),
-}  # fmt: skip
+    "integer": (int,),
+    "float": (int, float),
+    "boolean": (bool, int),
+    "categorical": (str, int),
+}
 SHAPE = re.compile(r"(?i)shape\s*[:=]?\s*[(\[]?([\w\s,x×*]+)")
 MOST_DIMENSIONS = 6
 LARGEST = 1e300
-FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)  # percentages, thousands, units of time and mass
+# percentages, thousands, units of time and mass
+FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)
 DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
-COMMA_DIGITS = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)(?![\d]|[.,]\d)")  # 27,50 and 2.400,50
+# 27,50 and 2.400,50
+COMMA_DIGITS = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)(?![\d]|[.,]\d)")
 DECIMAL_COMMA = re.compile(r"(?<![\d,])\d+,\d{1,2}(?![\d,]|\.\d)|\d\.\d{3},\d")
 DECIMAL_POINT = re.compile(r"(?<![\d.])\d+\.\d{1,2}(?![\d.]|,\d)|\d,\d{3}(?:\.\d|(?![\d,]))")
 _ONES = (
@@ -94,7 +99,9 @@ def _lengths_at(value: Any, axis: int) -> Iterator[int]:
 def _index_depth(value: Any) -> int:
     """Number of indices that lead to a figure: 0 of a number, 2 of a matrix."""
     inside = list_parts(value)
-    return 0 if inside is None else 1 + max((_index_depth(item) for item in inside), default=0)
+    if inside is None:
+        return 0
+    return 1 + max((_index_depth(item) for item in inside), default=0)
 
 
 def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping[str, Any]) -> list[str]:
@@ -120,8 +127,9 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
             complaints.append(f"{escape_text(name)} has {foreign[0]:.10g}, and the text has no such figure")
         for token in (grouped[leaf] for leaf in leaves if leaf in grouped):
             whole = token.replace(".", "")
-            complaints.append(f"{escape_text(name)} has {float(token):g}: the text has decimal commas, and its {token} "
-                              f"is {whole}")  # fmt: skip
+            complaints.append(
+                f"{escape_text(name)} has {float(token):g}: the text has decimal commas, and its {token} is {whole}"
+            )
     return complaints
 
 
@@ -143,7 +151,8 @@ def _figures_of(text: str) -> set[float]:
     figures |= {float(above) / float(below) for above, below in re.findall(r"(\d+)\s*/\s*(\d*[1-9]\d*)", text)}
     words = re.findall(r"[a-z]+", text.lower())
     figures |= {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
-    for first, second in pairwise(words):  # "twenty five", "three hundred", "two thirds"
+    # "twenty five", "three hundred", "two thirds"
+    for first, second in pairwise(words):
         if first in NUMBER_WORDS and second.removesuffix("s") in NUMBER_WORDS:
             one, other = NUMBER_WORDS[first], NUMBER_WORDS[second.removesuffix("s")]
             figures |= {one + other, one * other}

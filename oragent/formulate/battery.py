@@ -32,15 +32,20 @@ from oragent.milp.plain import number, quoted
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
-FACTOR = 3.0  # by which money and amounts are scaled
-CLOSE = 1e-6  # relative, when two optima are the same
-TRIES = 3  # of perturbed data on which program and checker must agree
+# by which money and amounts are scaled
+FACTOR = 3.0
+# relative, when two optima are the same
+CLOSE = 1e-6
+# of perturbed data on which program and checker must agree
+TRIES = 3
 MOST_TIGHTENED = 8
-RELAXED_S = 20.0  # for the solve of a relaxation
+# for the solve of a relaxation
+RELAXED_S = 20.0
 PER = re.compile(r"\s*(?:/|\bper\b)\s*")
 TEXT = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|#.*")
 LITERAL = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])")
-HARMLESS = {0.0, 1.0, 2.0}  # figures of a program that measure nothing: places, halves
+# figures of a program that measure nothing: places, halves
+HARMLESS = {0.0, 1.0, 2.0}
 CEILING = re.compile(r"(?i)\b(at most|maximum|available|availability|budget|capacity)\b")
 FLOOR = re.compile(r"(?i)\b(at least|minimum|min|required|requirement|needed)\b")
 
@@ -61,9 +66,11 @@ class PropertyResult:
     """Whether a property holds."""
 
     property: Property
-    holds: bool | None  # none where it does not apply, or could not be tried
+    # none where it does not apply, or could not be tried
+    holds: bool | None
     datum: str = ""
-    note: str = ""  # what came of it, in words; or why it does not apply
+    # what came of it, in words; or why it does not apply
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,9 +123,13 @@ def run_battery(
     if (changed.status, changed.objective) == (base.status, base.objective):
         return _refuse_all("the program does not read its data")
     return (
-        _test_money(bench, unit), _test_amounts(bench), _test_order(bench), _test_names(bench), *_test_tightened(bench),
+        _test_money(bench, unit),
+        _test_amounts(bench),
+        _test_order(bench),
+        _test_names(bench),
+        *_test_tightened(bench),
         *_test_agreement(bench, np.random.default_rng(seed)),
-    )  # fmt: skip
+    )
 
 
 def _refuse_all(note: str) -> tuple[PropertyResult, ...]:
@@ -207,12 +218,17 @@ def _test_tightened(bench: _Bench) -> Iterator[PropertyResult]:
             continue
         ran = bench.run({**bench.data, name: value * (0.9 if ceiling else 1.1)})
         if not _differ_in_limits(milp, ran.milp):
-            continue  # it is more than a limit: a yield, a price
+            # it is more than a limit: a yield, a price
+            continue
         if ran.solution is None or not ran.solution.status.has_point or ran.objective is None:
-            continue  # no point is left: that is no better optimum
+            # no point is left: that is no better optimum
+            continue
         ends = _optimum_range(bench.base)
         assert ends is not None
-        best = min(ends) if milp.sense.sign > 0 else max(ends)
+        if milp.sense.sign > 0:
+            best = min(ends)
+        else:
+            best = max(ends)
         gain = milp.sense.sign * (best - ran.objective)
         holds = gain <= CLOSE * max(1.0, abs(bench.base.objective))
         sentence = f"{'less' if ceiling else 'more'} of {quoted(name)}: {number(ran.objective)}"
@@ -250,7 +266,10 @@ def _compare(
     expected, ends = _optimum_range(base), _optimum_range(ran)
     if ran.status in (SolveStatus.FEASIBLE, SolveStatus.UNKNOWN) and ends is None:
         return PropertyResult(which, None, ", ".join(map(quoted, names[:6])), "not solved in time")
-    scaled = None if expected is None else (factor * expected[0], factor * expected[1])
+    if expected is None:
+        scaled = None
+    else:
+        scaled = (factor * expected[0], factor * expected[1])
     return _compare_ranges(which, names, ends, scaled)
 
 
@@ -270,23 +289,31 @@ def _compare_ranges(
 
 
 def _range_text(ends: tuple[float, float]) -> str:
-    return number(ends[0]) if ends[0] == ends[1] else f"{number(ends[0])} to {number(ends[1])}"
+    if ends[0] == ends[1]:
+        return number(ends[0])
+    return f"{number(ends[0])} to {number(ends[1])}"
 
 
 def _optimum_range(ran: ExecutionResult) -> tuple[float, float] | None:
-    return ran.solution.optimum_span if ran.solution else None
+    if ran.solution:
+        return ran.solution.optimum_span
+    return None
 
 
 def _relaxed_objective(ran: ExecutionResult) -> float | None:
     if ran.milp is None:
         return None
     solution = solve(ran.milp.without_integrality(), RELAXED_S, duals=False)
-    return solution.objective if solution.status is SolveStatus.OPTIMAL else None
+    if solution.status is SolveStatus.OPTIMAL:
+        return solution.objective
+    return None
 
 
 def _parameter_facts(bench: _Bench, name: str) -> Mapping[str, Any]:
     facts = bench.about.get(name)
-    return facts if isinstance(facts, Mapping) else {}
+    if isinstance(facts, Mapping):
+        return facts
+    return {}
 
 
 def _parameter_unit(bench: _Bench, name: str) -> str:

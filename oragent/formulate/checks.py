@@ -11,7 +11,8 @@ from oragent.formulate.witness import RELATIONS, SENSES, Ruling
 from oragent.milp.model import Sense
 from oragent.milp.plain import number, plain, quoted
 
-WHOLE = 1e-5  # how far a value may be from a whole number
+# how far a value may be from a whole number
+WHOLE = 1e-5
 MOST_FINDINGS = 20
 
 
@@ -20,7 +21,8 @@ class CheckStatus(StrEnum):
 
     PASSED = "passed"
     FAILED = "failed"
-    UNCHECKED = "unchecked"  # no checker that runs, or nothing to check: never as good as passed
+    # no checker that runs, or nothing to check: never as good as passed
+    UNCHECKED = "unchecked"
 
 
 class Reason(StrEnum):
@@ -55,7 +57,9 @@ class CheckFinding:
     @property
     def violation(self) -> float | None:
         """By how much a row is broken."""
-        return None if self.left is None or self.right is None else abs(self.left - self.right)
+        if self.left is None or self.right is None:
+            return None
+        return abs(self.left - self.right)
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,10 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
         return Checked(CheckStatus.UNCHECKED, note=f"the checker does not run: {report.problem}")
     findings = list(_check_entries(ran, report, options))
     broken = len(findings)
-    witness = report.witness if options.witness else None
+    if options.witness:
+        witness = report.witness
+    else:
+        witness = None
     if witness is not None and witness.ruling in RULED:
         reason = RULED[witness.ruling]
         names = [finding.name for finding in findings]
@@ -103,7 +110,10 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
     note = report.note
     if not report.entries and witness is None:
         return Checked(CheckStatus.UNCHECKED, tuple(findings), note=note or "the checker has nothing to say of it")
-    state = CheckStatus.FAILED if findings else CheckStatus.PASSED
+    if findings:
+        state = CheckStatus.FAILED
+    else:
+        state = CheckStatus.PASSED
     count = len(report.entries)
     return Checked(
         state, tuple(findings), count, count - broken, confirmed and not findings, note, dict(report.sentences)
@@ -112,16 +122,25 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
 
 def _check_entries(ran: ExecutionResult, report: Report, options: Options) -> Iterator[CheckFinding]:
     whole = any(relation == "integer" for _, _, relation, _, _ in report.entries)
-    value = ran.objective if options.published and whole else None
+    if options.published and whole:
+        value = ran.objective
+    else:
+        value = None
     if value is not None and not math.isclose(value, round(value)):
         yield CheckFinding(
             Reason.INTEGRALITY, "objective", _fraction_text("objective", "", value), value, float(round(value))
         )
     for name, left_side, relation, right, sentence in report.entries:
-        why = f" ({plain(sentence, 300)})" if sentence else ""
+        if sentence:
+            why = f" ({plain(sentence, 300)})"
+        else:
+            why = ""
         if relation == "integer":
             if not _is_whole(left_side, options):
-                nearest = float(round(left_side)) if math.isfinite(left_side) else None
+                if math.isfinite(left_side):
+                    nearest = float(round(left_side))
+                else:
+                    nearest = None
                 yield CheckFinding(Reason.INTEGRALITY, name, _fraction_text(name, why, left_side), left_side, nearest)
         elif relation in SENSES:
             yield from _check_objective(ran, name, left_side, SENSES[relation], why, options)

@@ -41,11 +41,26 @@ from oragent.milp.plain import figure
 from oragent.milp.solution import TOLERANCES, Solution
 from oragent.report.pages.text import fitted_lines, format_money
 
-MOST = 6  # values of a program, up to which they are printed beside its objective
-MOST_BINDING = 3  # sentences on binding rows, behind the one that counts them all
-MOST_LINES, ENDS = 40, 5  # that are printed in all, and those before and after the answer: folder, files, report
+# values of a program, up to which they are printed beside its objective
+MOST = 6
+# sentences on binding rows, behind the one that counts them all
+MOST_BINDING = 3
+# that are printed in all, and those before and after the answer: folder, files, report
+MOST_LINES, ENDS = 40, 5
 NO_WORDS = RuntimeWords()
-FAILED = 3  # exit code where there is no answer
+# exit code where there is no answer
+FAILED = 3
+
+
+EDITABLE = (
+    "terminology",
+    "semantic_encoder",
+    "formalization",
+    "compiler",
+    "reviewer",
+    "supervisor_forward",
+    "counterfactual",
+)
 
 
 def formulate_file(command: FormulateCommand, console: Console, model: Model | None = None) -> int:
@@ -83,9 +98,12 @@ def formulate_file(command: FormulateCommand, console: Console, model: Model | N
         for note in list_data_notes(path):
             print_line(console, note, "yellow")
     outcome = run_formulation(
-        open_folder, request, model=model, replay=command.replay,
+        open_folder,
+        request,
+        model=model,
+        replay=command.replay,
         fresh=_read_runtime(command).model is not None or model is not None,
-    )  # fmt: skip
+    )
     return _finish(opened[0], request, outcome, console)
 
 
@@ -123,7 +141,9 @@ def show_formulation(folder: Path, console: Console) -> int:
     page = folder / "report.html"
     page_text = page if page.is_file() else f"none yet; 'oragent report {folder}' writes it"
     print_line(console, f"report: {page_text}")
-    return 0 if outcome.result.answer else FAILED
+    if outcome.result.answer:
+        return 0
+    return FAILED
 
 
 def rewrite_page(folder: Path) -> Path:
@@ -145,7 +165,9 @@ def _expect_finished(folder: Path) -> FormulationResult:
 def _read_result(folder: Path) -> FormulationResult | None:
     """What came of a formulation; None where it is not finished."""
     results = finished_results(folder)
-    return FormulationResult.from_plain(results[CASE]) if CASE in results else None
+    if CASE in results:
+        return FormulationResult.from_plain(results[CASE])
+    return None
 
 
 def _build_request(command: FormulateCommand) -> FormulationRequest:
@@ -159,7 +181,8 @@ def _build_request(command: FormulateCommand) -> FormulationRequest:
         options = choose_options(command.preset, **changes) if command.preset else replace(replayed.options, **changes)
         check_known(options.method, METHODS, "method")
         tolerance, runtime = command.tolerance or replayed.tolerance, _read_runtime(command)
-        if runtime.model is None:  # nobody is asked: the settings say who was
+        # nobody is asked: the settings say who was
+        if runtime.model is None:
             runtime = replace(replayed.runtime, budget=runtime.budget)
         return FormulationRequest(replayed.problem, _apply_tolerance(options, command, edits), runtime, tolerance)
     if command.problem is None:
@@ -182,11 +205,6 @@ def _read_runtime(command: FormulateCommand) -> RuntimeSettings:
     return runtime
 
 
-EDITABLE = (
-    "terminology", "semantic_encoder", "formalization", "compiler", "reviewer", "supervisor_forward", "counterfactual",
-)  # fmt: skip
-
-
 def _apply_tolerance(options: Options, command: FormulateCommand, edits: Mapping[str, str]) -> Options:
     if command.tolerance:
         tolerance = TOLERANCES[check_known(command.tolerance, TOLERANCES, "tolerance")]
@@ -204,7 +222,9 @@ def _finish(folder: Path, request: FormulationRequest, outcome: FormulationEnd, 
     if outcome.result.milp is not None:
         print_line(console, "all values: solution.json; rows, programs and checks: report.html")
     print_line(console, f"report: {page}")
-    return 0 if outcome.result.answer else FAILED
+    if outcome.result.answer:
+        return 0
+    return FAILED
 
 
 def _print_outcome(outcome: FormulationEnd, console: Console) -> None:
@@ -314,7 +334,8 @@ def _checks_text(result: FormulationResult) -> str:
     note = f" ({one_line(result.checks['note'], 200)})" if result.checks["note"] else ""
     sure = "; its rows, solved, come to the same" if result.checks["confirmed"] else ""
     met, count = result.checks["met"], result.checks["count"]
-    if result.checks["state"] == CheckStatus.FAILED and met == count:  # it is the model that is wrong, not the point
+    # it is the model that is wrong, not the point
+    if result.checks["state"] == CheckStatus.FAILED and met == count:
         reasons = dict.fromkeys(str(finding["reason"]) for finding in result.checks["findings"])
         return f"failed: {', '.join(reasons)}; the solution meets all {count} entries{note}"
     return f"{result.checks['state']}: {met} of {count} hold{sure}{note}"

@@ -12,6 +12,12 @@ from oragent._base.errors import ProblemError
 from oragent._base.plain import escape_text
 from oragent._base.table_dialects import find_separator, read_numbers
 
+# of all data, up to which it is shown in whole
+SHOWN_CHARACTERS = 3000
+# of a table that is described
+SAMPLE_ROWS, SAMPLE_TEXTS, MOST_COLUMNS = 3, 3, 100
+MOST_NAMES = 200
+
 
 def read_text(path: Path, what: str) -> str:
     """Read a text file in UTF-8, with or without a byte-order mark.
@@ -42,11 +48,6 @@ def show_path(path: Path) -> str:
     return escape_text(str(path))[:200].replace("\n", "\\n")
 
 
-SHOWN_CHARACTERS = 3000  # of all data, up to which it is shown in whole
-SAMPLE_ROWS, SAMPLE_TEXTS, MOST_COLUMNS = 3, 3, 100  # of a table that is described
-MOST_NAMES = 200
-
-
 def read_data(path: Path) -> dict[str, Any]:
     """Read a data file.
 
@@ -61,7 +62,9 @@ def read_data(path: Path) -> dict[str, Any]:
     if form not in (".json", ".csv"):
         raise ProblemError(f"{show_path(path)}: expected data in a file that ends in .json or .csv")
     text = read_text(path, "data")
-    return _read_json(path, text) if form == ".json" else {path.stem: list(_read_rows(path, text, []))}
+    if form == ".json":
+        return _read_json(path, text)
+    return {path.stem: list(_read_rows(path, text, []))}
 
 
 def list_data_notes(path: Path) -> list[str]:
@@ -121,26 +124,37 @@ def _describe_columns(name: str, table: list[Mapping[str, Any]]) -> Iterator[tup
 
 
 def _describe_column(cells: list[Any], rows: int) -> str:
-    missing = f", missing in {rows - len(cells)} rows" if len(cells) < rows else ""
+    if len(cells) < rows:
+        missing = f", missing in {rows - len(cells)} rows"
+    else:
+        missing = ""
     figures = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
     kind = " or ".join(list(dict.fromkeys(map(_kind_text, cells)))[:3])
     if len(figures) == len(cells):
         return f"{kind}, {min(figures):.6g} to {max(figures):.6g}, mean {sum(figures) / len(figures):.6g}{missing}"
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
     shown = ", ".join(repr(escape_text(text)[:60]) for text in texts[:SAMPLE_TEXTS])
-    return f"{kind}, {len(texts)} different such as {shown}{missing}" if texts else f"{kind}{missing}"
+    if texts:
+        return f"{kind}, {len(texts)} different such as {shown}{missing}"
+    return f"{kind}{missing}"
 
 
 def list_parts(value: Any) -> list[Any] | None:
     """What is inside an object or a list; None of anything else."""
-    return list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    if isinstance(value, Mapping):
+        return list(value.values())
+    if isinstance(value, list):
+        return value
+    return None
 
 
 def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
     """Data with everything in them changed that is neither an object nor a list."""
     if isinstance(value, Mapping):
         return {key: map_leaves(item, change) for key, item in value.items()}
-    return [map_leaves(item, change) for item in value] if isinstance(value, list) else change(value)
+    if isinstance(value, list):
+        return [map_leaves(item, change) for item in value]
+    return change(value)
 
 
 def iterate_leaves(value: Any) -> Iterator[Any]:
@@ -159,7 +173,9 @@ def _read_json(path: Path, text: str) -> dict[str, Any]:
         raise ProblemError(f"{show_path(path)}, line {problem.lineno}: no JSON ({escape_text(problem.msg)})") from None
     except (RecursionError, ValueError) as problem:
         raise ProblemError(f"{show_path(path)}: no JSON that can be used ({type(problem).__name__})") from None
-    return content if isinstance(content, dict) else {path.stem: content}
+    if isinstance(content, dict):
+        return content
+    return {path.stem: content}
 
 
 def _refuse_constant(path: Path, name: str) -> float:
@@ -180,7 +196,7 @@ def _read_rows(path: Path, text: str, notes: list[str]) -> Iterator[dict[str, An
                 raise ProblemError(
                     f"{show_path(path)}, line {reader.line_num}: {len(row)} fields; expected {len(heads)} as in the "
                     "first line"
-                )  # fmt: skip
+                )
             rows.append(tuple(row))
             lines.append(reader.line_num)
     except csv.Error as problem:
@@ -199,7 +215,9 @@ def _parse_cell(text: str) -> Any:
             number = kind(text)
         except ValueError:
             continue
-        return number if math.isfinite(number) else text
+        if math.isfinite(number):
+            return number
+        return text
     return text
 
 

@@ -4,13 +4,14 @@ The script reads ``request.json`` and ``program.py`` from its folder and prints 
 runs in the guest only; what it returns is a claim. The captured model is solved here.
 """
 
-from oragent.harness import CandidateError, Guest  # isort: skip  # pins numerical libraries to one thread
+# isort: skip  # pins numerical libraries to one thread
 import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from oragent.harness import CandidateError, Guest
 from oragent._base.errors import MilpError
 from oragent.formulate import model_capture, warm  # noqa: F401  # the first solve is done, our solver is in place
 from oragent.formulate.witness import CheckRow, find_counterexample, match_sentences
@@ -19,9 +20,11 @@ from oragent.milp.as_pulp import from_pulp_dict, read_variable
 from oragent.milp.model import Milp
 from oragent.milp.solving import solve
 
-INNER = 0.5  # of the time of a call: for the solves of the program itself, so that it can return what it has
+# of the time of a call: for the solves of the program itself, so that it can return what it has
+INNER = 0.5
 LOG_CHARACTERS = 2000
-MOST_RETURNED = 4 << 20  # characters of JSON
+# characters of JSON
+MOST_RETURNED = 4 << 20
 REQUEST, PROGRAM = Path("request.json"), Path("program.py")
 
 
@@ -76,7 +79,9 @@ def _choose_model(models: list[Milp], names: set[str]) -> Milp | None:
     for milp in reversed(models):
         if names & {variable.name for variable in milp.variables}:
             return milp
-    return models[-1] if models else None
+    if models:
+        return models[-1]
+    return None
 
 
 def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:

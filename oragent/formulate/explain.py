@@ -14,6 +14,9 @@ from oragent.milp.model import Milp
 from oragent.milp.questions import WORDS
 from oragent.milp.solution import Solution
 
+MOST_LABELS, LONGEST_LABEL = 20_000, 80
+KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real")
+
 
 def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
     """The sentence of the problem behind each constraint, by a plain form of its name.
@@ -42,10 +45,6 @@ def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
     return replace(milp, rows=rows)
 
 
-MOST_LABELS, LONGEST_LABEL = 20_000, 80
-KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real")
-
-
 def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -> tuple[Family, ...]:
     """The values of a solution by family, in the words of the problem as far as they are known."""
     names = dict(_returned_names(result.columns))
@@ -65,7 +64,9 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
 def objective_unit(pool: Sequence[PoolEntry]) -> str:
     """Unit of the objective, as the formalization says; empty where it says none."""
     parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
-    return str(parsed[-1].get("UNIT") or "").strip() if parsed else ""
+    if parsed:
+        return str(parsed[-1].get("UNIT") or "").strip()
+    return ""
 
 
 def _is_index(text: str, labels: Mapping[str, None]) -> bool:
@@ -82,7 +83,8 @@ def _returned_names(columns: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
     for path in _iterate_paths(columns):
         *keys, column = path
         first = keys[0].split(",")[0].translate(PULP)
-        if column.find(first) <= 0:  # else the name of the variable has a word before what the key begins with
+        # else the name of the variable has a word before what the key begins with
+        if column.find(first) <= 0:
             yield column, tuple(keys)
 
 
@@ -100,7 +102,9 @@ def _iterate_paths(columns: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[
 def _indexed_name(keys: tuple[str, ...], labels: Mapping[str, None]) -> str:
     """Keys as one name with indices; a comma in a label separates nothing."""
     head, *rest = keys
-    return f"{head}[{','.join(repr(key) if key in labels and ',' in key else key for key in rest)}]" if rest else head
+    if rest:
+        return f"{head}[{','.join(repr(key) if key in labels and ',' in key else key for key in rest)}]"
+    return head
 
 
 def _iterate_texts(data: Any, depth: int = 0) -> Iterator[str]:
@@ -134,4 +138,6 @@ def _units_by_name(pool: Sequence[PoolEntry]) -> dict[str, str]:
 def _first_word(name: str) -> str:
     """The first word of a name without its indices, as it is compared."""
     word = WORDS.search(name)
-    return word[0].lower() if word else ""
+    if word:
+        return word[0].lower()
+    return ""

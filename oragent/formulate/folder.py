@@ -27,9 +27,11 @@ from oragent.milp.solution import Solution
 from oragent.milp.solving import add_duals
 from oragent.sandbox.sandbox import Sandbox
 
-CASE = "formulation"  # the one case of the study in such a folder
+# the one case of the study in such a folder
+CASE = "formulation"
 REQUEST = "formulate.json"
-ABOUT_CHARACTERS = 2000  # of a problem, in its model
+# of a problem, in its model
+ABOUT_CHARACTERS = 2000
 
 
 @dataclass(frozen=True)
@@ -78,16 +80,20 @@ def read_request(folder: Path) -> FormulationRequest:
         interface = plain["interface"]
         options = dict(plain["options"])
         problem = ProblemText(
-            plain["name"], (folder / "problem.md").read_text(encoding="utf-8"),
+            plain["name"],
+            (folder / "problem.md").read_text(encoding="utf-8"),
             json.loads((folder / "data.json").read_text(encoding="utf-8")),
             ProgramInterface(
-                interface["function"], tuple(interface["parameters"]), interface["source"],
+                interface["function"],
+                tuple(interface["parameters"]),
+                interface["source"],
                 Form(interface.get("form", Form.HEAD)),
             ),
             plain["background"],
-        )  # fmt: skip
+        )
         options |= {"without": frozenset(options["without"]), "extra": tuple(options["extra"])}
-        runtime = plain.get("runtime") or {"model": plain["model"] or None}  # earlier versions wrote the model alone
+        # earlier versions wrote the model alone
+        runtime = plain.get("runtime") or {"model": plain["model"] or None}
         return FormulationRequest(
             problem, Options(**options), build_runtime(runtime, (), str(path)), plain["tolerance"]
         )
@@ -107,9 +113,14 @@ def write_result(folder: Path, result: FormulationResult, solution: Solution | N
         files.replace_file(folder / "pool.jsonl", CommentPool(result.pool).to_lines())
         files.replace_file(folder / "program.py", result.program)
         files.replace_file(folder / "checker.py", result.checker)
-        files.replace_file(folder / "checks.json", _json_text({"kept": result.kept, "checks": result.checks,
-                                                     "attempts": list(result.attempts)}))  # fmt: skip
-        plain = as_json.solution_dict(solution) if solution else {"status": result.status, "note": result.message}
+        files.replace_file(
+            folder / "checks.json",
+            _json_text({"kept": result.kept, "checks": result.checks, "attempts": list(result.attempts)}),
+        )
+        if solution:
+            plain = as_json.solution_dict(solution)
+        else:
+            plain = {"status": result.status, "note": result.message}
         files.replace_file(folder / "solution.json", _json_text(plain))
         if result.milp is not None:
             milp = _add_meanings(result.milp, folder, result.checks or {})
@@ -152,8 +163,10 @@ class FormulationEnd:
     """How it ended."""
 
     result: FormulationResult | None
-    solution: Solution | None = None  # of its model, with duals
-    reason: str = ""  # why it was left unfinished
+    # of its model, with duals
+    solution: Solution | None = None
+    # why it was left unfinished
+    reason: str = ""
 
 
 def run_formulation(

@@ -81,15 +81,18 @@ class FormulationResult:
     def from_plain(cls, plain: Mapping[str, Any]) -> "FormulationResult":
         """Read it back."""
         fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
-        return cls(**fields | {
-            "milp": None if plain["milp"] is None else as_json.from_dict(plain["milp"]),
-            "pool": tuple(PoolEntry(**entry) for entry in plain["pool"]),
-            "attempts": tuple(plain["attempts"]),
-            "battery": tuple(plain["battery"]),
-            "readings": tuple(plain.get("readings", ())),
-            "unmodelled": tuple(plain.get("unmodelled", ())),
-            "spent": Spent(**plain["spent"]),
-        })  # fmt: skip
+        return cls(
+            **fields
+            | {
+                "milp": None if plain["milp"] is None else as_json.from_dict(plain["milp"]),
+                "pool": tuple(PoolEntry(**entry) for entry in plain["pool"]),
+                "attempts": tuple(plain["attempts"]),
+                "battery": tuple(plain["battery"]),
+                "readings": tuple(plain.get("readings", ())),
+                "unmodelled": tuple(plain.get("unmodelled", ())),
+                "spent": Spent(**plain["spent"]),
+            }
+        )
 
 
 async def formulate_case(
@@ -137,9 +140,15 @@ async def _test_properties(session: FormulationSession, attempt: FormulationAtte
     about = session.pool.parsed_of("semantic_encoder")
     unit = str(session.pool.parsed_of("formalization").get("UNIT") or "")
     return await asyncio.to_thread(
-        run_battery, session.runner, attempt.source, session.problem.interface, session.data, about, unit=unit,
+        run_battery,
+        session.runner,
+        attempt.source,
+        session.problem.interface,
+        session.data,
+        about,
+        unit=unit,
         checker=session.checker,
-    )  # fmt: skip
+    )
 
 
 def _why_not_proven(attempt: FormulationAttempt) -> str:

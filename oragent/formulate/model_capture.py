@@ -14,6 +14,31 @@ from oragent.milp.as_pulp import SolverLimits, bring_solver
 NOT_LINEAR = "a check with variables must be linear: it may not {what} them"
 
 
+# the models that were solved, as they were then
+CAPTURED: list[dict[str, Any]] = []
+# values of the variables of the last one, by name
+SOLVED: dict[str, float] = {}
+# the last ones are kept
+MOST_MODELS = 5
+# of a checker
+MOST_ENTRIES = 20_000
+DEPTH = 8
+# of the solves of the program that runs now
+_LIMITS = [SolverLimits()]
+DIVISION_ERROR = (
+    "an expression was divided by a variable, and the model must be linear: multiply both sides by it, such as "
+    "x >= 0.5 * y in the place of x / y >= 0.5"
+)
+PRODUCT_ERROR = (
+    "two expressions with variables were multiplied, and the model must be linear: write a product with a binary "
+    "exactly with more rows; where no exact linear form exists, the function is one line: "
+    "raise NotImplementedError('nonlinear: why')"
+)
+NO_OBJECTIVE_ERROR = (
+    "there is no objective to ask the value of: give the model one, problem += expression, before problem.solve()"
+)
+
+
 class Affine:
     """A linear expression.
 
@@ -40,7 +65,9 @@ class Affine:
         if isinstance(factor_term, Affine):
             if factor_term.terms and self.terms:
                 raise TypeError(NOT_LINEAR.format(what="multiply"))
-            return self * factor_term.constant if not factor_term.terms else factor_term * self.constant
+            if not factor_term.terms:
+                return self * factor_term.constant
+            return factor_term * self.constant
         factor = float(factor_term)
         return Affine({name: factor * value for name, value in self.terms.items()}, factor * self.constant)
 
@@ -80,26 +107,6 @@ def as_symbols(values: Any, columns: Any) -> Any:
     if isinstance(columns, list) and isinstance(values, list):
         return [as_symbols(value, item) for value, item in zip(values, columns, strict=False)]
     return values
-
-
-CAPTURED: list[dict[str, Any]] = []  # the models that were solved, as they were then
-SOLVED: dict[str, float] = {}  # values of the variables of the last one, by name
-MOST_MODELS = 5  # the last ones are kept
-MOST_ENTRIES = 20_000  # of a checker
-DEPTH = 8
-_LIMITS = [SolverLimits()]  # of the solves of the program that runs now
-DIVISION_ERROR = (
-    "an expression was divided by a variable, and the model must be linear: multiply both sides by it, such as "
-    "x >= 0.5 * y in the place of x / y >= 0.5"
-)
-PRODUCT_ERROR = (
-    "two expressions with variables were multiplied, and the model must be linear: write a product with a binary "
-    "exactly with more rows; where no exact linear form exists, the function is one line: "
-    "raise NotImplementedError('nonlinear: why')"
-)
-NO_OBJECTIVE_ERROR = (
-    "there is no objective to ask the value of: give the model one, problem += expression, before problem.solve()"
-)
 
 
 def install_capture() -> None:
@@ -205,14 +212,19 @@ def _split_returned(value: Any, depth: int, loose: dict[str, dict[str, Any]]) ->
 
 def _match_column(name: str, value: Any) -> tuple[Any, Any] | None:
     """A plain value that is returned under the name of a variable that has it; None where it is none."""
-    column = name if name in SOLVED else name.replace(" ", "_")
+    if name in SOLVED:
+        column = name
+    else:
+        column = name.replace(" ", "_")
     if isinstance(value, bool) or not isinstance(value, int | float) or SOLVED.get(column) != value:
         return None
     return value, column
 
 
 def _key_text(key: Any) -> str:
-    return ",".join(map(str, key)) if isinstance(key, tuple) else str(key)
+    if isinstance(key, tuple):
+        return ",".join(map(str, key))
+    return str(key)
 
 
 def _take_entries(entries: Any) -> list[Any]:
@@ -235,9 +247,14 @@ def _plain_entry(item: Any, number: bool) -> list[Any]:
 
 
 def _plain_number(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else float(value)
+    if hasattr(value, "item"):
+        return value.item()
+    return float(value)
 
 
 def _plain_affine(value: Any) -> dict[str, Any]:
-    affine = value if isinstance(value, Affine) else Affine({}, float(value))
+    if isinstance(value, Affine):
+        affine = value
+    else:
+        affine = Affine({}, float(value))
     return {"terms": affine.terms, "constant": affine.constant}

@@ -19,6 +19,11 @@ from oragent.formulate.running import ExecutionResult
 from oragent.formulate.session import FormulationAttempt, FormulationSession
 from oragent.milp.solution import SolveVerdict
 
+UNCHANGED = "\n\nThe program came back unchanged after this had been said once: the lines named must change."
+MOST_READINGS = 2
+# characters
+MOST_CITED = 800
+
 
 async def interpret_terms(session: FormulationSession) -> None:
     """Explain terms, before the encoder."""
@@ -82,14 +87,14 @@ async def choose_module(
     remaining = [name for name in team if name not in consulted]
     team_text = "\n".join(f"- {name}: {what}" for name, what in team.items())
     prompt = session.fill_prompt(
-        "conductor", team=team_text, asked=", ".join(consulted) or "nobody", left=", ".join(remaining),
+        "conductor",
+        team=team_text,
+        asked=", ".join(consulted) or "nobody",
+        left=", ".join(remaining),
         most=remaining_calls,
-    )  # fmt: skip
+    )
     reply = await session.ask_words("conductor", prompt)
     return next((word for word in re.findall(r"[a-z_]+", reply.lower()) if word in remaining), remaining[0])
-
-
-UNCHANGED = "\n\nThe program came back unchanged after this had been said once: the lines named must change."
 
 
 async def write_program(session: FormulationSession) -> FormulationAttempt:
@@ -115,10 +120,6 @@ async def diagnose_failure(session: FormulationSession) -> str:
     now = session.newest
     prompt = session.fill_prompt("syntax_analysis", program=now.source.strip() or "(no program)", error=now.error)
     return f"{now.error}\n\n{await session.ask_words('syntax_analysis', prompt)}"
-
-
-MOST_READINGS = 2
-MOST_CITED = 800  # characters
 
 
 async def write_checker(session: FormulationSession) -> None:

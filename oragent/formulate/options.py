@@ -10,18 +10,49 @@ from oragent._base.errors import ConfigError
 from oragent.formulate.problem import Form
 from oragent.llm.model_settings import RuntimeWords
 
-PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")  # that an ablation leaves out
-EXTRAS = ("conductor", "terminology", "reviewer")  # that were found harmful
+# that an ablation leaves out
+PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")
+# that were found harmful
+EXTRAS = ("conductor", "terminology", "reviewer")
 
-STAND_INS = ("oracle", "planted", "misread", "scripted")  # mock models of benchmarks, which know the gold answers
+# mock models of benchmarks, which know the gold answers
+STAND_INS = ("oracle", "planted", "misread", "scripted")
 ROLES = (
-    "semantic_encoder", "terminology", "formalization", "compiler", "reviewer", "conductor", "supervisor_forward",
-    "supervisor_backward", "syntax_analysis", "counterfactual", "standard", "cot", "spp", "tot", "got", "propose",
-    "score", "unite", "react", "reflexion", "reflection", "progressive_hint", "coe_expert", "coe_conductor",
-    "coe_reducer", "coe_backward", "optimus_extract", "optimus_clause", "optimus_code", "optimus_assemble",
-    "optimus_debug", "reading",
-)  # fmt: skip  # in which models are asked
-ALL = "planted:all"  # every single error in a case of its own
+    "semantic_encoder",
+    "terminology",
+    "formalization",
+    "compiler",
+    "reviewer",
+    "conductor",
+    "supervisor_forward",
+    "supervisor_backward",
+    "syntax_analysis",
+    "counterfactual",
+    "standard",
+    "cot",
+    "spp",
+    "tot",
+    "got",
+    "propose",
+    "score",
+    "unite",
+    "react",
+    "reflexion",
+    "reflection",
+    "progressive_hint",
+    "coe_expert",
+    "coe_conductor",
+    "coe_reducer",
+    "coe_backward",
+    "optimus_extract",
+    "optimus_clause",
+    "optimus_code",
+    "optimus_assemble",
+    "optimus_debug",
+    "reading",
+)  # in which models are asked
+# every single error in a case of its own
+ALL = "planted:all"
 
 
 @dataclass(frozen=True)
@@ -94,9 +125,17 @@ class Options:
 PRESETS = {
     "default": Options(),
     # As published (Wang et al. 2025); our prompts are our own words.
-    "paper": Options(repairs=1, checks=1, keep_best=False, witness=False, relative=0.0, absolute=1e-2,
-                     published=True, accept_infeasible=False),
-}  # fmt: skip
+    "paper": Options(
+        repairs=1,
+        checks=1,
+        keep_best=False,
+        witness=False,
+        relative=0.0,
+        absolute=1e-2,
+        published=True,
+        accept_infeasible=False,
+    ),
+}
 
 
 def choose_options(preset: str, **changes: Any) -> Options:
@@ -115,7 +154,10 @@ def check_known(name: str, names: Iterable[str], what: str) -> str:
     if name in names:
         return name
     near = difflib.get_close_matches(name, names, 1)
-    meant = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
+    if near:
+        meant = f"did you mean {near[0]!r}?"
+    else:
+        meant = f"expected one of {', '.join(names)}"
     raise ConfigError(f"{name!r} is no {what}: {meant}")
 
 

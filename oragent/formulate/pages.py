@@ -23,10 +23,14 @@ from oragent.milp.solution import Solution, SolveStatus, ValueRange
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.text import DiffLine, clip_text, diff_lines
 
-MOST_ROWS, MOST_CHANGED = 400, 200  # rows of the model, lines of a comparison
-EXPLAIN_S = 30.0  # for a conflict or a relaxation
-MOST_MATHS = 200  # variables and rows, above which the mathematics are left to the files
-SHORTEST = 8  # characters of a sentence that is looked for in the problem
+# rows of the model, lines of a comparison
+MOST_ROWS, MOST_CHANGED = 400, 200
+# for a conflict or a relaxation
+EXPLAIN_S = 30.0
+# variables and rows, above which the mathematics are left to the files
+MOST_MATHS = 200
+# characters of a sentence that is looked for in the problem
+SHORTEST = 8
 
 
 def write_page(folder: Path, request: FormulationRequest, result: FormulationResult, solution: Solution | None) -> Path:
@@ -41,40 +45,51 @@ def write_page(folder: Path, request: FormulationRequest, result: FormulationRes
 def render_page(request: FormulationRequest, result: FormulationResult, solution: Solution | None) -> str:
     """The page as HTML."""
     sentence_of = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
-    milp = None if result.milp is None else add_sentences(result.milp, sentence_of)
+    if result.milp is None:
+        milp = None
+    else:
+        milp = add_sentences(result.milp, sentence_of)
     remarks: Sequence[ModelRemark] = (
         summarize_remarks(explain(milp, solution, EXPLAIN_S)) if milp is not None and solution is not None else ()
     )
     small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
     text, omitted = clip_text(fit_text(request.problem.text), 2000)
     has_point = milp is not None and solution is not None and solution.status.has_point
-    return make_environment(Path(__file__).parent).get_template("page.html").render(
-        title=request.problem.name,
-        figure=figure,
-        found=result,
-        options=request.options,
-        solution=solution,
-        objective=None if solution is None or solution.objective is None else figure(solution.objective),
-        readings=[
-            (reading, reading["status"] if reading["objective"] is None else figure(reading["objective"]))
-            for reading in result.readings
-        ],
-        same=[reading for reading in result.readings if has_same_optimum(reading, result.objective)],
-        unit=objective_unit(result.pool),
-        bound=describe_bound(solution),
-        decisions=layout_families(group_decisions(result, milp, solution)) if has_point and milp and solution else (),
-        most=MOST_ROWS,
-        problem=mark_sentences(text, list(sentence_of.values())),
-        left=omitted,
-        mathematics=Markup(to_mathml(milp)) if small and milp is not None else None,
-        program=clip_text(result.program)[0],
-        rows=list(_row_lines(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],
-        remarks=[(topic, [item.text for item in remarks if item.topic is topic]) for topic in
-                 dict.fromkeys(item.topic for item in remarks)],
-        changes=list(_attempt_changes(result)),
-        tried=any(item["holds"] is not None for item in result.battery),
-        pool=[(item, clip_text(item.text, 60)[0], item.time - result.pool[0].time) for item in result.pool],
-    )  # fmt: skip
+    return (
+        make_environment(Path(__file__).parent)
+        .get_template("page.html")
+        .render(
+            title=request.problem.name,
+            figure=figure,
+            found=result,
+            options=request.options,
+            solution=solution,
+            objective=None if solution is None or solution.objective is None else figure(solution.objective),
+            readings=[
+                (reading, reading["status"] if reading["objective"] is None else figure(reading["objective"]))
+                for reading in result.readings
+            ],
+            same=[reading for reading in result.readings if has_same_optimum(reading, result.objective)],
+            unit=objective_unit(result.pool),
+            bound=describe_bound(solution),
+            decisions=layout_families(group_decisions(result, milp, solution))
+            if has_point and milp and solution
+            else (),
+            most=MOST_ROWS,
+            problem=mark_sentences(text, list(sentence_of.values())),
+            left=omitted,
+            mathematics=Markup(to_mathml(milp)) if small and milp is not None else None,
+            program=clip_text(result.program)[0],
+            rows=list(_row_lines(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],
+            remarks=[
+                (topic, [item.text for item in remarks if item.topic is topic])
+                for topic in dict.fromkeys(item.topic for item in remarks)
+            ],
+            changes=list(_attempt_changes(result)),
+            tried=any(item["holds"] is not None for item in result.battery),
+            pool=[(item, clip_text(item.text, 60)[0], item.time - result.pool[0].time) for item in result.pool],
+        )
+    )
 
 
 def describe_bound(solution: Solution | None) -> str:

@@ -37,14 +37,21 @@ def solve(data):
 '''
 
 
+# of a problem's text in a prompt; a longer one is cut, and says so
+MOST_CHARACTERS = 200_000
+
+
 class Form(StrEnum):
     """What a model is given of the program."""
 
-    HEAD = "head"  # of the function, with its docstring; as published for NL4Opt
-    SCAFFOLD = "scaffold"  # all but variables, objective and constraints; as published for ComplexOR
+    # of the function, with its docstring; as published for NL4Opt
+    HEAD = "head"
+    # all but variables, objective and constraints; as published for ComplexOR
+    SCAFFOLD = "scaffold"
 
 
-SCAFFOLD_RULE = "write what stands at the mark alone, and leave all else of the program as it is"  # as published
+# as published
+SCAFFOLD_RULE = "write what stands at the mark alone, and leave all else of the program as it is"
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,9 @@ class ProgramInterface:
     @property
     def attention(self) -> str:
         """Rule for writers of this form; empty where there is none."""
-        return SCAFFOLD_RULE if self.form is Form.SCAFFOLD else ""
+        if self.form is Form.SCAFFOLD:
+            return SCAFFOLD_RULE
+        return ""
 
     def arguments_for(self, data: Mapping[str, Any]) -> list[Any]:
         """The arguments for some data.
@@ -89,7 +98,10 @@ class ProgramInterface:
                 return objective, inner
             return objective, {key: value for key, value in returned.items() if key not in (*OBJECTIVES, "status")}
         if isinstance(returned, list) and returned:
-            names = self.parameters if len(self.parameters) == len(returned) - 1 else ()
+            if len(self.parameters) == len(returned) - 1:
+                names = self.parameters
+            else:
+                names = ()
             rest = returned[1:]
             return returned[0], {
                 (names[index] if names else f"var{index + 1}"): item for index, item in enumerate(rest)
@@ -112,9 +124,6 @@ def read_interface(path: Path) -> ProgramInterface:
         raise ProblemError(f"{path}: no function; expected one line 'def NAME(ARGUMENTS):' with a docstring")
     names = [part.split(":")[0].split("=")[0].strip() for part in match[2].split(",")]
     return ProgramInterface(match[1], tuple(name for name in names if name and not name.startswith("*")), text.strip())
-
-
-MOST_CHARACTERS = 200_000  # of a problem's text in a prompt; a longer one is cut, and says so
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,12 @@ from typing import Any
 from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
-MODEL, PERSON, ORAGENT = "model", "person", "oragent"  # authors
+# authors
+MODEL, PERSON, ORAGENT = "model", "person", "oragent"
+
+
+IMPORT = re.compile(r"^(?:import|from)\s", re.MULTILINE)
+MOST_CHARACTERS = 200_000
 
 
 @dataclass(frozen=True)
@@ -22,9 +27,12 @@ class PoolEntry:
     module: str
     text: str
     parsed: Any = None
-    time: float = field(default_factory=time.time)  # seconds since 1970
-    tokens: int = 0  # in and out
-    author: str = MODEL  # ``model``, ``person`` for a correction, ``oragent`` for what was computed
+    # seconds since 1970
+    time: float = field(default_factory=time.time)
+    # in and out
+    tokens: int = 0
+    # ``model``, ``person`` for a correction, ``oragent`` for what was computed
+    author: str = MODEL
 
 
 class CommentPool(list[PoolEntry]):
@@ -38,7 +46,9 @@ class CommentPool(list[PoolEntry]):
     def parsed_of(self, module: str) -> dict[str, Any]:
         """Return the data of the entry of a module that is in force; empty where it is no object."""
         entry = self.newest_of(module)
-        return entry.parsed if entry is not None and isinstance(entry.parsed, dict) else {}
+        if entry is not None and isinstance(entry.parsed, dict):
+            return entry.parsed
+        return {}
 
     @property
     def prompt_text(self) -> str:
@@ -64,10 +74,6 @@ def fill_template(template: str, **values: object) -> str:
 @lru_cache
 def _read_template(name: str) -> Template:
     return Template((files("oragent.formulate") / "prompts" / f"{name}.txt").read_text(encoding="utf-8"))
-
-
-IMPORT = re.compile(r"^(?:import|from)\s", re.MULTILINE)
-MOST_CHARACTERS = 200_000
 
 
 def extract_program(text: str, function: str) -> str:

@@ -15,7 +15,8 @@ CUE = re.compile(
     r"no (?:more|less|fewer)|cannot|can not|may not|never|exceed|up to|exactly|limit(?:ed|s)?|enough|good|fair|"
     r"sufficient|reasonable|as \w+ as possible|only|minimum|maximum)\b"
 )
-DECISION = re.compile(  # names what is to be decided, and demands nothing: "we have to say how many trays we pot"
+# names what is to be decided, and demands nothing: "we have to say how many trays we pot"
+DECISION = re.compile(
     r"(?i)\b(?:has|have|needs?|wants?|must|should|would like)(?: to)? "
     r"(?:say|decide|choose|determine|know|find out|work out|plan) "
     r"(?:how (?:many|much)|which|what|where|when|whether|who)\b"
@@ -26,10 +27,13 @@ SENTENCE = re.compile(
     r"(?<=[!?;])\s+|(?<!\b[Mm]ax\.)(?<!\b[Mm]in\.)(?<!\b[Aa]pprox\.)(?<!\b[Cc]a\.)(?<!\b[Nn]o\.)(?<=\.)\s+(?![a-z])"
     r"|\n\s*\n|\n\s*[-*]\s+"
 )
-SHARE = 0.6  # of the words of the shorter text, from which two texts are the same sentence
+# of the words of the shorter text, from which two texts are the same sentence
+SHARE = 0.6
 NO_ROW = "no row of the model was found for it"
-NOT_SOLVED = "not solved"  # status of a reading of a problem that has no solution
-SAME_OPTIMUM = 1e-6  # relative difference of two objectives, up to which they are the same
+# status of a reading of a problem that has no solution
+NOT_SOLVED = "not solved"
+# relative difference of two objectives, up to which they are the same
+SAME_OPTIMUM = 1e-6
 
 
 @dataclass(frozen=True)
@@ -37,20 +41,32 @@ class Reading:
     """A sentence with two readings."""
 
     sentence: str
-    used: str  # reading of the program
+    # reading of the program
+    used: str
     other: str
 
 
 def find_nonlinearity(parsed: Any) -> str:
     """Return why a formalization calls the problem nonlinear; empty where it does not."""
-    text = str(parsed.get("CLASS") or "").strip() if isinstance(parsed, dict) else ""
-    return text if text.lower().startswith("nonlinear") else ""
+    if isinstance(parsed, dict):
+        text = str(parsed.get("CLASS") or "").strip()
+    else:
+        text = ""
+    if text.lower().startswith("nonlinear"):
+        return text
+    return ""
 
 
 def list_readings(parsed: Any) -> list[Reading]:
     """Return the sentences that a formalization reads in two ways: "sentence -- reading used -- other reading"."""
-    entries = parsed.get("READINGS") if isinstance(parsed, dict) else None
-    parts = [str(entry).split(" -- ") for entry in entries if entry] if isinstance(entries, list) else []
+    if isinstance(parsed, dict):
+        entries = parsed.get("READINGS")
+    else:
+        entries = None
+    if isinstance(entries, list):
+        parts = [str(entry).split(" -- ") for entry in entries if entry]
+    else:
+        parts = []
     return [Reading(*(part.strip() for part in each)) for each in parts if len(each) == 3]
 
 
@@ -75,7 +91,10 @@ def trace_requirements(
         row_sentences: Sentence by row, of the checks.
     """
     parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
-    model = parsed[-1] if parsed else {}
+    if parsed:
+        model = parsed[-1]
+    else:
+        model = {}
     missing = dict(_split_reasons(model.get("NOT_MODELLED")))
     if not model and not row_sentences:
         return []
@@ -90,7 +109,10 @@ def trace_requirements(
 
 
 def _modelled_sentences(model: Mapping[str, Any], milp: Milp | None) -> Iterator[str]:
-    keys = {plain_key(row.name) for row in milp.rows} if milp is not None else set()
+    if milp is not None:
+        keys = {plain_key(row.name) for row in milp.rows}
+    else:
+        keys = set()
     listed = model.get("CONSTRAINTS")
     for entry in map(str, listed if isinstance(listed, list) else ()):
         name, key = entry.partition(":")[0], plain_key(entry.partition(":")[0])

@@ -20,14 +20,19 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 EVALUATOR = Path(__file__).with_name("evaluator.py")
-ANSWER_KB = 64 << 10  # of JSON: a model, its solution, what was returned
+# of JSON: a model, its solution, what was returned
+ANSWER_KB = 64 << 10
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 UNUSABLE = (MilpError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
-REFUSAL = "NotImplementedError: nonlinear"  # how a program says that its problem has no exact linear model
-LARGEST = 1e300  # integers beyond it are no floats
+# how a program says that its problem has no exact linear model
+REFUSAL = "NotImplementedError: nonlinear"
+# integers beyond it are no floats
+LARGEST = 1e300
 FAILURES = {
-    Ended.TIMEOUT: SolveVerdict.TIMEOUT, Ended.MEMORY: SolveVerdict.MEMORY, Ended.REJECTED: SolveVerdict.COMPILE_ERROR,
-}  # fmt: skip
+    Ended.TIMEOUT: SolveVerdict.TIMEOUT,
+    Ended.MEMORY: SolveVerdict.MEMORY,
+    Ended.REJECTED: SolveVerdict.COMPILE_ERROR,
+}
 
 
 @dataclass(frozen=True)
@@ -49,25 +54,36 @@ class Bounds:
 class ExecutionResult:
     """What running a program came to."""
 
-    verdict: SolveVerdict | None  # why there is no solution; None where a model was solved, whatever its status
+    # why there is no solution; None where a model was solved, whatever its status
+    verdict: SolveVerdict | None
     message: str = ""
-    traceback: str = ""  # of the program, from its own code on
-    milp: Milp | None = None  # the model that it solved last
-    solution: Solution | None = None  # of that model, solved again outside of the program's reach
-    values: Any = None  # what it returned, with the solution's values where it returned variables
-    columns: Any = None  # the same with the names of the model's columns; None in the places of plain numbers
-    claimed: float | None = None  # the objective that it returned; believed by nobody
+    # of the program, from its own code on
+    traceback: str = ""
+    # the model that it solved last
+    milp: Milp | None = None
+    # of that model, solved again outside of the program's reach
+    solution: Solution | None = None
+    # what it returned, with the solution's values where it returned variables
+    values: Any = None
+    # the same with the names of the model's columns; None in the places of plain numbers
+    columns: Any = None
+    # the objective that it returned; believed by nobody
+    claimed: float | None = None
     log: str = ""
 
     @property
     def status(self) -> SolveStatus | None:
         """Of the solution."""
-        return self.solution.status if self.solution else None
+        if self.solution:
+            return self.solution.status
+        return None
 
     @property
     def objective(self) -> float | None:
         """Of the solution, recomputed."""
-        return self.solution.objective if self.solution else None
+        if self.solution:
+            return self.solution.objective
+        return None
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,8 @@ class FormulationRunner:
     bounds: Bounds = field(default_factory=Bounds)
 
     def __post_init__(self) -> None:
-        require_supported_version("pulp")  # of another, every program would fail, each for a reason of its own
+        # of another, every program would fail, each for a reason of its own
+        require_supported_version("pulp")
 
     def run_program(self, source: str, interface: ProgramInterface, data: Mapping[str, Any]) -> ExecutionResult:
         """Run a program on data; may be called from several threads.
@@ -127,7 +144,10 @@ class FormulationRunner:
         objective, values = interface.split_returned(answer["returned"])
         _, columns = interface.split_returned(answer["columns"])
         objective, values = _limit_numbers(objective), _limit_numbers(values)
-        claimed = float(objective) if isinstance(objective, int | float) else None
+        if isinstance(objective, int | float):
+            claimed = float(objective)
+        else:
+            claimed = None
         values = _fill_values(values, columns, solution.values if solution.status.has_point else {})
         return ExecutionResult(
             None,
@@ -145,18 +165,27 @@ class FormulationRunner:
         assert ran.solution is not None
         point = ran.solution.status.has_point
         request = {
-            "kind": "checks", "function": "checks", "values": ran.values, "columns": ran.columns, "data": data,
-            "milp": as_json.to_dict(ran.milp), "solution": as_json.solution_dict(ran.solution), "point": point,
-        }  # fmt: skip
+            "kind": "checks",
+            "function": "checks",
+            "values": ran.values,
+            "columns": ran.columns,
+            "data": data,
+            "milp": as_json.to_dict(ran.milp),
+            "solution": as_json.solution_dict(ran.solution),
+            "point": point,
+        }
         answer = self._evaluate(source, request)
         if answer["status"] != "ok":
             return Report(_stable_text(answer["message"]))
         try:
             entries = tuple((str(n), float(a), str(r), float(b), str(s)) for n, a, r, b, s in answer["entries"])
-            witness = answer["witness"] and Witness(**{
-                **answer["witness"], "ruling": Ruling(answer["witness"]["ruling"]),
-                "names": tuple(answer["witness"]["names"]),
-            })  # fmt: skip
+            witness = answer["witness"] and Witness(
+                **{
+                    **answer["witness"],
+                    "ruling": Ruling(answer["witness"]["ruling"]),
+                    "names": tuple(answer["witness"]["names"]),
+                }
+            )
         except UNUSABLE as problem:
             return Report(f"the checker's entries are not what they should be: {type(problem).__name__}")
         return Report("", entries, witness or None, _stable_text(answer["note"]), answer.get("sentences", {}))
@@ -174,7 +203,8 @@ class FormulationRunner:
         if ended.code == 0 and ended.end == "exited":
             try:
                 answer: dict[str, Any] = json.loads(ended.stdout)
-            except (ValueError, RecursionError):  # its middle was dropped
+            except (ValueError, RecursionError):
+                # its middle was dropped
                 answer = {"status": "invalid", "message": f"its model and values take more than {ANSWER_KB >> 10} MiB"}
             return answer
         if ended.end == "deadline":
@@ -182,7 +212,8 @@ class FormulationRunner:
         if ended.end in ("signalled", "lost") or "MemoryError" in ended.stderr:
             return {"status": "memory", "message": "ran out of memory, or was killed by the kernel"}
         last = ended.stderr.strip().splitlines()[-1:] or ["no word"]
-        if last[0].startswith(("ImportError", "ModuleNotFoundError", "SyntaxError")):  # ours: a guest's never come here
+        # ours: a guest's never come here
+        if last[0].startswith(("ImportError", "ModuleNotFoundError", "SyntaxError")):
             raise SandboxError(f"the evaluator of programs failed: {last[0][:300]}")
         return {"status": "error", "message": f"what the program returned could not be used: {last[0][:300]}"}
 

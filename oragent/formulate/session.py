@@ -19,6 +19,8 @@ from oragent.llm.model import Message
 from oragent.milp.solution import SolveStatus, SolveVerdict
 from oragent.programs.replies import extract_json
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class FormulationAttempt:
@@ -26,10 +28,14 @@ class FormulationAttempt:
 
     number: int
     origin: str
-    source: str  # its text; empty where a reply had none
-    ran: ExecutionResult  # what running it came to
-    checked: Checked | None = None  # what a check said; None before one
-    gap: float = 0.0  # relative gap within which a point that is not proven optimal is an answer
+    # its text; empty where a reply had none
+    source: str
+    # what running it came to
+    ran: ExecutionResult
+    # what a check said; None before one
+    checked: Checked | None = None
+    # relative gap within which a point that is not proven optimal is an answer
+    gap: float = 0.0
 
     @property
     def has_failed(self) -> bool:
@@ -62,7 +68,14 @@ class FormulationAttempt:
         """Order of attempts: proven status first, then the result of the checks."""
         proven = {SolveStatus.OPTIMAL: 3, SolveStatus.FEASIBLE: 2, SolveStatus.INFEASIBLE: 1, SolveStatus.UNBOUNDED: 1}
         status = self.ran.status
-        level = 3 if self.is_answer else (proven.get(status, 0) if status else 0 if self.is_refused else -1)
+        if self.is_answer:
+            level = 3
+        elif status:
+            level = proven.get(status, 0)
+        elif self.is_refused:
+            level = 0
+        else:
+            level = -1
         if self.checked is None or self.checked.state is CheckStatus.UNCHECKED:
             return level, -1, 0
         return level, int(self.checked.state is CheckStatus.PASSED), -len(self.checked.findings)
@@ -81,9 +94,6 @@ def empty_attempt(
 ) -> FormulationAttempt:
     """Return an attempt without a program."""
     return FormulationAttempt(number, origin, "", ExecutionResult(verdict, problem))
-
-
-T = TypeVar("T")
 
 
 @dataclass
@@ -109,7 +119,9 @@ class FormulationSession:
     def problem_text(self) -> str:
         """The problem as prompts tell it."""
         fitted = fit_text(self.problem.text.strip())
-        return f"{fitted}\n\nBackground: {self.problem.background}" if self.problem.background else fitted
+        if self.problem.background:
+            return f"{fitted}\n\nBackground: {self.problem.background}"
+        return fitted
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -129,7 +141,9 @@ class FormulationSession:
 
     def best_attempt(self) -> FormulationAttempt:
         """The attempt that is the answer: the best one, or the newest where the best is not kept."""
-        return best_attempt(self.attempts) if self.options.keep_best else self.newest
+        if self.options.keep_best:
+            return best_attempt(self.attempts)
+        return self.newest
 
     def fill_prompt(self, template: str, **values: object) -> str:
         """Fill a template of ``prompts/``, which may use the problem, its data, the pool, and the interface too."""
@@ -230,4 +244,6 @@ class FormulationSession:
 
 
 def _structured(answer: object) -> Any:
-    return answer if isinstance(answer, dict | list) else None
+    if isinstance(answer, dict | list):
+        return answer
+    return None

@@ -9,7 +9,8 @@ import numpy as np
 
 from oragent.formulate.data import iterate_leaves, list_parts, map_leaves
 
-SPREAD = 0.3  # of each shaken figure, up and down
+# of each shaken figure, up and down
+SPREAD = 0.3
 # Words of time and place in a row: what is called so has an order that means something. Digits are such words too.
 ORDERED = re.compile(
     r"(?i)\d|\b(?:period|year|quarter|month|week|day|hour|shift|stage|step|time|date|first|second|third|last|"
@@ -37,7 +38,9 @@ def perturb_data(data: Mapping[str, Any], rng: np.random.Generator) -> dict[str,
         step = 1.0 + SPREAD * float(rng.uniform(-1, 1))
         if not isinstance(value, int):
             return value * step
-        return value if abs(value) <= 10 else moved.setdefault(value, round(value * step))
+        if abs(value) <= 10:
+            return value
+        return moved.setdefault(value, round(value * step))
 
     perturbed: dict[str, Any] = map_numbers(data, near_value)
     return perturbed
@@ -138,7 +141,9 @@ def _iterate_labels(value: Any) -> Iterator[list[str]]:
 
 
 def _kind_name(value: Any) -> str:
-    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "number"
+    return type(value).__name__
 
 
 def _rename_labels(value: Any, new: Mapping[str, str]) -> Any:
@@ -146,4 +151,6 @@ def _rename_labels(value: Any, new: Mapping[str, str]) -> Any:
         return {new.get(str(key), key): _rename_labels(item, new) for key, item in value.items()}
     if isinstance(value, list):
         return [_rename_labels(item, new) for item in value]
-    return new.get(value, value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return new.get(value, value)
+    return value

@@ -22,4 +22,5 @@ def _solve_small() -> None:
 
 _solve_small()
 model_capture.install_capture()
-prepare_engines(3)  # of one run: the program's, ours, and where a relaxation is wanted one more
+# of one run: the program's, ours, and where a relaxation is wanted one more
+prepare_engines(3)

@@ -18,9 +18,16 @@ from oragent.milp.plain import number, plain, quoted
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import breaches, ray, solve
 
-BETTER = 1e-6  # by how much an objective must be better, relative to the larger of 1 and its size
-RELATIONS = {"<=": Relation.AT_MOST, "<": Relation.AT_MOST, ">=": Relation.AT_LEAST, ">": Relation.AT_LEAST,
-             "=": Relation.EQUAL, "==": Relation.EQUAL}  # fmt: skip
+# by how much an objective must be better, relative to the larger of 1 and its size
+BETTER = 1e-6
+RELATIONS = {
+    "<=": Relation.AT_MOST,
+    "<": Relation.AT_MOST,
+    ">=": Relation.AT_LEAST,
+    ">": Relation.AT_LEAST,
+    "=": Relation.EQUAL,
+    "==": Relation.EQUAL,
+}
 SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}
 MOST_NAMED = 12
 NO_POINT = "no point meets the checks together, and the program has one"
@@ -29,10 +36,14 @@ NO_POINT = "no point meets the checks together, and the program has one"
 class Ruling(StrEnum):
     """What the checker's rows say of the program's model."""
 
-    AGREES = "agrees"  # the same optimum, or both infeasible, or both unbounded
-    FORBIDS = "forbids"  # the program forbids a point that breaks no check
-    ALLOWS = "allows"  # the program allows what the checks forbid
-    OBJECTIVE = "objective"  # the same points, and another objective
+    # the same optimum, or both infeasible, or both unbounded
+    AGREES = "agrees"
+    # the program forbids a point that breaks no check
+    FORBIDS = "forbids"
+    # the program allows what the checks forbid
+    ALLOWS = "allows"
+    # the same points, and another objective
+    OBJECTIVE = "objective"
     UNDECIDED = "undecided"
 
 
@@ -41,10 +52,14 @@ class CheckRow:
     """A check as a linear row."""
 
     name: str
-    terms: Mapping[str, float]  # left side less right side, coefficient by column
-    relation: str  # ``<=``, ``>=``, ``=``, ``integer``, ``minimize`` or ``maximize``
-    rhs: float  # what the terms are held against
-    sentence: str = ""  # of the text that it comes from
+    # left side less right side, coefficient by column
+    terms: Mapping[str, float]
+    # ``<=``, ``>=``, ``=``, ``integer``, ``minimize`` or ``maximize``
+    relation: str
+    # what the terms are held against
+    rhs: float
+    # of the text that it comes from
+    sentence: str = ""
 
     @classmethod
     def from_entry(cls, item: Sequence[Any]) -> Self:
@@ -100,7 +115,10 @@ def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[st
     rows: list[Row] = []
     taken: set[str] = set()
     for index, entry in enumerate(entry for entry in entries if entry.relation in RELATIONS):
-        name = entry.name if entry.name and entry.name not in taken else f"{entry.name} ({index + 1})"
+        if entry.name and entry.name not in taken:
+            name = entry.name
+        else:
+            name = f"{entry.name} ({index + 1})"
         taken.add(name)
         rows.append(Row(name, entry.terms, RELATIONS[entry.relation], entry.rhs, entry.sentence))
     return Milp(variables, tuple(rows), *_choose_objective(milp, entries, columns), "checks")
@@ -150,9 +168,13 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
     gain = checks.sense.sign * (objective - answer.objective)
     slack = BETTER * max(1.0, abs(answer.objective))
     sign = milp.sense.sign
-    reach = -sign * INFINITY if solution.bound is None else solution.bound
+    if solution.bound is None:
+        reach = -sign * INFINITY
+    else:
+        reach = solution.bound
     if solution.status is SolveStatus.FEASIBLE and gain > 0 and sign * reach <= sign * answer.objective + slack:
-        return Witness(Ruling.UNDECIDED)  # the program may allow a better point that was not found
+        # the program may allow a better point that was not found
+        return Witness(Ruling.UNDECIDED)
     if abs(gain) <= slack:
         if other := _different_costs(milp, checks):
             return Witness(Ruling.OBJECTIVE, other[1], other[0], answer.values, answer.objective)
@@ -195,7 +217,9 @@ def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | 
         return None
     names = tuple(name for name, value in ours.items() if abs(value - theirs[name]) > BETTER * abs(theirs[name]))
     parts = [f"{quoted(name)} has {number(ours[name])}, by the checks {number(theirs[name])}" for name in names]
-    return (names, f"in the program's objective {'; '.join(parts[:MOST_NAMED])}") if names else None
+    if names:
+        return (names, f"in the program's objective {'; '.join(parts[:MOST_NAMED])}")
+    return None
 
 
 def _forbidden_witness(milp: Milp, checks: Milp, answer: Solution, why: str) -> Witness:
@@ -221,8 +245,14 @@ def _describe_point(values: Mapping[str, float]) -> str:
     hidden, zeros = len(used) - MOST_NAMED, len(values) - len(used)
     if not used:
         return "with every value at 0"
-    more = [f"{hidden} more not at 0"] if hidden > 0 else []
-    more += [f"{zeros} other{'s' if zeros > 1 else ''} at 0"] if zeros else []
+    if hidden > 0:
+        more = [f"{hidden} more not at 0"]
+    else:
+        more = []
+    if zeros:
+        more += [f"{zeros} other{'s' if zeros > 1 else ''} at 0"]
+    else:
+        more += []
     return ", ".join(used[:MOST_NAMED]) + (f" (and {', '.join(more)})" if more else "")
 
 
@@ -251,7 +281,9 @@ def _stops_direction(row: Row, direction: Mapping[str, float]) -> bool:
 
 
 def _name_list(names: Sequence[str]) -> str:
-    return f" by {', '.join(map(quoted, names[:MOST_NAMED]))}" if names else ""
+    if names:
+        return f" by {', '.join(map(quoted, names[:MOST_NAMED]))}"
+    return ""
 
 
 def match_sentences(milp: Milp, checks: Sequence[CheckRow]) -> dict[str, str]:
@@ -259,8 +291,9 @@ def match_sentences(milp: Milp, checks: Sequence[CheckRow]) -> dict[str, str]:
     sentence_of = {
         form: check.sentence
         for check in reversed(checks)
-        if check.sentence and check.relation in RELATIONS
+        if check.sentence
+        and check.relation in RELATIONS
         and (form := scale_row(check.terms, RELATIONS[check.relation], check.rhs, 9)) is not None
-    }  # fmt: skip
+    }
     forms = {row.name: scale_row(row.terms, row.relation, row.rhs, 9) for row in milp.rows}
     return {name: sentence_of[form] for name, form in forms.items() if form in sentence_of}

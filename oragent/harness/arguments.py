@@ -15,17 +15,25 @@ from oragent._base import shipped
 from oragent._base.bounded import parse_yaml
 from oragent._base.racing import RaceTerms
 
-PROTOCOL = {"protocol": ("reevo", "oragent")}  # an option of evaluators whose instances differ between studies
+# an option of evaluators whose instances differ between studies
+PROTOCOL = {"protocol": ("reevo", "oragent")}
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
-FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist before
-PRACTICE = "practice"  # with it goes a mode of this name: instances as those of val, and none of them
-PRACTICE_SEED = 0  # of these, where none is given
-FINAL = "final"  # a mode that evaluators may have: instances for the last round of a run's best elites alone
-EXPERIMENTS = frozenset(("train", PRACTICE))  # modes whose scores do not count
-SEARCHED = frozenset(("train", "val"))  # instances of other modes may be larger, and take longer
+# a mode that evaluators may have: instances that did not exist before
+FRESH = "fresh"
+# with it goes a mode of this name: instances as those of val, and none of them
+PRACTICE = "practice"
+# of these, where none is given
+PRACTICE_SEED = 0
+# a mode that evaluators may have: instances for the last round of a run's best elites alone
+FINAL = "final"
+# modes whose scores do not count
+EXPERIMENTS = frozenset(("train", PRACTICE))
+# instances of other modes may be larger, and take longer
+SEARCHED = frozenset(("train", "val"))
 SEEDS = ("heuristic.py", "heuristic.cpp")
-ALL = -1  # decisions of an audit
+# decisions of an audit
+ALL = -1
 SEED_BYTES = 8
 
 
@@ -75,10 +83,14 @@ def _parse_race(text: str) -> RaceTerms:
 class Option(NamedTuple):
     """An option of the command line."""
 
-    read: Callable[[str], Any]  # function that reads its value
-    default: Any  # value where it is not given
-    text: str  # help text; ``{modes}`` stands for the names of the modes
-    sign: str | None = None  # sign for the value in the help; None: its name
+    # function that reads its value
+    read: Callable[[str], Any]
+    # value where it is not given
+    default: Any
+    # help text; ``{modes}`` stands for the names of the modes
+    text: str
+    # sign for the value in the help; None: its name
+    sign: str | None = None
 
 
 OPTIONS: Mapping[str, Option] = {
@@ -157,7 +169,9 @@ class Arguments:
         """
         if self.mode != FRESH:
             return None
-        return int.from_bytes(os.urandom(SEED_BYTES), "big") if self.given_seed is None else self.given_seed
+        if self.given_seed is None:
+            return int.from_bytes(os.urandom(SEED_BYTES), "big")
+        return self.given_seed
 
     def place(self, relative: str | Path) -> Path:
         """Return the path of a project file by its path from the root, or of the shipped one."""
@@ -291,10 +305,14 @@ def _real_path(path: Path) -> Path:
 def _resolve_heuristic_s(requested: float | None, mode: str, here: str) -> float | None:
     """What was asked for, or in the modes of a search what the ``problem.yaml`` beside the script says."""
     if requested is not None:
-        return None if math.isinf(requested) else requested
+        if math.isinf(requested):
+            return None
+        return requested
     described = os.path.join(here, "problem.yaml")
     if mode not in SEARCHED or not os.path.isfile(described):
         return None
     text = Path(described).read_text(encoding="utf-8")
     bound = (parse_yaml(text) or {}).get("heuristic_s") if "heuristic_s" in text else None
-    return float(bound) if bound else None
+    if bound:
+        return float(bound)
+    return None

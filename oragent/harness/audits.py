@@ -19,8 +19,10 @@ from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import MOST_BYTES, Callee
 from oragent.harness.guest import Guest
 
-EXAMPLES = 3  # decisions of another instance by which a guest compiles
-MARGIN = 0.75  # two answers are the same up to this power of their type's precision
+# decisions of another instance by which a guest compiles
+EXAMPLES = 3
+# two answers are the same up to this power of their type's precision
+MARGIN = 0.75
 MISMATCH = (
     "answers a call otherwise when it is asked that call alone: a heuristic must be a function of its arguments, "
     "without a memory of other calls and without random numbers of its own"
@@ -33,7 +35,9 @@ def draw_sample(count: int, size: int | None) -> list[int]:
     A seeded generator would tell a candidate which decisions are safe to forge. An honest one passes whatever is drawn,
     so its score stays the same to the last bit.
     """
-    return list(range(count)) if size is None or size >= count else sorted(SystemRandom().sample(range(count), size))
+    if size is None or size >= count:
+        return list(range(count))
+    return sorted(SystemRandom().sample(range(count), size))
 
 
 def spot_check(guest: Guest) -> None:
@@ -65,7 +69,10 @@ def audit_decisions(guest: Guest, size: int | None) -> int:
         CandidateError: ``rejected``, if one is not what the function says on its own.
     """
     guest.end()
-    calls = guest.calls.calls if guest.calls else []
+    if guest.calls:
+        calls = guest.calls.calls
+    else:
+        calls = []
     counts = [claim.count for claim in guest.claims] + [1] * len(calls)
     ends = list(accumulate(counts))
     drawn: dict[int, list[int]] = {}
@@ -100,12 +107,24 @@ class _SharedCode:
 
     def __init__(self, guest: Guest, drawn_from: Collection[str]) -> None:
         self._guest = guest
-        calls = guest.calls.calls if guest.calls and guest.compiles else []
-        claims = guest.claims if guest.compiles else []
+        if guest.calls and guest.compiles:
+            calls = guest.calls.calls
+        else:
+            calls = []
+        if guest.compiles:
+            claims = guest.claims
+        else:
+            claims = []
         instances = list(dict.fromkeys([*(claim.where for claim in claims), *(where for where, _, _ in calls)]))
-        shuffled = SystemRandom().sample(instances, len(instances)) if len(instances) > 1 else []
+        if len(instances) > 1:
+            shuffled = SystemRandom().sample(instances, len(instances))
+        else:
+            shuffled = []
         examples = sorted(shuffled, key=lambda instance: instance in drawn_from)[:2]
-        needed = examples if examples and examples[0] in drawn_from else examples[:1]
+        if examples and examples[0] in drawn_from:
+            needed = examples
+        else:
+            needed = examples[:1]
         self._requests = {example: self._compile_example(example) for example in needed}
 
     def request_for(self, where: str) -> bytes:
@@ -131,7 +150,9 @@ class _SharedCode:
         finally:
             guest.end_other(stranger)
         usable = isinstance(code, np.ndarray) and code.dtype == np.uint8 and code.ndim == 1
-        return _encode_exchange(code) if usable and 0 < code.size <= MOST_BYTES else b""
+        if usable and 0 < code.size <= MOST_BYTES:
+            return _encode_exchange(code)
+        return b""
 
 
 def _encode_exchange(code: Any) -> bytes:
@@ -160,7 +181,10 @@ def _are_arrays_close(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any])
         return bool(np.array_equal(first, second))
     margin = float(np.finfo(first.dtype).eps) ** MARGIN
     finite = np.abs(first[np.isfinite(first)])
-    scale = float(finite.max()) if finite.size else 0.0
+    if finite.size:
+        scale = float(finite.max())
+    else:
+        scale = 0.0
     return bool(np.allclose(first, second, rtol=margin, atol=margin * scale, equal_nan=True))
 
 

@@ -31,13 +31,21 @@ from oragent.programs.parts import file_names, split_files
 
 Function = Callable[..., Any]
 MOST_CHARACTERS = 4000
-MOST_VALUES = 8  # of a line that are told
-NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")  # no attribute of something else
-MOST_BITS = 100  # of a whole number that is told
-MOST_MEMBERS = 1000  # of a collection whose kinds are looked at
+# of a line that are told
+MOST_VALUES = 8
+# no attribute of something else
+NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+# of a whole number that is told
+MOST_BITS = 100
+# of a collection whose kinds are looked at
+MOST_MEMBERS = 1000
 PLAIN = frozenset({bool, int, float, complex, type(None)})
 NUMBERS = frozenset({np.bool_, np.int32, np.int64, np.float32, np.float64})
 COLLECTIONS: frozenset[type] = frozenset({list, tuple, set, frozenset, dict, str, bytes})
+
+
+# of code that is passed on
+MOST_BYTES = 8 << 20
 
 
 class Callee:
@@ -91,7 +99,8 @@ def load_functions(path: Path, sources: Mapping[str, str], functions: Sequence[s
         texts = {Path(name).stem: (str(path.with_name(name)), text) for name, text in sources.items() if name != main}
         sys.meta_path.insert(0, _FileFinder(texts))
         for name in texts:
-            sys.modules.pop(name, None)  # the scorer may have a module of that name
+            # the scorer may have a module of that name
+            sys.modules.pop(name, None)
     module = _make_module("candidate", str(path), sources[main])
     if len(sources) > 1:
         sys.modules[Path(main).stem] = module
@@ -133,7 +142,9 @@ class _FileFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: object = None, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
-        return importlib.machinery.ModuleSpec(fullname, self) if fullname in self._texts else None
+        if fullname in self._texts:
+            return importlib.machinery.ModuleSpec(fullname, self)
+        return None
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         path, text = self._texts[spec.name]
@@ -163,7 +174,10 @@ def _describe_values(problem: BaseException, trace: TracebackType | None, path: 
     """A line that says what the variables were where the candidate's own code failed; empty where it has none."""
     innermost = None
     while trace is not None:
-        innermost = trace if trace.tb_frame.f_code.co_filename == path else innermost
+        if trace.tb_frame.f_code.co_filename == path:
+            innermost = trace
+        else:
+            innermost = innermost
         trace = trace.tb_next
     if innermost is None:
         return ""
@@ -171,10 +185,18 @@ def _describe_values(problem: BaseException, trace: TracebackType | None, path: 
     # Those of a module, which are its imports and functions, tell nothing.
     variables: Mapping[str, Any] = {} if frame.f_code.co_name == "<module>" else frame.f_locals
     code_line = linecache.getline(path, innermost.tb_lineno)
-    names = [*variables] if type(problem) is NameError else [*dict.fromkeys(NAME.findall(code_line))]
+    if type(problem) is NameError:
+        names = [*variables]
+    else:
+        names = [*dict.fromkeys(NAME.findall(code_line))]
     descriptions = [f"{name}: {_describe_value(variables[name])}" for name in names if name in variables]
-    what = "Known there" if type(problem) is NameError else "On that line"
-    return f"{what}: {'; '.join(descriptions[:MOST_VALUES])}\n" if descriptions else ""
+    if type(problem) is NameError:
+        what = "Known there"
+    else:
+        what = "On that line"
+    if descriptions:
+        return f"{what}: {'; '.join(descriptions[:MOST_VALUES])}\n"
+    return ""
 
 
 def _describe_value(value: Any) -> str:
@@ -182,10 +204,13 @@ def _describe_value(value: Any) -> str:
     kind = type(value)
     if kind is np.ndarray:
         return f"{value.dtype} array of shape {value.shape}"
-    if kind is int and value.bit_length() > MOST_BITS:  # Python refuses to write very long ones
+    # Python refuses to write very long ones
+    if kind is int and value.bit_length() > MOST_BITS:
         return f"int of {value.bit_length()} bits"
     if kind in PLAIN or kind in NUMBERS:
-        return "None" if value is None else f"{kind.__name__} {value}"
+        if value is None:
+            return "None"
+        return f"{kind.__name__} {value}"
     name = str(type.__dict__["__name__"].__get__(kind))[:40]
     if kind not in COLLECTIONS:
         return name
@@ -195,14 +220,17 @@ def _describe_value(value: Any) -> str:
 def _describe_members(value: Collection[Any]) -> str:
     """Of what kind the members of a collection are, where they are of one."""
     if type(value) in (str, bytes):
-        return " characters" if type(value) is str else ""
+        if type(value) is str:
+            return " characters"
+        return ""
     kinds = {str(type.__dict__["__name__"].__get__(type(member)))[:40] for member in islice(value, MOST_MEMBERS)}
-    return f" {kinds.pop()}" if len(kinds) == 1 else ""
+    if len(kinds) == 1:
+        return f" {kinds.pop()}"
+    return ""
 
 
-MOST_BYTES = 8 << 20  # of code that is passed on
-
-_code: dict[str, bytes] = {}  # by function and types of its arguments
+# by function and types of its arguments
+_code: dict[str, bytes] = {}
 
 
 def uses_numba(sources: Mapping[str, str]) -> bool:
@@ -221,12 +249,14 @@ def enable_sharing() -> None:
         serialize, dispatcher = import_module("numba.core.serialize"), module.Dispatcher
         original_init = dispatcher.__init__
         import_module("numba").njit(_compile_example)(np.zeros((2, 2)))
-    except Exception:  # whatever keeps numba from being imported, the candidate's own import will report
+    except Exception:
+        # whatever keeps numba from being imported, the candidate's own import will report
         return
 
     def initialise(self: Any, py_func: Any, *args: Any, **kwargs: Any) -> None:
         original_init(self, py_func, *args, **kwargs)
-        if not py_func.__module__.startswith("numba."):  # numba's functions are part of the code that calls them
+        # numba's functions are part of the code that calls them
+        if not py_func.__module__.startswith("numba."):
             self._cache = _Cache(py_func, compiler.CompileResult, serialize)
 
     dispatcher.__init__ = initialise
@@ -248,7 +278,10 @@ def exchange_code(code: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:
     if code is not None:
         _code.update(pickle.loads(code.tobytes()))
         return None
-    whole = pickle.dumps(_code) if _code else b""
+    if _code:
+        whole = pickle.dumps(_code)
+    else:
+        whole = b""
     return np.frombuffer(whole if len(whole) <= MOST_BYTES else b"", np.uint8)
 
 
@@ -263,9 +296,13 @@ class _Cache:
     def load_overload(self, signature: Any, context: Any) -> Any:
         try:
             stored = _code.get(self._key(signature))
-            context.refresh()  # numba's own caches do so as well: what the code calls must be there
-            return None if stored is None else self._result._rebuild(context, *pickle.loads(stored))
-        except Exception:  # code of another process that does not fit: compile
+            # numba's own caches do so as well: what the code calls must be there
+            context.refresh()
+            if stored is None:
+                return None
+            return self._result._rebuild(context, *pickle.loads(stored))
+        except Exception:
+            # code of another process that does not fit: compile
             return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
@@ -288,6 +325,10 @@ class _Cache:
 
     def _key(self, signature: Any) -> str:
         code, cells = self._function.__code__, self._function.__closure__ or ()
-        inner = self._serialize.dumps(tuple(cell.cell_contents for cell in cells)) if cells else b""
-        digest = hashlib.sha256(code.co_code + inner).hexdigest()  # its text is that of the same candidate
+        if cells:
+            inner = self._serialize.dumps(tuple(cell.cell_contents for cell in cells))
+        else:
+            inner = b""
+        # its text is that of the same candidate
+        digest = hashlib.sha256(code.co_code + inner).hexdigest()
         return f"{self._function.__module__}.{self._function.__qualname__}:{code.co_firstlineno} {signature} {digest}"

@@ -16,26 +16,34 @@ from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, RaceStop, RaceT
 
 Witness = Callable[..., Any]
 Replay = Callable[[Witness, list[int]], None]
-KEPT_BYTES = 256 << 20  # of calls that are kept for an audit
+# of calls that are kept for an audit
+KEPT_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
 class LoopClaim:
     """The answer of a loop, and how its decisions are put to others."""
 
-    where: str  # name of the instance
-    count: int  # number of decisions
-    replay: Replay  # what puts some of them to a witness, as `Guest.claim` has it
-    checked: int  # number of them that every evaluation puts
+    # name of the instance
+    where: str
+    # number of decisions
+    count: int
+    # what puts some of them to a witness, as `Guest.claim` has it
+    replay: Replay
+    # number of them that every evaluation puts
+    checked: int
 
 
 @dataclass
 class CallSample:
     """Calls and their answers, as many as there is room for, each call as likely to be kept as any other."""
 
-    room: int = KEPT_BYTES  # bytes for them
-    calls: list[tuple[str, bytes, Any]] = field(default_factory=list)  # place, request and answer of calls
-    count: int = 0  # number of calls that there were
+    # bytes for them
+    room: int = KEPT_BYTES
+    # place, request and answer of calls
+    calls: list[tuple[str, bytes, Any]] = field(default_factory=list)
+    # number of calls that there were
+    count: int = 0
 
     def add(self, where: str, request: bytes, answer: Any) -> None:
         """Keep a call, perhaps in place of another."""
@@ -47,8 +55,10 @@ class CallSample:
             self.calls[index] = where, request, answer
 
 
-Draw = Callable[[Any, Any], str]  # (instance, solution) -> SVG
-MOST, MOST_OF_SIZE = 6, 3  # instances that are drawn
+# (instance, solution) -> SVG
+Draw = Callable[[Any, Any], str]
+# instances that are drawn
+MOST, MOST_OF_SIZE = 6, 3
 
 
 class SolutionAlbum:
@@ -79,8 +89,10 @@ class SolutionAlbum:
         return {name: value for name, (_, _, value) in self._solutions.items()}
 
 
-BITS = 2.0**30  # of a number that count in an answer: sums in another order come to the same
-CLOSE = 1e-5  # relative: a mean of rounded values, and a score
+# of a number that count in an answer: sums in another order come to the same
+BITS = 2.0**30
+# relative: a mean of rounded values, and a score
+CLOSE = 1e-5
 
 
 class Outraced(Exception):
@@ -152,11 +164,14 @@ def instance_values(values: Mapping[Any, Sequence[float]], score: float) -> dict
     """Return the value of each instance, by size; empty if the score is not the mean of the sizes' means."""
     try:
         rounded = _round_values(values)
-    except (TypeError, ValueError, AttributeError):  # outside of a race, evaluators append what they like
+    except (TypeError, ValueError, AttributeError):
+        # outside of a race, evaluators append what they like
         return {}
     if not rounded or not all(rounded.values()):
         return {}
-    return rounded if math.isclose(mean_score(rounded), score, rel_tol=CLOSE, abs_tol=CLOSE) else {}
+    if math.isclose(mean_score(rounded), score, rel_tol=CLOSE, abs_tol=CLOSE):
+        return rounded
+    return {}
 
 
 def _round_values(values: Mapping[Any, Sequence[float]]) -> dict[str, list[float]]:
@@ -187,5 +202,8 @@ def _update_digest(digest: Any, answer: Any) -> None:
         for value in answer:
             _update_digest(digest, value)
     else:
-        data = answer.tobytes() if isinstance(answer, np.ndarray) else repr(answer).encode(errors="replace")
+        if isinstance(answer, np.ndarray):
+            data = answer.tobytes()
+        else:
+            data = repr(answer).encode(errors="replace")
         digest.update(f"{type(answer).__name__} {len(data)}".encode() + data)

@@ -6,7 +6,8 @@ from itertools import cycle
 
 COLORS = "#2a6f97", "#c1453b", "#3a7d44", "#8e5aa8", "#b8791a", "#40798c", "#9c4668", "#5b6770"
 ITEM_COLORS, EMPTY_COLOR, START_COLOR, GRID_COLOR = ("#2a6f97", "#7fb2cf"), "#f2d7d3", "#c1453b", "#e3e7ea"
-WIDTH, MARGIN = 480.0, 12.0  # of a picture, pixels; no picture is higher than wide
+# of a picture, pixels; no picture is higher than wide
+WIDTH, MARGIN = 480.0, 12.0
 SIDE = WIDTH - 2 * MARGIN
 BINS_PER_ROW, MOST_ROWS, ROW_HEIGHT, ROW_GAP = 160, 20, 120.0, 6.0
 LEGEND_HEIGHT = 24.0
@@ -37,12 +38,21 @@ def draw_routes(coordinates: Iterable[Sequence[float]], routes: Iterable[Sequenc
         'stroke-width="1.5"/>'
         for route, color in zip(ordered, cycle(COLORS), strict=False)
     ]
-    start = ordered[0][0] if ordered and ordered[0] else None
+    if ordered and ordered[0]:
+        start = ordered[0][0]
+    else:
+        start = None
     visited = {node for route in ordered for node in route}
     for node, place in enumerate(places):
         x, y = place.split(",")
-        radius, color = (5, START_COLOR) if node == start else (2, "#222")
-        fill = color if node in visited else "none"
+        if node == start:
+            radius, color = (5, START_COLOR)
+        else:
+            radius, color = (2, "#222")
+        if node in visited:
+            fill = color
+        else:
+            fill = "none"
         shapes.append(f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{fill}" stroke="{color}"/>')
     return wrap_shapes(WIDTH, height, shapes)
 

@@ -18,6 +18,10 @@ from oragent.harness.arguments import Arguments
 RESAMPLES = 1000
 
 
+FILE = "references.yaml"
+DRAWN_ANEW = "instances of the same law, drawn anew; nobody knows references for them"
+
+
 def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False) -> NDArray[np.float64]:
     """Check and convert the return value of a heuristic.
 
@@ -37,12 +41,18 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
     except ValueError:
         raise CandidateError(f"returned a ragged list; expected an array of shape {shape}") from None
     if array.dtype.kind not in "biuf":
-        what = f"an array of dtype {array.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+        if isinstance(value, np.ndarray):
+            what = f"an array of dtype {array.dtype}"
+        else:
+            what = f"a {type(value).__name__}"
         raise CandidateError(f"returned {what}; expected real numbers of shape {shape}")
     if array.shape != shape:
         raise CandidateError(f"returned shape {array.shape}; expected {shape}")
     array = array.astype(np.float64)
-    bad = np.isnan(array) if allow_inf else ~np.isfinite(array)
+    if allow_inf:
+        bad = np.isnan(array)
+    else:
+        bad = ~np.isfinite(array)
     if bad.any():
         place = ", ".join(str(int(axis)) for axis in np.argwhere(bad)[0])
         count = f"{int(bad.sum())} such entries"
@@ -91,10 +101,6 @@ def seconds(begun: float, candidate: float) -> dict[str, float]:
     return {"candidate_seconds": round(candidate, 3), "solver_seconds": round(rest, 3)}
 
 
-FILE = "references.yaml"
-DRAWN_ANEW = "instances of the same law, drawn anew; nobody knows references for them"
-
-
 def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float]]) -> dict[str, Any]:
     """Return the gap of each size to its reference value.
 
@@ -113,7 +119,8 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
     """
     if anew := fresh(arguments):
         return anew
-    if arguments.protocol != "reevo" or arguments.instances:  # references are of its instances, and of all of them
+    # references are of its instances, and of all of them
+    if arguments.protocol != "reevo" or arguments.instances:
         return {}
     path = arguments.place(Path("problems") / problem / FILE)
     if not path.is_file():
@@ -142,4 +149,6 @@ def fresh(arguments: Arguments, what: str = DRAWN_ANEW) -> dict[str, Any]:
         arguments: Arguments of the evaluation.
         what: Description of the set.
     """
-    return {} if arguments.fresh_seed is None else {"fresh_seed": arguments.fresh_seed, "fresh": what}
+    if arguments.fresh_seed is None:
+        return {}
+    return {"fresh_seed": arguments.fresh_seed, "fresh": what}

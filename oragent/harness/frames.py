@@ -22,7 +22,8 @@ HEAD = struct.Struct("<QQ")
 MAX_HEADER, MAX_PAYLOAD = 64 << 20, 1 << 30
 PLAIN = frozenset((type(None), bool, int, float, str))
 CHUNK, PIECE = 1 << 16, 1 << 20
-KINDS = "biufc"  # bool, signed, unsigned, float, complex: plain numbers, no objects
+# bool, signed, unsigned, float, complex: plain numbers, no objects
+KINDS = "biufc"
 
 
 class FrameError(ValueError):
@@ -113,7 +114,8 @@ def receive_into(wire: socket.socket, buffer: bytearray, length: int) -> int:
     if not have:
         buffer += wire.recv(CHUNK)
         return len(buffer)
-    buffer.extend(bytes(min(length - have, PIECE)))  # read in place: a large payload is not copied again
+    # read in place: a large payload is not copied again
+    buffer.extend(bytes(min(length - have, PIECE)))
     with memoryview(buffer) as view:
         count = wire.recv_into(view[have:])
     del buffer[have + count :]
@@ -147,7 +149,9 @@ def _to_tree(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
 
 
 def _pack_all(values: Collection[Any], arrays: list[np.ndarray[Any, Any]]) -> list[Any]:
-    return list(values) if _all_plain(values) else [_to_tree(item, arrays) for item in values]
+    if _all_plain(values):
+        return list(values)
+    return [_to_tree(item, arrays) for item in values]
 
 
 def _is_plain(value: Any) -> bool:
@@ -167,7 +171,8 @@ def _all_plain(values: Collection[Any]) -> bool:
 
 
 def _is_tensor(value: Any) -> bool:
-    torch = sys.modules.get("torch")  # who has a tensor has imported it; nobody else should pay for that
+    # who has a tensor has imported it; nobody else should pay for that
+    torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
@@ -178,13 +183,19 @@ def _from_tensor(value: Any) -> np.ndarray[Any, Any]:
         raise FrameError(f"a tensor on device {value.device}; return it on the CPU, with .cpu()")
     if str(value.layout) != "torch.strided":
         raise FrameError(f"a tensor of layout {value.layout}; return a dense one, with .to_dense()")
-    wide = value.float() if str(value.dtype) == "torch.bfloat16" else value  # numpy does not know it
+    # numpy does not know it
+    if str(value.dtype) == "torch.bfloat16":
+        wide = value.float()
+    else:
+        wide = value
     return np.ascontiguousarray(wide.numpy()).reshape(value.shape)
 
 
 def _to_tensor(array: np.ndarray[Any, Any]) -> Any:
     torch = sys.modules.get("torch")
-    return array if torch is None else torch.from_numpy(array)
+    if torch is None:
+        return array
+    return torch.from_numpy(array)
 
 
 def _read_array(dtype_text: str, shape: list[int], payload: bytes | memoryview, start: int) -> np.ndarray[Any, Any]:
@@ -199,7 +210,9 @@ def _read_array(dtype_text: str, shape: list[int], payload: bytes | memoryview, 
 
 def _from_tree(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(tree, list):
-        return tree if _all_plain(tree) else [_from_tree(item, arrays) for item in tree]
+        if _all_plain(tree):
+            return tree
+        return [_from_tree(item, arrays) for item in tree]
     if not isinstance(tree, dict):
         return tree
     ((tag, content),) = tree.items()

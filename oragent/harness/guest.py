@@ -20,7 +20,8 @@ from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Cage
 
 DEFAULT_MEMORY_MB = 2048
-UNCOUNTED_S = 0.05  # between two looks at what a guest used: each may cost a question to who forked it
+# between two looks at what a guest used: each may cost a question to who forked it
+UNCOUNTED_S = 0.05
 
 
 class Guest:
@@ -96,9 +97,12 @@ class Guest:
         if cage.rules >= 0:
             os.close(cage.rules)
         self._log = self._main.log
-        self._others_s = 0.0  # CPU seconds of other guests that have ended
-        self._ended_s = 0.0  # CPU seconds of guests that have ended
-        self._counted: dict[str, float] = defaultdict(float)  # CPU seconds of calls, by what failures call a size
+        # CPU seconds of other guests that have ended
+        self._others_s = 0.0
+        # CPU seconds of guests that have ended
+        self._ended_s = 0.0
+        # CPU seconds of calls, by what failures call a size
+        self._counted: dict[str, float] = defaultdict(float)
         self.claims: list[LoopClaim] = []
         self.calls: CallSample | None = None
 
@@ -186,7 +190,8 @@ class Guest:
         """Continue with a new guest, so that the candidate remembers no earlier call."""
         if self._spare is None:
             raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
-        if self._main is None or self._main.first_s is not None:  # one that was never asked is as good as new
+        # one that was never asked is as good as new
+        if self._main is None or self._main.first_s is not None:
             self.end()
 
     def end(self) -> None:
@@ -252,7 +257,9 @@ class Guest:
     @property
     def progress(self) -> str:
         """Progress of the evaluation, after a semicolon; empty if unknown."""
-        return f"; {self.done_count} of {self.planned_count} instances were done" if self.planned_count else ""
+        if self.planned_count:
+            return f"; {self.done_count} of {self.planned_count} instances were done"
+        return ""
 
     def _living_process(self) -> GuestProcess:
         if self._main is None:
@@ -281,7 +288,9 @@ class Guest:
     @property
     def _patience_s(self) -> float:
         """Seconds after which what a guest used is counted again: who forked it has to be asked."""
-        return UNCOUNTED_S if self.heuristic_s is None else min(UNCOUNTED_S, self.heuristic_s / 100)
+        if self.heuristic_s is None:
+            return UNCOUNTED_S
+        return min(UNCOUNTED_S, self.heuristic_s / 100)
 
     def _count_cpu(self, process: GuestProcess) -> None:
         """Count what calls took since the last time, where they were made."""
@@ -304,7 +313,8 @@ class Guest:
         spent = sum(self._counted.values()) + max(running, 0.0)
         if self.heuristic_s is None or spent <= self.heuristic_s:
             return
-        if self._main is not None and self._main.first_s is None:  # its end counts nothing
+        # its end counts nothing
+        if self._main is not None and self._main.first_s is None:
             self._counted[self._main.size] += max(running, 0.0)
         self.end()
         size, largest = max(self._counted.items(), key=itemgetter(1))
@@ -313,7 +323,9 @@ class Guest:
         raise CandidateError(message, Status.TIMEOUT)
 
     def _locate(self, message: str) -> str:
-        return f"{message} ({self.where})" if self.where else message
+        if self.where:
+            return f"{message} ({self.where})"
+        return message
 
 
 T = TypeVar("T")

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.random  # here and not at the first draw, so that a warm process has it when it forks
+
+# here and not at the first draw, so that a warm process has it when it forks
+import numpy.random
 
 from oragent.harness import candidate_loading, frames
 from oragent._base.errors import CandidateError
@@ -27,10 +29,14 @@ from oragent.sandbox.isolation.means import FORBID
 from oragent.sandbox.isolation.seccomp import WIRE
 
 OUT_OF_MEMORY = "ran out of memory"
-MOST_FILES = 1 << 20  # of a process that are looked for, where nothing bounds them
-EXIT_UNCONFINED = 78  # of one that has not let a candidate in, and says why in its log
-EXIT_OF_MEMORY = 77  # of a guest that has not even the memory to say so
-NO_FRAME = "error return without exception set"  # what Python 3.11 says where there is no room for one call more
+# of a process that are looked for, where nothing bounds them
+MOST_FILES = 1 << 20
+# of one that has not let a candidate in, and says why in its log
+EXIT_UNCONFINED = 78
+# of a guest that has not even the memory to say so
+EXIT_OF_MEMORY = 77
+# what Python 3.11 says where there is no room for one call more
+NO_FRAME = "error return without exception set"
 
 
 def run_guest(
@@ -64,7 +70,8 @@ def run_guest(
         candidate = _Candidate(path, sources, functions, library)
         while (request := _receive_request(wire)) is not None:
             answer = _answer_request(candidate, request)
-            with contextlib.suppress(Exception):  # the candidate may have closed or replaced them
+            # the candidate may have closed or replaced them
+            with contextlib.suppress(Exception):
                 sys.stdout.flush()
                 sys.stderr.flush()
             wire.sendall(answer)
@@ -74,12 +81,14 @@ def run_guest(
         if code == EXIT_UNCONFINED:
             os.write(log, f"{type(problem).__name__}: {problem}".encode())
     finally:
-        os._exit(code)  # no atexit hook of the scorer's, and none of the candidate's, runs here
+        # no atexit hook of the scorer's, and none of the candidate's, runs here
+        os._exit(code)
 
 
 def prepare_process() -> None:
     """Begin as a guest begins; a process that does nothing but fork guests does it for all of them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the scorer, and the scorer's end ends us
+    # Ctrl-C ends the scorer, and the scorer's end ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in [*os.environ]:
         # A library that is imported only now must not start threads either.
         if not (name.endswith("_NUM_THREADS") or name == FORBID):
@@ -131,11 +140,14 @@ class _Candidate:
         # Seeding costs 15 microseconds a call: only where it can matter.
         self.draws_numbers = library is None and any("random" in source for source in sources.values())
         self._functions: dict[str, Callable[..., Any]] = {}
-        self.first_s: float | None = None  # CPU seconds of this process when the first call was through
+        # CPU seconds of this process when the first call was through
+        self.first_s: float | None = None
 
     @property
     def for_loop(self) -> Callable[..., Any]:
-        return self.call_main if len(self._names) == 1 else Callee(self.call_named)
+        if len(self._names) == 1:
+            return self.call_main
+        return Callee(self.call_named)
 
     def seed_generators(self) -> None:
         """Seed the global generators, so that a heuristic that draws numbers is a function of its arguments."""
@@ -179,12 +191,17 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
             return frames.encode({"value": value, "first": candidate.first_s})
         except frames.FrameError as problem:
             return _encode_failure(Status.INVALID, f"returned {problem}")
-    except CandidateError as problem:  # a loop of ours found the decision wanting
+    except CandidateError as problem:
+        # a loop of ours found the decision wanting
         return _encode_failure(Status(problem.status), str(problem))
     except MemoryError:
         return _encode_failure(Status.MEMORY, OUT_OF_MEMORY)
     except SyntaxError as problem:
-        where = f" in line {problem.lineno}" if problem.lineno else ""  # null bytes have none
+        # null bytes have none
+        if problem.lineno:
+            where = f" in line {problem.lineno}"
+        else:
+            where = ""
         return _encode_failure(Status.REJECTED, f"syntax error{where}: {problem.msg}")
     except BaseException as problem:
         if isinstance(problem, SystemError) and str(problem) == NO_FRAME:
@@ -194,7 +211,8 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
 
 def _encode_exception(problem: BaseException, candidate: _Candidate) -> bytes:
     """What the candidate raised, in words; it may not even be printed, as its class is the candidate's."""
-    name = str(type.__dict__["__name__"].__get__(type(problem)))  # whatever a metaclass of its own says
+    # whatever a metaclass of its own says
+    name = str(type.__dict__["__name__"].__get__(type(problem)))
     try:
         message = "".join(traceback.format_exception_only(type(problem), problem)[-1:]).strip()[:500]
         return _encode_failure(Status.ERROR, message or name, render_traceback(problem, candidate.path))
@@ -213,7 +231,9 @@ def _receive_request(wire: socket.socket) -> Any:
     buffer = _fill_buffer(wire, bytearray(), frames.HEAD.size)
     if buffer is not None:
         buffer = _fill_buffer(wire, buffer, frames.frame_length(buffer))
-    return None if buffer is None else frames.decode_frame(buffer)
+    if buffer is None:
+        return None
+    return frames.decode_frame(buffer)
 
 
 def _fill_buffer(wire: socket.socket, buffer: bytearray, length: int) -> bytearray | None:

@@ -32,10 +32,22 @@ from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
 from oragent.sandbox.isolation.guest import prepare_confinement
 
-OBSERVE = "observe"  # function that an observer defines
-END = "end"  # hook that is called once more when all is over
-CALL_S, ALL_S = 60.0, 30.0  # wall seconds of one call, and CPU seconds of all, that an observer may take
-PRINTED, TRACE = 3000, 600  # characters that are told of what it printed, and of where it failed
+# function that an observer defines
+OBSERVE = "observe"
+# hook that is called once more when all is over
+END = "end"
+# wall seconds of one call, and CPU seconds of all, that an observer may take
+CALL_S, ALL_S = 60.0, 30.0
+# characters that are told of what it printed, and of where it failed
+PRINTED, TRACE = 3000, 600
+
+
+# an option, and the metric with the value of each drawn solution
+DRAW, DRAWN = "draw_solutions", "drawn"
+# modes that reports read, and no search
+SETS = ("test", "fresh", "final")
+# of instances in an evaluation of a search: at most about 5 kB in its database
+MOST_VALUES = 500
 
 
 class _Observer:
@@ -54,7 +66,10 @@ class _Observer:
         try:
             self._guest(name, data)
         except CandidateError as problem:
-            trace = f"\n{problem.traceback.strip()[-TRACE:]}" if problem.traceback else ""
+            if problem.traceback:
+                trace = f"\n{problem.traceback.strip()[-TRACE:]}"
+            else:
+                trace = ""
             self._problem = f"\nthe observer ended at hook {name!r}: {problem}{trace}"
 
     @property
@@ -63,7 +78,8 @@ class _Observer:
         return f"What the observer printed:\n{text or '(nothing)'}{self._problem}\n"
 
 
-_observer: _Observer | None = None  # of this process, which is that of one evaluation
+# of this process, which is that of one evaluation
+_observer: _Observer | None = None
 
 
 def hook(name: str, **data: Any) -> None:
@@ -82,7 +98,9 @@ def hook(name: str, **data: Any) -> None:
 
 def watching(name: str, **data: Any) -> Callable[..., None] | None:
     """Return ``hook`` with some arguments set, for a solver to call; None without an observer."""
-    return None if _observer is None else partial(hook, name, **data)
+    if _observer is None:
+        return None
+    return partial(hook, name, **data)
 
 
 @contextmanager
@@ -108,11 +126,6 @@ def start_observer(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable
             yield finish
         finally:
             _observer = None
-
-
-DRAW, DRAWN = "draw_solutions", "drawn"  # an option, and the metric with the value of each drawn solution
-SETS = ("test", "fresh", "final")  # modes that reports read, and no search
-MOST_VALUES = 500  # of instances in an evaluation of a search: at most about 5 kB in its database
 
 
 def run(
@@ -191,7 +204,10 @@ def _run_evaluation(
     try:
         with make(arguments.candidate) as guest, start_observer(arguments.observer, hooks) as finish_observer:
             guest.heuristic_s = arguments.heuristic_s
-            guest.race = Race(arguments.race) if arguments.race else None
+            if arguments.race:
+                guest.race = Race(arguments.race)
+            else:
+                guest.race = None
             guest.instance_range = arguments.instances
             if draw is not None and DRAW in arguments.flags:
                 guest.album = SolutionAlbum(draw, len(arguments.sizes))
@@ -208,9 +224,13 @@ def _run_evaluation(
         return Failure(Status.SCREENED, race.stop.reason, metrics=race.stop.metrics)
     except CandidateError as problem:
         status = Status(problem.status)
-        metrics = used if status is Status.TIMEOUT else {}
+        if status is Status.TIMEOUT:
+            metrics = used
+        else:
+            metrics = {}
         return Failure(status, _locate(problem, where), problem.traceback, metrics)
-    except OragentError as problem:  # not the candidate's fault, and its one line says all: no traceback
+    except OragentError as problem:
+        # not the candidate's fault, and its one line says all: no traceback
         return Failure(Status.CRASHED, _locate(problem, where))
     except Exception as problem:
         message = f"the evaluator itself failed: {type(problem).__name__}: {problem}"
@@ -219,7 +239,10 @@ def _run_evaluation(
 
 def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, guest: Guest) -> Result:
     """Evaluate, then put decisions again: few, or those of an audit, whose time is not the candidate's."""
-    guest.calls = CallSample() if arguments.audit else None
+    if arguments.audit:
+        guest.calls = CallSample()
+    else:
+        guest.calls = None
     _set_alarm(guest)
     result = evaluate(arguments, guest)
     if not arguments.audit:
@@ -233,7 +256,8 @@ def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: 
         put = audit_decisions(guest, None if arguments.audit < 0 else arguments.audit)
         measured |= {"audited": put, "audit_seconds": round(guest.checking_s - begun, 3)}
     if guest.album is not None:
-        guest.end()  # nothing of the candidate runs any more
+        # nothing of the candidate runs any more
+        guest.end()
         measured |= {DRAWN: guest.album.write(arguments.file_output_prefix)}
     metrics = _with_instances(result, arguments, guest)
     return replace(result, metrics={**metrics, **measured})
@@ -267,7 +291,9 @@ def _usage(guest: Guest) -> dict[str, Any]:
 
 
 def _locate(problem: OragentError, where: str) -> str:
-    return f"{problem} ({where})" if where and where not in str(problem) else str(problem)
+    if where and where not in str(problem):
+        return f"{problem} ({where})"
+    return str(problem)
 
 
 class _OutOfTime(Exception):

@@ -29,7 +29,8 @@ UNDEFINED = re.compile(r"undefined reference to [`'\"](?P<name>[^`'\"]{1,100})")
 STOPPED = re.compile(r"(?:Killed|CPU time limit exceeded) signal terminated")
 MOST_COMPLAINTS, LINE_CHARACTERS = 5, 200
 MESSAGE_BYTES = 512
-MOST_BYTES = 32 << 20  # of a library
+# of a library
+MOST_BYTES = 32 << 20
 
 
 class _Value(ctypes.Structure):
@@ -186,4 +187,6 @@ def _from_value(value: _Value) -> Any:
     shape = tuple(value.shape)[: value.dimensions]
     count = int(np.prod(shape, dtype=np.int64)) if shape else 1
     array = np.ctypeslib.as_array(ctypes.cast(value.data, ctypes.POINTER(kind)), (count,)).copy()
-    return array[0].item() if not shape else array.reshape(shape)
+    if not shape:
+        return array[0].item()
+    return array.reshape(shape)

@@ -30,9 +30,11 @@ LEHD_FLAGS = {name: text for name, text in FLAGS.items() if name != "all_starts"
     "bfloat16": "compute in bfloat16, close decisions again in single precision: the same tours sooner"
 }
 CHOICES = {"device": ("auto", "cpu", "cuda", *(f"cuda:{number}" for number in range(8)), "mps"), **PROTOCOL}
-REBUILDS = ("0", "10", "50", "100", "200", "500", "1000")  # parts that LEHD rebuilds (RRC), for figures by hand
+# parts that LEHD rebuilds (RRC), for figures by hand
+REBUILDS = ("0", "10", "50", "100", "200", "500", "1000")
 LEHD_CHOICES = CHOICES | {"rrc": REBUILDS}
-LIMIT = 1e30  # of a bias: sums stay finite in single precision
+# of a bias: sums stay finite in single precision
+LIMIT = 1e30
 
 
 def need_torch() -> None:
@@ -57,20 +59,31 @@ def device(arguments: Arguments) -> "torch.device":
     Raises:
         ConfigError: if one was asked for that is not there.
     """
-    import torch  # heavy, and optional
+    # heavy, and optional
+    import torch
 
     requested = arguments.choices["device"]
-    cards = [f"cuda:{number}" for number in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    if torch.cuda.is_available():
+        cards = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+    else:
+        cards = []
     available = [*cards, *(["mps"] if torch.backends.mps.is_available() else [])]
-    if "ORAGENT_MEMORY_MB" in os.environ:  # in the bounds of a search there is no room for a driver
+    # in the bounds of a search there is no room for a driver
+    if "ORAGENT_MEMORY_MB" in os.environ:
         available = []
     if requested == "auto":
         if not available:
             print("networks compute on the CPU: this PyTorch sees no GPU", file=sys.stderr)
         return torch.device(available[0] if available else "cpu")
-    device = "cuda:0" if requested == "cuda" else requested
+    if requested == "cuda":
+        device = "cuda:0"
+    else:
+        device = requested
     if device not in ("cpu", *available):
-        seen = f"sees {', '.join(available)}" if available else "sees no GPU"
+        if available:
+            seen = f"sees {', '.join(available)}"
+        else:
+            seen = "sees no GPU"
         raise ConfigError(
             f"--device {requested}: this PyTorch {seen}; use --device {available[0] if available else 'cpu'}"
         )
@@ -90,6 +103,7 @@ def bias(value: ArrayLike, size: int) -> "Tensor":
     Raises:
         CandidateError: ``invalid``, saying what came and what was expected.
     """
-    import torch  # heavy, and optional
+    # heavy, and optional
+    import torch
 
     return torch.from_numpy(np.clip(matrix(value, (size, size)), -LIMIT, LIMIT)).float()

@@ -28,11 +28,24 @@ from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_M
 from oragent.sandbox.isolation import kernel, process_usage
 from oragent.sandbox.isolation.guest import Cage, enter_guest_namespace
 
-Live = Callable[[socket.socket, int, int, Cage], NoReturn]  # wire, log, process id of the parent, cage
+# wire, log, process id of the parent, cage
+Live = Callable[[socket.socket, int, int, Cage], NoReturn]
 REQUEST, REPLY = struct.Struct("<cq"), struct.Struct("<?qqd")
 # Question and answer take turns, and each is one short write: where there are no messages, a stream keeps them apart.
 MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
 FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
+
+
+# how often a silent guest is looked at, first and in the end
+LOOK_S, LONGEST_LOOK_S = 0.05, 0.5
+# kept of what a candidate prints
+LOG_BYTES = 16384
+CHUNK = 1 << 16
+# of a bound: the kernel acts on ticks that it counts, and tells what it measured, which may be less
+NEARLY = 0.75
+STATUSES = frozenset(Status) - {Status.OK, Status.SCREENED}
+# resident memory beyond the bound on private memory, which is watched where no control group does
+GROWN_MB = 256
 
 
 class DirectForker:
@@ -53,7 +66,9 @@ class DirectForker:
     def reap_guest(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
         """Take exit status and CPU seconds of a guest that has ended; None if it has not, and is not waited for."""
         ended, status, usage = os.wait4(pid, 0 if wait else os.WNOHANG)
-        return (status, usage.ru_utime + usage.ru_stime) if ended else None
+        if ended:
+            return (status, usage.ru_utime + usage.ru_stime)
+        return None
 
     def kill_guest(self, pid: int) -> None:
         """End a guest that has not been reaped."""
@@ -88,7 +103,9 @@ class Spare:
     def reap_guest(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
         """Take a guest's end."""
         ended, _, status, cpu = self._request(WAIT if wait else REAP, pid)
-        return (status, cpu) if ended else None
+        if ended:
+            return (status, cpu)
+        return None
 
     def kill_guest(self, pid: int) -> None:
         """End a guest."""
@@ -101,7 +118,9 @@ class Spare:
     @property
     def own_cpu_s(self) -> float:
         """CPU seconds of this process without those of its guests; 0 once it has ended."""
-        return _process_cpu_s(self._pid) if self._pid else 0.0
+        if self._pid:
+            return _process_cpu_s(self._pid)
+        return 0.0
 
     def close(self) -> None:
         """End it, and with it all guests that it made."""
@@ -125,8 +144,10 @@ def _serve_requests(
 ) -> NoReturn:
     """Be the spare: wait for requests until the scorer is gone."""
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the first request, too
-        gc.freeze()  # a collection would touch, and so copy, every page of a child
+        # before the first request, too
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # a collection would touch, and so copy, every page of a child
+        gc.freeze()
         kernel.die_with_parent(scorer)
         # Only now: most evaluations need none of it before they end.
         request = socket.recv_fds(control, REQUEST.size, 2)
@@ -171,17 +192,10 @@ def _process_cpu_s(pid: int) -> float:
     try:
         if not kernel.LINUX:
             return process_usage.cpu_s(pid)
-        return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid of glibc makes it
+        # as clock_getcpuclockid of glibc makes it
+        return time.clock_gettime(~pid << 3 | 2)
     except OSError:
         return 0.0
-
-
-LOOK_S, LONGEST_LOOK_S = 0.05, 0.5  # how often a silent guest is looked at, first and in the end
-LOG_BYTES = 16384  # kept of what a candidate prints
-CHUNK = 1 << 16
-NEARLY = 0.75  # of a bound: the kernel acts on ticks that it counts, and tells what it measured, which may be less
-STATUSES = frozenset(Status) - {Status.OK, Status.SCREENED}
-GROWN_MB = 256  # resident memory beyond the bound on private memory, which is watched where no control group does
 
 
 class GuestProcess:
@@ -192,11 +206,15 @@ class GuestProcess:
 
     def __init__(self, parent: DirectForker | Spare, memory_mb: int, born_with: int) -> None:
         self.log = CappedOutput(LOG_BYTES)
-        self.first_s: float | None = None  # CPU seconds of its first call, as far as that is known; None before it
-        self.free_s: float | None = None  # part of these that does not count; None before it
-        self.counted_s = 0.0  # CPU seconds that have been looked at, and when
+        # CPU seconds of its first call, as far as that is known; None before it
+        self.first_s: float | None = None
+        # part of these that does not count; None before it
+        self.free_s: float | None = None
+        # CPU seconds that have been looked at, and when
+        self.counted_s = 0.0
         self.counted_at = time.perf_counter()
-        self.size = ""  # place of the calls since then, by what failures call a size
+        # place of the calls since then, by what failures call a size
+        self.size = ""
         self._parent, self._memory_mb, self._born_with = parent, memory_mb, born_with
         self._ended: tuple[int, float] | None = None
         self._deadline: float | None = None
@@ -214,7 +232,9 @@ class GuestProcess:
     @property
     def cpu_s(self) -> float:
         """CPU seconds, user and system, that it has used until now, or until its end."""
-        return self._parent.cpu_seconds(self.pid) if self._ended is None else self._ended[1]
+        if self._ended is None:
+            return self._parent.cpu_seconds(self.pid)
+        return self._ended[1]
 
     def ask(self, request: bytes, limit_s: float | None, look: Callable[[], None]) -> Any:
         """Send a request and wait for its answer.
@@ -268,7 +288,9 @@ class GuestProcess:
     def _first_call_s(self, claimed: Any) -> float:
         """What the first call took: a loop beside the candidate tells it, and no more is believed than can be."""
         spent = self.cpu_s
-        return min(max(float(claimed), 0.0), spent) if isinstance(claimed, float) and claimed == claimed else spent
+        if isinstance(claimed, float) and claimed == claimed:
+            return min(max(float(claimed), 0.0), spent)
+        return spent
 
     def _fill_buffer(self, buffer: bytearray, length: int) -> bytearray:
         patience = LOOK_S
@@ -282,7 +304,8 @@ class GuestProcess:
             if any(descriptor != self._reader for descriptor, _ in ready):
                 try:
                     count = frames.receive_into(self._wire, buffer, length)
-                except ConnectionResetError:  # it ended before it had read all of the request
+                except ConnectionResetError:
+                    # it ended before it had read all of the request
                     count = 0
                 if not count:
                     raise self._explain_death()
@@ -319,18 +342,23 @@ class GuestProcess:
     def _explain_death(self) -> OragentError:
         """Ask the kernel why the guest is gone."""
         if not self._reap_process(wait=False):
-            time.sleep(LOOK_S)  # the wire closes a moment before the process can be reaped
+            # the wire closes a moment before the process can be reaped
+            time.sleep(LOOK_S)
             if not self._reap_process(wait=False):
                 return CandidateError("closed the wire to its scorer", Status.CRASHED)
         code = os.waitstatus_to_exitcode(self._ended[0] if self._ended else 0)
         if code == -signal.SIGXCPU or (code == -signal.SIGKILL and self._used_all_cpu()):
             return CandidateError("ran out of CPU time", Status.TIMEOUT)
-        if code == EXIT_UNCONFINED:  # a candidate can end so, too: it has no score either way
+        # a candidate can end so, too: it has no score either way
+        if code == EXIT_UNCONFINED:
             self._drain_log()
             return SandboxError(f"a guest cannot be confined: {self.log.text()}")
         if code == EXIT_OF_MEMORY:
             return CandidateError(OUT_OF_MEMORY, Status.MEMORY)
-        reason = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
+        if code >= 0:
+            reason = f"with exit code {code}"
+        else:
+            reason = f"by {signal.Signals(-code).name}"
         return CandidateError(f"ended its own process {reason}", Status.CRASHED)
 
     def _used_all_cpu(self) -> bool:

@@ -15,14 +15,23 @@ from oragent.sandbox.isolation.environment import RESTARTED, problem_variables, 
 def _own_variables() -> dict[str, str]:
     """The variables that the ``problem.yaml`` beside an evaluator by hand names, as a search would give them."""
     described = Path(sys.argv[0]).parent / "problem.yaml"
-    text = described.read_text(encoding="utf-8") if described.is_file() else ""
-    requested = (parse_yaml(text) or {}).get("environment") if "environment" in text else None
-    return problem_variables(requested) if isinstance(requested, dict) else {}
+    if described.is_file():
+        text = described.read_text(encoding="utf-8")
+    else:
+        text = ""
+    if "environment" in text:
+        requested = (parse_yaml(text) or {}).get("environment")
+    else:
+        requested = None
+    if isinstance(requested, dict):
+        return problem_variables(requested)
+    return {}
 
 
 OWN_VARIABLES = {} if RESTARTED in os.environ else _own_variables()
 os.environ |= OWN_VARIABLES
-if Path(sys.argv[0]).name == "eval.py":  # others are started again by ``harness.run``
+# others are started again by ``harness.run``
+if Path(sys.argv[0]).name == "eval.py":
     restart_without_secrets(OWN_VARIABLES)
 
 for _library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):

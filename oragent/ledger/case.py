@@ -53,10 +53,14 @@ class LedgerCase:
     context: CaseContext
     name: str
     rng: np.random.Generator
-    allowance: Spent  # share of the budget that it may use
-    branch: str = ""  # path of the branch, such as ``0.2/``; empty outside of branches
-    used: Spent = field(default_factory=Spent)  # spending so far, against its allowance
-    replies: list[RecordedReply] = field(default_factory=list)  # in order, without those of its branches
+    # share of the budget that it may use
+    allowance: Spent
+    # path of the branch, such as ``0.2/``; empty outside of branches
+    branch: str = ""
+    # spending so far, against its allowance
+    used: Spent = field(default_factory=Spent)
+    # in order, without those of its branches
+    replies: list[RecordedReply] = field(default_factory=list)
     _calls: int = 0
     _forks: int = 0
 

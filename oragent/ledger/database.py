@@ -19,11 +19,16 @@ from oragent._base.errors import StoreError
 from oragent._base.files import network_file_system
 from oragent._base.plain import escape_text
 
-LONGEST = 64 << 20  # bytes of a row
-LONGEST_WRITTEN = 512 << 20  # bytes of a row where this process writes: a workspace stores whole files
-MOST_BYTES = 256 << 20  # that a query may return, beside eight times the size of the file
-ROW_BYTES = 500  # memory of a row beside its texts
-QUERY_S = 60.0  # CPU seconds of a query
+# bytes of a row
+LONGEST = 64 << 20
+# bytes of a row where this process writes: a workspace stores whole files
+LONGEST_WRITTEN = 512 << 20
+# that a query may return, beside eight times the size of the file
+MOST_BYTES = 256 << 20
+# memory of a row beside its texts
+ROW_BYTES = 500
+# CPU seconds of a query
+QUERY_S = 60.0
 SUFFIXES = ("", "-wal", "-shm", "-journal")
 # Ends a rollback journal that names a further file. SQLite deletes that file; ours never have one.
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
@@ -61,15 +66,20 @@ class Database:
         self._columns, self._types = _declared_columns(schema), _declared_types(schema)
         self._query_s, self._until = QUERY_S, 0.0
         with self.translate_errors():
-            mode = "?mode=ro" if readonly else ""
+            if readonly:
+                mode = "?mode=ro"
+            else:
+                mode = ""
             if readonly and not path.with_name(f"{path.name}-wal").exists():
-                mode += "&immutable=1"  # no writer: SQLite creates no further files
+                # no writer: SQLite creates no further files
+                mode += "&immutable=1"
             self._db = sqlite3.connect(f"{path.absolute().as_uri()}{mode}", uri=True, isolation_level=None)
             self._db.row_factory = sqlite3.Row
             self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST if readonly else LONGEST_WRITTEN)
             self._db.set_progress_handler(self._is_query_over, 100_000)
         try:
-            self.execute("PRAGMA trusted_schema=OFF")  # a foreign schema must not call functions
+            # a foreign schema must not call functions
+            self.execute("PRAGMA trusted_schema=OFF")
             self.execute("PRAGMA cell_size_check=ON")
             if readonly:
                 self.execute("PRAGMA query_only=ON")
@@ -145,7 +155,9 @@ class Database:
     def read_meta(self, key: str) -> str | None:
         """Return a value of the table ``meta``; None if it is not set."""
         row = self.query_row("SELECT value FROM meta WHERE key = ?", key)
-        return None if row is None else str(row["value"])
+        if row is None:
+            return None
+        return str(row["value"])
 
     def write_meta(self, key: str, value: str) -> None:
         """Write a value of the table ``meta``."""
@@ -155,7 +167,9 @@ class Database:
         """Return the first row of a query; None if there is none."""
         with self.translate_errors():
             first_row: sqlite3.Row | None = self._db.execute(query, values).fetchone()
-        return None if first_row is None else self._check_rows([first_row])[0]
+        if first_row is None:
+            return None
+        return self._check_rows([first_row])[0]
 
     def query_rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         """Return all rows of a query."""
@@ -199,7 +213,8 @@ class Database:
             try:
                 yield
             except BaseException:
-                if self._db.in_transaction:  # a full disk has ended it already
+                # a full disk has ended it already
+                if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
@@ -224,7 +239,10 @@ class Database:
             if str(problem) == "interrupted":
                 problem = sqlite3.OperationalError(f"a query takes more than {self._query_s:g} CPU seconds")
             full = "full" in str(problem) or "disk I/O" in str(problem)
-            remedy = f"; make room, then 'oragent resume' the {self._noun}" if full else ""
+            if full:
+                remedy = f"; make room, then 'oragent resume' the {self._noun}"
+            else:
+                remedy = ""
             raise StoreError(f"cannot use {self.path}: {problem}{remedy}") from None
         except sqlite3.DatabaseError as problem:
             remedy = f"restore it from a copy or start a new {self._noun}"
@@ -264,7 +282,8 @@ def _declared_types(schema: str) -> Mapping[str, tuple[type, ...]]:
     return types
 
 
-@lru_cache(maxsize=256)  # the same few for every candidate
+# the same few for every candidate
+@lru_cache(maxsize=256)
 def _insert_statement(verb: str, table: str, names: tuple[str, ...]) -> str:
     marks = ", ".join(f":{name}" for name in names)
     return f"{verb} {table} ({', '.join(names)}) VALUES ({marks})"

@@ -24,7 +24,8 @@ CREATE TABLE IF NOT EXISTS replies (
     money REAL, seconds REAL NOT NULL, retries INTEGER NOT NULL, tokens_cached INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (key, prompt_hash));
 """
-LATER = {"tokens_cached"}  # columns that runs of earlier versions lack
+# columns that runs of earlier versions lack
+LATER = {"tokens_cached"}
 KEY = re.compile(r"(?P<case>.+?)\.(?P<branch>(?:\d+\.\d+/)*)(?P<call>\d+)")
 SEARCHES = """
 SELECT round || '.' || branch || call AS key, prompt_hash, role, prompt, reply AS text, '[]' AS tool_calls, model,
@@ -109,7 +110,10 @@ class Replies:
         self._database = database
         columns = {row["name"] for row in database.query_rows("PRAGMA table_info(replies)")}
         self._columns = LATER & columns
-        self._table = "replies" if "key" in columns else f"({SEARCHES})"
+        if "key" in columns:
+            self._table = "replies"
+        else:
+            self._table = f"({SEARCHES})"
 
     @cached_property
     def _known_keys(self) -> set[str]:
@@ -122,12 +126,16 @@ class Replies:
             return None
         query = f"SELECT * FROM {self._table} WHERE key = ? AND prompt_hash = ?"
         row = self._database.query_row(query, request.key, request.digest)
-        return None if row is None else self._from_row(row)
+        if row is None:
+            return None
+        return self._from_row(row)
 
     def find_by_key(self, key: str, role: str) -> RecordedReply | None:
         """Return the recorded reply to a call in a role, whatever its prompt; None if there is none."""
         row = self._database.query_row(f"SELECT * FROM {self._table} WHERE key = ? AND role = ?", key, role)
-        return None if row is None else self._from_row(row)
+        if row is None:
+            return None
+        return self._from_row(row)
 
     def store_reply(self, reply: RecordedReply, digest: str) -> None:
         """Store a reply; ``digest`` is that of its request."""
@@ -189,13 +197,17 @@ class ReplayModel:
 
     def __init__(self, replies: Replies) -> None:
         self._replies = replies
-        self.reworded = 0  # number of calls with a different prompt so far
+        # number of calls with a different prompt so far
+        self.reworded = 0
 
     async def __call__(self, request: Request, /) -> Reply:
         """Return the reply to the call with the same key and role."""
         recorded = self._replies.find_by_key(request.key, request.role)
         if recorded is None:
-            where = f" (call {request.key})" if request.key else ""
+            if request.key:
+                where = f" (call {request.key})"
+            else:
+                where = ""
             raise ModelError(f"the recorded run has no reply to this prompt{where}: it ended here, or went another way")
         self.reworded += 1
         return recorded.to_reply()

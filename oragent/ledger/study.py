@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS facts (
     name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, key));
 """
 VERSION = "study 1"
-CHECKS = "check"  # case of the calls that check servers
+# case of the calls that check servers
+CHECKS = "check"
 UNBOUNDED = Spent(sys.maxsize, sys.maxsize, sys.maxsize, float("inf"))
 Work = Callable[[LedgerCase], Awaitable[Any]]
 
@@ -60,7 +61,8 @@ def finished_results(folder: Path) -> dict[str, Any]:
 
 def _read_finished(database: Database) -> list[FinishedCase]:
     if not database.query_rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'cases'"):
-        return []  # a workspace has versions before it has cases
+        # a workspace has versions before it has cases
+        return []
     rows = database.query_rows("SELECT * FROM cases ORDER BY elapsed_s, name")
     with database.translate_values():
         return [
@@ -77,12 +79,18 @@ class Study:
     each call: when it is used up, the set of unfinished cases depends on timing, but each case is complete or missing.
     """
 
-    folder: Path  # folder of ``run.db``
-    models: Mapping[str, Model]  # models by role; the one of the empty role serves all others
-    budget: Budget  # budget of the whole study
-    seed: int = 0  # seed; the generator of each case is derived from it and the case's name
-    workers: int = 1  # number of concurrent cases; it never changes a result
-    tokens: int | None = None  # largest number of tokens of a prompt; None: any number
+    # folder of ``run.db``
+    folder: Path
+    # models by role; the one of the empty role serves all others
+    models: Mapping[str, Model]
+    # budget of the whole study
+    budget: Budget
+    # seed; the generator of each case is derived from it and the case's name
+    seed: int = 0
+    # number of concurrent cases; it never changes a result
+    workers: int = 1
+    # largest number of tokens of a prompt; None: any number
+    tokens: int | None = None
 
     def __post_init__(self) -> None:
         if self.workers < 1:
@@ -94,7 +102,8 @@ class Study:
         self._active: dict[str, LedgerCase] = {}
         self._finished = {case.name: case for case in self.finished_cases()}
         self._paid = sum((case.spent for case in self._finished.values()), Spent())
-        self.stop_reason = ""  # reason why cases were left unfinished, one line; empty if none was
+        # reason why cases were left unfinished, one line; empty if none was
+        self.stop_reason = ""
         self._checks = self._sum_checks()
 
     def __enter__(self) -> Self:
@@ -247,7 +256,10 @@ async def open_study(
         if model is None and is_asking and runtime.model is not None:
             models = await stack.enter_async_context(open_models(runtime))
             by_role, checks = {"": models}, models.checks
-        home = folder if isinstance(folder, Path) else folder()
+        if isinstance(folder, Path):
+            home = folder
+        else:
+            home = folder()
         study = stack.enter_context(Study(home, by_role, runtime.budget, seed, workers))
         study.record_checks(checks)
         if replay is not None:

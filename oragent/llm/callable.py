@@ -26,6 +26,13 @@ from oragent.llm.wire import LONGEST, encode_call, replace_surrogates, truncate_
 Function = Callable[[list[dict[str, str]]], str | Awaitable[str]]
 
 
+# of a reply: the longest text, in characters of four bytes
+MOST_BYTES = 4 * LONGEST
+# bytes of stderr that are read for the reason of a failure
+MOST_ERROR_BYTES = 4000
+TITLES = {"user": "# Request", "assistant": "# Your answer", "system": "# Instructions"}
+
+
 def wrap_function(function: Function, name: str = "", concurrency: int = 4) -> Model:
     """Make a model from a function.
 
@@ -52,7 +59,10 @@ class _FunctionModel:
     def __init__(self, function: Function, name: str, concurrency: int) -> None:
         self._function, self._name = function, name
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-        self._threads = None if self._is_async else ThreadPoolExecutor(concurrency, f"model {name}")
+        if self._is_async:
+            self._threads = None
+        else:
+            self._threads = ThreadPoolExecutor(concurrency, f"model {name}")
 
     async def __call__(self, request: Request, /) -> Reply:
         messages, begin = wire.write_calls_as_text(request), time.monotonic()
@@ -67,7 +77,10 @@ class _FunctionModel:
                 reply = self._function(messages)
             else:
                 reply = await asyncio.get_running_loop().run_in_executor(self._threads, self._call_in_thread, messages)
-            reply = await reply if inspect.isawaitable(reply) else reply
+            if inspect.isawaitable(reply):
+                reply = await reply
+            else:
+                reply = reply
         except Exception as problem:
             reason = " ".join(f"{type(problem).__name__}: {problem}".split())
             raise ModelError(f"the model {self._name!r} failed: {reason[:200]}") from problem
@@ -78,11 +91,13 @@ class _FunctionModel:
     def _call_in_thread(self, messages: list[dict[str, str]]) -> object:
         try:
             return self._function(messages)
-        except StopIteration as problem:  # a future cannot hold it: the caller would wait for ever
+        except StopIteration as problem:
+            # a future cannot hold it: the caller would wait for ever
             raise RuntimeError("it has no more replies (StopIteration)") from problem
 
 
-ScriptedReply = str | Message  # a message where the reply calls tools
+# a message where the reply calls tools
+ScriptedReply = str | Message
 
 
 class Scripted:
@@ -106,10 +121,17 @@ class Scripted:
     async def __call__(self, request: Request, /) -> Reply:
         """Return the next reply; the temperature is ignored."""
         number, self.calls = self.calls, self.calls + 1
-        await asyncio.sleep(0)  # let others run, as a real call would
+        # let others run, as a real call would
+        await asyncio.sleep(0)
         replies = self._replies
-        reply = replies(request, number) if callable(replies) else replies[number % len(replies)]
-        message = Message("assistant", reply) if isinstance(reply, str) else reply
+        if callable(replies):
+            reply = replies(request, number)
+        else:
+            reply = replies[number % len(replies)]
+        if isinstance(reply, str):
+            message = Message("assistant", reply)
+        else:
+            message = reply
         return Reply(
             text=message.content,
             tool_calls=message.tool_calls,
@@ -122,13 +144,11 @@ class Scripted:
 
 
 def _message_tokens(message: Message) -> int:
-    calls = json.dumps([encode_call(call) for call in message.tool_calls]) if message.tool_calls else ""
+    if message.tool_calls:
+        calls = json.dumps([encode_call(call) for call in message.tool_calls])
+    else:
+        calls = ""
     return estimate_tokens(message.content) + estimate_tokens(calls)
-
-
-MOST_BYTES = 4 * LONGEST  # of a reply: the longest text, in characters of four bytes
-MOST_ERROR_BYTES = 4000  # bytes of stderr that are read for the reason of a failure
-TITLES = {"user": "# Request", "assistant": "# Your answer", "system": "# Instructions"}
 
 
 class CommandModel:
@@ -202,7 +222,10 @@ class CommandModel:
         return truncate_text(out.decode("utf-8", "replace")).strip()
 
     def _build_environment(self) -> dict[str, str]:
-        key = {} if self._key is None else {self.settings.api_key_env or "": self._key.get_secret_value()}
+        if self._key is None:
+            key = {}
+        else:
+            key = {self.settings.api_key_env or "": self._key.get_secret_value()}
         return os.environ | {name: value for name, value in key.items() if name and value}
 
 
@@ -237,7 +260,8 @@ async def _feed_stdin(stdin: asyncio.StreamWriter, prompt: bytes) -> None:
         await stdin.drain()
         stdin.close()
         await stdin.wait_closed()
-    except (BrokenPipeError, ConnectionResetError):  # it answers without reading to the end
+    except (BrokenPipeError, ConnectionResetError):
+        # it answers without reading to the end
         pass
 
 
@@ -255,5 +279,6 @@ async def _kill_process_group(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
     transport = getattr(process, "_transport", None)
-    if transport is not None:  # its pipes would wait for the garbage collector
+    # its pipes would wait for the garbage collector
+    if transport is not None:
         transport.close()

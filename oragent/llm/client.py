@@ -59,9 +59,12 @@ class ModelClient:
         self._prices = prices or Prices()
         self._endpoint = Endpoint(base_url or OPENAI_URL, key, settings.timeout_s)
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._renamed_parameters: dict[str, str | None] = {}  # parameters this model refuses, and what it calls them
-        self._lacks_tools = False  # the server has refused tools
-        self._lacks_system = False  # the model's template knows no system message
+        # parameters this model refuses, and what it calls them
+        self._renamed_parameters: dict[str, str | None] = {}
+        # the server has refused tools
+        self._lacks_tools = False
+        # the model's template knows no system message
+        self._lacks_system = False
 
     def __repr__(self) -> str:
         return f"Client({self.settings.name!r} at {self._endpoint.base_url})"
@@ -78,7 +81,8 @@ class ModelClient:
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask the model."""
-        async with self._slots:  # held while waiting: a server that is overloaded gets fewer calls
+        # held while waiting: a server that is overloaded gets fewer calls
+        async with self._slots:
             begin = time.monotonic()
             sent, body, failed = await self._send_with_retries(request, self.settings.max_tokens, self.settings.retries)
             return self._read_reply(request, sent, body, time.monotonic() - begin, failed)
@@ -93,7 +97,8 @@ class ModelClient:
         try:
             sent, body, failed = await self._send_with_retries(CHECK, CHECK_TOKENS, min(1, self.settings.retries))
         except ModelError as problem:
-            if "output limit was reached" not in str(problem):  # a reasoning model, which exists
+            # a reasoning model, which exists
+            if "output limit was reached" not in str(problem):
                 raise
             thoughts = {"choices": [{"message": {}, "finish_reason": "length"}], "usage": None}
             return self._read_reply(CHECK, self._build_body(CHECK, CHECK_TOKENS), thoughts, time.monotonic() - begin, 0)
@@ -163,9 +168,15 @@ class ModelClient:
         return True
 
     def _explain_failure(self, problem: AttemptFailed, failed: int) -> str:
-        advice = f" ({failed} retries)" if failed else ""
+        if failed:
+            advice = f" ({failed} retries)"
+        else:
+            advice = ""
         if problem.status in (401, 403):
-            advice = f": check {self._key_name}" if self._endpoint.has_key else self._explain_missing_key()
+            if self._endpoint.has_key:
+                advice = f": check {self._key_name}"
+            else:
+                advice = self._explain_missing_key()
         elif problem.status == 404:
             advice = f": check --model (now {self.settings.name!r}) and {ADDRESS}"
         elif not problem.status:
@@ -191,15 +202,22 @@ class ModelClient:
         ids = [call.id for message in request.messages for call in message.tool_calls]
         reasoning = wire.read_text(message.get("reasoning_content") or message.get("reasoning"))
         shown, calls = text, wire.read_calls(message.get("tool_calls"), ids) if native else ()
-        calls_json = json.dumps([wire.encode_call(call) for call in calls]) if calls else ""
-        if not calls:  # small models write a call as text even where there is a way of its own
+        if calls:
+            calls_json = json.dumps([wire.encode_call(call) for call in calls])
+        else:
+            calls_json = ""
+        # small models write a call as text even where there is a way of its own
+        if not calls:
             shown, calls = wire.extract_calls(text, request, is_native=native)
         counted = wire.read_usage(body.get("usage"))
         tokens_in, tokens_out = counted or (
             wire.estimate_body_tokens(sent),
             estimate_tokens(reasoning + text + calls_json),
         )
-        cached = min(wire.read_cached(body.get("usage")), tokens_in) if counted else 0
+        if counted:
+            cached = min(wire.read_cached(body.get("usage")), tokens_in)
+        else:
+            cached = 0
         price = self._prices.call_cost(self.settings.name, tokens_in, tokens_out, cached, self._endpoint.base_url)
         return Reply(
             text=shown,
@@ -229,7 +247,8 @@ def _refuses_tools(problem: AttemptFailed, sent: dict[str, Any]) -> bool:
         return False
     if problem.status == 501:
         return True
-    if problem.status == 500:  # llama.cpp: "tools param requires --jinja flag"
+    # llama.cpp: "tools param requires --jinja flag"
+    if problem.status == 500:
         return bool(TOOLS.search(problem.message) and UNABLE.search(problem.message))
     if problem.status not in (400, 404, 422) or problem.parameter.startswith("messages"):
         return False

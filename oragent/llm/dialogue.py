@@ -14,8 +14,16 @@ from oragent.llm.model import Message, Request, Tool, ToolCall
 from oragent.llm.model_settings import ModelSettings
 from oragent.programs.parser_client import run_briefly
 
-LONGEST = 50_000  # characters of a reply that goes back with what is wrong with it: its head and its tail
+# characters of a reply that goes back with what is wrong with it: its head and its tail
+LONGEST = 50_000
 OUT_OF_ROUNDS = "No more calls in this turn: answer now, with what you have."
+
+
+# of code; prose has four. A high estimate wastes some context, a low one wastes a call.
+LETTERS_A_TOKEN = 3
+# the reply gets one part in four of the context where no limit on it is set
+REPLY_SHARE = 4
+BLANK_LINES = re.compile(r"\n{3,}")
 
 
 class ReplyText(Protocol):
@@ -47,9 +55,12 @@ R = TypeVar("R", bound=ReplyText)
 class ModelAnswer(Generic[T, R]):
     """Value that was read from a reply, or the reason why none could be read."""
 
-    value: T | None  # value of the last reply; None if no reply could be used
-    replies: tuple[R, ...]  # replies, in order, at least one
-    problem: str = ""  # reason why the last reply cannot be used; empty where it can
+    # value of the last reply; None if no reply could be used
+    value: T | None
+    # replies, in order, at least one
+    replies: tuple[R, ...]
+    # reason why the last reply cannot be used; empty where it can
+    problem: str = ""
 
     @property
     def reply(self) -> R:
@@ -95,7 +106,9 @@ def send_back(messages: Sequence[Message], text: str, complaint: str) -> list[Me
 
 def _quote_text(text: str) -> str:
     half = LONGEST // 2
-    return text if len(text) <= LONGEST else f"{text[:half]}\n[...]\n{text[-half:]}"
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:half]}\n[...]\n{text[-half:]}"
 
 
 def read_message(reply: ReplyText, messages: Sequence[Message], tools: Sequence[Tool]) -> Message:
@@ -113,13 +126,17 @@ def read_message(reply: ReplyText, messages: Sequence[Message], tools: Sequence[
 class ToolRounds:
     """Limits of the work with tools, and what a model is told at them."""
 
-    rounds: int | None = None  # most replies with tool calls; None: any number
-    calls: int | None = None  # most calls of one reply, further ones are dropped; None: any number
+    # most replies with tool calls; None: any number
+    rounds: int | None = None
+    # most calls of one reply, further ones are dropped; None: any number
+    calls: int | None = None
     # what happens after the last round: the model is asked once more, without tools, after this message (without a
     # message if empty); None: it is not asked again
     closing: str | None = None
-    nudges: int = 0  # most replies without a call that are answered by ``nudge``
-    nudge: str = ""  # message that asks for a call
+    # most replies without a call that are answered by ``nudge``
+    nudges: int = 0
+    # message that asks for a call
+    nudge: str = ""
 
 
 async def work_with_tools(
@@ -142,7 +159,9 @@ async def work_with_tools(
     text = ""
     while not has_ended():
         if rounds == limits.rounds:
-            return text if limits.closing is None else await _ask_for_answer(ask, messages, limits.closing)
+            if limits.closing is None:
+                return text
+            return await _ask_for_answer(ask, messages, limits.closing)
         rounds += 1
         response = read_message(await ask(messages, tools), messages, tools)
         calls, text = response.tool_calls[: limits.calls], response.content
@@ -172,18 +191,16 @@ async def _ask_for_answer(
     return reply.text
 
 
-LETTERS_A_TOKEN = 3  # of code; prose has four. A high estimate wastes some context, a low one wastes a call.
-REPLY_SHARE = 4  # the reply gets one part in four of the context where no limit on it is set
-BLANK_LINES = re.compile(r"\n{3,}")
-
-
 @dataclass(frozen=True)
 class PromptPart:
     """A part of a prompt that may be left out, piece by piece, the first piece first."""
 
-    name: str  # name of the part in the list of what was left out
-    pieces: Sequence[str]  # texts of the part, in the order in which they are left out
-    keep: int = 0  # number of the last pieces that always stay
+    # name of the part in the list of what was left out
+    name: str
+    # texts of the part, in the order in which they are left out
+    pieces: Sequence[str]
+    # number of the last pieces that always stay
+    keep: int = 0
 
 
 def prompt_token_limit(models: Sequence[ModelSettings]) -> int | None:
@@ -216,7 +233,10 @@ def fit_messages(messages: Sequence[Message], tokens: int | None) -> list[Messag
     """Shorten a conversation to a number of tokens, by cutting the middle out of the longest messages."""
     fitted = list(messages)
     for _ in messages:
-        excess = 0 if tokens is None else sum(map(_message_tokens, fitted)) - tokens
+        if tokens is None:
+            excess = 0
+        else:
+            excess = sum(map(_message_tokens, fitted)) - tokens
         if excess <= 0:
             break
         longest = max(range(len(fitted)), key=lambda index: len(fitted[index].content))

@@ -19,21 +19,31 @@ if TYPE_CHECKING:
     import openai
 
 OPENAI_URL = "https://api.openai.com/v1"
-NO_KEY = "no-key"  # local servers ask for none, the package insists on one
-LONGEST_BODY = 16_000_000  # characters of an answer: a hundred times the longest reply
-SHORTEST_KEY = 12  # characters; shorter keys are no secrets
-PASSING = (408, 409, 425, 429)  # statuses of temporary failures, like every 5xx
+# local servers ask for none, the package insists on one
+NO_KEY = "no-key"
+# characters of an answer: a hundred times the longest reply
+LONGEST_BODY = 16_000_000
+# characters; shorter keys are no secrets
+SHORTEST_KEY = 12
+# statuses of temporary failures, like every 5xx
+PASSING = (408, 409, 425, 429)
 
 
-@dataclass(eq=False)  # exceptions are compared by identity
+# exceptions are compared by identity
+@dataclass(eq=False)
 class AttemptFailed(Exception):
     """Failure of one attempt."""
 
-    message: str  # message for the user, one line
-    passing: bool  # whether another attempt may succeed
-    status: int = 0  # HTTP status; 0 where there was none
-    wait_s: float | None = None  # seconds that the server asks to wait; None where it does not say
-    parameter: str = ""  # parameter of the request that the server names as wrong; empty where it names none
+    # message for the user, one line
+    message: str
+    # whether another attempt may succeed
+    passing: bool
+    # HTTP status; 0 where there was none
+    status: int = 0
+    # seconds that the server asks to wait; None where it does not say
+    wait_s: float | None = None
+    # parameter of the request that the server names as wrong; empty where it names none
+    parameter: str = ""
 
 
 class Endpoint:
@@ -45,7 +55,8 @@ class Endpoint:
     """
 
     def __init__(self, base_url: str, key: SecretStr, timeout_s: float) -> None:
-        import openai  # half a second that no run without a model should pay
+        # half a second that no run without a model should pay
+        import openai
 
         if not base_url.startswith(("http://", "https://")):
             raise ModelError(f"OPENAI_BASE_URL is {base_url!r}: expected an address like http://localhost:8000/v1")
@@ -60,7 +71,8 @@ class Endpoint:
         self._client = openai.AsyncOpenAI(
             api_key=key.get_secret_value() or NO_KEY, base_url=base_url, timeout=None, max_retries=0, http_client=plain
         )
-        if urlsplit(base_url).hostname != urlsplit(OPENAI_URL).hostname:  # the package sends them to every server
+        # the package sends them to every server
+        if urlsplit(base_url).hostname != urlsplit(OPENAI_URL).hostname:
             self._client.organization = self._client.project = None
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +81,8 @@ class Endpoint:
         Raises:
             AttemptFailed: The answer is something else, or did not come in time.
         """
-        import openai  # already loaded
+        # already loaded
+        import openai
 
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -87,7 +100,8 @@ class Endpoint:
             failure = AttemptFailed(f"cannot reach {self.base_url} ({why}): is the server running?", passing=True)
         except _BrokenReply as problem:
             failure = AttemptFailed(f"{self.base_url} sent a broken reply: {problem}", passing=True)
-        raise failure  # outside the handlers: the traceback must not hold the request and its key
+        # outside the handlers: the traceback must not hold the request and its key
+        raise failure
 
     async def close(self) -> None:
         """Close the connections."""
@@ -95,9 +109,13 @@ class Endpoint:
 
     def _read_refusal(self, problem: "openai.APIStatusError") -> AttemptFailed:
         status, body = problem.status_code, problem.body
-        if isinstance(body, list) and body and isinstance(body[0], dict):  # Gemini
+        # Gemini
+        if isinstance(body, list) and body and isinstance(body[0], dict):
             body = body[0].get("error", body[0])
-        fields = body if isinstance(body, dict) else {}
+        if isinstance(body, dict):
+            fields = body
+        else:
+            fields = {}
         if 300 <= status < 400:
             location = self._without_key(problem.response.headers.get("location", "nowhere"))
             return AttemptFailed(
@@ -120,7 +138,9 @@ class Endpoint:
         break every program that contains it.
         """
         key = self._key.get_secret_value()
-        return text.replace(key, "***") if len(key) >= SHORTEST_KEY else text
+        if len(key) >= SHORTEST_KEY:
+            return text.replace(key, "***")
+        return text
 
 
 class _BrokenReply(Exception):
@@ -144,7 +164,8 @@ async def _read_bounded(response: _Response) -> None:
         body += piece
         if len(body) > LONGEST_BODY:
             raise _BrokenReply(f"more than {LONGEST_BODY:,} bytes")
-    response._content = bytes(body)  # as ``aread`` leaves it
+    # as ``aread`` leaves it
+    response._content = bytes(body)
     response.encoding = "utf-8"
 
 
@@ -173,8 +194,11 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         date = email.utils.parsedate_tz(text)
     try:
-        return None if date is None else max(0.0, email.utils.mktime_tz(date) - time.time())
-    except (ValueError, OverflowError):  # a day that does not exist
+        if date is None:
+            return None
+        return max(0.0, email.utils.mktime_tz(date) - time.time())
+    except (ValueError, OverflowError):
+        # a day that does not exist
         return None
 
 
@@ -182,7 +206,8 @@ def _on_loopback(base_url: str) -> bool:
     host = urlsplit(base_url).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:  # a name
+    except ValueError:
+        # a name
         return False
 
 
@@ -191,4 +216,6 @@ def _one_line(text: str, width: int = 200) -> str:
 
 
 def _quote_body(body: str) -> str:
-    return repr(_one_line(body, 60)) if body.strip() else "an empty body"
+    if body.strip():
+        return repr(_one_line(body, 60))
+    return "an empty body"

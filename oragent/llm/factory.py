@@ -16,19 +16,26 @@ from oragent.llm.model import Model, Reply, Request
 from oragent.llm.model_settings import ModelSettings, RuntimeSettings
 from oragent.llm.prices import Prices, project_prices
 
-CHEAPEST = 0.01  # of the cost of the most expensive model: no round is free, as it takes time and an evaluation
+# of the cost of the most expensive model: no round is free, as it takes time and an evaluation
+CHEAPEST = 0.01
 
 
 @dataclass(frozen=True)
 class EnsembleArm:
     """Record of a model of an ensemble."""
 
-    rounds: int = 0  # number of rounds assigned to it, those in progress included
-    settled: int = 0  # number of these rounds that have ended
-    reward: float = 0.0  # sum of the rewards of the settled rounds, each in [0, 1]
-    squares: float = 0.0  # sum of the squared rewards
-    money: float = 0.0  # US dollars that the settled rounds took, where prices are known
-    tokens: float = 0.0  # tokens that the settled rounds took
+    # number of rounds assigned to it, those in progress included
+    rounds: int = 0
+    # number of these rounds that have ended
+    settled: int = 0
+    # sum of the rewards of the settled rounds, each in [0, 1]
+    reward: float = 0.0
+    # sum of the squared rewards
+    squares: float = 0.0
+    # US dollars that the settled rounds took, where prices are known
+    money: float = 0.0
+    # tokens that the settled rounds took
+    tokens: float = 0.0
 
     def mean_cost(self, priced: bool) -> float:
         """Return the mean cost of a settled round: money if prices are known, else tokens."""
@@ -55,7 +62,8 @@ def choose_arm(arms: Sequence[EnsembleArm]) -> int:
     untried = [index for index, arm in enumerate(arms) if not arm.rounds]
     if untried:
         return untried[0]
-    if not all(arm.settled for arm in arms):  # one of them has no result yet: take turns
+    # one of them has no result yet: take turns
+    if not all(arm.settled for arm in arms):
         return min(range(len(arms)), key=lambda index: arms[index].rounds)
     priced = all(arm.money > 0 for arm in arms)
     dearest, rounds = max(arm.mean_cost(priced) for arm in arms), sum(arm.rounds for arm in arms)
@@ -102,7 +110,8 @@ class Ensemble:
         """Record the reward and the cost of a round."""
         index = self._rounds_in_flight.pop(number)
         arm = self._arms[index]
-        if not money + tokens:  # it made no call
+        # it made no call
+        if not money + tokens:
             self._arms[index] = replace(arm, rounds=arm.rounds - 1)
             return
         self._arms[index] = replace(
@@ -117,7 +126,10 @@ class Ensemble:
     async def __call__(self, request: Request, /) -> Reply:
         """Ask the model of the request's round; the best one so far if the request belongs to no round."""
         number = request.key.partition(".")[0]
-        index = self._rounds_in_flight.get(int(number)) if number.isdigit() else None
+        if number.isdigit():
+            index = self._rounds_in_flight.get(int(number))
+        else:
+            index = None
         return await self._models[choose_arm(self._arms) if index is None else index](request)
 
 
@@ -128,9 +140,12 @@ Maker = Callable[[ModelSettings], Model]
 class Models:
     """Models by role; itself a model, which passes each request to the model of its role."""
 
-    main: Model  # model of all roles without an entry in ``roles``
-    roles: Mapping[str, Model] = field(default_factory=dict)  # models of single roles
-    checks: tuple[Reply, ...] = ()  # replies to the checks of servers, which cost as any other
+    # model of all roles without an entry in ``roles``
+    main: Model
+    # models of single roles
+    roles: Mapping[str, Model] = field(default_factory=dict)
+    # replies to the checks of servers, which cost as any other
+    checks: tuple[Reply, ...] = ()
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask the model of the request's role."""
@@ -162,12 +177,18 @@ async def open_models(
     """
     if runtime.model is None:
         raise ConfigError("nobody is asked: name a model with --model or model.name")
-    prices = project_prices() if prices is None else prices
+    if prices is None:
+        prices = project_prices()
+    else:
+        prices = prices
     opened: dict[ModelSettings, Model] = {}
     checks: list[Reply] = []
     async with AsyncExitStack() as stack:
         named = [one.api_key_env for one in runtime.every_model if one.api_key_env]
-        keys = stack.enter_context(hide_keys(named)) if key is None else collect_keys(key, named)
+        if key is None:
+            keys = stack.enter_context(hide_keys(named))
+        else:
+            keys = collect_keys(key, named)
 
         async def open_model(settings: ModelSettings) -> Model:
             if makers and settings.name in makers:

@@ -26,26 +26,34 @@ PORTS = {"http": 80, "https": 443}
 NO_KEY = SecretStr("")
 
 
+# characters of a command or an address in a message
+SHOWN = 120
+
+
 def url_origin(url: str) -> tuple[str, str, int | None]:
     """Return scheme, host and port of an address, which identify the server of a key."""
     parts = urlsplit(url)
     try:
         port = parts.port
-    except ValueError:  # no number; the client reports it
+    except ValueError:
+        # no number; the client reports it
         port = None
     return parts.scheme, (parts.hostname or "").rstrip("."), port or PORTS.get(parts.scheme)
 
 
 def server_address(model: ModelSettings) -> str:
     """Return the address of a model's server; empty if the model is a command."""
-    return "" if model.command is not None else model.base_url or os.environ.get(ADDRESS) or OPENAI_URL
+    if model.command is not None:
+        return ""
+    return model.base_url or os.environ.get(ADDRESS) or OPENAI_URL
 
 
 @dataclass(frozen=True)
 class Keys:
     """Available keys."""
 
-    by_variable: Mapping[str, SecretStr] = field(default_factory=dict)  # keys by the name of their environment variable
+    # keys by the name of their environment variable
+    by_variable: Mapping[str, SecretStr] = field(default_factory=dict)
 
     def key_for(self, model: ModelSettings) -> SecretStr:
         """Return the key for a model's server; empty if none was set for it."""
@@ -59,7 +67,9 @@ class Keys:
                 )
             return key
         standard = os.environ.get(ADDRESS) or OPENAI_URL
-        return self.by_variable.get(KEY, NO_KEY) if url_origin(address) == url_origin(standard) else NO_KEY
+        if url_origin(address) == url_origin(standard):
+            return self.by_variable.get(KEY, NO_KEY)
+        return NO_KEY
 
 
 @contextmanager
@@ -94,7 +104,8 @@ class _HiddenKeys:
     def take(self, name: str) -> SecretStr:
         with self._lock:
             self._users[name] = self._users.get(name, 0) + 1
-            if name in os.environ:  # also one that was set since
+            # also one that was set since
+            if name in os.environ:
                 self._keys[name] = SecretStr(os.environ.pop(name))
             return self._keys.get(name, NO_KEY)
 
@@ -108,16 +119,16 @@ class _HiddenKeys:
 _HIDDEN = _HiddenKeys()
 
 
-SHOWN = 120  # characters of a command or an address in a message
-
-
 @dataclass(frozen=True)
 class Demand:
     """Command, address or key that a configuration uses."""
 
-    text: str  # phrase for the user
-    parts: tuple[str, ...]  # values that identify it
-    is_code: bool = False  # whether the last part is the text of a program, which no command-line setting can name
+    # phrase for the user
+    text: str
+    # values that identify it
+    parts: tuple[str, ...]
+    # whether the last part is the text of a program, which no command-line setting can name
+    is_code: bool = False
 
     @property
     def digest(self) -> str:

@@ -15,8 +15,10 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 class Tool:
     """A function that a model may call."""
 
-    name: str  # name of the tool: letters, digits, ``_`` and ``-`` only, as servers require
-    description: str  # description for the model: when to call it, and what it returns
+    # name of the tool: letters, digits, ``_`` and ``-`` only, as servers require
+    name: str
+    # description for the model: when to call it, and what it returns
+    description: str
     # JSON schema of its arguments, an object
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
 
@@ -29,25 +31,39 @@ class Tool:
 class ToolCall:
     """Tool call of a model, not checked against the tool."""
 
-    id: str  # id by which the message with the result refers to it
-    name: str  # name of the tool, which may not exist
-    arguments: Mapping[str, Any] = field(default_factory=dict)  # empty if they could not be read
-    problem: str = ""  # reason why they could not be read, one line; empty if they could
+    # id by which the message with the result refers to it
+    id: str
+    # name of the tool, which may not exist
+    name: str
+    # empty if they could not be read
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    # reason why they could not be read, one line; empty if they could
+    problem: str = ""
 
 
 @dataclass(frozen=True)
 class Message:
     """One message of a conversation."""
 
-    role: str  # ``system``, ``user``, ``assistant`` or ``tool``
-    content: str  # text of the message
-    tool_calls: tuple[ToolCall, ...] = ()  # calls that an ``assistant`` message asks for
-    tool_call_id: str = ""  # id of the call whose result a ``tool`` message is
+    # ``system``, ``user``, ``assistant`` or ``tool``
+    role: str
+    # text of the message
+    content: str
+    # calls that an ``assistant`` message asks for
+    tool_calls: tuple[ToolCall, ...] = ()
+    # id of the call whose result a ``tool`` message is
+    tool_call_id: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the message as plain data; keys about tools are only present if it has calls or is a result."""
-        calls = {"tool_calls": [vars(call) for call in self.tool_calls]} if self.tool_calls else {}
-        answered = {"tool_call_id": self.tool_call_id} if self.tool_call_id else {}
+        if self.tool_calls:
+            calls = {"tool_calls": [vars(call) for call in self.tool_calls]}
+        else:
+            calls = {}
+        if self.tool_call_id:
+            answered = {"tool_call_id": self.tool_call_id}
+        else:
+            answered = {}
         return {"role": self.role, "content": self.content, **calls, **answered}
 
 
@@ -55,12 +71,16 @@ class Message:
 class Request:
     """Request to a model."""
 
-    role: str  # role of the model, such as ``code``
+    # role of the model, such as ``code``
+    role: str
     messages: tuple[Message, ...]
-    temperature: float | None = None  # sampling temperature, in [0, 2]; None: that of the model's settings
+    # sampling temperature, in [0, 2]; None: that of the model's settings
+    temperature: float | None = None
     tools: tuple[Tool, ...] = ()
-    key: str = ""  # name of the call, unique within a run; empty outside of runs
-    schema: Mapping[str, Any] | None = None  # JSON schema of the reply, an object; None: any reply
+    # name of the call, unique within a run; empty outside of runs
+    key: str = ""
+    # JSON schema of the reply, an object; None: any reply
+    schema: Mapping[str, Any] | None = None
 
     @cached_property
     def prompt(self) -> str:
@@ -71,7 +91,10 @@ class Request:
     def digest(self) -> str:
         """Hash of everything that affects the reply; the key does not."""
         tools = "".join(f"\n{json.dumps(vars(tool))}" for tool in self.tools)
-        schema = "" if self.schema is None else f"\n{json.dumps(self.schema)}"
+        if self.schema is None:
+            schema = ""
+        else:
+            schema = f"\n{json.dumps(self.schema)}"
         return hashlib.sha256(f"{self.role}\n{self.temperature}\n{self.prompt}{tools}{schema}".encode()).hexdigest()
 
 
@@ -79,18 +102,29 @@ class Request:
 class Reply:
     """Reply of a model, with its cost."""
 
-    text: str  # text of the answer; may be empty
+    # text of the answer; may be empty
+    text: str
     tool_calls: tuple[ToolCall, ...] = ()
-    tokens_in: int = field(kw_only=True)  # number of tokens of the prompt
-    tokens_out: int = field(kw_only=True)  # number of tokens of the answer, reasoning included
-    money: float | None = field(kw_only=True)  # price in US dollars; None if the model's price is unknown
-    seconds: float = field(kw_only=True)  # from the first attempt to the last byte, waits included
-    model: str = field(kw_only=True)  # name under which the model was asked
-    retries: int = field(default=0, kw_only=True)  # number of attempts that failed before this answer came
-    finish_reason: str = field(default="stop", kw_only=True)  # ``stop``, ``length``, or another word of the server
-    reasoning: str = field(default="", kw_only=True)  # reasoning of the model, if the server sends it separately
-    estimated: bool = field(default=False, kw_only=True)  # whether token counts are estimated by length
-    tokens_cached: int = field(default=0, kw_only=True)  # prompt tokens in the server's cache, which cost less
+    # number of tokens of the prompt
+    tokens_in: int = field(kw_only=True)
+    # number of tokens of the answer, reasoning included
+    tokens_out: int = field(kw_only=True)
+    # price in US dollars; None if the model's price is unknown
+    money: float | None = field(kw_only=True)
+    # from the first attempt to the last byte, waits included
+    seconds: float = field(kw_only=True)
+    # name under which the model was asked
+    model: str = field(kw_only=True)
+    # number of attempts that failed before this answer came
+    retries: int = field(default=0, kw_only=True)
+    # ``stop``, ``length``, or another word of the server
+    finish_reason: str = field(default="stop", kw_only=True)
+    # reasoning of the model, if the server sends it separately
+    reasoning: str = field(default="", kw_only=True)
+    # whether token counts are estimated by length
+    estimated: bool = field(default=False, kw_only=True)
+    # prompt tokens in the server's cache, which cost less
+    tokens_cached: int = field(default=0, kw_only=True)
 
     @property
     def message(self) -> Message:

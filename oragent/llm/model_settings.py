@@ -22,7 +22,12 @@ from oragent._base.settings import STRICT
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Style = Literal["auto", "small", "strong"]
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}")
-OURS = ("model", "messages", "tools", "stream", "n")  # keys of a request's body that no extra_body may take
+# keys of a request's body that no extra_body may take
+OURS = ("model", "messages", "tools", "stream", "n")
+
+
+# named in errors where no file is
+SOURCE = "settings"
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -68,7 +73,8 @@ class ModelSettings:
     backoff_s: Annotated[float, Ge(0.0)] = 0.5
 
     def __post_init__(self) -> None:
-        if self.api_key_env is not None and not VARIABLE.fullmatch(self.api_key_env):  # perhaps the key: not repeated
+        # perhaps the key: not repeated
+        if self.api_key_env is not None and not VARIABLE.fullmatch(self.api_key_env):
             raise ValueError("api_key_env must be the name of an environment variable, such as MISTRAL_API_KEY")
         if taken := [name for name in OURS if name in self.extra_body]:
             raise ValueError(f"extra_body must not set {taken[0]!r}, which each request has already")
@@ -102,7 +108,8 @@ class ModelSettings:
         return hash(json.dumps(values, default=str))
 
 
-LONGEST_WAIT_S = 120.0  # a server that asks for more counts as down
+# a server that asks for more counts as down
+LONGEST_WAIT_S = 120.0
 LONGEST_BACKOFF_S = 30.0
 
 
@@ -112,14 +119,12 @@ def delay_s(failed: int, backoff_s: float, asked_s: float | None = None) -> floa
     The wait ``backoff_s`` doubles with each of the ``failed`` attempts before the last one; ``asked_s`` is what a
     server asks for.
     """
-    jitter = random.random()  # no result depends on it
+    # no result depends on it
+    jitter = random.random()
     if asked_s is not None:
         return asked_s + backoff_s * jitter
     growing: float = min(LONGEST_BACKOFF_S, backoff_s * 2.0 ** min(failed, 16))
     return growing * (0.75 + 0.5 * jitter)
-
-
-SOURCE = "settings"  # named in errors where no file is
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -146,7 +151,9 @@ class RuntimeSettings:
     @property
     def model_name(self) -> str:
         """Name of the main model; empty where no model is asked."""
-        return "" if self.model is None else self.model.name
+        if self.model is None:
+            return ""
+        return self.model.name
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -171,11 +178,15 @@ class RuntimeWords:
 
     def read_runtime(self, roles: Collection[str] = (), earlier: RuntimeSettings | None = None) -> RuntimeSettings:
         """Check the settings."""
-        tree = {} if earlier is None else settings.dump_settings(earlier)
+        if earlier is None:
+            tree = {}
+        else:
+            tree = settings.dump_settings(earlier)
         if self.config is not None:
             tree |= settings.load_settings_tree(self.config)
-        return check_roles(build_runtime(tree, self.overrides, SOURCE if self.config is None else str(self.config)),
-                           roles)  # fmt: skip
+        return check_roles(
+            build_runtime(tree, self.overrides, SOURCE if self.config is None else str(self.config)), roles
+        )
 
     def name_model(
         self, name: str, roles: Collection[str] = (), shortcuts: Mapping[str, Any] | None = None
@@ -210,7 +221,10 @@ def check_roles(runtime: RuntimeSettings, roles: Collection[str]) -> RuntimeSett
     for role in runtime.models:
         if roles and role not in roles:
             near = difflib.get_close_matches(role, list(roles), n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(sorted(roles))}"
+            if near:
+                hint = f"did you mean {near[0]!r}?"
+            else:
+                hint = f"expected one of {', '.join(sorted(roles))}"
             raise ConfigError(f"models.{role} names no role: {hint}")
     if runtime.model is None and (runtime.models or runtime.ensemble):
         raise ConfigError("models and ensemble stand beside a main model: name it with --model or model.name")

@@ -42,7 +42,8 @@ class Prices:
 
     # price of each model, on any server; a name also stands for its dated snapshots, and the longest listed name wins
     models: Mapping[str, Price] = field(default_factory=dict)
-    date: str = ""  # date of the list; empty if it has none
+    # date of the list; empty if it has none
+    date: str = ""
 
     @classmethod
     def load_prices(cls, path: Path) -> "Prices":
@@ -73,8 +74,13 @@ class Prices:
         """
         price = self._find_listed(model)
         if price is None:
-            return _package_price(model, tokens_in, tokens_out, tokens_cached, base_url) if base_url else None
-        cached = price.tokens_in if price.tokens_cached is None else price.tokens_cached
+            if base_url:
+                return _package_price(model, tokens_in, tokens_out, tokens_cached, base_url)
+            return None
+        if price.tokens_cached is None:
+            cached = price.tokens_in
+        else:
+            cached = price.tokens_cached
         fresh = tokens_in - tokens_cached
         return (fresh * price.tokens_in + tokens_cached * cached + tokens_out * price.tokens_out) / 1e6
 
@@ -83,14 +89,22 @@ class Prices:
         price = self.call_cost(model, 1_000_000, 0, 0, base_url), self.call_cost(model, 0, 1_000_000, 0, base_url)
         if price[0] is None or price[1] is None:
             return ""
-        dated = f", {self.date}" if self.date else ""
-        source = f"your price list{dated}" if self._find_listed(model) else describe_price_package()
+        if self.date:
+            dated = f", {self.date}"
+        else:
+            dated = ""
+        if self._find_listed(model):
+            source = f"your price list{dated}"
+        else:
+            source = describe_price_package()
         return f"{model} costs {price[0]:.4g} USD a million tokens in and {price[1]:.4g} out ({source})"
 
     def _find_listed(self, model: str) -> Price | None:
         starts = [name for name in self.models if model.startswith(name)]
         listed = [name for name in starts if name == model or SNAPSHOT.fullmatch(model.removeprefix(name))]
-        return self.models[max(listed, key=len)] if listed else None
+        if listed:
+            return self.models[max(listed, key=len)]
+        return None
 
 
 def project_prices(*roots: Path) -> Prices:
@@ -111,7 +125,8 @@ def describe_price_package() -> str:
 def _package_price(model: str, tokens_in: int, tokens_out: int, tokens_cached: int, base_url: str) -> float | None:
     """Return the present list price at the provider of an address; None for a private server."""
     try:
-        from genai_prices import Usage, calc_price  # a table of a megabyte, for runs with a server alone
+        # a table of a megabyte, for runs with a server alone
+        from genai_prices import Usage, calc_price
 
         usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=tokens_cached or None)
         return float(calc_price(usage, model, provider_api_url=base_url).total_price)

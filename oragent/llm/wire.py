@@ -22,18 +22,45 @@ from oragent.llm.model import Message, Reply, Request, Tool, ToolCall, estimate_
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.replies import extract_json
 
-LONGEST = 1_000_000  # characters of a text; the rest is dropped, and the parsers refuse such a reply
-MOST_CALLS = 128  # tool calls of a message; the rest is dropped
-LONGEST_ID = 200  # characters of a call's id
-MOST_TOKENS, MOST_MONEY = 10**9, 1e6  # of one call; larger values are ignored
+# characters of a text; the rest is dropped, and the parsers refuse such a reply
+LONGEST = 1_000_000
+# tool calls of a message; the rest is dropped
+MOST_CALLS = 128
+# characters of a call's id
+LONGEST_ID = 200
+# of one call; larger values are ignored
+MOST_TOKENS, MOST_MONEY = 10**9, 1e6
 NAMELESS = "the call names no tool: expected its name as a text"
+
+
+TASK = """You can call tools. To call one, write a fenced JSON block of this form, and nothing after it:
+
+```json
+{"tool": "NAME", "arguments": {"PARAMETER": "VALUE"}}
+```
+
+Several blocks call several tools. The results come in the next message; never write them yourself. Where you need no \
+tool, answer without such a block.
+
+The tools, each with the JSON schema of its arguments:
+"""
+NAMED = re.compile(r'"(?:tool|name)"\s*:\s*"([^"\n]{1,64})"')
+KEYED = re.compile(r'"(?:tool|name)"\s*:')
+# some models write them around a call
+TAGS = re.compile(r"</?tool_call>")
+BLANK_LINES = re.compile(r"\n{3,}")
+# prose has few; the bound keeps a hostile reply cheap
+MOST_BRACES = 200
+# characters of a call that lacks its last braces, and how many
+MOST_UNCLOSED, MOST_MISSING = 4000, 2
 
 
 def encode_message(message: Message) -> dict[str, Any]:
     """Encode a message for a server."""
     written: dict[str, Any] = {"role": message.role, "content": replace_surrogates(message.content)}
     if message.tool_calls:
-        written["content"] = written["content"] or None  # some servers refuse an empty text beside calls
+        # some servers refuse an empty text beside calls
+        written["content"] = written["content"] or None
         written["tool_calls"] = [encode_call(call) for call in message.tool_calls]
     if message.role == "tool":
         written["tool_call_id"] = message.tool_call_id
@@ -86,7 +113,9 @@ def read_text(content: object) -> str:
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
-    return truncate_text(content) if isinstance(content, str) else ""
+    if isinstance(content, str):
+        return truncate_text(content)
+    return ""
 
 
 def read_usage(usage: object) -> tuple[int, int] | None:
@@ -94,7 +123,9 @@ def read_usage(usage: object) -> tuple[int, int] | None:
     if not isinstance(usage, dict):
         return None
     prompt, answer = _token_count(usage.get("prompt_tokens")), _token_count(usage.get("completion_tokens"))
-    return None if prompt is None or answer is None else (prompt, answer)
+    if prompt is None or answer is None:
+        return None
+    return (prompt, answer)
 
 
 def read_cached(usage: object) -> int:
@@ -108,7 +139,9 @@ def read_cached(usage: object) -> int:
 
 
 def _token_count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+    if type(value) is int and 0 <= value <= MOST_TOKENS:
+        return value
+    return None
 
 
 def read_money(usage: object) -> float | None:
@@ -116,7 +149,10 @@ def read_money(usage: object) -> float | None:
     cost = _as_object(usage).get("cost")
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         return None
-    return float(cost) if 0 <= cost <= MOST_MONEY else None  # NaN is in no range
+    # NaN is in no range
+    if 0 <= cost <= MOST_MONEY:
+        return float(cost)
+    return None
 
 
 def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, ...]:
@@ -125,19 +161,27 @@ def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, 
     for call in calls[:MOST_CALLS] if isinstance(calls, list) else []:
         fields = _as_object(call)
         function, call_id = _as_object(fields.get("function")), read_text(fields.get("id"))[:LONGEST_ID]
-        call_id = f"{call_id}_" if call_id in taken else call_id
+        if call_id in taken:
+            call_id = f"{call_id}_"
+        else:
+            call_id = call_id
         while not call_id or call_id in taken:
             number += 1
             call_id = f"call_{number}"
         taken.add(call_id)
         name = read_text(function.get("name"))
-        arguments, problem = read_arguments(function.get("arguments")) if name else ({}, NAMELESS)
+        if name:
+            arguments, problem = read_arguments(function.get("arguments"))
+        else:
+            arguments, problem = ({}, NAMELESS)
         read.append(ToolCall(call_id, name, arguments, problem))
     return tuple(read)
 
 
 def _as_object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def read_arguments(raw: object) -> tuple[dict[str, Any], str]:
@@ -147,7 +191,10 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str]:
         The arguments, in a form that a database can store; and the reason if they could not be read, one line.
     """
     try:
-        value = json.loads(raw or "{}", strict=False) if isinstance(raw, str) else raw
+        if isinstance(raw, str):
+            value = json.loads(raw or "{}", strict=False)
+        else:
+            value = raw
         if value is None:
             return {}, ""
         if not isinstance(value, dict):
@@ -162,7 +209,8 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str]:
         return {}, f"the arguments are no JSON: {problem.msg} at character {problem.pos}"
     except RecursionError:
         return {}, "the arguments are nested too deeply"
-    except ValueError:  # NaN, infinity, a whole number of thousands of digits, too many levels
+    except ValueError:
+        # NaN, infinity, a whole number of thousands of digits, too many levels
         return {}, "the arguments are nested too deeply, or hold a number that JSON has not"
 
 
@@ -176,25 +224,6 @@ def replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-TASK = """You can call tools. To call one, write a fenced JSON block of this form, and nothing after it:
-
-```json
-{"tool": "NAME", "arguments": {"PARAMETER": "VALUE"}}
-```
-
-Several blocks call several tools. The results come in the next message; never write them yourself. Where you need no \
-tool, answer without such a block.
-
-The tools, each with the JSON schema of its arguments:
-"""
-NAMED = re.compile(r'"(?:tool|name)"\s*:\s*"([^"\n]{1,64})"')
-KEYED = re.compile(r'"(?:tool|name)"\s*:')
-TAGS = re.compile(r"</?tool_call>")  # some models write them around a call
-BLANK_LINES = re.compile(r"\n{3,}")
-MOST_BRACES = 200  # prose has few; the bound keeps a hostile reply cheap
-MOST_UNCLOSED, MOST_MISSING = 4000, 2  # characters of a call that lacks its last braces, and how many
-
-
 @dataclass(frozen=True)
 class _TextCall:
     name: str
@@ -206,11 +235,15 @@ def write_calls_as_text(request: Request) -> list[Message]:
     """Rewrite a conversation with messages of system, user and assistant only, and the tools in the first one."""
     names = {call.id: call.name for message in request.messages for call in message.tool_calls}
     plain: list[Message] = []
-    answering = False  # results of one message's calls go into one message, as roles must alternate
+    # results of one message's calls go into one message, as roles must alternate
+    answering = False
     for message in request.messages:
         if message.role == "tool":
             name = names.get(message.tool_call_id, "the call")
-            previous = f"{plain.pop().content}\n\n" if answering else ""
+            if answering:
+                previous = f"{plain.pop().content}\n\n"
+            else:
+                previous = ""
             plain.append(Message("user", f"{previous}Result of {name}:\n{message.content}"))
         else:
             calls = [_format_call(call) for call in message.tool_calls]
@@ -297,7 +330,8 @@ def _read_first_value(text: str) -> tuple[Any, str]:
     except (ValueError, RecursionError):
         pass
     try:
-        return extract_json(text), ""  # more tolerant
+        # more tolerant
+        return extract_json(text), ""
     except ReplyError as problem:
         return problem, text
 

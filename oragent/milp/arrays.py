@@ -21,11 +21,16 @@ Places = NDArray[np.int32]
 class Sparse:
     """An ``(m, n)`` matrix, most of whose entries are 0."""
 
-    starts: Places  # ``(m + 1,)`` place at which each row begins in the next two, and their length
-    columns: Places  # ``(k,)`` column of each entry
-    values: Vector  # ``(k,)``
-    width: int  # number of columns
-    __array_ufunc__: ClassVar[None] = None  # an array in front of "@" leaves the product to us
+    # ``(m + 1,)`` place at which each row begins in the next two, and their length
+    starts: Places
+    # ``(k,)`` column of each entry
+    columns: Places
+    # ``(k,)``
+    values: Vector
+    # number of columns
+    width: int
+    # an array in front of "@" leaves the product to us
+    __array_ufunc__: ClassVar[None] = None
 
     @classmethod
     def from_entries(cls, lines: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Self:
@@ -109,7 +114,8 @@ class Sparse:
         return array
 
 
-FEASIBLE = 1e-6  # by how much a point may break a row or bound, relative to the size of what is added up there
+# by how much a point may break a row or bound, relative to the size of what is added up there
+FEASIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -117,14 +123,22 @@ class Arrays:
     """The figures of a model with ``n`` variables and ``m`` rows."""
 
     sense: Sense
-    cost: Vector  # ``(n,)`` objective coefficients, in the model's own sense
-    constant: float  # of the objective
-    low: Vector  # ``(n,)`` least values, ``-inf`` where there is none
-    high: Vector  # ``(n,)`` largest values
-    integer: NDArray[np.bool_]  # ``(n,)``, whether a variable takes whole values only
-    matrix: Sparse  # ``(m, n)`` coefficients of the rows
-    row_low: Vector  # ``(m,)`` least value of each row's left side
-    row_high: Vector  # ``(m,)`` largest value of each row's left side
+    # ``(n,)`` objective coefficients, in the model's own sense
+    cost: Vector
+    # of the objective
+    constant: float
+    # ``(n,)`` least values, ``-inf`` where there is none
+    low: Vector
+    # ``(n,)`` largest values
+    high: Vector
+    # ``(n,)``, whether a variable takes whole values only
+    integer: NDArray[np.bool_]
+    # ``(m, n)`` coefficients of the rows
+    matrix: Sparse
+    # ``(m,)`` least value of each row's left side
+    row_low: Vector
+    # ``(m,)`` largest value of each row's left side
+    row_high: Vector
 
     def with_idle_row(self, columns: Sequence[int] | NDArray[np.intp]) -> Self:
         """This model with a row more, after its own: without limits, each of these columns counting once."""

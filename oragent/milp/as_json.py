@@ -42,7 +42,10 @@ def point_from_json(text: str | bytes) -> dict[str, float]:
         MilpError: It is no JSON, or holds no such values.
     """
     data = _load_json(text, "a point")
-    values = data.get("values") if isinstance(data, dict) and isinstance(data.get("values"), dict) else data
+    if isinstance(data, dict) and isinstance(data.get("values"), dict):
+        values = data.get("values")
+    else:
+        values = data
     if not isinstance(values, dict) or not values:
         raise MilpError("not a point: expected an object with a number by variable, or a solution.json with values")
     return {name: check_finite(value, f"the value of {quoted(name)}") for name, value in values.items()}
@@ -125,7 +128,9 @@ def _plain_data(value: Any) -> Any:
         return {name: _plain_data(item) for name, item in value.items()}
     if isinstance(value, str):
         return str(value)
-    return None if value is None or not math.isfinite(value) else value
+    if value is None or not math.isfinite(value):
+        return None
+    return value
 
 
 def _restore_infinities(bounded: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +150,10 @@ def _check_keys(value: object, what: str, allowed: set[str], needed: set[str]) -
     for key in value:
         if key not in allowed:
             near = difflib.get_close_matches(str(key), allowed, 1)
-            meant = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(sorted(allowed))}"
+            if near:
+                meant = f"did you mean '{near[0]}'?"
+            else:
+                meant = f"expected {', '.join(sorted(allowed))}"
             raise MilpError(f"{what} has the unknown key {quoted(str(key))}: {meant}")
     for key in sorted(needed - value.keys()):
         raise MilpError(f"{what} has no '{key}': expected {', '.join(sorted(needed))}")

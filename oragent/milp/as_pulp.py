@@ -18,12 +18,16 @@ from oragent.milp.plain import quoted
 
 SENSES = {pulp.LpMinimize: Sense.MINIMIZE, pulp.LpMaximize: Sense.MAXIMIZE}
 RELATIONS = {
-    pulp.LpConstraintLE: Relation.AT_MOST, pulp.LpConstraintEQ: Relation.EQUAL, pulp.LpConstraintGE: Relation.AT_LEAST,
-}  # fmt: skip
+    pulp.LpConstraintLE: Relation.AT_MOST,
+    pulp.LpConstraintEQ: Relation.EQUAL,
+    pulp.LpConstraintGE: Relation.AT_LEAST,
+}
 KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER, "Binary": VariableKind.INTEGER}
 Keep = Callable[[dict[str, Any]], None]
-GAP = 1e-9  # relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
-DUMMY = "__dummy"  # a variable that PuLP puts where an objective has no term
+# relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
+GAP = 1e-9
+# a variable that PuLP puts where an objective has no term
+DUMMY = "__dummy"
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,14 @@ def to_pulp(milp: Milp) -> PulpForm:
     columns = {}
     for variable in safe.variables:
         bounds = (bound if math.isfinite(bound) else None for bound in (variable.low, variable.high))
-        category = pulp.LpInteger if variable.is_integer else pulp.LpContinuous
+        if variable.is_integer:
+            category = pulp.LpInteger
+        else:
+            category = pulp.LpContinuous
         columns[variable.name] = problem.add_variable(variable.name, *bounds, cat=category)
     terms = safe.objective.terms
-    costs = {column: terms.get(name, 0.0) for name, column in columns.items()}  # PuLP forgets who has none
+    # PuLP forgets who has none
+    costs = {column: terms.get(name, 0.0) for name, column in columns.items()}
     problem += pulp.LpAffineExpression(costs, safe.objective.constant)
     relations = {ours: theirs for theirs, ours in RELATIONS.items()}
     for row in safe.rows:
@@ -65,7 +73,10 @@ def from_pulp(problem: Any) -> Milp:
     Raises:
         MilpError: It has no variable, special-ordered sets, or figures that are not finite.
     """
-    data = problem.toDict() if hasattr(problem, "toDict") else problem.to_dict()
+    if hasattr(problem, "toDict"):
+        data = problem.toDict()
+    else:
+        data = problem.to_dict()
     return from_pulp_dict(data, problem.objective.constant if problem.objective is not None else 0.0)
 
 
@@ -96,8 +107,14 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
 
 def read_variable(entry: Mapping[str, Any]) -> Variable:
     """Read a variable with its name, bounds and category as ``LpProblem.to_dict()`` gives them."""
-    low = -INFINITY if entry["lowBound"] is None else entry["lowBound"]
-    high = INFINITY if entry["upBound"] is None else entry["upBound"]
+    if entry["lowBound"] is None:
+        low = -INFINITY
+    else:
+        low = entry["lowBound"]
+    if entry["upBound"] is None:
+        high = INFINITY
+    else:
+        high = entry["upBound"]
     if entry["cat"] == "Binary":
         low, high = max(low, 0), min(high, 1)
     return Variable(entry["name"], low, high, KINDS[entry["cat"]])
@@ -111,7 +128,10 @@ def _read_rows(entries: list[Mapping[str, Any]], names: set[str]) -> Iterator[Ro
         while not name or (entry["name"] is None and name in taken):
             unnamed += 1
             name = f"_C{unnamed}"
-        rhs = -entry["constant"] if entry["constant"] else 0.0
+        if entry["constant"]:
+            rhs = -entry["constant"]
+        else:
+            rhs = 0.0
         yield Row(name, _read_terms(entry["coefficients"], names), RELATIONS[entry["sense"]], rhs)
 
 
@@ -126,8 +146,10 @@ def _read_terms(entries: list[Mapping[str, Any]], names: set[str]) -> dict[str, 
 class SolverLimits(NamedTuple):
     """Limits of one solve."""
 
-    seconds: float | None = None  # None for no limit
-    gap: float = GAP  # relative; values below ``GAP`` count as ``GAP``
+    # None for no limit
+    seconds: float | None = None
+    # relative; values below ``GAP`` count as ``GAP``
+    gap: float = GAP
 
 
 def bring_solver(
@@ -149,7 +171,8 @@ def bring_solver(
         def available(self) -> bool:
             return True
 
-        def createAndConfigureSolver(self, lp: Any) -> None:  # PuLP's name
+        # PuLP's name
+        def createAndConfigureSolver(self, lp: Any) -> None:
             lp.solverModel = solver = new_engine()
             allowed = limits()
             solver.setOptionValue("mip_rel_gap", max(allowed.gap, GAP))
@@ -158,7 +181,8 @@ def bring_solver(
             if seconds:
                 solver.setOptionValue("time_limit", float(min(seconds)))
 
-        def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:  # PuLP's name
+        # PuLP's name
+        def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:
             keep(snapshot(lp, self.mip))
             status = super().actualSolve(lp)
             solved(lp)
@@ -178,8 +202,14 @@ def snapshot(problem: Any, whole: bool = True) -> dict[str, Any]:
 
     ``data`` is what its ``to_dict`` gives, and ``constant`` the objective's, which that leaves out.
     """
-    data = problem.toDict() if hasattr(problem, "toDict") else problem.to_dict()
-    constant = getattr(problem.objective, "constant", 0.0) if problem.objective is not None else 0.0
+    if hasattr(problem, "toDict"):
+        data = problem.toDict()
+    else:
+        data = problem.to_dict()
+    if problem.objective is not None:
+        constant = getattr(problem.objective, "constant", 0.0)
+    else:
+        constant = 0.0
     plain = json.loads(json.dumps(data, default=float))
     if not whole:
         for variable in plain["variables"]:

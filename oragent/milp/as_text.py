@@ -34,7 +34,8 @@ from oragent.milp.model import (
 )
 from oragent.milp.plain import quoted
 
-FORMS = {"mps": "*", "lp": "\\"}  # how a comment begins
+# how a comment begins
+FORMS = {"mps": "*", "lp": "\\"}
 NOTE = re.compile(r"^[*\\] oragent (variable|row|model|objective) (?:(\S+) )?(\".*\")$", re.MULTILINE)
 OBJECTIVE_NAMES = {
     "lp": re.compile(
@@ -43,7 +44,8 @@ OBJECTIVE_NAMES = {
     ),
     "mps": re.compile(r"^[ \t]+N[ \t]+(\S+)[ \t]*$", re.MULTILINE),
 }
-UNNAMED = re.compile(r"obj(?:ective)?|of|r0|z|_*", re.IGNORECASE)  # names that solvers give by themselves
+# names that solvers give by themselves
+UNNAMED = re.compile(r"obj(?:ective)?|of|r0|z|_*", re.IGNORECASE)
 PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
 LP_ROWS = re.compile(r"^\s*(?:st|s\.t\.|subject\s+to|such\s+that)\s*$", re.MULTILINE | re.IGNORECASE)
 LP_REST = re.compile(r"^\s*(?:bounds?|gen\w*|int\w*|bin\w*|semi\w*|sos\d?|end)\s*$", re.MULTILINE | re.IGNORECASE)
@@ -53,13 +55,15 @@ LP_RANGE = re.compile(
     rf"(?P<terms>[^<>=:\n]+)<=?[ \t]*(?P<high>{NUMBER})[ \t]*$",
     re.MULTILINE,
 )
-SECOND = "  \t"  # begins a line that the file itself does not have
+# begins a line that the file itself does not have
+SECOND = "  \t"
 MPS_SENSE = re.compile(r"^OBJSENSE", re.MULTILINE)
 COMPLAINT = re.compile(r"^ERROR:\s*(?P<what>.*)\n\s*--> .*:(?P<line>\d+):\d+\s*$", re.MULTILINE)
 _KINDS = highspy.HighsVarType
 ORDER = ("NAME", "OBJSENSE", "OBJSENSEMAX", "OBJSENSEMIN", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
 NO_VALUE, WITH_VALUE = {"FR", "MI", "PL", "BV"}, {"UP", "LO", "FX", "LI", "UI", "SC"}
-FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))  # columns of the fields in fixed form
+# columns of the fields in fixed form
+FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
 
 
@@ -68,10 +72,12 @@ def to_text(milp: Milp, form: str) -> str:
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
     arrays = Arrays.from_milp(safe)
-    idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)  # HiGHS writes them wrongly, or not
+    # HiGHS writes them wrongly, or not
+    idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)
     lp = as_highs(arrays.with_idle_row(idle) if len(idle) else arrays)
     lp.col_names_ = [variable.name for variable in safe.variables]
-    idle_names = ["idle_row"] * (lp.num_row_ - len(safe.rows))  # they have no limits: dropped when read
+    # they have no limits: dropped when read
+    idle_names = ["idle_row"] * (lp.num_row_ - len(safe.rows))
     lp.row_names_ = [row.name for row in safe.rows] + idle_names
     engine = quiet_engine()
     engine.passModel(lp)
@@ -96,13 +102,19 @@ def from_text(text: str, form: str) -> Milp:
     engine = quiet_engine()
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
-        sent = _split_ranges(text) if form == "lp" else text
+        if form == "lp":
+            sent = _split_ranges(text)
+        else:
+            sent = text
         path.write_text(sent)
         engine.setOptionValue("log_file", f"{folder}/log")
         engine.setOptionValue("log_to_console", False)
         engine.setOptionValue("output_flag", True)
         status = engine.readModel(str(path))
-        log = (Path(folder) / "log").read_text(errors="replace") if (Path(folder) / "log").exists() else ""
+        if (Path(folder) / "log").exists():
+            log = (Path(folder) / "log").read_text(errors="replace")
+        else:
+            log = ""
     if status == highspy.HighsStatus.kError:
         raise MilpError(
             f"{_describe_failure(log, sent)}not a model in {form.upper()} form: expected linear rows, continuous and "
@@ -114,8 +126,12 @@ def from_text(text: str, form: str) -> Milp:
     milp = _build_milp(engine.getLp(), names["variable"], form)
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
         milp = replace(milp, sense=Sense.MAXIMIZE)
-    match = OBJECTIVE_NAMES[form].search(text)  # HiGHS keeps it to itself
-    stated = match[1] if match and not UNNAMED.fullmatch(match[1]) else ""
+    # HiGHS keeps it to itself
+    match = OBJECTIVE_NAMES[form].search(text)
+    if match and not UNNAMED.fullmatch(match[1]):
+        stated = match[1]
+    else:
+        stated = ""
     objective = replace(milp.objective, name=names["objective"].get("", "") or stated)
     milp = replace(milp, name=names["model"].get("", ""), objective=objective)
     return rename_milp(milp, names["variable"], names["row"])
@@ -133,7 +149,10 @@ def _describe_failure(log: str, sent: str) -> str:
 def _split_ranges(text: str) -> str:
     """An LP file whose rows with two limits, on lines of their own, are split: HiGHS refuses them."""
     start = LP_ROWS.search(text)
-    end = LP_REST.search(text, start.end()) if start else None
+    if start:
+        end = LP_REST.search(text, start.end())
+    else:
+        end = None
     if start is None or end is None:
         return text
 
@@ -152,7 +171,8 @@ def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
     every = [milp.objective.terms, *(row.terms for row in milp.rows)]
     used = {name for terms in every for name, value in terms.items() if value}
     for own in (variable.name for variable in milp.variables):
-        is_lost = form == "lp" and own not in used  # LP has no place for a variable without terms
+        # LP has no place for a variable without terms
+        is_lost = form == "lp" and own not in used
         if own in naming.variables or is_lost:
             yield f"variable {naming.variables.get(own, own)} {json.dumps(own)}"
     for own, stand_in in naming.rows.items():
@@ -187,16 +207,25 @@ def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
     if not variables:
         raise MilpError(f"not a model in {form.upper()} form: no variable was found in it")
     costs = {name: cost for name, cost in zip(columns, lp.col_cost_, strict=True) if cost}
-    sense = Sense.MAXIMIZE if lp.sense_ == highspy.ObjSense.kMaximize else Sense.MINIMIZE
+    if lp.sense_ == highspy.ObjSense.kMaximize:
+        sense = Sense.MAXIMIZE
+    else:
+        sense = Sense.MINIMIZE
     return Milp(variables, tuple(_build_rows(lp, columns, rows)), Objective(costs, lp.offset_), sense)
 
 
 def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
     matrix = lp.a_matrix_
     rowwise = matrix.format_ == highspy.MatrixFormat.kRowwise
-    width = lp.num_col_ if rowwise else lp.num_row_
+    if rowwise:
+        width = lp.num_col_
+    else:
+        width = lp.num_row_
     lines = Sparse(np.array(matrix.start_), np.array(matrix.index_), np.array(matrix.value_), width)
-    lines = lines if rowwise else lines.transpose()
+    if rowwise:
+        lines = lines
+    else:
+        lines = lines.transpose()
     taken = set(names)
     for index, (name, low, high) in enumerate(zip(names, lp.row_lower_, lp.row_upper_, strict=True)):
         ends = slice(lines.starts[index], lines.starts[index + 1])
@@ -219,7 +248,10 @@ def check_mps(text: str) -> None:
     for number, line in enumerate(text.splitlines(), 1):
         if check.section == "ENDATA" or not line.strip() or line.startswith("*"):
             continue
-        complaint = check.read_header(line) if not line[0].isspace() else check.read_line(line)
+        if not line[0].isspace():
+            complaint = check.read_header(line)
+        else:
+            complaint = check.read_line(line)
         if complaint:
             raise MilpError(f"line {number}: {complaint}: {quoted(line.strip())}; not a model in MPS form")
     if check.section != "ENDATA":
@@ -251,15 +283,21 @@ class _MpsCheck:
 
     def read_line(self, line: str) -> str:
         """Read a line of the current section; a complaint about its words counts if its fixed fields fail too."""
-        check = {"ROWS": self._row, "COLUMNS": self._column, "RHS": self._side, "RANGES": self._side,
-                 "BOUNDS": self._bound}.get(self.section)  # fmt: skip
+        check = {
+            "ROWS": self._row,
+            "COLUMNS": self._column,
+            "RHS": self._side,
+            "RANGES": self._side,
+            "BOUNDS": self._bound,
+        }.get(self.section)
         if not self.section:
             return "expected a section such as ROWS"
         if check is None:
             return ""
         complaint = check(line.split())
         between = "".join(line[end:start] for (_, end), (start, _) in pairwise(FIXED))
-        if complaint and not between.strip():  # names with spaces are legal where columns are fixed
+        # names with spaces are legal where columns are fixed
+        if complaint and not between.strip():
             fields = [line[start:end].strip() for start, end in FIXED]
             if not check([field for field in fields if field]):
                 return ""
@@ -276,7 +314,9 @@ class _MpsCheck:
     def _column(self, words: list[str]) -> str:
         if len(words) >= 3 and words[1].strip("'\"").upper() == "MARKER":
             known = words[2].strip("'\"").upper() in ("INTORG", "INTEND", "SOSORG", "SOSEND")
-            return "" if known else "expected INTORG or INTEND"
+            if known:
+                return ""
+            return "expected INTORG or INTEND"
         if len(words) not in (3, 5):
             return "expected a column, and one or two rows with a number each"
         self.columns.add(words[0])
@@ -302,7 +342,11 @@ class _MpsCheck:
         has_value = bool(rest) and MPS_NUMBER.fullmatch(rest[-1]) is not None and len(rest) > 1
         names = [rest[-2] if has_value else "", rest[-1] if rest else ""]
         if kind in NO_VALUE:
-            return "" if any(name in self.columns for name in names) else "not a column of this model"
+            if any(name in self.columns for name in names):
+                return ""
+            return "not a column of this model"
         if not has_value:
             return "expected a column and a number"
-        return "" if names[0] in self.columns else f"{quoted(names[0])} is not a column of this model"
+        if names[0] in self.columns:
+            return ""
+        return f"{quoted(names[0])} is not a column of this model"

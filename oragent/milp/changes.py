@@ -10,16 +10,21 @@ from oragent._base.errors import MilpError
 from oragent.milp.model import INFINITY, Milp, Relation, Row, free_name
 from oragent.milp.plain import number, quoted
 
-OBJECTIVE = "objective"  # name by which a change means the objective of the model
+# name by which a change means the objective of the model
+OBJECTIVE = "objective"
 
 
 class ChangedPart(StrEnum):
     """What a change replaces."""
 
-    ROW = "row"  # the limits of a row
-    VARIABLE = "variable"  # the bounds of a variable
-    COEFFICIENT = "coefficient"  # of a variable in a row
-    COST = "cost"  # coefficient of a variable in an objective
+    # the limits of a row
+    ROW = "row"
+    # the bounds of a variable
+    VARIABLE = "variable"
+    # of a variable in a row
+    COEFFICIENT = "coefficient"
+    # coefficient of a variable in an objective
+    COST = "cost"
 
 
 @dataclass(frozen=True)
@@ -31,17 +36,23 @@ class ModelChange:
     """
 
     part: ChangedPart
-    subject: str  # name of the row, variable or objective
-    variable: str = ""  # whose coefficient it is; empty for limits and bounds
-    low: float = -INFINITY  # least value, ``-inf`` for none; the new value of a coefficient
-    high: float = INFINITY  # largest value, ``inf`` for none; the new value of a coefficient
+    # name of the row, variable or objective
+    subject: str
+    # whose coefficient it is; empty for limits and bounds
+    variable: str = ""
+    # least value, ``-inf`` for none; the new value of a coefficient
+    low: float = -INFINITY
+    # largest value, ``inf`` for none; the new value of a coefficient
+    high: float = INFINITY
 
     def __post_init__(self) -> None:
         if isnan(self.low) or isnan(self.high):
             raise MilpError(f"the new value of {quoted(self.name)} is no number")
         if self.low > self.high or self.low == INFINITY or self.high == -INFINITY:
-            raise MilpError(f"{quoted(self.name)}: its least value {number(self.low)} would be above its largest value "
-                            f"{number(self.high)}; expected limits that some value meets")  # fmt: skip
+            raise MilpError(
+                f"{quoted(self.name)}: its least value {number(self.low)} would be above its largest value "
+                f"{number(self.high)}; expected limits that some value meets"
+            )
         if self.is_coefficient and not (self.low == self.high and isfinite(self.low)):
             raise MilpError(f"{quoted(self.name)}: a coefficient must be a finite number")
 
@@ -58,12 +69,16 @@ class ModelChange:
     @property
     def name(self) -> str:
         """Name by which it is removed."""
-        return f"{self.subject}[{self.variable}]" if self.variable else self.subject
+        if self.variable:
+            return f"{self.subject}[{self.variable}]"
+        return self.subject
 
     @property
     def value_text(self) -> str:
         """The new value, such as ``<= 50``."""
-        return number(self.low) if self.is_coefficient else limits_in_words(self.low, self.high)
+        if self.is_coefficient:
+            return number(self.low)
+        return limits_in_words(self.low, self.high)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it; infinite limits are None."""
@@ -74,8 +89,13 @@ class ModelChange:
     def from_plain(cls, plain: Mapping[str, Any]) -> "ModelChange":
         """Read it back."""
         low, high = plain["low"], plain["high"]
-        return cls(ChangedPart(plain["part"]), plain["subject"], plain["variable"],
-                   -INFINITY if low is None else low, INFINITY if high is None else high)  # fmt: skip
+        return cls(
+            ChangedPart(plain["part"]),
+            plain["subject"],
+            plain["variable"],
+            -INFINITY if low is None else low,
+            INFINITY if high is None else high,
+        )
 
 
 def limits_in_words(low: float, high: float, write: Callable[[float], str] = number) -> str:
@@ -86,7 +106,9 @@ def limits_in_words(low: float, high: float, write: Callable[[float], str] = num
         return f"{write(low)} to {write(high)}"
     if isfinite(high):
         return f"<= {write(high)}"
-    return f">= {write(low)}" if isfinite(low) else "without limit"
+    if isfinite(low):
+        return f">= {write(low)}"
+    return "without limit"
 
 
 def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelChange) -> ModelChange:
@@ -100,7 +122,10 @@ def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelCha
     if change_to.part is ChangedPart.ROW:
         low, high = milp.row(change_to.subject).limits
         return replace(change_to, low=low, high=high)
-    terms = milp.objective.terms if change_to.part is ChangedPart.COST else milp.row(change_to.subject).terms
+    if change_to.part is ChangedPart.COST:
+        terms = milp.objective.terms
+    else:
+        terms = milp.row(change_to.subject).terms
     value = terms.get(milp.variable(change_to.variable).name, 0.0)
     return replace(change_to, low=value, high=value)
 
@@ -120,12 +145,17 @@ def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
         if change.part is not ChangedPart.COST or change.subject == OBJECTIVE:
             current_part(milp, (), change)
     bounds = {change.subject: change for change in every if change.part is ChangedPart.VARIABLE}
-    costs = {change.variable: change.low for change in every
-             if change.part is ChangedPart.COST and change.subject == OBJECTIVE}  # fmt: skip
+    costs = {
+        change.variable: change.low
+        for change in every
+        if change.part is ChangedPart.COST and change.subject == OBJECTIVE
+    }
     variables = tuple(
         replace(variable, low=bounds[variable.name].low, high=bounds[variable.name].high)
-        if variable.name in bounds else variable for variable in milp.variables
-    )  # fmt: skip
+        if variable.name in bounds
+        else variable
+        for variable in milp.variables
+    )
     objective = replace(milp.objective, terms=_merge_terms(milp.objective.terms, costs))
     taken = {row.name for row in milp.rows}
     rows = [new for row in milp.rows for new in _apply_to_row(row, every, taken)]
@@ -136,7 +166,10 @@ def _apply_to_row(row: Row, changes: list[ModelChange], taken: set[str]) -> list
     """A row with its changes: none where it has no limit left, two where it has two."""
     row_changes = [change for change in changes if change.subject == row.name]
     values = {change.variable: change.low for change in row_changes if change.part is ChangedPart.COEFFICIENT}
-    row = replace(row, terms=_merge_terms(row.terms, values)) if values else row
+    if values:
+        row = replace(row, terms=_merge_terms(row.terms, values))
+    else:
+        row = row
     limits = next((change for change in row_changes if change.part is ChangedPart.ROW), None)
     if limits is None:
         return [row]
@@ -146,7 +179,10 @@ def _apply_to_row(row: Row, changes: list[ModelChange], taken: set[str]) -> list
     if isfinite(limits.low):
         rows.append(replace(row, relation=Relation.AT_LEAST, rhs=limits.low))
     if isfinite(limits.high):
-        name = free_name(f"{row.name} most", taken) if rows else row.name
+        if rows:
+            name = free_name(f"{row.name} most", taken)
+        else:
+            name = row.name
         rows.append(replace(row, name=name, relation=Relation.AT_MOST, rhs=limits.high))
     return rows
 

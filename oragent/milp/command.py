@@ -20,8 +20,10 @@ from oragent.milp.plain import number, plain, quoted, rounded, signed
 from oragent.milp.solution import Sensitivity, Solution, Source, ValueRange
 from oragent.milp.solving import solve
 
-GUTTER = 3  # columns of a terminal between two columns of a table
-SHOWN_ROWS = 60  # variables, rows, or sentences on a topic that are shown; the page and the files have all
+# columns of a terminal between two columns of a table
+GUTTER = 3
+# variables, rows, or sentences on a topic that are shown; the page and the files have all
+SHOWN_ROWS = 60
 
 
 def solve_file(
@@ -60,7 +62,9 @@ def _inverse_of_file(path: Path, milp: Milp, limit_s: float | None) -> Inverse:
     """What would make the point of a file optimal; ``MilpError`` begins with the file's name."""
     point = read_point(path)
     try:
-        return inverse(milp, point) if limit_s is None else inverse(milp, point, limit_s)
+        if limit_s is None:
+            return inverse(milp, point)
+        return inverse(milp, point, limit_s)
     except MilpError as problem:
         raise MilpError(f"{plain(str(path), 200)}: {problem}") from None
 
@@ -112,7 +116,8 @@ def _variable_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
     may_be = () if milp.has_integers else ("may be",)
     heads = ("variable", "value", "unit", *_price_heads(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
-    order = sorted(milp.variables, key=lambda one: solution.values[one.name] == 0.0)  # those that are used come first
+    # those that are used come first
+    order = sorted(milp.variables, key=lambda one: solution.values[one.name] == 0.0)
     lines = []
     for variable in order[:SHOWN_ROWS]:
         name = variable.name
@@ -127,7 +132,8 @@ def _variable_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
 def _row_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
     heads = ("row", "left side", "", "right side", "slack", *_price_heads(solution, "dual"), "holds from to")
     sources = _sensitivities(solution)
-    order = sorted(milp.rows, key=lambda row: solution.slacks[row.name] > 1e-6)  # those that bind come first
+    # those that bind come first
+    order = sorted(milp.rows, key=lambda row: solution.slacks[row.name] > 1e-6)
     lines = []
     for row in order[:SHOWN_ROWS]:
         figures = [plain(row.name), rounded(solution.activities[row.name]), str(row.relation), number(row.rhs)]

@@ -13,8 +13,10 @@ from oragent.milp.highs import SolverClaim, run_highs
 from oragent.milp.model import Milp, Relation, Sense
 from oragent.milp.solution import SolveStatus
 
-NODES = 2_000  # of one check of an integer model: without its bounds the search may have no end
-CHECK_S = 10.0  # of one check
+# of one check of an integer model: without its bounds the search may have no end
+NODES = 2_000
+# of one check
+CHECK_S = 10.0
 
 
 class Side(StrEnum):
@@ -40,8 +42,10 @@ Parts = tuple[ModelPart, ...]
 class InfeasibleSubset:
     """Parts of a model that no point meets together; integrality stands beside them."""
 
-    parts: tuple[ModelPart, ...]  # rows first, then bounds, in the model's order
-    irreducible: bool  # whether the rest is feasible without any one; False where a check ran into its limit
+    # rows first, then bounds, in the model's order
+    parts: tuple[ModelPart, ...]
+    # whether the rest is feasible without any one; False where a check ran into its limit
+    irreducible: bool
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -65,7 +69,8 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
     arrays, until = Arrays.from_milp(milp).without_objective(), time.perf_counter() + limit_s
     finder, relaxed = _Finder(milp, arrays, until), _Finder(milp, arrays.without_integrality(), until)
     parts = finder.parts
-    if relaxed.is_infeasible(parts):  # linear checks are quick and leave little to those with integers
+    # linear checks are quick and leave little to those with integers
+    if relaxed.is_infeasible(parts):
         parts = relaxed.find_needed((), parts)
     if not finder.is_infeasible(parts):
         raise MilpError("no conflict: the model was not shown to be infeasible; solve it first, longer where unknown")
@@ -85,7 +90,8 @@ class _Finder:
         for side, bounds in ((Side.LOW, self._arrays.low), (Side.HIGH, self._arrays.high)):
             self._places |= {ModelPart(side, names[index]): int(index) for index in np.flatnonzero(np.isfinite(bounds))}
 
-        self.parts = tuple(self._places)  # every row and every finite bound
+        # every row and every finite bound
+        self.parts = tuple(self._places)
 
     def find_needed(self, fixed: Parts, suspects: Parts, grown: bool = False) -> Parts:
         """The least part of the suspects that is infeasible beside what is fixed; together they are known to be.
@@ -119,19 +125,27 @@ class _Finder:
             elif part.side is Side.HIGH:
                 high[index] = self._arrays.high[index]
         return replace(
-            self._arrays, low=low, high=high, matrix=self._arrays.matrix.select_rows(rows),
-            row_low=self._arrays.row_low[rows], row_high=self._arrays.row_high[rows],
-        )  # fmt: skip
+            self._arrays,
+            low=low,
+            high=high,
+            matrix=self._arrays.matrix.select_rows(rows),
+            row_low=self._arrays.row_low[rows],
+            row_high=self._arrays.row_high[rows],
+        )
 
 
 @dataclass(frozen=True)
 class Nearest:
     """The point that breaks the rows least."""
 
-    status: SolveStatus  # ``feasible`` where the least total is not proven, ``infeasible`` where no change will do
-    total: float | None = None  # sum of all violations; None without a point
-    needed: Mapping[str, float] = field(default_factory=dict)  # right side that violated rows need
-    values: Mapping[str, float] = field(default_factory=dict)  # of the point, by variable
+    # ``feasible`` where the least total is not proven, ``infeasible`` where no change will do
+    status: SolveStatus
+    # sum of all violations; None without a point
+    total: float | None = None
+    # right side that violated rows need
+    needed: Mapping[str, float] = field(default_factory=dict)
+    # of the point, by variable
+    values: Mapping[str, float] = field(default_factory=dict)
 
 
 def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None = 60.0) -> Nearest:
@@ -148,7 +162,10 @@ def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None
     Raises:
         MilpError: A name is none of a row.
     """
-    names = [row.name for row in milp.rows] if rows is None else [milp.row(name).name for name in rows]
+    if rows is None:
+        names = [row.name for row in milp.rows]
+    else:
+        names = [milp.row(name).name for name in rows]
     row_index = {row.name: index for index, row in enumerate(milp.rows)}
     arrays = Arrays.from_milp(milp)
     solved = run_highs(_add_violations(arrays, [row_index[name] for name in names]), limit_s)
@@ -165,7 +182,10 @@ def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None
         if broken > FEASIBLE * max(1.0, abs(row.rhs)):
             needed[name] = activity
             total += broken
-    status = SolveStatus.OPTIMAL if solved.claim is SolverClaim.OPTIMAL else SolveStatus.FEASIBLE
+    if solved.claim is SolverClaim.OPTIMAL:
+        status = SolveStatus.OPTIMAL
+    else:
+        status = SolveStatus.FEASIBLE
     by_name = dict(zip((variable.name for variable in milp.variables), values.tolist(), strict=True))
     return Nearest(status, total, needed, by_name)
 

@@ -14,35 +14,47 @@ from rich.cells import cell_len, set_cell_size
 from oragent.milp.model import Variable
 from oragent.milp.plain import figure, plain
 
-NOISE = 1e-9  # a value below it is shown as 0
-MOST_PARTS, MOST_CHARACTERS = 60, 400  # of a name that is split; a longer one stays whole
-PULP = str.maketrans("-+[] ->/", "________")  # what PuLP makes of signs in names
+# a value below it is shown as 0
+NOISE = 1e-9
+# of a name that is split; a longer one stays whole
+MOST_PARTS, MOST_CHARACTERS = 60, 400
+# what PuLP makes of signs in names
+PULP = str.maketrans("-+[] ->/", "________")
 BRACKETS = re.compile(r"(?P<family>[^\[(]*?)[_ ]*[\[(](?P<inside>.*)[\])]", re.DOTALL)
 PART = re.compile(r"\s*_*(?:'([^']*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|$)")
 NUMBERED = re.compile(r"([^\W\d_]+)(\d+)")
 
 Index = tuple[str, ...]
-LEAST_LINES = 5  # of a table in a terminal: title, heads, two values, what is left out
-HANDY = 6  # columns, up to which a table is not turned
-MOST_CELL = 24  # characters of a label in a terminal
+# of a table in a terminal: title, heads, two values, what is left out
+LEAST_LINES = 5
+# columns, up to which a table is not turned
+HANDY = 6
+# characters of a label in a terminal
+MOST_CELL = 24
 
 
 class Member(NamedTuple):
     """A variable that is to be put into a family."""
 
-    position: int  # among the variables of the model
+    # among the variables of the model
+    position: int
     variable: str
-    text: str  # the name that is read
+    # the name that is read
+    text: str
 
 
 @dataclass(frozen=True)
 class Family:
     """Variables that one name and their indices tell apart."""
 
-    name: str  # of a variable without an index its whole name
-    entries: Mapping[Index, str]  # variable by indices, which are equally many; ``()`` without an index
-    values: Mapping[str, float]  # by variable
-    unit: str = ""  # of every value; empty where it is not known
+    # of a variable without an index its whole name
+    name: str
+    # variable by indices, which are equally many; ``()`` without an index
+    entries: Mapping[Index, str]
+    # by variable
+    values: Mapping[str, float]
+    # of every value; empty where it is not known
+    unit: str = ""
 
     @property
     def index_count(self) -> int:
@@ -110,7 +122,10 @@ def _make_family(
     values: Mapping[str, float],
 ) -> Family:
     shared = {units[member.variable] for member in entries.values()}
-    unit = shared.pop() if len(shared) == 1 else ""
+    if len(shared) == 1:
+        unit = shared.pop()
+    else:
+        unit = ""
     if len(entries) == 1:
         (member,) = entries.values()
         return Family(member.text, {(): member.variable}, values, unit)
@@ -122,7 +137,9 @@ def _make_family(
     def rank_label(label: str) -> tuple[int, int]:
         if label in order:
             return 0, order[label]
-        return (1, int(label)) if re.fullmatch(r"\d{1,15}", label) else (2, seen[label])
+        if re.fullmatch(r"\d{1,15}", label):
+            return (1, int(label))
+        return (2, seen[label])
 
     ordered = sorted(entries, key=lambda index: [rank_label(label) for label in index])
     return Family(name, {index: entries[index].variable for index in ordered}, values, unit)
@@ -143,21 +160,29 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
     """Common name and indices of a name; None where it has no index that is known to be one."""
     if len(text) > MOST_CHARACTERS:
         return None
-    labelled = _split_by_labels(_split_parts(text), label_of)  # first: a label may have brackets and commas of its own
+    # first: a label may have brackets and commas of its own
+    labelled = _split_by_labels(_split_parts(text), label_of)
     if labelled is not None and ("_" not in labelled[0] or set(labelled[1]) & set(label_of.values())):
         return labelled
     bracket = BRACKETS.fullmatch(text)
-    if bracket is None and text.endswith("_") and "_" in text[:-1]:  # PuLP's form of x[a,b] is x_a,b_
+    # PuLP's form of x[a,b] is x_a,b_
+    if bracket is None and text.endswith("_") and "_" in text[:-1]:
         head, _, inside = text[:-1].partition("_")
-        bracket = BRACKETS.fullmatch(f"{head}[{inside.replace('__', ',')}]")  # and of x[a][b]
+        # and of x[a][b]
+        bracket = BRACKETS.fullmatch(f"{head}[{inside.replace('__', ',')}]")
     if bracket is not None and bracket["family"]:
         parts = [next((part for part in match if part), "") for match in PART.findall(bracket["inside"])]
-        parts = parts[:-1] if len(parts) > 1 and not parts[-1] else parts
+        if len(parts) > 1 and not parts[-1]:
+            parts = parts[:-1]
+        else:
+            parts = parts
         return bracket["family"], tuple(label_of.get(part.translate(PULP), part) for part in parts)
     numbered = NUMBERED.fullmatch(text)
     if numbered is not None:
         return numbered[1], (numbered[2],)
-    return _split_by_labels(re.split(r"[_,]", text), label_of) if "," in text else None
+    if "," in text:
+        return _split_by_labels(re.split(r"[_,]", text), label_of)
+    return None
 
 
 def _split_parts(text: str) -> list[str]:
@@ -177,7 +202,9 @@ def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str
                 ends[start] = (label_of.get(part, part), *ends[stop])
                 break
     first = next((start_index for start_index in range(1, len(parts)) if start_index in ends), None)
-    return None if first is None else ("_".join(parts[:first]), ends[first])
+    if first is None:
+        return None
+    return ("_".join(parts[:first]), ends[first])
 
 
 def _group_by_words(members: list[Member], groups: dict[tuple[str, int], dict[Index, Member]]) -> None:
@@ -207,15 +234,22 @@ def _group_by_words(members: list[Member], groups: dict[tuple[str, int], dict[In
 class Block:
     """A table of values, all of its cells texts."""
 
-    title: str  # name of the family, with its unit
-    heads: tuple[str, ...]  # of the columns; may be empty texts
+    # name of the family, with its unit
+    title: str
+    # of the columns; may be empty texts
+    heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    labels: int = 1  # number of columns, from the first, that name and do not count
-    zeros: int = 0  # number of values that are 0 and not shown
+    # number of columns, from the first, that name and do not count
+    labels: int = 1
+    # number of values that are 0 and not shown
+    zeros: int = 0
 
     def omission_note(self, hidden: int = 0) -> str:
         """Return in words what is left out, hidden rows beside the zeros; empty where nothing is."""
-        parts = [f"and {hidden:,} more"] if hidden else []
+        if hidden:
+            parts = [f"and {hidden:,} more"]
+        else:
+            parts = []
         if self.zeros and not self.rows:
             return f"all {self.zeros:,} are zero"
         return ", ".join([*parts, f"and {self.zeros:,} more that are zero"] if self.zeros else parts)
@@ -225,7 +259,9 @@ def layout_families(families: Sequence[Family], most_columns: int = 12) -> tuple
     """Lay out families: those with two indices as tables of rows by columns, others as lists."""
     single = [family for family in families if not family.index_count]
     tables = [_grid_block(family, most_columns) or _list_block(family) for family in families if family.index_count]
-    return (_singles_block(single), *tables) if single else tuple(tables)
+    if single:
+        return (_singles_block(single), *tables)
+    return tuple(tables)
 
 
 def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
@@ -233,7 +269,10 @@ def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
     out: list[str] = []
     for index, table in enumerate(tables):
         waiting = len(tables) - index - 1
-        room = (lines - len(out) - (1 if waiting else 0)) // (waiting + 1) if waiting else lines - len(out)
+        if waiting:
+            room = (lines - len(out) - (1 if waiting else 0)) // (waiting + 1)
+        else:
+            room = lines - len(out)
         room = max(room, min(LEAST_LINES, lines - len(out) - (1 if waiting else 0)))
         if room < min(LEAST_LINES, 2 + len(table.rows)):
             return [*out, f"and {waiting + 1:,} more table{'s' if waiting else ''}"][:lines]
@@ -253,7 +292,8 @@ def _grid_block(family: Family, most_columns: int) -> Block | None:
     if family.index_count != 2 or not family.nonzero_values:
         return None
     across, down = family.used_labels(1), family.used_labels(0)
-    if len(across) > HANDY and len(down) < len(across):  # a long table is read more easily than a wide one
+    # a long table is read more easily than a wide one
+    if len(across) > HANDY and len(down) < len(across):
         turned: dict[Index, str] = {(column, label): name for (label, column), name in family.entries.items()}
         family, across, down = replace(family, entries=turned), down, across
     used = family.nonzero_values
@@ -284,7 +324,10 @@ def _block_lines(table: Block, width: int, room: int) -> list[str]:
         sizes[sizes.index(max(sizes))] -= 1
     noted = bool(table.omission_note())
     headed = any(table.heads[: table.labels]) or len(table.heads) > table.labels + 1
-    shown_rows = len(table.rows) if 1 + headed + len(table.rows) + noted <= room else max(0, room - 2 - headed)
+    if 1 + headed + len(table.rows) + noted <= room:
+        shown_rows = len(table.rows)
+    else:
+        shown_rows = max(0, room - 2 - headed)
     out = [table.title]
     if table.rows and headed:
         out.append(_format_line(table.heads, sizes, table.labels))
@@ -304,7 +347,10 @@ def _unfold(table: Block) -> Block:
 def _format_line(cells: Sequence[str], sizes: Sequence[int], labels: int) -> str:
     line = "  "
     for index, (cell, size) in enumerate(zip(cells, sizes, strict=True)):
-        text = cell if cell_len(cell) <= size else f"{set_cell_size(cell, size - 1)}…"
+        if cell_len(cell) <= size:
+            text = cell
+        else:
+            text = f"{set_cell_size(cell, size - 1)}…"
         pad = " " * max(0, size - cell_len(text))
         line += ("  " if index else "") + (text + pad if index < labels else pad + text)
     return line

@@ -14,6 +14,11 @@ from oragent.milp.plain import figure, number, plain, quoted, rounded, signed
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, ValueRange
 from oragent.milp.solving import ray
 
+# of a row that are written out
+TERMS = 6
+# rows of a conflict of which it is asked what each alone would need
+ALONE = 20
+
 
 class Topic(StrEnum):
     """What a sentence is about."""
@@ -32,13 +37,17 @@ class ModelRemark:
     """One sentence."""
 
     topic: Topic
-    subject: str  # name of the row or variable, as it is in the model; empty where it is about the whole
-    text: str  # names in it are made plain, but it is no markup
+    # name of the row or variable, as it is in the model; empty where it is about the whole
+    subject: str
+    # names in it are made plain, but it is no markup
+    text: str
 
 
-MOST_OF_TOPIC = 12  # sentences of one topic that are shown one by one
+# sentences of one topic that are shown one by one
+MOST_OF_TOPIC = 12
 FAMILY = re.compile(r"(?:[^\W\d_]+)?")
-KINKS = 10  # rows of a degenerate optimum that are solved again for their slopes to either side
+# rows of a degenerate optimum that are solved again for their slopes to either side
+KINKS = 10
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
 
 
@@ -76,7 +85,10 @@ def summarize_remarks(remarks: Sequence[ModelRemark], most: int = MOST_OF_TOPIC)
                 continue
             families = Counter(FAMILY.match(remark.subject)[0] for remark in every)  # type: ignore[index]
             counts = ", ".join(f"{count} {plain(name, 40) or 'others'}" for name, count in families.most_common(8))
-            more = f", and {len(families) - 8} further words" if len(families) > 8 else ""
+            if len(families) > 8:
+                more = f", and {len(families) - 8} further words"
+            else:
+                more = ""
             text = f"{len(every):,} {topic}, by the first word of their names: {counts}{more}."
             short.append(ModelRemark(topic, "", text))
         short += every[:most]
@@ -90,9 +102,15 @@ def _status_text(milp: Milp, solution: Solution) -> str:
     if solution.status is SolveStatus.FEASIBLE:
         assert solution.objective is not None
         assert solution.bound is not None
-        words = "smaller" if milp.sense is Sense.MINIMIZE else "larger"
+        if milp.sense is Sense.MINIMIZE:
+            words = "smaller"
+        else:
+            words = "larger"
         is_bounded = abs(solution.bound) < INFINITY
-        reach = f"none can be {words} than {figure(solution.bound)}" if is_bounded else "no bound is known"
+        if is_bounded:
+            reach = f"none can be {words} than {figure(solution.bound)}"
+        else:
+            reach = "no bound is known"
         return f"Feasible, not proven to be the best: {figure(solution.objective)}{_unit_text(milp)}; {reach}."
     return {
         SolveStatus.INFEASIBLE: "Infeasible: no point meets all rows and bounds.",
@@ -122,7 +140,10 @@ def _worth_text(milp: Milp, solution: Solution, row: Row, exact: bool) -> str:
     if not milp.has_integers:
         if solution.sensitivity is None:
             return ""
-        slopes = marginal(milp, solution, row.name) if exact else None
+        if exact:
+            slopes = marginal(milp, solution, row.name)
+        else:
+            slopes = None
         return _slopes_text(milp, solution.sensitivity, row, slopes)
     parts = [
         f"with {source.source.removeprefix('the model with ')}, each unit more would change the objective by "
@@ -130,14 +151,22 @@ def _worth_text(milp: Milp, solution: Solution, row: Row, exact: bool) -> str:
         for source in (solution.sensitivity, solution.relaxation)
         if source is not None and source.duals[row.name]
     ]
-    return f"; {'; '.join(parts)}" if parts else "; by its duals, a little more or less of it changes nothing"
+    if parts:
+        return f"; {'; '.join(parts)}"
+    return "; by its duals, a little more or less of it changes nothing"
 
 
 def _slopes_text(milp: Milp, prices: Sensitivity, row: Row, slopes: Marginal | None) -> str:
     if slopes is None or slopes.is_smooth:
-        low, high = (slopes.less, slopes.more) if slopes else (None, None)
+        if slopes:
+            low, high = (slopes.less, slopes.more)
+        else:
+            low, high = (None, None)
         rate = prices.duals[row.name]
-        interval = ValueRange(low.until, high.until) if low and high else prices.rhs_ranges[row.name]
+        if low and high:
+            interval = ValueRange(low.until, high.until)
+        else:
+            interval = prices.rhs_ranges[row.name]
         return f": each unit more changes the objective by {_change_text(milp, rate)}{_range_text(interval)}"
     more = _slope_text(milp, slopes.more, 1.0, "more", "up to")
     return f": {more}; {_slope_text(milp, slopes.less, -1.0, 'less', 'down to')}"
@@ -146,7 +175,10 @@ def _slopes_text(milp: Milp, prices: Sensitivity, row: Row, slopes: Marginal | N
 def _slope_text(milp: Milp, slope: Slope | None, sign: float, word: str, reach: str) -> str:
     if slope is None:
         return f"with a little {word} of it there may be no optimum"
-    until = f", {reach} {figure(slope.until)}" if abs(slope.until) < INFINITY else ""
+    if abs(slope.until) < INFINITY:
+        until = f", {reach} {figure(slope.until)}"
+    else:
+        until = ""
     return f"each unit {word} changes the objective by {_change_text(milp, sign * slope.rate)}{until}"
 
 
@@ -160,17 +192,26 @@ def _bound_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
         value, cost = solution.values[variable.name], prices.reduced_costs[variable.name]
         if value not in (variable.low, variable.high) or variable.low == variable.high:
             continue
-        would = "With the integers relaxed, each" if milp.has_integers else "Each"
+        if milp.has_integers:
+            would = "With the integers relaxed, each"
+        else:
+            would = "Each"
         change = f"{_change_text(milp, cost)}{_range_text(prices.bound_ranges[variable.name])}"
         text = f"{_value_text(variable, value)}. {would} unit more of it would change the objective by {change}."
         yield ModelRemark(Topic.BOUND, variable.name, text + _entry_text(milp, variable, prices))
 
 
 def _value_text(variable: Variable, value: float) -> str:
-    unit = f" {plain(variable.unit, 20)}" if variable.unit else ""
+    if variable.unit:
+        unit = f" {plain(variable.unit, 20)}"
+    else:
+        unit = ""
     if value == variable.low == 0.0:
         return f"{quoted(variable.name)} is not used"
-    side = "least" if value == variable.low else "largest"
+    if value == variable.low:
+        side = "least"
+    else:
+        side = "largest"
     return f"{quoted(variable.name)} stands at its {side} value, {figure(value)}{unit}"
 
 
@@ -203,11 +244,9 @@ def _range_text(interval: ValueRange) -> str:
 
 
 def _unit_text(milp: Milp) -> str:
-    return f" {plain(milp.objective.unit, 40)}" if milp.objective.unit else ""
-
-
-TERMS = 6  # of a row that are written out
-ALONE = 20  # rows of a conflict of which it is asked what each alone would need
+    if milp.objective.unit:
+        return f" {plain(milp.objective.unit, 40)}"
+    return ""
 
 
 def explain_infeasible(milp: Milp, limit_s: float) -> Iterator[ModelRemark]:
@@ -220,9 +259,18 @@ def explain_infeasible(milp: Milp, limit_s: float) -> Iterator[ModelRemark]:
     except MilpError as problem:
         yield ModelRemark(Topic.CONFLICT, "", f"Which parts cannot hold together was not found: {problem}.")
         return
-    sure = "without any one of them the rest can" if subset.irreducible else "one of them may be too many"
-    cannot = "This cannot hold" if len(subset.parts) == 1 else f"These {len(subset.parts)} cannot hold together"
-    whole = ", with whole numbers where they are asked for" if milp.has_integers else ""
+    if subset.irreducible:
+        sure = "without any one of them the rest can"
+    else:
+        sure = "one of them may be too many"
+    if len(subset.parts) == 1:
+        cannot = "This cannot hold"
+    else:
+        cannot = f"These {len(subset.parts)} cannot hold together"
+    if milp.has_integers:
+        whole = ", with whole numbers where they are asked for"
+    else:
+        whole = ""
     yield ModelRemark(Topic.CONFLICT, "", f"{cannot}{whole}; {sure}.")
     for part in subset.parts:
         yield ModelRemark(Topic.CONFLICT, part.name, _part_text(milp, part))
@@ -251,7 +299,10 @@ def _part_text(milp: Milp, part: ModelPart) -> str:
     row = milp.row(part.name)
     few = list(row.terms.items())[:TERMS]
     terms = " ".join(f"{'-' if value < 0 else '+'} {number(abs(value))} {quoted(name)}" for name, value in few)
-    more = f" and {len(row.terms) - TERMS} terms more" if len(row.terms) > TERMS else ""
+    if len(row.terms) > TERMS:
+        more = f" and {len(row.terms) - TERMS} terms more"
+    else:
+        more = ""
     return f"{quoted(part.name)}: {terms.removeprefix('+ ') or '0'}{more} {row.relation} {number(row.rhs)}."
 
 
@@ -261,7 +312,10 @@ def _repair_remarks(milp: Milp, subset: InfeasibleSubset, limit_s: float) -> Ite
         yield ModelRemark(Topic.NEAREST, "", "No change of right-hand sides would do: the bounds leave no point.")
         return
     if near.total is not None:
-        proven = "The least total change" if near.status is SolveStatus.OPTIMAL else "A change, perhaps not the least,"
+        if near.status is SolveStatus.OPTIMAL:
+            proven = "The least total change"
+        else:
+            proven = "A change, perhaps not the least,"
         total = f"{proven} of right-hand sides that would do: {rounded(near.total)} in all."
         yield ModelRemark(Topic.NEAREST, "", total)
         for name, value in near.needed.items():

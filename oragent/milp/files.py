@@ -19,9 +19,18 @@ from oragent.milp.model import Milp, SafeNaming
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import Solution
 
-LARGEST = 64 << 20  # bytes
+# bytes
+LARGEST = 64 << 20
 CHILD = "import sys; from oragent.milp.files import read_stdin; sys.exit(read_stdin(sys.argv[1], int(sys.argv[2])))"
-PATIENCE_S = 10.0  # CPU seconds of a reading process, and one more a megabyte
+# CPU seconds of a reading process, and one more a megabyte
+PATIENCE_S = 10.0
+
+
+# bytes
+MEMORY = 4 << 30
+# exit code where the text is no model; any other means that the reader itself broke
+REFUSED = 3
+ENDINGS = (".csv", ".json", ".sol")
 
 
 def read(path: Path) -> Milp:
@@ -35,7 +44,9 @@ def read(path: Path) -> Milp:
     """
     form, content = _form_of(path), _read_bytes(path, "a model")
     with _naming_file(path):
-        return from_json(content) if form == "json" else _read_in_child(content, form)
+        if form == "json":
+            return from_json(content)
+        return _read_in_child(content, form)
 
 
 def read_point(path: Path) -> dict[str, float]:
@@ -64,7 +75,8 @@ def _form_of(path: Path) -> str:
 def _read_bytes(path: Path, what: str) -> bytes:
     with _naming_file(path):
         try:
-            if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe may never end
+            # a pipe may never end
+            if path.exists() and not (path.is_file() or path.is_dir()):
                 raise MilpError("not a regular file; expected a file to read")
             if path.stat().st_size > LARGEST:
                 raise MilpError(f"{path.stat().st_size:,} bytes; expected at most {LARGEST:,}")
@@ -98,8 +110,11 @@ def _read_in_child(content: bytes, form: str) -> Milp:
     try:
         ended = subprocess.run(
             [sys.executable, "-c", CHILD, form, str(int(seconds))],
-            input=content, capture_output=True, env=environment, timeout=10 * seconds,
-        )  # fmt: skip
+            input=content,
+            capture_output=True,
+            env=environment,
+            timeout=10 * seconds,
+        )
     except subprocess.TimeoutExpired:
         raise MilpError("not read in time: the file is broken, or the machine is busy") from None
     if ended.returncode == REFUSED:
@@ -107,10 +122,6 @@ def _read_in_child(content: bytes, form: str) -> Milp:
     if ended.returncode:
         raise MilpError(f"HiGHS's reader broke down on it (exit code {ended.returncode}): the file is broken")
     return from_json(ended.stdout)
-
-
-MEMORY = 4 << 30  # bytes
-REFUSED = 3  # exit code where the text is no model; any other means that the reader itself broke
 
 
 def read_stdin(form: str, seconds: int) -> int:
@@ -127,9 +138,6 @@ def read_stdin(form: str, seconds: int) -> int:
     with os.fdopen(answer, "w", encoding="utf-8") as out:
         out.write(answer_text)
     return 0
-
-
-ENDINGS = (".csv", ".json", ".sol")
 
 
 def check_ending(path: Path) -> None:
@@ -172,6 +180,9 @@ def _json_text(milp: Milp, solution: Solution) -> str:
 def _sol_text(milp: Milp, solution: Solution) -> str:
     names = SafeNaming.for_milp(milp).variables
     notes = [f"# oragent variable {stand_in} {json.dumps(name)}" for name, stand_in in names.items()]
-    head = "" if solution.objective is None else f"=obj= {number(solution.objective)}"
+    if solution.objective is None:
+        head = ""
+    else:
+        head = f"=obj= {number(solution.objective)}"
     values = [f"{names.get(one.name, one.name)} {solution.values[one.name]!r}" for one in milp.variables]
     return "\n".join([*notes, head, *values]) + "\n"

@@ -11,14 +11,28 @@ import numpy as np
 from oragent.milp.arrays import Arrays, Vector
 from oragent.milp.model import Sense
 
-JUMP = "mip_heuristic_run_feasibility_jump"  # an option of HiGHS, on by default
-SMALL = 100  # variables: up to there branching alone takes a millisecond or two, and the jump ten
-_PREPARED: list[Any] = []  # to be used once each
+# an option of HiGHS, on by default
+JUMP = "mip_heuristic_run_feasibility_jump"
+# variables: up to there branching alone takes a millisecond or two, and the jump ten
+SMALL = 100
+# to be used once each
+_PREPARED: list[Any] = []
+
+
+_STATUS = highspy.HighsModelStatus
+# how far a bound may be from the whole number that it is meant to be
+WHOLE = 1e-9
+# HiGHS's "solution status: feasible"
+_POINT = 2
+# nodes after which a small model is begun anew, with the help of a first point
+RESTART_NODES = 1000
 
 
 def new_engine() -> Any:
     """A solver that nobody has used, which prints nothing and starts no thread."""
-    return _PREPARED.pop() if _PREPARED else _make_engine()
+    if _PREPARED:
+        return _PREPARED.pop()
+    return _make_engine()
 
 
 def prepare_engines(count: int) -> None:
@@ -39,7 +53,8 @@ def _make_first_engine() -> Any:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         saved_stdout = os.dup(1)
-    except OSError:  # closed: nothing can be printed
+    except OSError:
+        # closed: nothing can be printed
         os.close(nowhere)
         return highspy.Highs()
     os.dup2(nowhere, 1)
@@ -57,26 +72,24 @@ VERSION: str = _make_first_engine().version()
 def _make_engine() -> Any:
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("threads", 1)  # where no thread can be started, more than one fails without a word
+    # where no thread can be started, more than one fails without a word
+    highs.setOptionValue("threads", 1)
     return highs
 
 
 SOLVER = f"HiGHS {VERSION}"
-
-_STATUS = highspy.HighsModelStatus
-WHOLE = 1e-9  # how far a bound may be from the whole number that it is meant to be
-_POINT = 2  # HiGHS's "solution status: feasible"
 
 
 class SolverClaim(Enum):
     """What the solver says of a model; ``solve`` looks whether it is so."""
 
     OPTIMAL = auto()
-    NO_OPTIMUM = auto()  # infeasible or unbounded: which of them is settled elsewhere
-    STOPPED = auto()  # by a limit, or by an error of its own
+    # infeasible or unbounded: which of them is settled elsewhere
+    NO_OPTIMUM = auto()
+    # by a limit, or by an error of its own
+    STOPPED = auto()
 
 
-RESTART_NODES = 1000  # nodes after which a small model is begun anew, with the help of a first point
 CLAIMS = {
     _STATUS.kOptimal: SolverClaim.OPTIMAL,
     _STATUS.kInfeasible: SolverClaim.NO_OPTIMUM,
@@ -90,10 +103,14 @@ class HighsRun:
     """How a call ended."""
 
     claim: SolverClaim
-    values: Vector | None  # ``(n,)``, of a point that it holds feasible; None where it has none
-    bound: float  # on the objective; infinite where it has none
-    row_duals: Vector | None  # ``(m,)`` d objective / d right-hand side; None for integer models
-    engine: Any  # whose basis can be asked for ranges
+    # ``(n,)``, of a point that it holds feasible; None where it has none
+    values: Vector | None
+    # on the objective; infinite where it has none
+    bound: float
+    # ``(m,)`` d objective / d right-hand side; None for integer models
+    row_duals: Vector | None
+    # whose basis can be asked for ranges
+    engine: Any
 
 
 def run_highs(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: int | None = None) -> HighsRun:
@@ -110,36 +127,55 @@ def run_highs(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, no
     if solver.passModel(as_highs(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
         return HighsRun(SolverClaim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
     solver.run()
-    if is_small and solver.getInfo().mip_node_count >= RESTART_NODES:  # without bounds there may be nodes for ever
+    # without bounds there may be nodes for ever
+    if is_small and solver.getInfo().mip_node_count >= RESTART_NODES:
         solver.setOptionValue(JUMP, True)
         solver.setOptionValue("mip_max_nodes", highspy.kHighsIInf if nodes is None else nodes)
         solver.run()
     if solver.getModelStatus() == _STATUS.kOptimal and solver.getInfo().primal_solution_status != _POINT:
-        solver.setOptionValue("presolve", "off")  # "optimal", and the point breaks the model: presolve did it
+        # "optimal", and the point breaks the model: presolve did it
+        solver.setOptionValue("presolve", "off")
         solver.run()
     claim = CLAIMS.get(solver.getModelStatus(), SolverClaim.STOPPED)
     info, solution = solver.getInfo(), solver.getSolution()
     has_point = solution.value_valid and info.primal_solution_status == _POINT and claim is not SolverClaim.NO_OPTIMUM
-    values = np.array(solution.col_value) if has_point else None
+    if has_point:
+        values = np.array(solution.col_value)
+    else:
+        values = None
     is_linear = not arrays.integer.any()
-    duals = np.array(solution.row_dual)[: len(arrays.row_low)] if solution.dual_valid and is_linear else None
-    bound = -arrays.sense.sign * np.inf if is_linear else info.mip_dual_bound
+    if solution.dual_valid and is_linear:
+        duals = np.array(solution.row_dual)[: len(arrays.row_low)]
+    else:
+        duals = None
+    if is_linear:
+        bound = -arrays.sense.sign * np.inf
+    else:
+        bound = info.mip_dual_bound
     return HighsRun(claim, values, bound, duals, solver)
 
 
 def quiet_engine() -> Any:
     """A solver that prints nothing, starts no thread, and keeps small coefficients."""
     highs = new_engine()
-    highs.setOptionValue("small_matrix_value", 1e-12)  # by default what is below 1e-9 counts as 0
+    # by default what is below 1e-9 counts as 0
+    highs.setOptionValue("small_matrix_value", 1e-12)
     return highs
 
 
 def as_highs(arrays: Arrays) -> Any:
     """A model in the solver's own form."""
-    arrays = arrays.with_idle_row([0]) if arrays.matrix.is_zero else arrays  # no ranges without coefficients
+    # no ranges without coefficients
+    if arrays.matrix.is_zero:
+        arrays = arrays.with_idle_row([0])
+    else:
+        arrays = arrays
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = arrays.matrix.shape
-    lp.sense_ = highspy.ObjSense.kMinimize if arrays.sense is Sense.MINIMIZE else highspy.ObjSense.kMaximize
+    if arrays.sense is Sense.MINIMIZE:
+        lp.sense_ = highspy.ObjSense.kMinimize
+    else:
+        lp.sense_ = highspy.ObjSense.kMaximize
     lp.offset_ = arrays.constant
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = arrays.cost, arrays.low, arrays.high
     lp.row_lower_, lp.row_upper_ = arrays.row_low, arrays.row_high

@@ -13,16 +13,24 @@ from oragent.milp.model import Milp, Sense
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import breaches, point_vector, ray_of, solve
 
-ROUNDS = 200  # of cuts for an integer model
+# of cuts for an integer model
+ROUNDS = 200
+
+
+# of the right-hand side, or of 1
+STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
 
 
 @dataclass(frozen=True)
 class Inverse:
     """The least change of the objective that makes a point optimal."""
 
-    status: SolveStatus  # ``optimal`` where the change is the least, ``unknown`` where cuts did not get there
-    change: float | None = None  # sum of the absolute changes; None where unknown
-    coefficients: Mapping[str, float] = field(default_factory=dict)  # new ones, by variable
+    # ``optimal`` where the change is the least, ``unknown`` where cuts did not get there
+    status: SolveStatus
+    # sum of the absolute changes; None where unknown
+    change: float | None = None
+    # new ones, by variable
+    coefficients: Mapping[str, float] = field(default_factory=dict)
 
 
 def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> Inverse:
@@ -66,7 +74,9 @@ def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
     matrix, costs = arrays.matrix.transpose().stack_columns(eye, -eye, eye), arrays.sense.sign * arrays.cost
     prices = (np.concatenate([low, bound_low]), np.concatenate([high, bound_high]))
     steps = _least_steps(matrix, prices, costs, costs)
-    return None if steps is None else np.asarray(arrays.cost + arrays.sense.sign * steps)
+    if steps is None:
+        return None
+    return np.asarray(arrays.cost + arrays.sense.sign * steps)
 
 
 def _least_steps(matrix: Sparse, free: tuple[Vector, Vector], row_low: Vector, row_high: Vector) -> Vector | None:
@@ -93,7 +103,8 @@ def _price_signs(activities: Vector, low: Vector, high: Vector) -> tuple[Vector,
 
 def _by_cuts(arrays: Arrays, point: Vector, limit_s: float) -> Vector | None:
     until = time.perf_counter() + limit_s
-    directions: list[Vector] = []  # from the point to where it must not be better
+    # from the point to where it must not be better
+    directions: list[Vector] = []
     cost = arrays.cost
     for _ in range(ROUNDS):
         remaining_s = until - time.perf_counter()
@@ -124,18 +135,19 @@ def _cheapest_costs(arrays: Arrays, directions: Vector) -> Vector | None:
     matrix = Sparse.from_dense(np.hstack([sign * directions, -sign * directions]))
     least = -sign * (directions @ arrays.cost)
     steps = _least_steps(matrix, (nothing, nothing), least, np.full(len(directions), np.inf))
-    return None if steps is None else np.asarray(arrays.cost + steps)
-
-
-STEPS = (1e-2, 1e-3, 1e-4, 1e-5)  # of the right-hand side, or of 1
+    if steps is None:
+        return None
+    return np.asarray(arrays.cost + steps)
 
 
 @dataclass(frozen=True)
 class Slope:
     """How the optimum changes to one side."""
 
-    rate: float  # d objective / d right-hand side
-    until: float  # the right-hand side up to which it is known to hold
+    # d objective / d right-hand side
+    rate: float
+    # the right-hand side up to which it is known to hold
+    until: float
 
 
 @dataclass(frozen=True)

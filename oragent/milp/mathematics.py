@@ -13,12 +13,17 @@ from oragent.milp.plain import number, plain
 class Word(Enum):
     """What a token is."""
 
-    NAME = auto()  # foreign text
+    # foreign text
+    NAME = auto()
     NUMBER = auto()
-    SIGN = auto()  # + or -
-    RELATION = auto()  # <=, >=, =, in
-    SET = auto()  # Z, or {0, 1}
-    TEXT = auto()  # ours: min, max, subject to
+    # + or -
+    SIGN = auto()
+    # <=, >=, =, in
+    RELATION = auto()
+    # Z, or {0, 1}
+    SET = auto()
+    # ours: min, max, subject to
+    TEXT = auto()
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,42 @@ class Token:
 
     word: Word
     text: str
+
+
+LATEX_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "|": r"\textbar{}",
+}
+LATEX_SYMBOLS = {
+    "<=": r"\le",
+    ">=": r"\ge",
+    "=": "=",
+    "in": r"\in",
+    "Z": r"\mathbb{Z}",
+    "R": r"\mathbb{R}",
+    "{0, 1}": r"\{0, 1\}",
+    "min": r"\min\quad",
+    "max": r"\max\quad",
+    "+": "+",
+    "-": "-",
+}
+MATHML_SYMBOLS = {"<=": "≤", ">=": "≥", "=": "=", "in": "∈", "Z": "ℤ", "R": "ℝ", "{0, 1}": "{0, 1}", "+": "+", "-": "−"}
+# of all others ``mi``
+MATHML_TAGS = {Word.NUMBER: "mn", Word.SIGN: "mo", Word.RELATION: "mo"}
 
 
 def formula_lines(milp: Milp) -> Iterator[tuple[str, list[Token]]]:
@@ -76,17 +117,6 @@ def _domain_tokens(variable: Variable) -> Iterator[Token]:
         yield from (within, Token(Word.SET, "R"))
 
 
-LATEX_ESCAPES = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}", "|": r"\textbar{}",
-}  # fmt: skip
-LATEX_SYMBOLS = {
-    "<=": r"\le", ">=": r"\ge", "=": "=", "in": r"\in", "Z": r"\mathbb{Z}", "R": r"\mathbb{R}", "{0, 1}": r"\{0, 1\}",
-    "min": r"\min\quad", "max": r"\max\quad", "+": "+", "-": "-",
-}  # fmt: skip
-
-
 def to_latex(milp: Milp) -> str:
     """Write a model as an ``align*`` environment, the rows' names beside them."""
     lines = []
@@ -101,16 +131,14 @@ def _latex_token(token: Token) -> str:
         return _latex_text(token.text)
     if token.word is Word.NUMBER:
         mantissa, _, exponent = token.text.partition("e")
-        return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+        if exponent:
+            return f"{mantissa} \\cdot 10^{{{int(exponent)}}}"
+        return mantissa
     return LATEX_SYMBOLS[token.text]
 
 
 def _latex_text(name: str) -> str:
     return "\\text{" + "".join(LATEX_ESCAPES.get(letter, letter) for letter in plain(name)) + "}"
-
-
-MATHML_SYMBOLS = {"<=": "≤", ">=": "≥", "=": "=", "in": "∈", "Z": "ℤ", "R": "ℝ", "{0, 1}": "{0, 1}", "+": "+", "-": "−"}
-MATHML_TAGS = {Word.NUMBER: "mn", Word.SIGN: "mo", Word.RELATION: "mo"}  # of all others ``mi``
 
 
 def to_mathml(milp: Milp) -> str:
@@ -120,7 +148,10 @@ def to_mathml(milp: Milp) -> str:
     """
     paragraphs = []
     for label, tokens in formula_lines(milp):
-        shown = f' <span class="label">{escape(plain(label))}</span>' if label else ""
+        if label:
+            shown = f' <span class="label">{escape(plain(label))}</span>'
+        else:
+            shown = ""
         terms = ("".join(map(_mathml_token, part)) for part in _split_terms(tokens))
         paragraphs.append(f"<p>{' '.join(f'<math><mrow>{term}</mrow></math>' for term in terms)}{shown}</p>")
     return f"<div>{''.join(paragraphs)}</div>"
@@ -140,5 +171,8 @@ def _split_terms(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 def _mathml_token(token: Token) -> str:
     tag = MATHML_TAGS.get(token.word, "mi")
-    text = plain(token.text) if token.word is Word.NAME else MATHML_SYMBOLS.get(token.text, token.text)
+    if token.word is Word.NAME:
+        text = plain(token.text)
+    else:
+        text = MATHML_SYMBOLS.get(token.text, token.text)
     return f"<{tag}>{escape(text)}</{tag}>"

@@ -15,16 +15,20 @@ from oragent._base.errors import MilpError
 from oragent.milp.plain import number, quoted
 
 INFINITY = math.inf
-LARGEST = 1e15  # HiGHS refuses coefficients beyond it
-NO_BOUND = 1e20  # HiGHS takes a bound as large as that for none
-SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")  # "e1" would read as part of a number
+# HiGHS refuses coefficients beyond it
+LARGEST = 1e15
+# HiGHS takes a bound as large as that for none
+NO_BOUND = 1e20
+# "e1" would read as part of a number
+SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
 RESERVED = re.compile(
     "(min|max|minimi[sz]e|maximi[sz]e|minimum|maximum|st|subject|to|such|that|bounds?|free|inf|infinity|gen|generals?|"
     "int|integers?|bin|binary|binaries|semis?|sos[12]?|s[12]|sec|end|rhs|obj|objective|name|rows|columns|ranges|endata|"
     "objsense|marker|idle_row)",
     re.IGNORECASE,
 )
-PROGRAM_NAMES = {"objective", "problem", "p"}  # names that generated programs use themselves
+# names that generated programs use themselves
+PROGRAM_NAMES = {"objective", "problem", "p"}
 
 Option = TypeVar("Option", bound=StrEnum)
 
@@ -42,7 +46,9 @@ def check_bound(value: object, what: str) -> float:
     number_value = _to_float(value, what)
     if math.isnan(number_value):
         raise MilpError(f"{what} is nan: expected a number or infinity")
-    return number_value if abs(number_value) < NO_BOUND else math.copysign(INFINITY, number_value)
+    if abs(number_value) < NO_BOUND:
+        return number_value
+    return math.copysign(INFINITY, number_value)
 
 
 def check_terms(terms: object, where: str) -> dict[str, float]:
@@ -94,7 +100,8 @@ def _to_float(value: object, what: str) -> float:
         raise MilpError(f"{what} is {quoted(str(value))}: expected a number")
     try:
         return float(value)
-    except OverflowError:  # a whole number beyond the doubles
+    except OverflowError:
+        # a whole number beyond the doubles
         return math.copysign(INFINITY, 1 if value > 0 else -1)  # type: ignore[operator]  # whole numbers compare
 
 
@@ -107,7 +114,9 @@ class Sense(StrEnum):
     @property
     def sign(self) -> float:
         """1 where less is better, -1 where more is: the factor that turns the objective into a cost."""
-        return 1.0 if self is Sense.MINIMIZE else -1.0
+        if self is Sense.MINIMIZE:
+            return 1.0
+        return -1.0
 
 
 class VariableKind(StrEnum):
@@ -133,12 +142,17 @@ class Variable:
         MilpError: The name is empty, a bound is no number, or ``low`` is above ``high``.
     """
 
-    name: str  # unique among the variables of its model; any text
-    low: float = 0.0  # least value; ``-inf`` where there is none
-    high: float = INFINITY  # largest value; ``inf`` where there is none
+    # unique among the variables of its model; any text
+    name: str
+    # least value; ``-inf`` where there is none
+    low: float = 0.0
+    # largest value; ``inf`` where there is none
+    high: float = INFINITY
     kind: VariableKind = VariableKind.CONTINUOUS
-    unit: str = ""  # what it counts, such as ``tons``; may be empty
-    meaning: str = ""  # one line for people; may be empty
+    # what it counts, such as ``tons``; may be empty
+    unit: str = ""
+    # one line for people; may be empty
+    meaning: str = ""
 
     def __post_init__(self) -> None:
         require_name(self.name, "a variable")
@@ -172,11 +186,15 @@ class Row:
         MilpError: The name is empty, or a figure is not a finite number.
     """
 
-    name: str  # unique among the rows of its model; any text
-    terms: Mapping[str, float] = field(hash=False)  # coefficient by variable name; may be empty, as in ``0 <= 5``
+    # unique among the rows of its model; any text
+    name: str
+    # coefficient by variable name; may be empty, as in ``0 <= 5``
+    terms: Mapping[str, float] = field(hash=False)
     relation: Relation
-    rhs: float  # right-hand side, finite
-    meaning: str = ""  # one line for people, such as the sentence of the text it comes from; may be empty
+    # right-hand side, finite
+    rhs: float
+    # one line for people, such as the sentence of the text it comes from; may be empty
+    meaning: str = ""
 
     def __post_init__(self) -> None:
         require_name(self.name, "a row")
@@ -189,8 +207,14 @@ class Row:
     @property
     def limits(self) -> tuple[float, float]:
         """The least and the largest value that the left side may take."""
-        low = -INFINITY if self.relation is Relation.AT_MOST else self.rhs
-        high = INFINITY if self.relation is Relation.AT_LEAST else self.rhs
+        if self.relation is Relation.AT_MOST:
+            low = -INFINITY
+        else:
+            low = self.rhs
+        if self.relation is Relation.AT_LEAST:
+            high = INFINITY
+        else:
+            high = self.rhs
         return low, high
 
 
@@ -198,11 +222,16 @@ class Row:
 class Objective:
     """What is to be made small or large."""
 
-    terms: Mapping[str, float] = field(default_factory=dict, hash=False)  # by variable; may be none
-    constant: float = 0.0  # added to the terms
-    unit: str = ""  # such as ``EUR``; may be empty
-    meaning: str = ""  # one line for people; may be empty
-    name: str = ""  # that a file gives it; empty where it is ``obj`` or none
+    # by variable; may be none
+    terms: Mapping[str, float] = field(default_factory=dict, hash=False)
+    # added to the terms
+    constant: float = 0.0
+    # such as ``EUR``; may be empty
+    unit: str = ""
+    # one line for people; may be empty
+    meaning: str = ""
+    # that a file gives it; empty where it is ``obj`` or none
+    name: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", check_terms(self.terms, "the objective"))
@@ -221,12 +250,16 @@ class Milp:
         MilpError: There is no variable, a name occurs twice, or terms name a variable that the model does not have.
     """
 
-    variables: tuple[Variable, ...]  # at least one, in the order in which they are shown
-    rows: tuple[Row, ...]  # may be none: then the bounds alone decide
+    # at least one, in the order in which they are shown
+    variables: tuple[Variable, ...]
+    # may be none: then the bounds alone decide
+    rows: tuple[Row, ...]
     objective: Objective
     sense: Sense
-    name: str = ""  # of the model; may be empty
-    meaning: str = ""  # one line for people; may be empty
+    # of the model; may be empty
+    name: str = ""
+    # one line for people; may be empty
+    meaning: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))
@@ -368,7 +401,10 @@ def _unique_identifiers(names: Sequence[str]) -> dict[str, str]:
     identifiers: dict[str, str] = {}
     for name in names:
         stem = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
-        stem = f"n_{stem}" if stem[0].isdigit() or stem in PROGRAM_NAMES else stem
+        if stem[0].isdigit() or stem in PROGRAM_NAMES:
+            stem = f"n_{stem}"
+        else:
+            stem = stem
         new, count = stem, 1
         while new in identifiers.values():
             count += 1

@@ -12,13 +12,16 @@ from oragent._base.plain import escape_text as shown
 BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
 WIDTH = 80
 NOISE = 1e-9
-DIGITS = 6  # significant ones of a figure in a sentence; digits before the point are never rounded
+# significant ones of a figure in a sentence; digits before the point are never rounded
+DIGITS = 6
 
 
 def plain(text: str, width: int = WIDTH) -> str:
     """Show what cannot be seen as escapes, on one line of at most ``width`` characters."""
     text_line = shown(text[: 4 * width]).translate(BREAKS)
-    return text_line if len(text_line) <= width else f"{text_line[: width - 1]}…"
+    if len(text_line) <= width:
+        return text_line
+    return f"{text_line[: width - 1]}…"
 
 
 def quoted(name: str) -> str:
@@ -29,7 +32,9 @@ def quoted(name: str) -> str:
 def number(value: float) -> str:
     """Write a figure with up to ten digits."""
     if math.isinf(value):
-        return "-inf" if value < 0 else "inf"
+        if value < 0:
+            return "-inf"
+        return "inf"
     return f"{value + 0.0:.10g}"
 
 
@@ -54,11 +59,18 @@ def figure(value: float) -> str:
     if not NOISE <= abs(value) < 1e15:
         return number(value)
     decimals = max(2, DIGITS - 1 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{decimals}f}" if abs(value) >= 1e-4 else f"{value:.{DIGITS}g}"
-    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    if abs(value) >= 1e-4:
+        text = f"{value:,.{decimals}f}"
+    else:
+        text = f"{value:.{DIGITS}g}"
+    if "." in text and "e" not in text:
+        return text.rstrip("0").rstrip(".")
+    return text
 
 
 def signed(value: float, write: Callable[[float], str] = rounded) -> str:
     """Write a figure with its sign, as a change is written."""
     text = write(value)
-    return text if text.startswith("-") or text == "0" else f"+{text}"
+    if text.startswith("-") or text == "0":
+        return text
+    return f"+{text}"

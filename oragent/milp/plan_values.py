@@ -39,9 +39,36 @@ REQUEST = re.compile(
 )
 LOWEST = ("least", "fewest", "worst")
 FILLERS = STOPWORDS | {
-    "altogether", "at", "best", "by", "did", "do", "each", "fewest", "has", "in", "is", "it", "least", "most", "now",
-    "of", "on", "one", "overall", "plan", "sum", "they", "to", "total", "we", "when", "where", "who", "worst",
-}  # fmt: skip
+    "altogether",
+    "at",
+    "best",
+    "by",
+    "did",
+    "do",
+    "each",
+    "fewest",
+    "has",
+    "in",
+    "is",
+    "it",
+    "least",
+    "most",
+    "now",
+    "of",
+    "on",
+    "one",
+    "overall",
+    "plan",
+    "sum",
+    "they",
+    "to",
+    "total",
+    "we",
+    "when",
+    "where",
+    "who",
+    "worst",
+}
 MOST_LISTED = 6
 
 
@@ -49,11 +76,15 @@ MOST_LISTED = 6
 class ValueQuestion:
     """A question for values of a plan."""
 
-    noun: str  # what is ranked, in the singular; empty where the question has no word for it, or asks for a sum
-    is_ranking: bool  # whether the first of some things is asked for, and not a sum
+    # what is ranked, in the singular; empty where the question has no word for it, or asks for a sum
+    noun: str
+    # whether the first of some things is asked for, and not a sum
+    is_ranking: bool
     is_lowest: bool
-    words: tuple[str, ...]  # that may name variables and their indices, in order
-    indices: tuple[tuple[str, int], ...]  # pairs of a word and a number, such as ``("week", 3)``
+    # that may name variables and their indices, in order
+    words: tuple[str, ...]
+    # pairs of a word and a number, such as ``("week", 3)``
+    indices: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -61,8 +92,10 @@ class ValueReading:
     """Variables of one family whose values a question can mean."""
 
     family: Family
-    chosen: Mapping[int, tuple[str, ...]]  # labels that the question names, by position of the index
-    matched: tuple[int, int]  # number of words that name the family, and how many of them do so in full
+    # labels that the question names, by position of the index
+    chosen: Mapping[int, tuple[str, ...]]
+    # number of words that name the family, and how many of them do so in full
+    matched: tuple[int, int]
 
     @property
     def entries(self) -> dict[tuple[str, ...], str]:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-NUMBER = r"(?<![^\s(=<>€$£])[-+]?\d[\d,]*\.?\d*"  # not digits within a name, such as C003_Billa
+# not digits within a name, such as C003_Billa
+NUMBER = r"(?<![^\s(=<>€$£])[-+]?\d[\d,]*\.?\d*"
 NUMBERS = re.compile(NUMBER)
 THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+")
 INSTEAD = re.compile(rf"(?:instead of|rather than|not)\s+(?:the\s+)?{NUMBER}|from\s+{NUMBER}(?=\s+to\b)", re.IGNORECASE)
@@ -24,30 +25,99 @@ LEAST = re.compile(r"\b(?:least|lowest|smallest|minimum|fewest)\b", re.IGNORECAS
 MOST = re.compile(r"\b(?:most|highest|largest|maximum|greatest)\b", re.IGNORECASE)
 WHY = re.compile(r"\s*why\b(?!\s+(?:not|no|isn't|aren't|don't))", re.IGNORECASE)
 PERCENT = re.compile(rf"({NUMBER})\s*(?:%|percent|per cent)", re.IGNORECASE)
-FACTORS = {"double": 2.0, "doubled": 2.0, "doubles": 2.0, "twice": 2.0, "triple": 3.0, "tripled": 3.0, "half": 0.5,
-           "halve": 0.5, "halved": 0.5, "halves": 0.5}  # fmt: skip
+FACTORS = {
+    "double": 2.0,
+    "doubled": 2.0,
+    "doubles": 2.0,
+    "twice": 2.0,
+    "triple": 3.0,
+    "tripled": 3.0,
+    "half": 0.5,
+    "halve": 0.5,
+    "halved": 0.5,
+    "halves": 0.5,
+}
 WORDS = re.compile(r"[^\W_]+")
-COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
-          "nine": "9", "ten": "10", "a": "1", "an": "1", "another": "1 more"}  # fmt: skip
+COUNTS = {
+    "one": "1",
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "eight": "8",
+    "nine": "9",
+    "ten": "10",
+    "a": "1",
+    "an": "1",
+    "another": "1 more",
+}
 COUNTED = re.compile(
     r"\b(?:one|an?)\b(?=\s+(?:more|fewer|less|extra|additional)\b)|\banother\b(?!\s+(?:\d|two|three|four|five|six|seven|"
     r"eight|nine|ten))|\b(?:two|three|four|five|six|seven|eight|nine|ten)\b",
     re.IGNORECASE,
 )
 STOPWORDS = {
-    "all", "and", "any", "are", "can", "could", "does", "for", "from", "have", "how", "if", "into", "less", "make",
-    "many", "more", "much", "not", "only", "our", "out", "per", "than", "that", "the", "there", "this", "use", "used",
-    "value", "was", "what", "which", "with", "would", "you",
-}  # fmt: skip
+    "all",
+    "and",
+    "any",
+    "are",
+    "can",
+    "could",
+    "does",
+    "for",
+    "from",
+    "have",
+    "how",
+    "if",
+    "into",
+    "less",
+    "make",
+    "many",
+    "more",
+    "much",
+    "not",
+    "only",
+    "our",
+    "out",
+    "per",
+    "than",
+    "that",
+    "the",
+    "there",
+    "this",
+    "use",
+    "used",
+    "value",
+    "was",
+    "what",
+    "which",
+    "with",
+    "would",
+    "you",
+}
 PERIODS = ("week", "day", "month", "year", "quarter", "period", "hour", "shift", "stage")
 INDEX = re.compile(r"\b([^\W\d_]+)\s+(\d+)\b(?![.,]\d)")
 SEVERAL = re.compile(r"\b([^\W\d_]+)\s+(\d+)(?P<more>(?:\s*,\s*\d+)*\s*(?:,|and|or)\s*\d+|\s*(?:to|-)\s*\d+)\b", re.I)
 LABEL = re.compile(r"([^\W\d_]*)[\s_.]*0*(\d+)")
 CALENDAR = {
     "day": ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
-    "month": ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-              "november", "december"),
-}  # fmt: skip
+    "month": (
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ),
+}
 BASE_FORMS = {"sold": "sell", "bought": "buy", "made": "make", "held": "hold", "kept": "keep", "sent": "send"}
 
 
@@ -65,7 +135,8 @@ class Amount:
     """An amount that a question names."""
 
     kind: AmountKind
-    value: float  # new value, signed difference, signed percentage or factor
+    # new value, signed difference, signed percentage or factor
+    value: float
 
     def apply(self, current: float) -> float:
         """Return the new value of a figure."""
@@ -82,12 +153,19 @@ def read_amount(text: str, name: str = "") -> Amount | None:
     numbers = NUMBERS.findall(rest)
     if not numbers:
         factors = [FACTORS[word] for word in WORDS.findall(rest.casefold()) if word in FACTORS]
-        return Amount(AmountKind.FACTOR, factors[0]) if factors else None
+        if factors:
+            return Amount(AmountKind.FACTOR, factors[0])
+        return None
     if stated := IS_VALUE.search(rest):
         tail = rest[stated.end() :]
         if not any(pattern.search(tail) for pattern in (MORE, FEWER, RELATIVE)):
             return Amount(AmountKind.VALUE, parse_figure(stated[1]))
-    sign = "-" if FEWER.search(rest) else "+" if MORE.search(rest) else ""
+    if FEWER.search(rest):
+        sign = "-"
+    elif MORE.search(rest):
+        sign = "+"
+    else:
+        sign = ""
     if (sign and not TO.search(rest)) and (share := PERCENT.search(rest)):
         return Amount(AmountKind.PERCENT, parse_figure(sign + share[1].lstrip("+-")))
     target = TO.search(rest)
@@ -127,10 +205,16 @@ def find_named(text: str, parts: Mapping[str, str]) -> list[str]:
         for name, meaning in parts.items()
     }
     best_count = max(shared.values(), default=0)
-    named = [name for name, count in shared.items() if count == best_count] if best_count else []
+    if best_count:
+        named = [name for name, count in shared.items() if count == best_count]
+    else:
+        named = []
     pairs = {name: [(word, text) for word in split_words(name) if len(word) >= 3 for text in stated] for name in named}
     begun = [name for name in named if any(is_abbreviation(*pair) and pair[0] != pair[1] for pair in pairs[name])]
-    return begun if len(begun) == 1 else named  # such as ``dem`` for ``demand`` or ``stk`` for ``stock``
+    # such as ``dem`` for ``demand`` or ``stk`` for ``stock``
+    if len(begun) == 1:
+        return begun
+    return named
 
 
 def split_words(text: str) -> list[str]:
@@ -141,7 +225,9 @@ def split_words(text: str) -> list[str]:
 def normalize_word(word: str) -> str:
     """Return a word without capitals and without the ending of a plural."""
     word = word.casefold()
-    return word.removesuffix("s") if len(word) > 3 else word
+    if len(word) > 3:
+        return word.removesuffix("s")
+    return word
 
 
 def use_base_forms(text: str) -> str:
@@ -152,7 +238,9 @@ def use_base_forms(text: str) -> str:
 def remove_name(text: str, name: str) -> str:
     """Return a text without a name, whose digits are no figure of the question."""
     words = [re.escape(word) for word in WORDS.findall(name)]
-    return re.sub(r"[\W_]+".join(words), " ", text, flags=re.IGNORECASE) if words else text
+    if words:
+        return re.sub(r"[\W_]+".join(words), " ", text, flags=re.IGNORECASE)
+    return text
 
 
 def find_indices(text: str) -> tuple[str, tuple[tuple[str, int], ...]]:
@@ -164,7 +252,10 @@ def find_indices(text: str) -> tuple[str, tuple[tuple[str, int], ...]]:
         if word not in PERIODS:
             return match[0]
         is_range = re.search(r"\d\s*(?:to|-)\s*\d", match[0], re.IGNORECASE)
-        numbers = list(range(numbers[0], min(numbers[-1], numbers[0] + 99) + 1)) if is_range else numbers
+        if is_range:
+            numbers = list(range(numbers[0], min(numbers[-1], numbers[0] + 99) + 1))
+        else:
+            numbers = numbers
         indices.extend((word, number) for number in numbers)
         return " "
 

@@ -10,9 +10,17 @@ from oragent.milp.model import INFINITY, Milp, Variable
 from oragent.milp.plain import number, plain
 from oragent.milp.questions import STOPWORDS, split_words
 
-SUPERLATIVES = {"cheaper": "cheapest", "dearer": "dearest", "pricier": "priciest", "costlier": "costliest",
-                "more expensive": "most expensive", "less expensive": "least expensive", "larger": "largest",
-                "bigger": "biggest", "smaller": "smallest"}  # fmt: skip
+SUPERLATIVES = {
+    "cheaper": "cheapest",
+    "dearer": "dearest",
+    "pricier": "priciest",
+    "costlier": "costliest",
+    "more expensive": "most expensive",
+    "less expensive": "least expensive",
+    "larger": "largest",
+    "bigger": "biggest",
+    "smaller": "smallest",
+}
 ADJECTIVE = (
     r"(?P<adjective>cheapest|dearest|priciest|costliest|(?:most|least) (?:expensive|costly)|largest|biggest|smallest|"
     rf"{'|'.join(SUPERLATIVES)})"
@@ -30,12 +38,14 @@ LOWEST = {"cheapest", "smallest", "least expensive", "least costly"}
 SIZES = {"largest", "biggest", "smallest"}
 OF_ALL = re.compile(r"(?:one )?(?:of|among) (?:the |all |our )*", re.IGNORECASE)
 BETWEEN = re.compile(r"(?:one )?(?:of|among|between|out of) ", re.IGNORECASE)
-PURPOSE = re.compile(r"to [^,:]+[,:]\s*", re.IGNORECASE)  # "to brew in, Graz or Linz"
+# "to brew in, Graz or Linz"
+PURPOSE = re.compile(r"to [^,:]+[,:]\s*", re.IGNORECASE)
 ARTICLE = re.compile(r"(?:the|our) ", re.IGNORECASE)
 SEPARATOR = re.compile(r"\s*,(?:\s*(?:and|or)\b)?\s*|\s+(?:and|or)\s+", re.IGNORECASE)
 MEASURE = re.compile(r"\s+(?=(?:by|per)\b|in the plan\b)", re.IGNORECASE)
 AFTER_NOUN = re.compile(r"\b(?:by|per|in|to|for|of|with|on|at|from|among|we|is|are|that|now)\b", re.IGNORECASE)
-PLANS = {"plan", "solution", "decision", "one", "way", "option", "possible", "value"}  # no things of a model
+# no things of a model
+PLANS = {"plan", "solution", "decision", "one", "way", "option", "possible", "value"}
 MOST_RANKED = 4
 
 
@@ -43,10 +53,14 @@ MOST_RANKED = 4
 class RankingQuestion:
     """A question for the first of some things by cost or size."""
 
-    adjective: str  # in lower case
-    noun: str  # what is ranked, in the singular; ``of A, B and C`` where the question lists it
-    words: frozenset[str]  # all that may tell the readings of the question apart
-    names: tuple[str, ...] = ()  # what the question lists; empty where all things of a kind are ranked
+    # in lower case
+    adjective: str
+    # what is ranked, in the singular; ``of A, B and C`` where the question lists it
+    noun: str
+    # all that may tell the readings of the question apart
+    words: frozenset[str]
+    # what the question lists; empty where all things of a kind are ranked
+    names: tuple[str, ...] = ()
 
     @property
     def is_cost(self) -> bool:
@@ -97,7 +111,9 @@ def _read_names(text: str) -> tuple[str, ...]:
     """Return the names that a text such as "of Graz and Linz by cost" lists; empty where it lists fewer than two."""
     listed = MEASURE.split(BETWEEN.sub("", PURPOSE.sub("", text.strip()), count=1), maxsplit=1)[0]
     names = tuple(dict.fromkeys(ARTICLE.sub("", name, count=1).strip() for name in SEPARATOR.split(listed)))
-    return names if len(names) > 1 and all(names) else ()
+    if len(names) > 1 and all(names):
+        return names
+    return ()
 
 
 def list_model_readings(
@@ -130,13 +146,18 @@ def list_model_readings(
         if len(members) < 2:
             continue
         if ranking.is_cost:
-            readings += _list_costs(milp, family, members) if position < len(of_variables) else ()
+            if position < len(of_variables):
+                readings += _list_costs(milp, family, members)
+            else:
+                readings += ()
         elif position < len(of_variables):
             readings += _list_sizes(milp, family, members, keep_unused=bool(ranking.names))
         else:
             readings += _list_limits(milp, family, members)
     unequal = [reading for reading in readings if len(set(reading.figures.values())) > 1]
-    return unequal if ranking.names and unequal else readings
+    if ranking.names and unequal:
+        return unequal
+    return readings
 
 
 def _find_things(family: Family, noun: str, meanings: Mapping[str, str]) -> dict[str, list[str]]:
@@ -160,7 +181,9 @@ def has_noun(text: str, noun: str) -> bool:
 def _match_things(family: Family, things: Iterable[str]) -> dict[str, list[str]]:
     """Return the members of a family by the one thing that the name of each has; empty where one has none or two."""
     stated = _find_stated(family, things)
-    return _group_members(stated) if [name for _, name in stated] == list(family.entries.values()) else {}
+    if [name for _, name in stated] == list(family.entries.values()):
+        return _group_members(stated)
+    return {}
 
 
 def _match_listed(family: Family, names: Sequence[str]) -> dict[str, list[str]]:
@@ -168,7 +191,9 @@ def _match_listed(family: Family, names: Sequence[str]) -> dict[str, list[str]]:
     stated = _find_stated(family, names)
     members = _group_members(stated)
     unique = len({member for _, member in stated}) == len(stated)
-    return {name: members[name] for name in names} if unique and len(members) == len(names) else {}
+    if unique and len(members) == len(names):
+        return {name: members[name] for name in names}
+    return {}
 
 
 def _find_stated(family: Family, things: Iterable[str]) -> list[tuple[str, str]]:
@@ -189,7 +214,8 @@ def _list_costs(milp: Milp, family: Family, members: Mapping[str, list[str]]) ->
     sign, terms = milp.sense.sign, milp.objective.terms
     costs = {name: sign * terms.get(name, 0.0) for name in family.entries.values()}
     if not any(costs.values()) or min(costs.values()) < 0:
-        return  # a gain is no cost
+        # a gain is no cost
+        return
     title = plain(family.name)
     if all(len({costs[name] for name in names}) == 1 for names in members.values()):
         is_fixed = all(milp.variable(name).is_binary for name in costs)
@@ -224,7 +250,10 @@ def _list_plan_figures(
     values = {thing: [family.values[name] for name in names] for thing, names in members.items()}
     used = {thing: names for thing, names in members.items() if keep_unused or any(values[thing])}
     if len(used) > 1:
-        note = "" if len(used) == len(members) else f" ({len(members) - len(used)} unused left out)"
+        if len(used) == len(members):
+            note = ""
+        else:
+            note = f" ({len(members) - len(used)} unused left out)"
         figures = {thing: sum(weights[name] * family.values[name] for name in names) for thing, names in used.items()}
         yield RankingReading(f"{title} in the plan{note}", figures)
 
@@ -267,8 +296,14 @@ def ask_for_reading(ranking: RankingQuestion, readings: Sequence[RankingReading]
 
 def describe_unknown(ranking: RankingQuestion) -> str:
     """Write that a model has no figures to rank by."""
-    figure = "cost in the objective" if ranking.is_cost else "limit or a value in the plan"
-    noun = plain(ranking.noun) if ranking.names else plain(ranking.noun, 40)
+    if ranking.is_cost:
+        figure = "cost in the objective"
+    else:
+        figure = "limit or a value in the plan"
+    if ranking.names:
+        noun = plain(ranking.noun)
+    else:
+        noun = plain(ranking.noun, 40)
     unknown = f"it cannot be known which {noun} is {ranking.adjective}"
     if ranking.names:
         return f"{unknown}: no variables of one kind have these names and a {figure}"

@@ -8,17 +8,23 @@ from enum import StrEnum
 from oragent._base.errors import MilpError
 from oragent.milp.model import Row
 
-TIGHT = 1e-6  # slack, over the larger of 1 and the right-hand side's size, up to which a row binds
+# slack, over the larger of 1 and the right-hand side's size, up to which a row binds
+TIGHT = 1e-6
 
 
 class SolveStatus(StrEnum):
     """How far a model was solved."""
 
-    OPTIMAL = "optimal"  # proven: no feasible point is better
-    INFEASIBLE = "infeasible"  # proven: there is no feasible point
-    UNBOUNDED = "unbounded"  # proven: there is a feasible point, and a direction that improves for ever
-    FEASIBLE = "feasible"  # a point, and how far it may be from the best
-    UNKNOWN = "unknown"  # a limit came first, or the solver's claim did not hold
+    # proven: no feasible point is better
+    OPTIMAL = "optimal"
+    # proven: there is no feasible point
+    INFEASIBLE = "infeasible"
+    # proven: there is a feasible point, and a direction that improves for ever
+    UNBOUNDED = "unbounded"
+    # a point, and how far it may be from the best
+    FEASIBLE = "feasible"
+    # a limit came first, or the solver's claim did not hold
+    UNKNOWN = "unknown"
 
     @property
     def has_point(self) -> bool:
@@ -52,13 +58,20 @@ class Sensitivity:
     All signs are those of the model's own sense: a dual is d objective / d right-hand side, for a maximisation too.
     """
 
-    source: Source  # which linear programme
-    objective: float  # its optimum
-    duals: Mapping[str, float]  # by row, objective units a unit of right-hand side
-    reduced_costs: Mapping[str, float]  # by variable, objective units a unit of the bound at which it stands; 0 between
-    rhs_ranges: Mapping[str, ValueRange]  # by row, where its dual is known to hold, all else unchanged
-    cost_ranges: Mapping[str, ValueRange]  # by variable, coefficients for which the values stay optimal
-    bound_ranges: Mapping[str, ValueRange]  # by variable at a bound, where its reduced cost holds
+    # which linear programme
+    source: Source
+    # its optimum
+    objective: float
+    # by row, objective units a unit of right-hand side
+    duals: Mapping[str, float]
+    # by variable, objective units a unit of the bound at which it stands; 0 between
+    reduced_costs: Mapping[str, float]
+    # by row, where its dual is known to hold, all else unchanged
+    rhs_ranges: Mapping[str, ValueRange]
+    # by variable, coefficients for which the values stay optimal
+    cost_ranges: Mapping[str, ValueRange]
+    # by variable at a bound, where its reduced cost holds
+    bound_ranges: Mapping[str, ValueRange]
 
 
 @dataclass(frozen=True)
@@ -66,17 +79,28 @@ class Solution:
     """What solving a model came to; every figure of the point is recomputed from its values."""
 
     status: SolveStatus
-    objective: float | None = None  # of the point, in the model's own sense; None without a point
-    bound: float | None = None  # what no feasible point can be better than; None where it is not known
-    gap: float | None = None  # of objective and bound, over the larger of 1 and the objective's size
-    values: Mapping[str, float] = field(default_factory=dict)  # by variable
-    activities: Mapping[str, float] = field(default_factory=dict)  # by row, the left side at the point
-    slacks: Mapping[str, float] = field(default_factory=dict)  # by row, room to the right side, never below 0
-    sensitivity: Sensitivity | None = None  # for integer models with the integers fixed at their values
-    relaxation: Sensitivity | None = None  # for integer models, that of the relaxation
-    seconds: float = 0.0  # wall clock, all solves together
-    solver: str = ""  # name and version
-    note: str = ""  # one line where there is more to say, such as a claim that did not hold
+    # of the point, in the model's own sense; None without a point
+    objective: float | None = None
+    # what no feasible point can be better than; None where it is not known
+    bound: float | None = None
+    # of objective and bound, over the larger of 1 and the objective's size
+    gap: float | None = None
+    # by variable
+    values: Mapping[str, float] = field(default_factory=dict)
+    # by row, the left side at the point
+    activities: Mapping[str, float] = field(default_factory=dict)
+    # by row, room to the right side, never below 0
+    slacks: Mapping[str, float] = field(default_factory=dict)
+    # for integer models with the integers fixed at their values
+    sensitivity: Sensitivity | None = None
+    # for integer models, that of the relaxation
+    relaxation: Sensitivity | None = None
+    # wall clock, all solves together
+    seconds: float = 0.0
+    # name and version
+    solver: str = ""
+    # one line where there is more to say, such as a claim that did not hold
+    note: str = ""
 
     @property
     def standing(self) -> str:
@@ -106,17 +130,23 @@ class Solution:
     @property
     def duals(self) -> Mapping[str, float]:
         """The duals of ``sensitivity``; empty where there is none."""
-        return self.sensitivity.duals if self.sensitivity else {}
+        if self.sensitivity:
+            return self.sensitivity.duals
+        return {}
 
     @property
     def reduced_costs(self) -> Mapping[str, float]:
         """The reduced costs of ``sensitivity``; empty where there is none."""
-        return self.sensitivity.reduced_costs if self.sensitivity else {}
+        if self.sensitivity:
+            return self.sensitivity.reduced_costs
+        return {}
 
     @property
     def ranges(self) -> Mapping[str, ValueRange]:
         """The right-hand sides for which the duals hold; empty where there are none."""
-        return self.sensitivity.rhs_ranges if self.sensitivity else {}
+        if self.sensitivity:
+            return self.sensitivity.rhs_ranges
+        return {}
 
 
 def _percent_text(share: float) -> str:
@@ -131,9 +161,12 @@ def _percent_text(share: float) -> str:
 class Tolerance:
     """When an objective counts as the reference's."""
 
-    rel: float  # relative difference allowed
-    abs: float = 0.0  # absolute difference allowed
-    floor: float = 0.0  # rel is of the larger of this and the reference; with 0 of both figures' larger
+    # relative difference allowed
+    rel: float
+    # absolute difference allowed
+    abs: float = 0.0
+    # rel is of the larger of this and the reference; with 0 of both figures' larger
+    floor: float = 0.0
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(figure) and figure >= 0 for figure in (self.rel, self.abs, self.floor)):
@@ -149,7 +182,8 @@ class Tolerance:
 
 TOLERANCES = {
     "strict": Tolerance(1e-6, floor=1.0),
-    "ormind": Tolerance(1e-3, abs=0.2),  # Wang et al. 2025; 0.2 means nothing for objectives near 0
+    # Wang et al. 2025; 0.2 means nothing for objectives near 0
+    "ormind": Tolerance(1e-3, abs=0.2),
     "orspace": Tolerance(0.01, floor=1.0),
 }
 
@@ -157,12 +191,17 @@ TOLERANCES = {
 class SolveVerdict(StrEnum):
     """What became of an attempt to formulate and solve a problem."""
 
-    ACCEPT = "accept"  # the objective is the reference's
-    WRONG_ANSWER = "wrong_answer"  # solved to optimality, with another objective
-    MODEL_FAILURE = "model_failure"  # it ran, but its model is infeasible, unbounded or without an objective
+    # the objective is the reference's
+    ACCEPT = "accept"
+    # solved to optimality, with another objective
+    WRONG_ANSWER = "wrong_answer"
+    # it ran, but its model is infeasible, unbounded or without an objective
+    MODEL_FAILURE = "model_failure"
     RUNTIME_ERROR = "runtime_error"
     COMPILE_ERROR = "compile_error"
     TIMEOUT = "timeout"
     MEMORY = "memory"
-    UNSUPPORTED = "unsupported"  # the problem is not linear, and was refused with the reason
-    UNSOLVED = "unsolved"  # it ran, but no solver was called
+    # the problem is not linear, and was refused with the reason
+    UNSUPPORTED = "unsupported"
+    # it ran, but no solver was called
+    UNSOLVED = "unsolved"

@@ -19,14 +19,20 @@ from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, 
 from oragent.milp.plain import number, quoted
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 
-PROVEN = 1e-6  # gap, over the larger of 1 and the objective, up to which a point counts as optimal
-NOISE = 1e-9  # a dual or reduced cost as small as that, against the largest figures it is made of, is 0
-DUAL_FEASIBLE = 1e-6  # by how much HiGHS may leave a dual on the wrong side of 0, with room
+# gap, over the larger of 1 and the objective, up to which a point counts as optimal
+PROVEN = 1e-6
+# a dual or reduced cost as small as that, against the largest figures it is made of, is 0
+NOISE = 1e-9
+# by how much HiGHS may leave a dual on the wrong side of 0, with room
+DUAL_FEASIBLE = 1e-6
 BASIC = highspy.HighsBasisStatus.kBasic
-WARM_UP = Milp(  # solved where interpreters are kept warm
+# solved where interpreters are kept warm
+WARM_UP = Milp(
     (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
-    (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),), Objective({"x": 1.0, "y": 1.0}), Sense.MAXIMIZE,
-)  # fmt: skip
+    (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
+    Objective({"x": 1.0, "y": 1.0}),
+    Sense.MAXIMIZE,
+)
 
 
 def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: bool = True) -> Solution:
@@ -50,7 +56,10 @@ def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: 
     elif first.claim is SolverClaim.NO_OPTIMUM:
         solution = _without_optimum(arrays, limit_s)
     else:
-        bound = first.bound if np.isfinite(first.bound) else None
+        if np.isfinite(first.bound):
+            bound = first.bound
+        else:
+            bound = None
         note = "the solver stopped without a feasible point: allow it more time"
         solution = Solution(SolveStatus.UNKNOWN, bound=bound, note=note)
     return replace(solution, seconds=time.perf_counter() - started, solver=SOLVER)
@@ -90,7 +99,10 @@ def evaluate_point(
         return None
     objective = arrays.objective_at(point)
     fixed = duals and arrays.integer.any()
-    remainder = arrays.with_integers_at(point) if fixed else arrays
+    if fixed:
+        remainder = arrays.with_integers_at(point)
+    else:
+        remainder = arrays
     return replace(
         _solution_at(milp, arrays, point),
         bound=bound,
@@ -103,24 +115,37 @@ def evaluate_point(
 
 def _solution_with_point(milp: Milp, arrays: Arrays, first: HighsRun, duals: bool) -> Solution:
     assert first.values is not None
-    remainder = arrays.with_integers_at(first.values) if arrays.integer.any() else arrays
+    if arrays.integer.any():
+        remainder = arrays.with_integers_at(first.values)
+    else:
+        remainder = arrays
     if not arrays.integer.any():
         last = first
     elif duals or not arrays.integer.all():
         last = run_highs(remainder)
-    else:  # nothing is left to be decided: the point with its integers rounded is the only one
+    else:
+        # nothing is left to be decided: the point with its integers rounded is the only one
         last = replace(first, values=remainder.low)
     values = _polish(arrays, first.values, last.values)
     worst = arrays.largest_violation(values)
     if worst > FEASIBLE:
         note = f"the solver's point breaks the model by {worst:.2g}: rescale the figures"
         return Solution(SolveStatus.UNKNOWN, note=note)
-    duals_of_lp = None if arrays.integer.any() else first.row_duals
-    bound = first.bound if duals_of_lp is None else dual_bound(arrays, duals_of_lp)
+    if arrays.integer.any():
+        duals_of_lp = None
+    else:
+        duals_of_lp = first.row_duals
+    if duals_of_lp is None:
+        bound = first.bound
+    else:
+        bound = dual_bound(arrays, duals_of_lp)
     objective = arrays.objective_at(values)
     gap = abs(objective - bound) / max(1.0, abs(objective))
     proven = first.claim is SolverClaim.OPTIMAL and gap <= PROVEN
-    source = Source.FIXED if milp.has_integers else Source.LP
+    if milp.has_integers:
+        source = Source.FIXED
+    else:
+        source = Source.LP
     return replace(
         _solution_at(milp, arrays, values),
         status=SolveStatus.OPTIMAL if proven else SolveStatus.FEASIBLE,
@@ -137,7 +162,10 @@ def _polish(arrays: Arrays, values: Vector, again: Vector | None) -> Vector:
     sign = arrays.sense.sign
     if again is not None and arrays.largest_violation(again) <= FEASIBLE:
         loss = sign * (arrays.objective_at(again) - arrays.objective_at(values))
-        values = again if loss <= PROVEN * max(1.0, abs(arrays.objective_at(values))) else values
+        if loss <= PROVEN * max(1.0, abs(arrays.objective_at(values))):
+            values = again
+        else:
+            values = values
     values = np.where(arrays.integer, np.round(values), values)
     return np.asarray(np.clip(values, arrays.low, arrays.high)) + 0.0
 
@@ -254,11 +282,16 @@ def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str,
 class Breach:
     """Something that a point breaks."""
 
-    part: str  # ``row``, ``bound`` or ``integrality``
-    name: str  # of the row or the variable
-    value: float  # the row's left side, or the variable's value
-    relation: str  # ``<=``, ``>=`` or ``=``
-    limit: float  # for integrality the nearest whole number
+    # ``row``, ``bound`` or ``integrality``
+    part: str
+    # of the row or the variable
+    name: str
+    # the row's left side, or the variable's value
+    value: float
+    # ``<=``, ``>=`` or ``=``
+    relation: str
+    # for integrality the nearest whole number
+    limit: float
 
     @property
     def violation(self) -> float:

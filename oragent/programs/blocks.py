@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from oragent._base.errors import ReplyError
 
-SEARCH = re.compile(r"\s*<{5,9} ?SEARCH\b")  # the lines at which an edit begins and ends
+# the lines at which an edit begins and ends
+SEARCH = re.compile(r"\s*<{5,9} ?SEARCH\b")
 REPLACE = re.compile(r"\s*>{5,9} ?REPLACE\b")
-NEAREST = "The nearest lines of the parent are:"  # said of an edit that missed
+# said of an edit that missed
+NEAREST = "The nearest lines of the parent are:"
 
 OPENING = re.compile(r"(?P<before>[^`~]*)(?P<fence>`{3,}+|~{3,}+)(?P<tag>[^`]*)")
 STATEMENT = re.compile(
@@ -20,15 +22,18 @@ BACKTICKS = re.compile("`+")
 DEFINITION = re.compile(r"^([ \t]+)(?:async\s+)?def\s", re.MULTILINE)
 DIVIDER = re.compile(r"\s*={5,9}\s*$")
 WORD = re.compile(r"\w+|[^\w\s]")
-MOST_LINES, MOST_SHOWN = 600, 20  # of a parent that is looked through, and of what is shown of it
+# of a parent that is looked through, and of what is shown of it
+MOST_LINES, MOST_SHOWN = 600, 20
 
 
 @dataclass(frozen=True)
 class FencedBlock:
     """A fenced block."""
 
-    text: str  # text inside, its common indentation removed
-    closed: bool  # whether the closing fence is there; without it the reply may have been cut
+    # text inside, its common indentation removed
+    text: str
+    # whether the closing fence is there; without it the reply may have been cut
+    closed: bool
 
 
 def fence_text(text: str, tag: str = "") -> str:
@@ -40,7 +45,9 @@ def fence_text(text: str, tag: str = "") -> str:
 
 def language_tag(program: str) -> str:
     """Return the fence tag of a program: ``cpp`` if it includes headers, else ``python``."""
-    return "cpp" if INCLUDE.search(program) else "python"
+    if INCLUDE.search(program):
+        return "cpp"
+    return "python"
 
 
 def drop_thoughts(text: str) -> str:
@@ -62,7 +69,8 @@ def fenced_blocks(text: str) -> tuple[list[FencedBlock], str]:
     for text_line in text.split("\n"):
         opening = OPENING.fullmatch(text_line)
         if opening and inside is not None and (len(opening["fence"]) < len(fence) or not opening["tag"].strip()):
-            opening = None  # with a tag, and as long as the last one: that was not closed
+            # with a tag, and as long as the last one: that was not closed
+            opening = None
         if opening:
             if inside is None:
                 outside.append(opening["before"])
@@ -71,7 +79,8 @@ def fenced_blocks(text: str) -> tuple[list[FencedBlock], str]:
             inside, fence = [], opening["fence"]
         elif inside is None:
             outside.append(text_line)
-        elif text_line.rstrip().endswith(fence):  # also right behind the last statement
+        elif text_line.rstrip().endswith(fence):
+            # also right behind the last statement
             inside.append(text_line.rstrip().rstrip(fence[0]))
             blocks.append(FencedBlock(_dedent_lines(inside), closed=True))
             inside = None
@@ -90,7 +99,9 @@ def outermost_block(text: str) -> str:
     """Return the text between the first and the last fence, for code whose docstring contains fences."""
     lines = text.split("\n")
     fences = [number for number, text_line in enumerate(lines) if text_line.lstrip().startswith(("```", "~~~"))]
-    return _dedent_lines(lines[fences[0] + 1 : fences[-1]]) if fences else ""
+    if fences:
+        return _dedent_lines(lines[fences[0] + 1 : fences[-1]])
+    return ""
 
 
 def loose_code(text: str) -> list[str]:
@@ -102,7 +113,8 @@ def loose_code(text: str) -> list[str]:
     pieces = _split_statements(text)
     indented = DEFINITION.search(text)
     if indented and not any(re.match(r"(?:@|def|async|class)\b", piece) for piece in pieces):
-        margin = indented[1]  # the whole program stands to the right, as Markdown has it
+        # the whole program stands to the right, as Markdown has it
+        margin = indented[1]
         pieces = _split_statements("\n".join(text_line.removeprefix(margin) for text_line in text.split("\n")))
     return pieces
 
@@ -176,7 +188,8 @@ def _parse_edits(text: str) -> list[TextEdit]:
     edits: list[TextEdit] = []
     search: list[str] = []
     replace: list[str] = []
-    part: list[str] | None = None  # the one that grows
+    # the one that grows
+    part: list[str] | None = None
     for text_line in text.split("\n"):
         if SEARCH.match(text_line):
             search, replace = [], []
@@ -233,7 +246,9 @@ def _describe_nearest_lines(lines: list[str], searched_lines: list[str]) -> str:
 
 def _trim_blank_lines(lines: list[str]) -> list[str]:
     filled = [number for number, text_line in enumerate(lines) if text_line.strip()]
-    return lines[filled[0] : filled[-1] + 1] if filled else []
+    if filled:
+        return lines[filled[0] : filled[-1] + 1]
+    return []
 
 
 def _squeeze_spaces(text_line: str) -> str:

@@ -9,16 +9,24 @@ import re
 
 from oragent._base.trees import all_nodes, child_nodes
 
-MAX_REPLY = 400_000  # characters: four times the longest program, and more than any model writes at once
-MAX_BYTES = 100_000  # of a program: a hundred times what people and models write
-MAX_LINES = 20_000  # of a program, a table of numbers in it included
-MAX_DEPTH = 100  # levels of the syntax tree: visitors recurse, and Python's own compiler can crash on deeper ones
-MAX_PARTS = 50  # of a dotted name: the parser joins them one by one, which takes memory by the square of their number
-MAX_DIGITS = 4_000  # of a whole number: turning one into text takes time by the square of them
-MAX_COPIES = 200_000  # nodes that are compiled: each way out of a ``try`` gets a copy of its ``finally``
+# characters: four times the longest program, and more than any model writes at once
+MAX_REPLY = 400_000
+# of a program: a hundred times what people and models write
+MAX_BYTES = 100_000
+# of a program, a table of numbers in it included
+MAX_LINES = 20_000
+# levels of the syntax tree: visitors recurse, and Python's own compiler can crash on deeper ones
+MAX_DEPTH = 100
+# of a dotted name: the parser joins them one by one, which takes memory by the square of their number
+MAX_PARTS = 50
+# of a whole number: turning one into text takes time by the square of them
+MAX_DIGITS = 4_000
+# nodes that are compiled: each way out of a ``try`` gets a copy of its ``finally``
+MAX_COPIES = 200_000
 
 _DOTTED = re.compile(rf"(?<![\w.])(?:[^\W\d]\w*[\s\\]*\.[\s\\]*){{{MAX_PARTS}}}")
-_NUMBER = re.compile(rf"\b0[xXoObB][\w]{{{MAX_DIGITS // 2}}}")  # in these Python itself bounds no digits
+# in these Python itself bounds no digits
+_NUMBER = re.compile(rf"\b0[xXoObB][\w]{{{MAX_DIGITS // 2}}}")
 _EXITS = ast.Return | ast.Break | ast.Continue
 _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar"))
 
@@ -32,7 +40,8 @@ def text_problem(source: str) -> str:
     """Return why a text is rejected before parsing; empty if it is not."""
     try:
         size = len(source.encode())
-    except UnicodeEncodeError:  # halves of characters: no file could hold them
+    except UnicodeEncodeError:
+        # halves of characters: no file could hold them
         return "the program holds characters that are no valid text; send plain UTF-8"
     if problem := size_problem(size):
         return problem
@@ -62,7 +71,10 @@ def tree_problem(tree: ast.Module, source: str) -> str:
 
 
 def _is_long(node: ast.AST) -> bool:
-    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(node, ast.Constant):
+        value = node.value
+    else:
+        value = None
     return isinstance(value, int) and value.bit_length() > MAX_DIGITS * 3
 
 
@@ -77,7 +89,8 @@ def _count_compiled_nodes(node: ast.AST) -> tuple[int, int]:
             count, exits = count + below, exits + leaving
     if final:
         final_counts = [_count_compiled_nodes(statement) for statement in final]
-        copies = exits + 2  # one for the end of the block, one for an exception
+        # one for the end of the block, one for an exception
+        copies = exits + 2
         count += copies * sum(below for below, _ in final_counts)
         exits += copies * sum(leaving for _, leaving in final_counts)
     return count, exits

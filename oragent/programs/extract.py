@@ -44,19 +44,30 @@ NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler,
 BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 
 
-@lru_cache(maxsize=64)  # a piece of a reply, and a parent, are looked at more than once; nobody changes a tree
+# Strings are matched to be kept; one that never closes is matched to the end, so that the scan stays linear.
+TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
+# texts from which trailing commas are taken
+MOST_MENDED = 20
+# prose has few that open no JSON; the bound keeps a hostile reply cheap
+MOST_BRACKETS = 200
+
+
+# a piece of a reply, and a parent, are looked at more than once; nobody changes a tree
+@lru_cache(maxsize=64)
 def parse_piece(source: str) -> ast.Module:
     """Parse a program, or a piece of a reply that may be one; a `ReplyError` gives the line and what stands there."""
     if complaint := caps.text_problem(source):
         raise ReplyError(complaint)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a stray backslash in a candidate's string is not our warning
+            # a stray backslash in a candidate's string is not our warning
+            warnings.simplefilter("ignore")
             return ast.parse(source)
     except SyntaxError as problem:
         shown = (problem.text or "").strip()[:120]
         raise ReplyError(f"syntax error in line {problem.lineno}: {problem.msg}: {shown!r}") from None
-    except ValueError as problem:  # null bytes, half characters
+    except ValueError as problem:
+        # null bytes, half characters
         raise ReplyError(f"the code cannot be read: {problem}") from None
     except (RecursionError, MemoryError):
         raise ReplyError("the code is nested too deeply to be read") from None
@@ -85,7 +96,10 @@ def complete_program(source: str, helpers: Sequence[str], needed: frozenset[str]
     while missing_names:
         name = missing_names.pop()
         if name not in home:
-            familiar |= {FAMILIAR[name]} if name in FAMILIAR else set()
+            if name in FAMILIAR:
+                familiar |= {FAMILIAR[name]}
+            else:
+                familiar |= set()
         elif home[name] not in chosen:
             chosen.add(home[name])
             missing_names |= statements[home[name]].needs - bound_names
@@ -112,7 +126,10 @@ def _list_statements(helper: str) -> list[_Statement]:
             continue
         inner = all_nodes(node)
         bound = _bound_names(inner)
-        names = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else bound
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names = {node.name}
+        else:
+            names = bound
         text = statement_text(lines, node)
         is_import = isinstance(node, ast.Import | ast.ImportFrom)
         statements.append(_Statement(text, frozenset(names), frozenset(_used_names(inner) - bound), is_import))
@@ -165,12 +182,6 @@ def insert_statements(source: str, tree: ast.Module, imports: list[str], definit
     return "\n\n\n".join(part for part in [above, "\n".join(imports), *definitions, below.lstrip("\n")] if part)
 
 
-# Strings are matched to be kept; one that never closes is matched to the end, so that the scan stays linear.
-TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
-MOST_MENDED = 20  # texts from which trailing commas are taken
-MOST_BRACKETS = 200  # prose has few that open no JSON; the bound keeps a hostile reply cheap
-
-
 @dataclass(frozen=True)
 class _Piece:
     """A part of a reply that may be a program."""
@@ -184,11 +195,16 @@ class _Piece:
         try:
             return cls(text, parse_piece(text))
         except ReplyError as problem:
-            hint = "" if closed else " (the code block is never closed: was the reply cut off?)"
+            if closed:
+                hint = ""
+            else:
+                hint = " (the code block is never closed: was the reply cut off?)"
             return cls(text, None, f"{problem}{hint}")
 
     def function_names(self) -> list[str]:
-        return defined_names(self.tree) if self.tree else []
+        if self.tree:
+            return defined_names(self.tree)
+        return []
 
 
 def extract_program(text: str, function: str, parent: str | None = None, signature: Signature | None = None) -> str:
@@ -201,7 +217,8 @@ def extract_program(text: str, function: str, parent: str | None = None, signatu
     if has_edits(text):
         try:
             return _apply_program_edits(text, function, parent)
-        except ReplyError:  # perhaps the whole program stands beside them
+        except ReplyError:
+            # perhaps the whole program stands beside them
             text = without_edits(text)
             if not _has_function([_Piece.parse(block.text) for block in fenced_blocks(text)[0]], function):
                 raise
@@ -209,7 +226,10 @@ def extract_program(text: str, function: str, parent: str | None = None, signatu
     fenced = [_Piece.parse(block.text, block.closed) for block in blocks if block.text.strip()]
     if signature and (signature.others or signature.files):
         return _extract_several(fenced, signature, parent)
-    pieces = fenced if _has_function(fenced, function) else [*fenced, *_loose_pieces(text, blocks, outside, function)]
+    if _has_function(fenced, function):
+        pieces = fenced
+    else:
+        pieces = [*fenced, *_loose_pieces(text, blocks, outside, function)]
     if not _has_function(pieces, function):
         if parent is not None and (patched := _patch_parent(fenced, parent)):
             return _finish_program(complete_program(patched, []), function)
@@ -232,7 +252,10 @@ def _extract_several(fenced: list[_Piece], signature: Signature, parent: str | N
             join_files({name: files[name] for name in signature.files if name in files}), signature.function
         )
     helpers = _parent_helpers(parent)
-    program = pieces[-1].text if len(pieces) == 1 else "\n\n\n".join(piece.text for piece in pieces)
+    if len(pieces) == 1:
+        program = pieces[-1].text
+    else:
+        program = "\n\n\n".join(piece.text for piece in pieces)
     return _finish_program(complete_program(program, helpers, frozenset(signature.functions)), signature.function)
 
 
@@ -283,7 +306,9 @@ def _patch_parent(pieces: list[_Piece], parent: str) -> str:
             lines[start - 1 : end] = [statement_text(written, node), *[None] * (end - start)]
         lines[first - 1] = "\n\n\n".join([*added, lines[first - 1] or ""])
         text = "\n".join(text_line for text_line in lines if text_line is not None)
-        return insert_statements(text, parse_piece(text), imports, []) if imports else text
+        if imports:
+            return insert_statements(text, parse_piece(text), imports, [])
+        return text
     return ""
 
 
@@ -313,7 +338,9 @@ def _has_function(pieces: list[_Piece], function: str) -> bool:
 
 
 def _parent_helpers(parent: str | None) -> list[str]:
-    return [parent] if parent is not None and _Piece.parse(parent).tree else []
+    if parent is not None and _Piece.parse(parent).tree:
+        return [parent]
+    return []
 
 
 def _finish_program(source: str, function: str) -> str:
@@ -374,6 +401,7 @@ def _decode_json(text: str) -> tuple[bool, Any, bool]:
             raise ReplyError("the JSON in the reply has no end: was the reply cut off?") from None
     except RecursionError:
         raise ReplyError("the JSON in the reply is nested too deeply") from None
-    except ValueError:  # a number too long to convert
+    except ValueError:
+        # a number too long to convert
         pass
     return False, None, False

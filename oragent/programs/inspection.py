@@ -21,15 +21,39 @@ from oragent.programs.parser_client import ParseLimitExceeded
 from oragent.programs.parser_worker import Inspected as Inspected
 from oragent.programs.syntax import Signature
 
-MOST_EXPRESSION = 2_000  # characters of a primitive
+# characters of a primitive
+MOST_EXPRESSION = 2_000
 T = TypeVar("T")
 
-_passed: OrderedDict[bytes, None] = OrderedDict()  # hashes of texts that may be parsed here
+# hashes of texts that may be parsed here
+_passed: OrderedDict[bytes, None] = OrderedDict()
 _MOST_PASSED = 100_000
 # Asked for when a reply is read, when it is held against known ones, and when it is scored.
 _inspected: OrderedDict[tuple[str, Signature], Inspected] = OrderedDict()
 _MOST_INSPECTED = 512
 _lock = threading.Lock()
+
+
+# random from call to call where they get no seed
+SEEDABLE = {
+    "numpy.random.default_rng": "np.random.default_rng(0)",
+    "numpy.random.RandomState": "np.random.RandomState(0)",
+    "numpy.random.SeedSequence": "np.random.SeedSequence(0)",
+    "numpy.random.PCG64": "np.random.PCG64(0)",
+    "numpy.random.MT19937": "np.random.MT19937(0)",
+    "numpy.random.Philox": "np.random.Philox(0)",
+    "numpy.random.SFC64": "np.random.SFC64(0)",
+    "numpy.random.seed": "np.random.seed(0)",
+    "random.Random": "random.Random(0)",
+    "random.seed": "random.seed(0)",
+}
+ENTROPY = {"random.SystemRandom", "os.urandom", "os.getrandom", "uuid.uuid1", "uuid.uuid4", "secrets", "torch.seed"}
+CLOCKS = {
+    *(f"time.{name}{unit}" for name in ("time", "monotonic", "perf_counter", "process_time") for unit in ("", "_ns")),
+    *("time.thread_time", "time.clock_gettime", "time.localtime", "time.gmtime"),
+    *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
+}
+GENERATOR = "np.random.default_rng(0)"
 
 
 def mark_safe(source: str) -> None:
@@ -130,7 +154,8 @@ def parse_tree(source: str) -> ast.Module:
     return syntax.parse_program(source)
 
 
-@lru_cache(maxsize=4096)  # a good program is shown, sorted and bred from again and again
+# a good program is shown, sorted and bred from again and again
+@lru_cache(maxsize=4096)
 def program_length(source: str) -> int:
     """Count the nodes of the syntax tree, without docstrings and load or store marks; ``rejected`` if it has none."""
     _check_safe(source)
@@ -160,11 +185,14 @@ def outline(source: str, function: str, *, documented: bool = True) -> str:
     return syntax.outline_function(source, function, documented=documented)
 
 
-@lru_cache(maxsize=64)  # of seeds, in every prompt
+# of seeds, in every prompt
+@lru_cache(maxsize=64)
 def documentation(source: str, function: str) -> str:
     """Return the docstring of a top-level function of a valid program; empty if it has none."""
     named = [node for node in parse_tree(source).body if isinstance(node, ast.FunctionDef) and node.name == function]
-    return (ast.get_docstring(named[-1]) or "") if named else ""
+    if named:
+        return ast.get_docstring(named[-1]) or ""
+    return ""
 
 
 def parse_expression(text: str) -> ast.expr:
@@ -190,7 +218,10 @@ def read_program(path: Path, signature: Signature) -> str:
         source = content.decode("utf-8", "replace" if size > caps.MAX_BYTES else "strict")
         source = fit_to_frame(source.replace("\r\n", "\n").replace("\r", "\n"), signature)
         rejection = caps.size_problem(size) or inspect_program(source, signature).problem
-        problem = f"{path}: {rejection}" if rejection else ""
+        if rejection:
+            problem = f"{path}: {rejection}"
+        else:
+            problem = ""
     except OSError as complaint:
         problem = f"cannot read {path}: {complaint.strerror}"
     except UnicodeDecodeError:
@@ -226,27 +257,6 @@ def _read_field(answer: dict[str, object], name: str, kind: type[T]) -> T:
     return value
 
 
-SEEDABLE = {  # random from call to call where they get no seed
-    "numpy.random.default_rng": "np.random.default_rng(0)",
-    "numpy.random.RandomState": "np.random.RandomState(0)",
-    "numpy.random.SeedSequence": "np.random.SeedSequence(0)",
-    "numpy.random.PCG64": "np.random.PCG64(0)",
-    "numpy.random.MT19937": "np.random.MT19937(0)",
-    "numpy.random.Philox": "np.random.Philox(0)",
-    "numpy.random.SFC64": "np.random.SFC64(0)",
-    "numpy.random.seed": "np.random.seed(0)",
-    "random.Random": "random.Random(0)",
-    "random.seed": "random.seed(0)",
-}
-ENTROPY = {"random.SystemRandom", "os.urandom", "os.getrandom", "uuid.uuid1", "uuid.uuid4", "secrets", "torch.seed"}
-CLOCKS = {
-    *(f"time.{name}{unit}" for name in ("time", "monotonic", "perf_counter", "process_time") for unit in ("", "_ns")),
-    *("time.thread_time", "time.clock_gettime", "time.localtime", "time.gmtime"),
-    *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
-}
-GENERATOR = "np.random.default_rng(0)"
-
-
 def find_unseeded(source: str, language: str = "python") -> str:
     """Find where a program draws unseeded random numbers or reads the clock, and suggest a replacement.
 
@@ -262,7 +272,9 @@ def find_unseeded(source: str, language: str = "python") -> str:
         return ""
     full_names = _imported_names(tree)
     findings = [finding for node in ast.walk(tree) if (finding := _describe_chance(node, full_names))]
-    return min(findings)[1] if findings else ""
+    if findings:
+        return min(findings)[1]
+    return ""
 
 
 def _imported_names(tree: ast.AST) -> dict[str, str]:
@@ -271,9 +283,10 @@ def _imported_names(tree: ast.AST) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                full_names[alias.asname or alias.name.partition(".")[0]] = (
-                    alias.name if alias.asname else alias.name.partition(".")[0]
-                )
+                if alias.asname:
+                    full_names[alias.asname or alias.name.partition(".")[0]] = alias.name
+                else:
+                    full_names[alias.asname or alias.name.partition(".")[0]] = alias.name.partition(".")[0]
         elif isinstance(node, ast.ImportFrom) and node.module:
             full_names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
     return full_names

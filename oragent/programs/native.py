@@ -23,7 +23,8 @@ CHANCE = re.compile(
     r"\b(?P<chance>random_device|getrandom|arc4random\w*|rdrand\w*|_rdrand\w*|rdtsc\w*|__rdtsc\w*)\b"
     r"|\b(?P<clock>system_clock|steady_clock|high_resolution_clock|clock_gettime|gettimeofday|time\s*\(\s*(?:0|NULL|nullptr)\s*\))"
 )
-MOST = 100_000  # characters: as Python programs have it
+# characters: as Python programs have it
+MOST = 100_000
 
 
 def signature_text(source: str, function: str) -> str:

@@ -22,6 +22,29 @@ _Named = ast.Name | ast.arg
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
+# A program that uses one of these may see its own names, text, annotations or definitions.
+_REFLECTIVE = re.compile(
+    "eval|exec|compile|locals|globals|vars|dir|getattr|setattr|delattr|hasattr|open|attrgetter|methodcaller|getsource|"
+    "get_type_hints|signature|singledispatch|singledispatchmethod|query|evaluate|objmode|breakpoint|"
+    "fromfile|loadtxt|genfromtxt|memmap"
+)
+_REFLECTIVE_MODULE = re.compile(
+    "ast|builtins|ctypes|dis|gc|importlib|inspect|io|linecache|logging|_?os|pathlib|pickle|subprocess|symtable|_?sys|"
+    "tokenize|traceback|types|warnings"
+)
+_HIDDEN = re.compile(r"__|\b(?:f_(?:back|builtins|code|globals|locals)|(?:ag|co|cr|gi|tb)_[a-z])")
+_HARMLESS = frozenset(["__init__", "__name__", "__main__"])
+# Dropping an import is safe only where it is certain to succeed.
+_MODULES = frozenset(["collections", "functools", "heapq", "itertools", "math", "numpy", "random", "typing"])
+_CONTAINERS = frozenset(["list", "tuple", "set", "frozenset", "dict"])
+_TYPES = _CONTAINERS | {"int", "float", "bool", "complex", "str", "bytes", "object"}
+_TYPING = frozenset(["Any", "List", "Dict", "Set", "Tuple", "Sequence", "Iterable", "Callable"])
+# how many types they take
+_GENERICS = {"List": 1, "Set": 1, "Sequence": 1, "Iterable": 1, "Optional": 1, "Dict": 2}
+_ATTRIBUTES = {"numpy": frozenset(["ndarray", "float64", "int64"]), "torch": frozenset(["Tensor"]), "typing": _TYPING}
+_TELLING = frozenset((ast.Name, ast.Attribute, ast.keyword, ast.alias, ast.ImportFrom, ast.Constant))
+
+
 def rename_locals(tree: ast.Module, all_nodes: Sequence[ast.AST]) -> None:
     """Rename the local variables in ``tree`` in place, or none of them where a name may be seen from within.
 
@@ -55,14 +78,17 @@ def _is_doubtful(node: ast.AST) -> bool:
 
 
 def _name_of(node: _Named) -> str:
-    return node.id if isinstance(node, ast.Name) else node.arg
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.arg
 
 
 class _Scope:
     def __init__(self, kind: str, parent: "_Scope | None") -> None:
         self.kind, self.parent = kind, parent
         self.bound: set[str] = set()
-        self.fixed: set[str] = set()  # bound here, but not by an assignment: keeps its name
+        # bound here, but not by an assignment: keeps its name
+        self.fixed: set[str] = set()
 
     def resolve(self, name: str) -> "_Scope | None":
         """Return the scope that binds ``name`` as it is seen from here; a class body hides from scopes within it."""
@@ -81,7 +107,8 @@ class _Finder(ast.NodeVisitor):
         self.scope = _Scope("module", None)
         self.scopes = [self.scope]
         self.uses: list[tuple[_Named, _Scope]] = []
-        self.fixed_names: set[str] = set()  # names that are not changed in any scope
+        # names that are not changed in any scope
+        self.fixed_names: set[str] = set()
         self._keywords: set[str] = set()
         self._keys: dict[ast.Lambda, tuple[str, _Scope]] = {}
         self._inner: dict[ast.Lambda, _Scope] = {}
@@ -133,7 +160,10 @@ class _Finder(ast.NodeVisitor):
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self._visit_signature(node.args)
         self._inner[node] = self._enter_scope("function")
-        free = set(node.args.args) if node in self._keys else set()
+        if node in self._keys:
+            free = set(node.args.args)
+        else:
+            free = set()
         for arg in list_arguments(node.args):
             if arg in free:
                 self.scope.bound.add(arg.arg)
@@ -152,7 +182,8 @@ class _Finder(ast.NodeVisitor):
 
     def visit_ListComp(self, node: _Comprehension) -> None:
         first, *others = node.generators
-        self.visit(first.iter)  # evaluated outside
+        # evaluated outside
+        self.visit(first.iter)
         self._enter_scope("comprehension")
         self._visit_all([first.target, *first.ifs])
         for generator in others:
@@ -216,28 +247,6 @@ def list_arguments(args: ast.arguments) -> list[ast.arg]:
     return [*args.posonlyargs, *args.args, *args.kwonlyargs, *rest]
 
 
-# A program that uses one of these may see its own names, text, annotations or definitions.
-_REFLECTIVE = re.compile(
-    "eval|exec|compile|locals|globals|vars|dir|getattr|setattr|delattr|hasattr|open|attrgetter|methodcaller|getsource|"
-    "get_type_hints|signature|singledispatch|singledispatchmethod|query|evaluate|objmode|breakpoint|"
-    "fromfile|loadtxt|genfromtxt|memmap"
-)
-_REFLECTIVE_MODULE = re.compile(
-    "ast|builtins|ctypes|dis|gc|importlib|inspect|io|linecache|logging|_?os|pathlib|pickle|subprocess|symtable|_?sys|"
-    "tokenize|traceback|types|warnings"
-)
-_HIDDEN = re.compile(r"__|\b(?:f_(?:back|builtins|code|globals|locals)|(?:ag|co|cr|gi|tb)_[a-z])")
-_HARMLESS = frozenset(["__init__", "__name__", "__main__"])
-
-# Dropping an import is safe only where it is certain to succeed.
-_MODULES = frozenset(["collections", "functools", "heapq", "itertools", "math", "numpy", "random", "typing"])
-_CONTAINERS = frozenset(["list", "tuple", "set", "frozenset", "dict"])
-_TYPES = _CONTAINERS | {"int", "float", "bool", "complex", "str", "bytes", "object"}
-_TYPING = frozenset(["Any", "List", "Dict", "Set", "Tuple", "Sequence", "Iterable", "Callable"])
-_GENERICS = {"List": 1, "Set": 1, "Sequence": 1, "Iterable": 1, "Optional": 1, "Dict": 2}  # how many types they take
-_ATTRIBUTES = {"numpy": frozenset(["ndarray", "float64", "int64"]), "torch": frozenset(["Tensor"]), "typing": _TYPING}
-
-
 def normalise(tree: ast.Module, functions: Sequence[str], program_nodes: Sequence[ast.AST] = ()) -> ast.Module | None:
     """Strip and rename in place for ``ast.unparse``; None where the program may look at itself.
 
@@ -268,7 +277,9 @@ def drop_docstrings(tree: ast.Module) -> list[ast.AST]:
                 may_be_empty = field == "orelse" or isinstance(node, ast.Module)
                 setattr(node, field, statements if statements or may_be_empty else [ast.Pass()])
                 dropped = True
-    return all_nodes(tree) if dropped else program_nodes
+    if dropped:
+        return all_nodes(tree)
+    return program_nodes
 
 
 def _list_block_fields() -> dict[type[ast.AST], tuple[str, ...]]:
@@ -289,9 +300,6 @@ def _has_annotations(node: ast.AST) -> bool:
     if kind is ast.FunctionDef:
         return getattr(node, "returns", None) is not None
     return (kind is ast.arg and getattr(node, "annotation", None) is not None) or kind is ast.AnnAssign
-
-
-_TELLING = frozenset((ast.Name, ast.Attribute, ast.keyword, ast.alias, ast.ImportFrom, ast.Constant))
 
 
 def _is_constant(statement: ast.stmt) -> bool:
@@ -326,7 +334,8 @@ def _is_hidden(text: str) -> bool:
 
 def _drop_annotations(tree: ast.Module) -> None:
     """Drop annotations of undecorated functions and of their variables, unless evaluating one could raise."""
-    origins: dict[str, str] = {}  # names of modules and of members of typing that are certain to be bound by now
+    # names of modules and of members of typing that are certain to be bound by now
+    origins: dict[str, str] = {}
     rebound = _rebound_names(tree)
     for statement in tree.body:
         imported: dict[str, str] = {}
@@ -369,7 +378,8 @@ def _drop_annotation(statement: ast.stmt) -> ast.stmt:
     if isinstance(statement, ast.AnnAssign) and statement.simple:
         if statement.value:
             return ast.copy_location(ast.Assign([statement.target], statement.value), statement)
-        statement.annotation = ast.Constant(None)  # the statement still makes the name a local one
+        # the statement still makes the name a local one
+        statement.annotation = ast.Constant(None)
     return statement
 
 
@@ -386,11 +396,15 @@ def _is_safe(node: ast.expr, origins: dict[str, str], rebound: set[str]) -> bool
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
             return attr in _ATTRIBUTES.get(origins.get(name, ""), ())
         case ast.Subscript(value=ast.Name(id=name) as base, slice=inner):
-            parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            if isinstance(inner, ast.Tuple):
+                parts = inner.elts
+            else:
+                parts = [inner]
             if name in _CONTAINERS:
                 parts = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is ...)]
                 return _is_safe(base, origins, rebound) and all(_is_safe(part, origins, rebound) for part in parts)
-            typed = not any(isinstance(part, ast.Constant) for part in parts)  # the text would be parsed
+            # the text would be parsed
+            typed = not any(isinstance(part, ast.Constant) for part in parts)
             fits = _GENERICS.get(_typing_name(base, origins)) == len(parts)
             return fits and typed and all(_is_safe(part, origins, rebound) for part in parts)
         case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
@@ -405,7 +419,8 @@ def _typing_name(node: ast.Name, origins: dict[str, str]) -> str:
 
 def _drop_unused(tree: ast.Module, functions: Sequence[str]) -> None:
     """Drop what the rest does not name: imports that cannot fail, plain functions, constants of the module."""
-    waiting: dict[str, list[ast.stmt]] = {}  # by each name that a statement is needed for
+    # by each name that a statement is needed for
+    waiting: dict[str, list[ast.stmt]] = {}
     needed: set[ast.stmt] = set()
     used, fresh = set(functions), list(functions)
 
@@ -441,7 +456,9 @@ def _only_for(statement: ast.stmt) -> set[str] | None:
             defaults = [node for node in (*args.defaults, *args.kw_defaults) if node]
             plain = all(isinstance(node, ast.Constant) for node in defaults)
             bare = not any(arg.annotation for arg in list_arguments(args))
-            return {name} if plain and bare and not getattr(statement, "type_params", None) else None
+            if plain and bare and not getattr(statement, "type_params", None):
+                return {name}
+            return None
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant()):
             return {name}
         case _:
@@ -461,7 +478,8 @@ def _module_of(statement: ast.stmt) -> bool:
 
 @cache
 def _module_members(module: str) -> frozenset[str]:
-    return frozenset(dir(import_module(module)))  # imported where a program asks: numpy takes a tenth of a second
+    # imported where a program asks: numpy takes a tenth of a second
+    return frozenset(dir(import_module(module)))
 
 
 def _mentioned_names(statement: ast.stmt) -> set[str]:

@@ -22,9 +22,12 @@ from oragent._base.errors import CandidateError
 from oragent.programs import inspection
 
 MAX_PARAMETERS = 20
-MAX_BOUND = 1e9  # of a range
-MAX_SPEC = 200  # characters of a declaration
-DIGITS = 6  # significant digits of a value that is written
+# of a range
+MAX_BOUND = 1e9
+# characters of a declaration
+MAX_SPEC = 200
+# significant digits of a value that is written
+DIGITS = 6
 
 _NUMBER = r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _COMMENT = re.compile(r"#[ \t]*param:[ \t]*")
@@ -39,12 +42,18 @@ _EXAMPLE = "write `# param: window = 23, 5..60`"
 class ProgramParameter:
     """A number of a program, with the range in which it may be changed."""
 
-    name: str  # name of the constant or of the default
-    value: float  # value in the program
-    low: float  # lower end of the range
-    high: float  # upper end of the range, above ``low``
-    is_integer: bool = False  # true if it must stay a whole number
-    is_logarithmic: bool = False  # true if it is searched by orders of magnitude; ``low`` is positive then
+    # name of the constant or of the default
+    name: str
+    # value in the program
+    value: float
+    # lower end of the range
+    low: float
+    # upper end of the range, above ``low``
+    high: float
+    # true if it must stay a whole number
+    is_integer: bool = False
+    # true if it is searched by orders of magnitude; ``low`` is positive then
+    is_logarithmic: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,7 +133,8 @@ def write_values(source: str, values: Mapping[str, float]) -> str:
                 changes.append((start, end, number))
     for start, end, number in sorted(changes, reverse=True):
         source = f"{source[:start]}{number}{source[end:]}"
-    inspection.mark_safe(source)  # only numbers differ from a text that has been examined
+    # only numbers differ from a text that has been examined
+    inspection.mark_safe(source)
     return source
 
 
@@ -177,7 +187,8 @@ class _ProgramText:
             if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
         )
         self._string_starts = [start for start, _ in spans]
-        self._string_ends = [*accumulate((end for _, end in spans), max)]  # latest end of all that begin before
+        # latest end of all that begin before
+        self._string_ends = [*accumulate((end for _, end in spans), max)]
         self._top: dict[str, list[_Binding]] = {}
         self._by_line: dict[tuple[str, int], list[_Binding]] = {}
         for name, node, is_top in self._named_values():
@@ -188,7 +199,10 @@ class _ProgramText:
 
     def find_binding(self, name: str, line: int | None = None) -> _Binding:
         """Return the number that a name is bound to on a line, or at the top; ``rejected`` unless it is just one."""
-        bindings = self._by_line.get((name, line), []) if line is not None else []
+        if line is not None:
+            bindings = self._by_line.get((name, line), [])
+        else:
+            bindings = []
         bindings = bindings or self._top.get(name, [])
         if not bindings:
             offered = ", ".join(self._top) or "none"

@@ -28,12 +28,18 @@ from oragent.programs.parser_worker import CPU_S, MEMORY_MB
 from oragent.sandbox.isolation.means import FORBID
 
 T = TypeVar("T")
-LONGEST = 64 << 20  # bytes of an answer: a canonical form, a reply's JSON
-PATIENCE_S = 120.0  # by the clock on the wall, for a machine with other things to do; the kernel counts CPU time
-BRIEF_S = 0.005  # what an event loop waits for an answer; a usual text takes a tenth of that
-BRIEF_BYTES = 32 << 10  # of a request that a pipe takes at once
-STARTS = 2  # attempts at a request: what dies of something else must not blame the text
-REMEMBERED = 4096  # texts that were the end of a child
+# bytes of an answer: a canonical form, a reply's JSON
+LONGEST = 64 << 20
+# by the clock on the wall, for a machine with other things to do; the kernel counts CPU time
+PATIENCE_S = 120.0
+# what an event loop waits for an answer; a usual text takes a tenth of that
+BRIEF_S = 0.005
+# of a request that a pipe takes at once
+BRIEF_BYTES = 32 << 10
+# attempts at a request: what dies of something else must not blame the text
+STARTS = 2
+# texts that were the end of a child
+REMEMBERED = 4096
 ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", FORBID)
 PACKAGE = Path(__file__).parents[1]
 BEGIN = "import sys; sys.path[:] = sys.argv[1:]; from oragent.programs.parser_worker import main; main()"
@@ -68,7 +74,8 @@ class ParserClient:
         self._log: Any = None
         self._refused_requests: OrderedDict[bytes, str] = OrderedDict()
         self._received = bytearray()
-        self._pending = b""  # key of the request whose answer nobody has waited for yet
+        # key of the request whose answer nobody has waited for yet
+        self._pending = b""
 
     def request(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Send a request to the parser process.
@@ -95,7 +102,8 @@ class ParserClient:
             raise
         except _NotReadyYet:
             raise
-        except BaseException:  # an interrupt: the answer to this would be taken for that to the next request
+        except BaseException:
+            # an interrupt: the answer to this would be taken for that to the next request
             self.close()
             raise
         finally:
@@ -106,7 +114,8 @@ class ParserClient:
         with self._lock:
             process, self._process = self._process, None
             self._received, self._pending = bytearray(), b""
-            if process is None or self._owner != os.getpid():  # a fork's parent goes on using it
+            # a fork's parent goes on using it
+            if process is None or self._owner != os.getpid():
                 return
             process.kill()
             for stream in (process.stdin, process.stdout):
@@ -134,7 +143,8 @@ class ParserClient:
                     break
                 continue
             self._pending = b""
-            if answer.get("last") is not False or self._received:  # nobody has asked for more
+            # nobody has asked for more
+            if answer.get("last") is not False or self._received:
                 self.close()
             if isinstance(content := answer.get("answer"), dict):
                 return content
@@ -147,7 +157,8 @@ class ParserClient:
         if self._pending in (b"", key):
             return process
         try:
-            worn = self._read_message(process).get("last") is not False  # whoever waits for that will ask again
+            # whoever waits for that will ask again
+            worn = self._read_message(process).get("last") is not False
             self._pending = b""
         except _WorkerEnded:
             worn = True
@@ -172,7 +183,8 @@ class ParserClient:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            start_new_session=True,  # an interrupt from the keyboard is ours to handle
+            # an interrupt from the keyboard is ours to handle
+            start_new_session=True,
         )
         try:
             if self._read_message(self._process) == {"ready": True}:
@@ -181,7 +193,10 @@ class ParserClient:
         except _WorkerEnded as problem:
             self._log.seek(0)
             lines = self._log.read()[-2000:].decode(errors="replace").strip().splitlines()
-            complaint = lines[-1] if lines else str(problem)
+            if lines:
+                complaint = lines[-1]
+            else:
+                complaint = str(problem)
         self.close()
         raise OragentError(f"the process that reads programs cannot be started: {complaint}")
 
@@ -206,10 +221,16 @@ class ParserClient:
         ready = waiting.poll(max(0.0, until - time.monotonic()) * 1000)
         if not ready and _is_brief():
             raise _NotReadyYet
-        chunk = os.read(descriptor, 1 << 20) if ready else b""
+        if ready:
+            chunk = os.read(descriptor, 1 << 20)
+        else:
+            chunk = b""
         if not chunk or len(self._received) > LONGEST:
             raise _WorkerEnded(_exit_code_of(process))
         self._received += chunk
+
+
+_CLIENT = ParserClient()
 
 
 async def run_briefly(work: Callable[[], T]) -> T:
@@ -259,10 +280,12 @@ def _describe_trouble(what: str) -> str:
 def _describe_exit(code: int) -> str:
     if code == -signal.SIGPROF:
         return f"the text takes more than {CPU_S:g} s to be read and compiled; write a simpler program"
-    ending = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    if code < 0:
+        ending = signal.Signals(-code).name
+    else:
+        ending = f"exit code {code}"
     return f"Python's own parser or compiler ends with the text ({ending}); write a simpler program"
 
 
-_CLIENT = ParserClient()
 atexit.register(_CLIENT.close)
 request = _CLIENT.request

@@ -28,15 +28,25 @@ from oragent.sandbox.isolation import environment, kernel, landlock, seccomp
 from oragent.sandbox.isolation.guest import DEVICES, drop_privileges
 from oragent.sandbox.isolation.means import Means, is_allowed
 
+# a request's; a usual program takes a thousandth of that
+CPU_S = 2.0
+MEMORY_MB = 512
+# a process that still holds so much after a request makes room for a fresh one
+WORN_MB = 256
+
 
 @dataclass(frozen=True)
 class Inspected:
     """Result of the inspection of a program."""
 
-    problem: str  # reason why the program cannot be used, one line; empty where it can
-    canonical: str  # form in which equal programs read the same; the text as it is where it cannot be used
-    fingerprint: str  # SHA-256 of the canonical form, hex digits: the key under which equal programs are scored once
-    length: int  # number of nodes of its syntax tree, without docstrings; 0 where it cannot be used
+    # reason why the program cannot be used, one line; empty where it can
+    problem: str
+    # form in which equal programs read the same; the text as it is where it cannot be used
+    canonical: str
+    # SHA-256 of the canonical form, hex digits: the key under which equal programs are scored once
+    fingerprint: str
+    # number of nodes of its syntax tree, without docstrings; 0 where it cannot be used
+    length: int
 
 
 def inspect_local(source: str, signature: Signature) -> Inspected:
@@ -85,11 +95,6 @@ def _inspect_files(source: str, signature: Signature) -> tuple[str, int]:
 def hash_text(text: str) -> str:
     """SHA-256 of a text, hex digits."""
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()
-
-
-CPU_S = 2.0  # a request's; a usual program takes a thousandth of that
-MEMORY_MB = 512
-WORN_MB = 256  # a process that still holds so much after a request makes room for a fresh one
 
 
 def _inspect_program(source: str, signature: dict[str, Any]) -> dict[str, Any]:
@@ -150,7 +155,8 @@ def _extract_program(
         return {"problem": str(problem)}
     answer: dict[str, Any] = {"source": source}
     if signature is not None and look:
-        with suppress(MemoryError, RecursionError):  # who wants to look at the program is told so then
+        # who wants to look at the program is told so then
+        with suppress(MemoryError, RecursionError):
             answer["inspected"] = _inspect_program(source, signature)
     return answer
 
@@ -214,7 +220,8 @@ class _Resident:
 
 
 def _answer_request(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
-    signal.setitimer(signal.ITIMER_PROF, CPU_S)  # nobody handles its signal, so that it ends also what never looks up
+    # nobody handles its signal, so that it ends also what never looks up
+    signal.setitimer(signal.ITIMER_PROF, CPU_S)
     try:
         return {"answer": REQUESTS[kind](**fields)}
     except MemoryError:
@@ -230,7 +237,8 @@ def _answer_request(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
             syntax.count_nodes,
             syntax.outline_function,
         ):
-            cached.cache_clear()  # of a text that was dear nothing may stay
+            # of a text that was dear nothing may stay
+            cached.cache_clear()
 
 
 def _send_message(out: Any, message: dict[str, Any]) -> None:
@@ -240,14 +248,16 @@ def _send_message(out: Any, message: dict[str, Any]) -> None:
 
 def confine_parser() -> None:
     """Give up, for good, all rights that parsing does not need; skip mechanisms that the kernel lacks."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks decides what an interrupt ends
+    # whoever asks decides what an interrupt ends
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     package = Path(__file__).parents[1]
     if kernel.LINUX:
         kernel.no_new_privileges()
     kernel.lower_limits(
         {
             resource.RLIMIT_DATA: MEMORY_MB << 20,
-            resource.RLIMIT_AS: MEMORY_MB << 22,  # where that bounds nothing
+            # where that bounds nothing
+            resource.RLIMIT_AS: MEMORY_MB << 22,
             resource.RLIMIT_FSIZE: 0,
             resource.RLIMIT_CORE: 0,
             resource.RLIMIT_NOFILE: 64,

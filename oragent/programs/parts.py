@@ -17,7 +17,9 @@ def join_files(files: Mapping[str, str]) -> str:
     parts = [first[1]]
     for name, text in others:
         parts.append(f"{'#' if name.endswith('.py') else '//'} ---- file: {name} ----\n{text}")
-    return "\n\n".join(part.strip("\n") for part in parts) + "\n" if others else first[1]
+    if others:
+        return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+    return first[1]
 
 
 def file_names(source: str) -> tuple[str, ...]:

@@ -24,7 +24,9 @@ def split_frame(seed: str) -> tuple[str, ...]:
         raise ProblemError(
             "in the seed heuristic each EVOLVE-BLOCK-START needs its EVOLVE-BLOCK-END, one after the other"
         )
-    return tuple(pieces) if len(pieces) > 1 else ()
+    if len(pieces) > 1:
+        return tuple(pieces)
+    return ()
 
 
 def has_markers(source: str) -> bool:
@@ -63,14 +65,18 @@ def spread_program(source: str, frame: Sequence[str]) -> list[str]:
     lines, statements = source.split("\n"), list[tuple[int | None, str]]()
     for node in syntax.parse_program(source).body:
         names = _bound_names(node)
-        if not names or names <= fixed:  # neither what is fixed, nor docstrings, nor what is done at the end
+        # neither what is fixed, nor docstrings, nor what is done at the end
+        if not names or names <= fixed:
             continue
         home = next((homes[name] for name in sorted(names) if name in homes), None)
         statements.append((home, statement_text(lines, node)))
     blocks: list[list[str]] = [[] for _ in frame[1::2]]
     index = next((home for home, _ in reversed(statements) if home is not None), 0)
     for home, text in reversed(statements):
-        index = index if home is None else home
+        if home is None:
+            index = index
+        else:
+            index = home
         blocks[index].insert(0, text)
     return ["\n\n\n".join(block) + "\n" if block else "" for block in blocks]
 
@@ -82,17 +88,23 @@ def _split_at_markers(source: str) -> list[str] | None:
         opens = mark["end"] == "START"
         if opens != (index % 2 == 0):
             return None
-        cut = mark.end() if opens else mark.start()
+        if opens:
+            cut = mark.end()
+        else:
+            cut = mark.start()
         pieces.append(source[begun:cut])
         begun = cut
     pieces.append(source[begun:])
-    return pieces if len(pieces) % 2 else None
+    if len(pieces) % 2:
+        return pieces
+    return None
 
 
 def _names_in(text: str) -> set[str]:
     try:
         return {name for node in syntax.parse_program(text).body for name in _bound_names(node)}
-    except CandidateError:  # a piece of a function: it defines nothing by itself
+    except CandidateError:
+        # a piece of a function: it defines nothing by itself
         return set()
 
 
@@ -109,6 +121,8 @@ def _bound_names(node: ast.stmt) -> set[str]:
         case ast.Try() | ast.If() | ast.With():
             inner = [part for part in ast.walk(node) if isinstance(part, ast.stmt) and part is not node]
             main = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
-            return set() if main else {name for part in inner for name in _bound_names(part)}
+            if main:
+                return set()
+            return {name for part in inner for name in _bound_names(part)}
         case _:
             return set()

@@ -34,7 +34,8 @@ def extract_code(text: str, function: str, parent: str | None = None, signature:
     look = signature is not None and not signature.frame
     try:
         answer = _request_answer("code", text, **fields, look=look)
-    except ReplyError:  # perhaps it is the program that takes too much, and not the reply
+    except ReplyError:
+        # perhaps it is the program that takes too much, and not the reply
         answer = _request_answer("code", text, **fields, look=False)
     source = _read_text(answer, "source")
     if len(source) > caps.MAX_REPLY + caps.MAX_BYTES:

@@ -15,9 +15,16 @@ from oragent._base.trees import tree_of
 
 TOKEN = re.compile(r"\w+|\S")
 MOST_TOKENS = 20_000
-MOST_WORK = 600_000  # steps of a comparison: about half a second
+# steps of a comparison: about half a second
+MOST_WORK = 600_000
 LEFT_OUT = (ast.Import, ast.ImportFrom, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 NUMBER, NAME, TEXT = "number", "name", "text"
+
+
+# steps of 64 tokens each in all comparisons of a program: some tenths of a second
+MOST_TOKEN_WORK = 10_000_000
+# steps that a token takes besides
+_SETUP = 10
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,10 @@ def postorder_tree(program: ast.Module) -> PostorderTree:
         leaf = len(labels)
         for position, child in enumerate(_compared_children(node)):
             leftmost_leaf = add_node(child)
-            leaf = leftmost_leaf if position == 0 else leaf
+            if position == 0:
+                leaf = leftmost_leaf
+            else:
+                leaf = leaf
         labels.append(_label_node(node))
         leftmost.append(leaf)
         return leaf
@@ -113,7 +123,8 @@ def _compared_children(node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(child, LEFT_OUT):
             continue
         if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant) and isinstance(child.value.value, str):
-            continue  # a docstring, or text that does nothing
+            # a docstring, or text that does nothing
+            continue
         yield child
 
 
@@ -135,10 +146,6 @@ def _label_node(node: ast.AST) -> str:
             return " ".join(["Compare", *(type(op).__name__ for op in ops)])
         case _:
             return type(node).__name__
-
-
-MOST_TOKEN_WORK = 10_000_000  # steps of 64 tokens each in all comparisons of a program: some tenths of a second
-_SETUP = 10  # steps that a token takes besides
 
 
 def find_nearest(tokens: Sequence[str], candidates: Sequence[Sequence[str]], threshold: float) -> int | None:
@@ -163,7 +170,8 @@ def may_be_near(first: Counter[str], second: Counter[str], threshold: float) -> 
     """Return True if two texts can differ by less than a threshold, judged by their token counts alone."""
     longest = max(first.total(), second.total(), 1)
     bound = min(int(threshold * longest) + 1, longest)
-    return max((first - second).total(), (second - first).total()) < bound  # each of these takes an edit of its own
+    # each of these takes an edit of its own
+    return max((first - second).total(), (second - first).total()) < bound
 
 
 def token_distance(first: Sequence[str], second: Sequence[str]) -> float:
@@ -177,7 +185,9 @@ def token_distance(first: Sequence[str], second: Sequence[str]) -> float:
         first, second = second, first
     rows = len(first)
     if not second:
-        return 1.0 if rows else 0.0
+        if rows:
+            return 1.0
+        return 0.0
     places: dict[str, int] = {}
     for row, token in enumerate(first):
         places[token] = places.get(token, 0) | 1 << row

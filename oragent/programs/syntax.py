@@ -18,12 +18,18 @@ from oragent.programs.normalise import drop_docstrings, normalise
 class Signature:
     """Signature of the function that the evaluator calls."""
 
-    function: str  # name of the function that evolves
-    parameters: tuple[str, ...]  # names of the parameters in their order; they are passed by position or by keyword
-    text: str  # text of the ``def ...:`` line as a model is shown it
-    others: tuple["Signature", ...] = ()  # further functions that the program must define
-    language: str = "python"  # language of the program, ``python`` or ``cpp``
-    files: tuple[str, ...] = ()  # names of its files, the main one first, where it has several
+    # name of the function that evolves
+    function: str
+    # names of the parameters in their order; they are passed by position or by keyword
+    parameters: tuple[str, ...]
+    # text of the ``def ...:`` line as a model is shown it
+    text: str
+    # further functions that the program must define
+    others: tuple["Signature", ...] = ()
+    # language of the program, ``python`` or ``cpp``
+    language: str = "python"
+    # names of its files, the main one first, where it has several
+    files: tuple[str, ...] = ()
     # fixed text and blocks of the seed, alternating, from ``regions.split_frame``; empty if all may change
     frame: tuple[str, ...] = ()
 
@@ -61,16 +67,21 @@ def read_signature(source: str, function: str) -> Signature:
         raise ProblemError(f"the seed heuristic is no valid program: {problem}") from None
 
 
-@lru_cache(maxsize=16)  # of the seed, in every prompt that shows no program
+# of the seed, in every prompt that shows no program
+@lru_cache(maxsize=16)
 def outline_function(source: str, function: str, *, documented: bool = True) -> str:
     """Return the definition of ``function`` with ``...`` as its body, documented or not; ``rejected`` without one."""
     node = copy.copy(_find_definition(parse_program(source), function))
-    docstring = [node.body[0]] if documented and ast.get_docstring(node) else []
+    if documented and ast.get_docstring(node):
+        docstring = [node.body[0]]
+    else:
+        docstring = []
     node.body, node.decorator_list = [*docstring, ast.Expr(ast.Constant(...))], []
     return ast.unparse(node)
 
 
-@lru_cache(maxsize=64)  # asked when a reply is read, and again before an evaluation is spent
+# asked when a reply is read, and again before an evaluation is spent
+@lru_cache(maxsize=64)
 def check_program(source: str, signature: Signature) -> None:
     """Reject a Python program that cannot be called as ``signature``, before an evaluation is spent on it.
 
@@ -103,7 +114,8 @@ def compile_program(source: str) -> ast.Module:
     tree = parse_program(source)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a candidate's doubtful style is no business of ours
+            # a candidate's doubtful style is no business of ours
+            warnings.simplefilter("ignore")
             compile(tree, "candidate.py", "exec", dont_inherit=True)
     except SyntaxError as problem:
         raise _syntax_error(problem, source) from None
@@ -125,7 +137,8 @@ def canonical_form(source: str, function: str, *others: str) -> str:
     return _cached_canonical_form(source, (function, *others))
 
 
-@lru_cache(maxsize=512)  # breeding, the cache of scores and the archive ask for the same ones
+# breeding, the cache of scores and the archive ask for the same ones
+@lru_cache(maxsize=512)
 def _cached_canonical_form(source: str, functions: tuple[str, ...]) -> str:
     return reduce_tree(parse_program(source), source, functions)
 
@@ -140,7 +153,8 @@ def reduce_tree(tree: ast.Module, source: str, functions: Sequence[str], nodes: 
         return source
     try:
         return ast.unparse(normalised)
-    except (ValueError, RecursionError):  # an f-string or a number that has no text on this Python
+    except (ValueError, RecursionError):
+        # an f-string or a number that has no text on this Python
         return source
 
 
@@ -149,7 +163,8 @@ def fingerprint(source: str, function: str) -> str:
     return hashlib.sha256(canonical_form(source, function).encode()).hexdigest()
 
 
-@lru_cache(maxsize=512)  # a good program is bred from, or shown to a model, again and again
+# a good program is bred from, or shown to a model, again and again
+@lru_cache(maxsize=512)
 def count_nodes(source: str) -> int:
     """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program."""
     return len(drop_docstrings(parse_program(source)))
@@ -179,7 +194,10 @@ def _find_definition(tree: ast.Module, function: str) -> ast.FunctionDef:
     defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     node = defined.get(function)
     if node is None:
-        defined_text = f"it defines {', '.join(defined)}" if defined else "it defines no function"
+        if defined:
+            defined_text = f"it defines {', '.join(defined)}"
+        else:
+            defined_text = "it defines no function"
         raise _rejection(
             f"the program has no function {function} at top level ({defined_text}); define `def {function}(...)`"
         )
@@ -196,7 +214,10 @@ def _parameter_names(node: ast.FunctionDef) -> tuple[str, ...]:
 
 def _syntax_error(problem: SyntaxError, source: str) -> CandidateError:
     lines, number = source.splitlines(), problem.lineno or 0
-    text = lines[number - 1].strip()[:120] if 0 < number <= len(lines) else ""
+    if 0 < number <= len(lines):
+        text = lines[number - 1].strip()[:120]
+    else:
+        text = ""
     return _rejection(f"syntax error on line {number}: {problem.msg}" + (f": {text}" if text else ""))
 
 

@@ -29,15 +29,21 @@ class About:
     """A run as it was configured."""
 
     problem: str
-    problem_reference: str  # the problem's name, or its folder if that is outside the project
+    # the problem's name, or its folder if that is outside the project
+    problem_reference: str
     title: str
-    direction: Direction  # direction of its scores: ``maximize`` or ``minimize``
+    # direction of its scores: ``maximize`` or ``minimize``
+    direction: Direction
     function: str
-    axes: tuple[Axis, ...]  # features of the archive, in their order; empty for a ranked population
-    published: Mapping[str, Any]  # figures of others, for comparison
-    settings: Mapping[str, Any]  # settings of the search, as they were configured
+    # features of the archive, in their order; empty for a ranked population
+    axes: tuple[Axis, ...]
+    # figures of others, for comparison
+    published: Mapping[str, Any]
+    # settings of the search, as they were configured
+    settings: Mapping[str, Any]
     version: str
-    text: str  # text of the file itself
+    # text of the file itself
+    text: str
 
     @property
     def island_count(self) -> int:
@@ -61,7 +67,9 @@ class About:
     def strategy_name(self) -> str:
         """Name of the strategy; empty if it was chosen automatically."""
         name = str((self.settings.get("strategy") or {}).get("name", ""))
-        return "" if name == "auto" else name
+        if name == "auto":
+            return ""
+        return name
 
     @property
     def model_name(self) -> str | None:
@@ -71,7 +79,9 @@ class About:
     @property
     def cell_count(self) -> int:
         """Number of cells of an island; 0 for a ranked population."""
-        return math.prod(axis.bins for axis in self.axes) if self.axes else 0
+        if self.axes:
+            return math.prod(axis.bins for axis in self.axes)
+        return 0
 
     @property
     def references(self) -> dict[str, float]:
@@ -129,7 +139,9 @@ def _parse_about(tree: Any, text: str) -> About:
 
 def _find_reference(name: str, folder: object, root: object) -> str:
     is_elsewhere = folder is not None and root is not None and Path(str(folder)) != Path(str(root)) / "problems" / name
-    return str(folder) if is_elsewhere else name
+    if is_elsewhere:
+        return str(folder)
+    return name
 
 
 def _parse_direction(name: object) -> Direction:

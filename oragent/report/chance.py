@@ -15,9 +15,16 @@ import numpy as np
 from oragent._base.direction import Direction
 from oragent._base.statistics import ALPHA, RESAMPLES, best_case, sign_flip_test
 
-LEVEL = 0.001  # significance level; so low because sets of five instances have narrow intervals
+# significance level; so low because sets of five instances have narrow intervals
+LEVEL = 0.001
 NORMAL = NormalDist()
 WIDTH = 2 * NORMAL.inv_cdf(0.975)
+
+
+# metric with the result of each instance, by problem size
+BY_INSTANCE = "by_instance"
+# instances
+MOST = 100_000
 
 
 @dataclass(frozen=True)
@@ -25,8 +32,10 @@ class MeasuredScore:
     """A score with its standard error."""
 
     score: float
-    error: float | None  # standard error over instances; None where the evaluator prints no interval
-    interval: tuple[float, float] | None  # the 95 % interval, low and high; None likewise
+    # standard error over instances; None where the evaluator prints no interval
+    error: float | None
+    # the 95 % interval, low and high; None likewise
+    interval: tuple[float, float] | None
 
     @classmethod
     def from_figures(cls, figures: dict[str, Any]) -> "MeasuredScore":
@@ -78,13 +87,12 @@ def _measure_gain(direction: Direction, seed: MeasuredScore, best: MeasuredScore
 
 
 def _tail_probability(difference: float, error: float) -> float:
-    if error <= 0:  # every instance gives the same
-        return 0.0 if difference > 0 else 1.0
+    # every instance gives the same
+    if error <= 0:
+        if difference > 0:
+            return 0.0
+        return 1.0
     return 1.0 - NORMAL.cdf(difference / error)
-
-
-BY_INSTANCE = "by_instance"  # metric with the result of each instance, by problem size
-MOST = 100_000  # instances
 
 
 @dataclass(frozen=True)
@@ -94,26 +102,39 @@ class Paired:
     instances: int
     better: int
     worse: int
-    gain: float  # mean gain in the score's units, sizes weighing alike; above 0 is better
-    low: float  # lower end of its 95 % bootstrap interval
-    high: float  # and the upper one
-    p: float | None  # p-value of the two-sided sign-flip test; None for fewer than two instances
+    # mean gain in the score's units, sizes weighing alike; above 0 is better
+    gain: float
+    # lower end of its 95 % bootstrap interval
+    low: float
+    # and the upper one
+    high: float
+    # p-value of the two-sided sign-flip test; None for fewer than two instances
+    p: float | None
 
     @property
     def counts(self) -> str:
         """Numbers of instances on which the best is better and worse, in words."""
         equal = self.instances - self.better - self.worse
-        more = f", equal on {equal}" if equal else ""
+        if equal:
+            more = f", equal on {equal}"
+        else:
+            more = ""
         return f"better on {self.better} of {self.instances:,} instances, worse on {self.worse}{more}"
 
     @property
     def verdict(self) -> str:
         """The conclusion, in words."""
         if self.p is None or self.p >= ALPHA:
-            chance = "" if self.p is None else f"p = {self.p:.3g}"
+            if self.p is None:
+                chance = ""
+            else:
+                chance = f"p = {self.p:.3g}"
             limits = "; ".join(filter(None, [chance, best_case(self.instances, "instance")]))
             return f"not shown to differ from the seed ({limits})"
-        odds = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.2g}"
+        if self.p < 0.001:
+            odds = "p < 0.001"
+        else:
+            odds = f"p = {self.p:.2g}"
         return f"{'better' if self.gain > 0 else 'WORSE'} than the seed, and not by chance ({odds})"
 
 
@@ -158,7 +179,8 @@ def compare_pairs(direction: Direction, seed: Mapping[str, Any], best: Mapping[s
     resampled = np.zeros(RESAMPLES)
     for size in gains_by_size:
         sample = np.asarray(size)
-        for start in range(0, RESAMPLES, 500):  # so that memory stays small
+        # so that memory stays small
+        for start in range(0, RESAMPLES, 500):
             drawn = rng.integers(len(sample), size=(500, len(sample)))
             resampled[start : start + 500] += sample[drawn].mean(axis=1) / len(gains_by_size)
     low, high = np.quantile(resampled, (0.025, 0.975))

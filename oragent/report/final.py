@@ -34,8 +34,10 @@ class FinalistRank:
     """An elite in the final round."""
 
     id: str
-    val: float  # score on ``val``, by which it came here
-    measured: MeasuredScore  # score in the final round
+    # score on ``val``, by which it came here
+    val: float
+    # score in the final round
+    measured: MeasuredScore
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,10 @@ class Final:
     """A final round."""
 
     direction: Direction
-    ranked: tuple[FinalistRank, ...]  # elites with a score in the round, best first
-    failed: tuple[str, ...] = ()  # ids of elites without a score in the round
+    # elites with a score in the round, best first
+    ranked: tuple[FinalistRank, ...]
+    # ids of elites without a score in the round
+    failed: tuple[str, ...] = ()
 
     @property
     def val_winner(self) -> FinalistRank:
@@ -90,7 +94,8 @@ def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> 
         figures = recorded[key] if key in recorded else _score_finalist(scorer, elite.source)
         entries[key] = {**figures, "id": elite.id, "val": elite.score}
         tree = {"about": about, "elites": entries}
-        files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False))  # after each: they take minutes
+        # after each: they take minutes
+        files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False))
     final = _rank_entries(direction, entries)
     if final is None:
         status = next(iter(entries.values()))["status"]
@@ -107,7 +112,9 @@ def read_final(path: Path, direction: Direction) -> Final | None:
         entries = load_yaml(path / FILE)["elites"]
         final = _rank_entries(direction, entries)
         ranks = () if final is None else final.ranked
-        return final if all(math.isfinite(x) for rank in ranks for x in (rank.val, rank.measured.score)) else None
+        if all(math.isfinite(x) for rank in ranks for x in (rank.val, rank.measured.score)):
+            return final
+        return None
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
         return None
 
@@ -115,7 +122,9 @@ def read_final(path: Path, direction: Direction) -> Final | None:
 def _read_recorded(path: Path, about: str) -> dict[str, dict[str, Any]]:
     try:
         tree = load_yaml(path / FILE)
-        return dict(tree["elites"]) if tree["about"] == about else {}
+        if tree["about"] == about:
+            return dict(tree["elites"])
+        return {}
     except (StoreError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError):
         return {}
 
@@ -136,4 +145,6 @@ def _rank_entries(direction: Direction, entries: dict[str, dict[str, Any]]) -> F
     ]
     failed = tuple(str(entry["id"]) for entry in entries.values() if entry.get("score") is None)
     finalists.sort(key=lambda entry: -direction.fitness(entry.measured.score))
-    return Final(direction, tuple(finalists), failed) if finalists else None
+    if finalists:
+        return Final(direction, tuple(finalists), failed)
+    return None

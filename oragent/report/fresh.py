@@ -64,7 +64,10 @@ class Sets:
         unpaired = "as if the instances were different ones, as the evaluator does not tell what each came to"
         if min(chance, 1 - chance) >= ALPHA / 2:
             return f"{head}: not shown to differ from the seed (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
-        better = "better" if chance < ALPHA / 2 else "WORSE"
+        if chance < ALPHA / 2:
+            better = "better"
+        else:
+            better = "WORSE"
         return f"{head}: {better} than the seed, and not by chance (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
 
     def _compare_sets(self) -> list[str]:
@@ -76,7 +79,8 @@ class Sets:
 
     def _compare_with(self, name: str) -> str:
         reference, fresh = self.scores[name], self.scores["fresh"]
-        if name == "test":  # of the same law, the same sizes, as many instances
+        # of the same law, the same sizes, as many instances
+        if name == "test":
             chance = score_probability(self.direction, reference[1], fresh[1])
         else:
             chance = gain_probability(self.direction, reference, fresh)
@@ -86,8 +90,14 @@ class Sets:
             return f"{text}; without intervals nobody can tell whether that is chance"
         if chance >= LEVEL:
             return f"{text}: the sets agree within chance (p = {chance:.2g})"
-        odds = f"p < {LEVEL:g}" if chance < LEVEL / 1000 else f"p = {chance:.1g}"
-        why = "it knows the test set" if name == "test" else "it is fitted to val, or knows it"
+        if chance < LEVEL / 1000:
+            odds = f"p < {LEVEL:g}"
+        else:
+            odds = f"p = {chance:.1g}"
+        if name == "test":
+            why = "it knows the test set"
+        else:
+            why = "it is fitted to val, or knows it"
         return f"BEYOND CHANCE: {text} ({odds}): {why}, and what it gained there is not what it is worth"
 
 
@@ -131,7 +141,9 @@ def read_fresh(path: Path) -> dict[str, Any] | None:
         raise StoreError(
             f"{file} cannot be read ({reason}): remove it, and 'oragent report --test' draws anew"
         ) from None
-    return dict(figures) if current else None
+    if current:
+        return dict(figures)
+    return None
 
 
 def collect_sets(

@@ -28,7 +28,21 @@ from oragent.search.folder import RunFolder, best_file, reopen
 from oragent.search.store import Store
 
 FILE = "test.yaml"
-MOST_BYTES = 4 << 20  # of a program
+# of a program
+MOST_BYTES = 4 << 20
+
+
+RESCORED_FILE = "rescored.yaml"
+AUDIT_FILE = "audit.yaml"
+# metrics of an audit: repeated decisions, and their CPU seconds
+COUNT, SECONDS = "audited", "audit_seconds"
+FIRST_DECISIONS, MOST_DECISIONS = 30, 100_000
+# CPU seconds for further decisions, by what the first ones took
+LIMIT_S = 120
+# thousands of processes take their time
+PATIENCE = 60
+# characters of a reason
+MOST_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -37,7 +51,8 @@ class HeldOutScorer:
 
     folder: RunFolder
     run: Callable[[Job], Evaluation] = run_evaluation
-    device: str | None = None  # device that networks compute on; None: the one that the run is pinned to
+    # device that networks compute on; None: the one that the run is pinned to
+    device: str | None = None
 
     @property
     def device_name(self) -> str:
@@ -114,14 +129,19 @@ def hash_identity(scorer: HeldOutScorer) -> str:
     problem = scorer.folder.problem
     evaluator = problem.evaluator.read_text(encoding="utf-8", errors="replace")
     # Figures of before there was a choice stay known.
-    device = [] if scorer.device_name in (AUTO, CPU) else [scorer.device_name]
+    if scorer.device_name in (AUTO, CPU):
+        device = []
+    else:
+        device = [scorer.device_name]
     return hash_text("\0".join([evaluator, scorer.seed, str(scorer.folder.config.problem_size), *device]))
 
 
 def paired_figures(scorer: HeldOutScorer, seed: dict[str, Any], best: dict[str, Any]) -> dict[str, Any] | None:
     """Return the paired test of the best program against the seed as a tree, or None without metrics by instance."""
     paired = compare_pairs(scorer.folder.problem.about.direction, seed, best)
-    return None if paired is None else asdict(paired)
+    if paired is None:
+        return None
+    return asdict(paired)
 
 
 def read_held_out(path: Path) -> dict[str, Any] | None:
@@ -138,18 +158,19 @@ def read_held_out(path: Path) -> dict[str, Any] | None:
         return None
 
 
-RESCORED_FILE = "rescored.yaml"
-
-
 @dataclass(frozen=True)
 class Rescored:
     """A program with its two scores."""
 
-    id: str  # id of the candidate; the seed heuristic, as the run began with it, is ``0.0``
-    recorded_score: float  # score that the run gave it
+    # id of the candidate; the seed heuristic, as the run began with it, is ``0.0``
+    id: str
+    # score that the run gave it
+    recorded_score: float
     new_score: float | None
-    status: str  # how the new evaluation ended
-    message: str = ""  # reason where it has no score
+    # how the new evaluation ended
+    status: str
+    # reason where it has no score
+    message: str = ""
 
 
 def rescore_run(path: Path, limit: int = 20, run: Callable[[Job], Evaluation] = run_evaluation) -> list[Rescored]:
@@ -161,7 +182,8 @@ def rescore_run(path: Path, limit: int = 20, run: Callable[[Job], Evaluation] = 
     with ThreadPoolExecutor(folder.config.cores) as pool:
         ends = list(pool.map(lambda record: scorer.evaluate(record.source, None, patience=1), programs))
     rescored = [_make_rescored(record, end) for record, end in zip(programs, ends, strict=True)]
-    renamed = {"recorded_score": "before", "new_score": "now"}  # names in the file
+    # names in the file
+    renamed = {"recorded_score": "before", "new_score": "now"}
     tree = [{renamed.get(name, name): value for name, value in vars(record).items()} for record in rescored]
     files.replace_file(path / RESCORED_FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
     return rescored
@@ -186,29 +208,28 @@ def _choose_programs(folder: RunFolder, limit: int) -> list[Committed]:
     return [seed, *ranked[:limit]]
 
 
-AUDIT_FILE = "audit.yaml"
-COUNT, SECONDS = "audited", "audit_seconds"  # metrics of an audit: repeated decisions, and their CPU seconds
-FIRST_DECISIONS, MOST_DECISIONS = 30, 100_000
-LIMIT_S = 120  # CPU seconds for further decisions, by what the first ones took
-PATIENCE = 60  # thousands of processes take their time
-MOST_REASON = 300  # characters of a reason
-
-
 @dataclass(frozen=True)
 class BestAudit:
     """How the audit of a program ended."""
 
-    program: str  # SHA-256 of the program's text, hex digits
-    passed: bool | None  # true if every repeated decision was the same; None if the audit could not be done
-    reason: str = ""  # reason why it failed, or could not be done; empty where it passed
+    # SHA-256 of the program's text, hex digits
+    program: str
+    # true if every repeated decision was the same; None if the audit could not be done
+    passed: bool | None
+    # reason why it failed, or could not be done; empty where it passed
+    reason: str = ""
     cpu_s: float = 0.0
-    decisions: int | None = None  # number of decisions that were repeated; None if the evaluator does not print it
+    # number of decisions that were repeated; None if the evaluator does not print it
+    decisions: int | None = None
 
     @property
     def sentence(self) -> str:
         """The result in words."""
         if self.passed:
-            number = "some" if self.decisions is None else f"{self.decisions:,}"
+            if self.decisions is None:
+                number = "some"
+            else:
+                number = f"{self.decisions:,}"
             return (
                 f"{number} decisions of the best program were each put to a process that knew that call's arguments "
                 f"alone, and none differed ({self.cpu_s:.0f} CPU s)"
@@ -241,11 +262,19 @@ def read_audit(path: Path) -> BestAudit | None:
     """Return the stored audit of the present best program; None if there is none or its file is broken."""
     try:
         tree = load_yaml(path / AUDIT_FILE)
-        passed = None if tree["passed"] is None else bool(tree["passed"])
-        decisions = None if tree["decisions"] is None else int(tree["decisions"])
+        if tree["passed"] is None:
+            passed = None
+        else:
+            passed = bool(tree["passed"])
+        if tree["decisions"] is None:
+            decisions = None
+        else:
+            decisions = int(tree["decisions"])
         reason, cpu_s = escape_text(str(tree["reason"]))[:MOST_REASON], float(tree["cpu_s"])
         audit = BestAudit(str(tree["program"]), passed, reason, cpu_s, decisions)
-        return audit if hash_text(best_text(path)) == audit.program else None
+        if hash_text(best_text(path)) == audit.program:
+            return audit
+        return None
     except (OragentError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError):
         return None
 
@@ -260,7 +289,8 @@ def _run_audit(path: Path, program: str) -> BestAudit:
     if more > FIRST_DECISIONS:
         further = _repeat_decisions(scorer, path, more)
         cpu_s += further.cpu_s
-        if further.status is not Status.TIMEOUT:  # then the first ones stand
+        # then the first ones stand
+        if further.status is not Status.TIMEOUT:
             ended, decisions = further, further.metrics.get(COUNT)
     if ended.status is Status.OK:
         return BestAudit(program, True, cpu_s=cpu_s, decisions=decisions if type(decisions) is int else None)
@@ -280,4 +310,6 @@ def _count_affordable(first: Evaluation) -> int:
     decisions, seconds = first.metrics.get(COUNT), first.metrics.get(SECONDS)
     if first.status is not Status.OK or decisions != FIRST_DECISIONS or not isinstance(seconds, int | float):
         return 0
-    return MOST_DECISIONS if seconds <= 0 else int(min(MOST_DECISIONS, decisions * LIMIT_S / seconds))
+    if seconds <= 0:
+        return MOST_DECISIONS
+    return int(min(MOST_DECISIONS, decisions * LIMIT_S / seconds))

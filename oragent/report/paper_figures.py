@@ -37,7 +37,17 @@ from oragent.report.pages.charts import (
 from oragent.report.run import ProgressPoint, RunData, load_run
 
 MAX_PANELS = 9
-WIDEST = 40  # bins on an axis; beyond them only those with an elite are drawn
+# bins on an axis; beyond them only those with an elite are drawn
+WIDEST = 40
+
+
+# points that a digit takes at the size of a cell's text
+CHARACTER = 4.9
+FORMATS = ("pdf", "svg", "png")
+# inches
+WIDTH, HEIGHT = 5.0, 3.2
+DPI = 300
+MAX_TREE = 3000
 
 
 @dataclass(frozen=True)
@@ -66,25 +76,31 @@ def map_islands(data: RunData) -> list[Map]:
     if not every:
         return []
     columns = _list_bins(axes[0].bins, [column for column, _ in every])
-    rows = tuple(range(len(data.islands))) if flat else _list_bins(axes[1].bins, [row for _, row in every])
+    if flat:
+        rows = tuple(range(len(data.islands)))
+    else:
+        rows = _list_bins(axes[1].bins, [row for _, row in every])
     return [Map(columns, rows, scores) for scores in cells]
 
 
 def _find_cell(features: tuple[float, ...], row: int | None) -> tuple[int, int] | None:
     """Return column and row; None if the evaluator printed fewer features than the problem declares."""
     if row is not None:
-        return (int(features[0]), row) if features else None
-    return (int(features[0]), int(features[1])) if len(features) > 1 else None
+        if features:
+            return (int(features[0]), row)
+        return None
+    if len(features) > 1:
+        return (int(features[0]), int(features[1]))
+    return None
 
 
 def _list_bins(announced: int, bins: Iterable[int]) -> tuple[int, ...]:
     """Return all bins of an axis; only those in use if the evaluator printed bins far out of range."""
     used = sorted(set(bins))
     low, high = min(0, used[0]), max(announced - 1, used[-1])
-    return tuple(range(low, high + 1)) if high - low < WIDEST else tuple(used)
-
-
-CHARACTER = 4.9  # points that a digit takes at the size of a cell's text
+    if high - low < WIDEST:
+        return tuple(range(low, high + 1))
+    return tuple(used)
 
 
 @dataclass(frozen=True)
@@ -101,7 +117,10 @@ class Shades:
     @property
     def color_bar(self) -> ScalarMappable:
         """Data of the colour bar."""
-        scale = SCALE if self.best > self.worst else SCALE.reversed()
+        if self.best > self.worst:
+            scale = SCALE
+        else:
+            scale = SCALE.reversed()
         return ScalarMappable(Normalize(min(self.best, self.worst), max(self.best, self.worst)), scale)
 
 
@@ -112,7 +131,10 @@ def draw_archive(data: RunData) -> Figure:
         return _draw_ranking(data)
     across = min(len(maps), 2 if len(maps) <= 4 else 3)
     down = math.ceil(len(maps) / across)
-    width = 9.4 if across > 1 else 6.2
+    if across > 1:
+        width = 9.4
+    else:
+        width = 6.2
     side = (width - 1.0) / across
     height = min(side * len(maps[0].rows) / len(maps[0].columns) + 0.55, side)
     figure = new_figure(width, max(1.9, height * down + 0.25))
@@ -164,7 +186,10 @@ def _draw_panel(axes: Axes, island_map: Map, shades: Shades, cell_points: float)
             frame = Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, edgecolor=FAILED, linewidth=1.6, zorder=3)
             axes.add_patch(frame)
         if written:
-            ink = "white" if np.dot(shade[:3], (0.299, 0.587, 0.114)) < 0.55 else INK
+            if np.dot(shade[:3], (0.299, 0.587, 0.114)) < 0.55:
+                ink = "white"
+            else:
+                ink = INK
             axes.text(x, y, texts[column, row], ha="center", va="center", fontsize=7, color=ink)
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(-0.5, len(rows) - 0.5)
@@ -188,7 +213,10 @@ def _draw_ranking(data: RunData) -> Figure:
     axes = figure.subplots()
     for number, elites in enumerate(data.islands[:MAX_PANELS]):
         scores = np.array([elite.candidate.evaluation.score for elite in elites])
-        shade = BEST if elites and elites[0].id == data.best.id else MUTED
+        if elites and elites[0].id == data.best.id:
+            shade = BEST
+        else:
+            shade = MUTED
         axes.plot(range(1, len(scores) + 1), scores, "o-", color=shade, markersize=3.5, linewidth=1, alpha=0.9)
         if len(scores) and len(data.islands) > 1:
             axes.annotate(f" island {number}", (len(scores), scores[-1]), color=shade, va="center")
@@ -198,12 +226,6 @@ def _draw_ranking(data: RunData) -> Figure:
     axes.grid(axis="y")
     axes.margins(x=0.08)
     return figure
-
-
-FORMATS = ("pdf", "svg", "png")
-WIDTH, HEIGHT = 5.0, 3.2  # inches
-DPI = 300
-MAX_TREE = 3000
 
 
 def choose_limits(
@@ -217,7 +239,8 @@ def choose_limits(
     sign = direction.sign
     scores = np.array([sign * point.score for point in points])
     top, base = scores.max(), sign * points[0].best
-    least = 1e-6 * max(abs(top), abs(base), 1e-3)  # less than that cannot be told apart on an axis
+    # less than that cannot be told apart on an axis
+    least = 1e-6 * max(abs(top), abs(base), 1e-3)
     spreads = top - base, np.subtract(*np.quantile(scores, [0.75, 0.25])), abs(top) * 0.02
     spread = next((spread for spread in spreads if spread > least), least)
     bottom = max(min(base, float(np.quantile(scores, 0.1))), base - 0.25 * spread)
@@ -257,7 +280,10 @@ def draw_lineage(data: RunData) -> Figure:
     records = [*data.records[:MAX_TREE], *data.descent]
     places = {record.id: (record.round, record.score) for record in records if record.score is not None}
     for record in records:
-        parent = record.candidate.parents[0] if record.candidate.parents else ""
+        if record.candidate.parents:
+            parent = record.candidate.parents[0]
+        else:
+            parent = ""
         if record.id in places and parent in places:
             axes.plot(*zip(places[parent], places[record.id], strict=True), color=OTHER, linewidth=0.5, zorder=1)
     axes.plot(*zip(*places.values(), strict=True), ".", color=KEPT, markersize=3, zorder=2)
@@ -315,7 +341,8 @@ def write_figure(folder: Path, kind: str, suffix: str = "pdf", out: Path | None 
     data = load_run(folder)
     path = out or folder / "figures" / f"{kind}.{suffix}"
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[suffix]
-    with apply_style(kind), mpl.rc_context({"pdf.fonttype": 42}):  # TrueType: text in a paper stays text
+    # TrueType: text in a paper stays text
+    with apply_style(kind), mpl.rc_context({"pdf.fonttype": 42}):
         figure = KINDS[kind](data)
         try:
             if out is None:

@@ -24,17 +24,79 @@ from oragent.sandbox.sandbox import Sandbox
 
 MOST_SVG_BYTES = 2 << 20
 NAMESPACE = "{http://www.w3.org/2000/svg}"
-ELEMENTS = frozenset((
-    "svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "title", "desc",
-))  # fmt: skip
-ATTRIBUTES = frozenset((
-    "width", "height", "viewBox", "preserveAspectRatio", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry",
-    "dx", "dy", "d", "points", "transform", "fill", "fill-opacity", "fill-rule", "stroke", "stroke-width",
-    "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity", "font-size", "font-family",
-    "font-weight", "text-anchor", "dominant-baseline",
-))  # fmt: skip
+ELEMENTS = frozenset(
+    (
+        "svg",
+        "g",
+        "path",
+        "rect",
+        "circle",
+        "ellipse",
+        "line",
+        "polyline",
+        "polygon",
+        "text",
+        "tspan",
+        "title",
+        "desc",
+    )
+)
+ATTRIBUTES = frozenset(
+    (
+        "width",
+        "height",
+        "viewBox",
+        "preserveAspectRatio",
+        "x",
+        "y",
+        "x1",
+        "y1",
+        "x2",
+        "y2",
+        "cx",
+        "cy",
+        "r",
+        "rx",
+        "ry",
+        "dx",
+        "dy",
+        "d",
+        "points",
+        "transform",
+        "fill",
+        "fill-opacity",
+        "fill-rule",
+        "stroke",
+        "stroke-width",
+        "stroke-opacity",
+        "stroke-dasharray",
+        "stroke-linecap",
+        "stroke-linejoin",
+        "opacity",
+        "font-size",
+        "font-family",
+        "font-weight",
+        "text-anchor",
+        "dominant-baseline",
+    )
+)
 VALUE = re.compile(r"[\w\s.,#%+\-]*", re.ASCII)
 TRANSFORM = re.compile(r"[a-zA-Z\d\s.,+\-()]*")
+
+
+FOLDER = "pictures"
+FILE = "pictures.yaml"
+# metric of the harness: value of each drawn solution
+SVG, DRAWN = ".svg", "drawn"
+PROGRAMS = ("best", "seed")
+INSTANCE = re.compile(r"\w{1,80}", re.ASCII)
+MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".gif": b"GIF8"}
+# of a picture: a page should still open
+MOST_BYTES = 16 << 20
+# pictures
+MOST = 12
+# drawing may take that many times longer than scoring
+PATIENCE = 3
 
 
 def is_plain_svg(data: bytes) -> bool:
@@ -64,16 +126,6 @@ def _is_plain(element: ElementTree.Element) -> bool:
     )
 
 
-FOLDER = "pictures"
-FILE = "pictures.yaml"
-SVG, DRAWN = ".svg", "drawn"  # metric of the harness: value of each drawn solution
-PROGRAMS = ("best", "seed")
-INSTANCE = re.compile(r"\w{1,80}", re.ASCII)
-MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".gif": b"GIF8"}
-MOST_BYTES = 16 << 20  # of a picture: a page should still open
-MOST = 12  # pictures
-PATIENCE = 3  # drawing may take that many times longer than scoring
-
 Run = Callable[[Command, Path], CommandResult]
 
 
@@ -81,15 +133,19 @@ Run = Callable[[Command, Path], CommandResult]
 class Picture:
     """A picture."""
 
-    name: str  # name of its file; ``INSTANCE.PROGRAM.svg`` for a solution of ``best`` or ``seed``
+    # name of its file; ``INSTANCE.PROGRAM.svg`` for a solution of ``best`` or ``seed``
+    name: str
     data: bytes
-    value: float | None = None  # objective of the solution; None if it is not known
+    # objective of the solution; None if it is not known
+    value: float | None = None
 
     @property
     def program(self) -> str:
         """Program whose solution it is, ``best`` or ``seed``; empty if it shows both."""
         program = Path(Path(self.name).stem).suffix[1:]
-        return program if program in PROGRAMS and Path(self.name).suffix == SVG else ""
+        if program in PROGRAMS and Path(self.name).suffix == SVG:
+            return program
+        return ""
 
     @property
     def instance(self) -> str:
@@ -99,7 +155,9 @@ class Picture:
     @property
     def caption(self) -> str:
         """Caption from the file's name."""
-        return f"{self.instance}, {self.program}" if self.program else Path(self.name).stem.replace("_", " ")
+        if self.program:
+            return f"{self.instance}, {self.program}"
+        return Path(self.name).stem.replace("_", " ")
 
     @property
     def address(self) -> str:
@@ -128,7 +186,8 @@ def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> 
     drawn = tuple(picture for picture in drawn if _is_picture(picture.name, picture.data))[:MOST]
     (path / FOLDER).mkdir(exist_ok=True)
     for picture in drawn:
-        files.replace_file(path / FOLDER / picture.name, picture.data)  # which writes through no link
+        # which writes through no link
+        files.replace_file(path / FOLDER / picture.name, picture.data)
     tree: dict[str, Any] = {"program": hash_text(best), "about": about, "pictures": [picture.name for picture in drawn]}
     if values := {picture.name: picture.value for picture in drawn if picture.value is not None}:
         tree["values"] = values

@@ -23,7 +23,8 @@ from oragent.search.strategies.or_agent.tree import (
     final_memory,
 )
 
-LATEST = 10  # rounds whose trees are shown
+# rounds whose trees are shown
+LATEST = 10
 MARKS = {"open": "better", "grown": "better", "closed": "better", "worse": "not better", "failed": "failed"}
 MARKS |= {UNTRIED: "not tried"}
 
@@ -32,14 +33,20 @@ MARKS |= {UNTRIED: "not tried"}
 class Branch:
     """An idea in a tree."""
 
-    depth: int  # steps from the root; 1 for what was tried at the root
+    # steps from the root; 1 for what was tried at the root
+    depth: int
     title: str
-    idea: str  # text of the idea: how to do it
-    candidate: str  # id of its solution; empty without one
-    outcome: str  # score of its solution, or how it failed
-    verdict: str  # whether it is better than what it started from, in words
+    # text of the idea: how to do it
+    idea: str
+    # id of its solution; empty without one
+    candidate: str
+    # score of its solution, or how it failed
+    outcome: str
+    # whether it is better than what it started from, in words
+    verdict: str
     report: str
-    steps: tuple[str, ...]  # experiments on it, one line each
+    # experiments on it, one line each
+    steps: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,8 @@ class ReportTree:
     """A round's tree."""
 
     round: int
-    start: str  # programs at its root, in words
+    # programs at its root, in words
+    start: str
     branches: tuple[Branch, ...]
 
 
@@ -57,28 +65,40 @@ class ActionRow:
 
     action: str
     rounds: int
-    programs: int  # number of programs that were evaluated in them
-    tokens: int  # tokens of their calls
-    gain: float  # improvement of the best score in all of them, 0 or more
-    index: float | None = None  # bound that chooses the next action, the highest first; None for the opening
+    # number of programs that were evaluated in them
+    programs: int
+    # tokens of their calls
+    tokens: int
+    # improvement of the best score in all of them, 0 or more
+    gain: float
+    # bound that chooses the next action, the highest first; None for the opening
+    index: float | None = None
 
     @property
     def gain_per_token(self) -> str:
         """Gain for 1,000 tokens."""
-        return f"{1000 * self.gain / self.tokens:.3g}" if self.tokens else "no tokens"
+        if self.tokens:
+            return f"{1000 * self.gain / self.tokens:.3g}"
+        return "no tokens"
 
 
 @dataclass(frozen=True)
 class Research:
     """Notes of a run."""
 
-    memory: str  # long-term memory at the end, with what came after it was written; empty where none was written
-    trees: tuple[ReportTree, ...]  # latest trees, the latest first
-    left_out: int  # number of older trees that are not among them
-    ideas: int  # number of ideas that were tried in all
+    # long-term memory at the end, with what came after it was written; empty where none was written
+    memory: str
+    # latest trees, the latest first
+    trees: tuple[ReportTree, ...]
+    # number of older trees that are not among them
+    left_out: int
+    # number of ideas that were tried in all
+    ideas: int
     better: int
-    untried: int  # number of further ideas, which the budget did not reach or which came beyond those asked for
-    actions: tuple[ActionRow, ...] = ()  # cost and gain of each kind of action, where rounds are actions
+    # number of further ideas, which the budget did not reach or which came beyond those asked for
+    untried: int
+    # cost and gain of each kind of action, where rounds are actions
+    actions: tuple[ActionRow, ...] = ()
 
 
 def read_research(notes: Sequence[RoundNote]) -> Research | None:
@@ -105,7 +125,10 @@ def _sum_actions(records: Sequence[ActionRecord]) -> tuple[ActionRow, ...]:
     """Cost, gain and index by kind of action, in the order of the first of each; those never tried come last."""
     rows, latest, kinds = [], latest_records(records), list(PRIORS)
     for kind in dict.fromkeys([*(record.action for record in records), *(kinds if records else [])]):
-        index = upper_bound(kind, latest, kinds) if kind in PRIORS else None
+        if kind in PRIORS:
+            index = upper_bound(kind, latest, kinds)
+        else:
+            index = None
         mine = [record for record in records if record.action is kind]
         programs, tokens = sum(record.programs for record in mine), sum(record.tokens for record in mine)
         rows.append(ActionRow(str(kind), len(mine), programs, tokens, sum(record.gain for record in mine), index))
@@ -115,7 +138,9 @@ def _sum_actions(records: Sequence[ActionRecord]) -> tuple[ActionRow, ...]:
 def _describe_state(node: NodeNote) -> str:
     """Describe whether an idea was better: a child of the root may be kept although it is worse."""
     verdict = MARKS.get(node.state, "")
-    return "not better" if node.better is False and verdict == "better" else verdict
+    if node.better is False and verdict == "better":
+        return "not better"
+    return verdict
 
 
 def _make_tree(number: int, tree: TreeNote) -> ReportTree:
@@ -140,5 +165,10 @@ def _list_branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterat
 
 
 def _describe_step(step: ExperimentStep) -> str:
-    verdict = "" if step.kind in MEASURING else ", kept" if step.better else ", taken back"
+    if step.kind in MEASURING:
+        verdict = ""
+    elif step.better:
+        verdict = ", kept"
+    else:
+        verdict = ", taken back"
     return f"{step.kind}: {step.change} → {step.outcome}{verdict}. {step.lesson}".rstrip()

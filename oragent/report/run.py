@@ -34,10 +34,14 @@ class CallTotals:
     number: int
     tokens_in: int
     tokens_out: int
-    cost: float  # US dollars, over the replies whose price is known
-    unpriced: int  # number of replies whose price is not known
-    seconds: float  # seconds spent waiting, summed over calls that may have run side by side
-    retries: int  # number of attempts that failed before a reply came
+    # US dollars, over the replies whose price is known
+    cost: float
+    # number of replies whose price is not known
+    unpriced: int
+    # seconds spent waiting, summed over calls that may have run side by side
+    seconds: float
+    # number of attempts that failed before a reply came
+    retries: int
 
     @property
     def tokens(self) -> int:
@@ -49,21 +53,31 @@ class CallTotals:
 class Spend:
     """Cost of a run."""
 
-    candidates: int  # number of programs that were tried, equal ones and rejected ones included, probes not
-    probes: int  # number of programs that were run for what they print
-    screened: int  # number of those that were ended before a full score, as they did badly until then
-    evaluations: int  # number of programs that were run, probes too; equal ones count once
-    seconds: float  # seconds of the run's own time, over all sittings
-    cpu_s: float  # CPU seconds of all evaluations
-    wall_median_s: float | None  # median time of an evaluation by the clock, seconds; None without one
+    # number of programs that were tried, equal ones and rejected ones included, probes not
+    candidates: int
+    # number of programs that were run for what they print
+    probes: int
+    # number of those that were ended before a full score, as they did badly until then
+    screened: int
+    # number of programs that were run, probes too; equal ones count once
+    evaluations: int
+    # seconds of the run's own time, over all sittings
+    seconds: float
+    # CPU seconds of all evaluations
+    cpu_s: float
+    # median time of an evaluation by the clock, seconds; None without one
+    wall_median_s: float | None
     calls: CallTotals
-    by_model: dict[str, CallTotals]  # calls of each model, by its name
+    # calls of each model, by its name
+    by_model: dict[str, CallTotals]
     by_role: dict[str, CallTotals]
 
     @property
     def per_hour(self) -> float | None:
         """Evaluations an hour; None before any time has passed."""
-        return self.evaluations / self.seconds * 3600 if self.seconds > 0 else None
+        if self.seconds > 0:
+            return self.evaluations / self.seconds * 3600
+        return None
 
 
 def sum_spending(records: Sequence[Committed], replies: Sequence[RecordedReply], seconds: float) -> Spend:
@@ -111,9 +125,11 @@ def _sum_calls(replies: Iterable[RecordedReply]) -> CallTotals:
 class ProgressPoint:
     """A scored candidate in the course of a run."""
 
-    at: float  # evaluations paid until then, its own included, equal programs once
+    # evaluations paid until then, its own included, equal programs once
+    at: float
     score: float
-    best: float  # best score until then, its own included
+    # best score until then, its own included
+    best: float
 
 
 def progress_by_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
@@ -130,7 +146,10 @@ def progress_by_evaluations(records: Sequence[Committed], direction: Direction) 
         evaluations += candidate.evaluation.was_started and candidate.fingerprint not in counted
         counted.add(candidate.fingerprint)
         if score is not None and candidate.fingerprint not in shown:
-            best = direction.best((points[-1].best, score)) if points else score
+            if points:
+                best = direction.best((points[-1].best, score))
+            else:
+                best = score
             points.append(ProgressPoint(float(evaluations), score, best))
             shown.add(candidate.fingerprint)
     return tuple(points)
@@ -142,25 +161,41 @@ class RunData:
 
     folder: Path
     about: About
-    records: tuple[Committed, ...]  # every committed candidate, in order, probes among them
-    replies: tuple[RecordedReply, ...]  # every model's reply, in order
-    islands: tuple[tuple[Committed, ...], ...]  # elites of each island at the end, best first
+    # every committed candidate, in order, probes among them
+    records: tuple[Committed, ...]
+    # every model's reply, in order
+    replies: tuple[RecordedReply, ...]
+    # elites of each island at the end, best first
+    islands: tuple[tuple[Committed, ...], ...]
     seed: Committed
     best: Committed
-    by_evaluations: tuple[ProgressPoint, ...]  # scored candidates on the way to the best, over evaluations
-    failures: dict[Status, tuple[Committed, ...]]  # candidates that failed, without probes, the most frequent way first
-    descent: tuple[Committed, ...]  # line of first parents from the best candidate back to the oldest
+    # scored candidates on the way to the best, over evaluations
+    by_evaluations: tuple[ProgressPoint, ...]
+    # candidates that failed, without probes, the most frequent way first
+    failures: dict[Status, tuple[Committed, ...]]
+    # line of first parents from the best candidate back to the oldest
+    descent: tuple[Committed, ...]
     spend: Spend
-    research: Research | None  # notes of its research rounds; None where the strategy has none
-    end: str | None  # reason for its end; None where it was killed, or still runs
-    experiments: tuple[int, float] = (0, 0.0)  # runs for sweeps and probes on training instances, and their CPU seconds
-    audits: Audits = field(default_factory=Audits)  # audits of programs that would have led
-    audit: BestAudit | None = None  # audit of decisions of the best program; None if it was not made
-    sets: Sets | None = None  # scores on the held-out and fresh sets beside those on ``val``; None if not made
-    remarks: tuple[str, ...] = ()  # messages that were shown to the user while it ran
-    spent: Spent = field(default_factory=Spent)  # spending against its budget
-    pictures: tuple[Picture, ...] = ()  # pictures of what the best program does; none if they were not drawn
-    final: Final | None = None  # final round of its best elites; None if it was not made
+    # notes of its research rounds; None where the strategy has none
+    research: Research | None
+    # reason for its end; None where it was killed, or still runs
+    end: str | None
+    # runs for sweeps and probes on training instances, and their CPU seconds
+    experiments: tuple[int, float] = (0, 0.0)
+    # audits of programs that would have led
+    audits: Audits = field(default_factory=Audits)
+    # audit of decisions of the best program; None if it was not made
+    audit: BestAudit | None = None
+    # scores on the held-out and fresh sets beside those on ``val``; None if not made
+    sets: Sets | None = None
+    # messages that were shown to the user while it ran
+    remarks: tuple[str, ...] = ()
+    # spending against its budget
+    spent: Spent = field(default_factory=Spent)
+    # pictures of what the best program does; none if they were not drawn
+    pictures: tuple[Picture, ...] = ()
+    # final round of its best elites; None if it was not made
+    final: Final | None = None
 
     @property
     def name(self) -> str:
@@ -248,7 +283,9 @@ def _val_figures(record: Committed) -> dict[str, Any]:
 def read_sets(folder: Path, direction: Direction, val: tuple[dict[str, Any], dict[str, Any]]) -> Sets | None:
     """Read the stored scores on the held-out and fresh sets; None if none belong to the present best program."""
     test, drawn = held_out.read_held_out(folder), fresh.read_fresh(folder)
-    return None if test is None and drawn is None else fresh.collect_sets(direction, val, test, drawn)
+    if test is None and drawn is None:
+        return None
+    return fresh.collect_sets(direction, val, test, drawn)
 
 
 def _expect_run(folder: Path) -> None:
@@ -256,7 +293,10 @@ def _expect_run(folder: Path) -> None:
     if not missing:
         return
     runs = sorted(path.parent for path in folder.glob("*/run.db"))
-    hint = f"; it holds {len(runs)} of them, the latest is {runs[-1]}" if runs else ""
+    if runs:
+        hint = f"; it holds {len(runs)} of them, the latest is {runs[-1]}"
+    else:
+        hint = ""
     raise StoreError(f"{folder} is no run's folder: {' and '.join(missing)} expected in it{hint}")
 
 

@@ -21,7 +21,14 @@ from oragent.report.research import Research
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed, Elite
 
-REWRITTEN = 0.8  # share of the best program's lines that are not the seed's, from which on it is a rewrite
+# share of the best program's lines that are not the seed's, from which on it is a rewrite
+REWRITTEN = 0.8
+
+
+MAX_ELITES = 10
+MAX_LINES = 120
+MAX_MEMORY = 20
+STYLES = {"added": "green", "removed": "red", "gap": "cyan", "same": "default"}
 
 
 @dataclass(frozen=True)
@@ -30,10 +37,13 @@ class FailureRow:
 
     status: Status
     number: int
-    share: float  # share of all candidates, in [0, 1]
+    # share of all candidates, in [0, 1]
+    share: float
     message: str
-    alike: int  # number of candidates that have that message
-    example: str  # id of the latest of them
+    # number of candidates that have that message
+    alike: int
+    # id of the latest of them
+    example: str
 
 
 @dataclass(frozen=True)
@@ -42,11 +52,16 @@ class EliteRow:
 
     id: str
     score: float | None
-    change: str  # gain on the seed, above 0 is better
-    islands: str  # islands where it was kept
-    cell: str  # features of the candidate, its cell of the archive
-    size: str  # number of nodes of its syntax tree
-    origin: str  # operator of breeding, or model's role, that made it
+    # gain on the seed, above 0 is better
+    change: str
+    # islands where it was kept
+    islands: str
+    # features of the candidate, its cell of the archive
+    cell: str
+    # number of nodes of its syntax tree
+    size: str
+    # operator of breeding, or model's role, that made it
+    origin: str
 
 
 def is_rewrite(data: RunData) -> bool:
@@ -65,12 +80,24 @@ def list_failures(data: RunData) -> tuple[FailureRow, ...]:
 def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
     """List name and value of each cost of the run."""
     spend, calls = data.spend, data.spend.calls
-    probes = [("probes, which are none of them", f"{spend.probes:,}")] if spend.probes else []
-    screened = [("of them ended before a full score", f"{spend.screened:,}")] if spend.screened else []
-    audits = [("audits", str(data.audits))] if data.audits.number else []
+    if spend.probes:
+        probes = [("probes, which are none of them", f"{spend.probes:,}")]
+    else:
+        probes = []
+    if spend.screened:
+        screened = [("of them ended before a full score", f"{spend.screened:,}")]
+    else:
+        screened = []
+    if data.audits.number:
+        audits = [("audits", str(data.audits))]
+    else:
+        audits = []
     number, cpu_s = data.experiments
     sweeps = f"{number:,} runs, {in_words.format_duration(cpu_s)} of CPU time"
-    median_s = "–" if spend.wall_median_s is None else in_words.format_duration(spend.wall_median_s)
+    if spend.wall_median_s is None:
+        median_s = "–"
+    else:
+        median_s = in_words.format_duration(spend.wall_median_s)
     rows = [
         ("candidates", f"{spend.candidates:,}"),
         *screened,
@@ -132,12 +159,6 @@ def _make_elite(data: RunData, record: Committed, islands: Sequence[int]) -> Eli
     )
 
 
-MAX_ELITES = 10
-MAX_LINES = 120
-MAX_MEMORY = 20
-STYLES = {"added": "green", "removed": "red", "gap": "cyan", "same": "default"}
-
-
 def show_run(data: RunData, console: Console) -> None:
     """Print a run: gain, best program and its difference from the seed, archive, failures, cost."""
     _show_headline(data, console)
@@ -161,7 +182,10 @@ def _show_headline(data: RunData, console: Console) -> None:
     hint = data.about.direction.words
     console.print(Text(one_line(data.about.title), style="bold"))
     console.print(Text.assemble(f"{scores[0]} → ", (scores[1], "bold"), f"  {data.gain.sentence}; {hint}"))
-    ended = f"ended: {one_line(data.end)}" if data.end else "not ended: interrupted, or still running"
+    if data.end:
+        ended = f"ended: {one_line(data.end)}"
+    else:
+        ended = "not ended: interrupted, or still running"
     console.print(Text(f"{ended}\nto go on: {one_line(data.resume_command, 1000)}", style="dim"))
 
 
@@ -174,7 +198,8 @@ def _show_best(data: RunData, console: Console) -> None:
     if not diff_lines:
         return
     _show_heading(console, "Against the seed")
-    if is_rewrite(data):  # the program again, with a plus before each line
+    # the program again, with a plus before each line
+    if is_rewrite(data):
         console.print(Text("A rewrite: hardly a line of the seed heuristic is left.", style="dim"))
         return
     for diff_line in diff_lines:
@@ -188,15 +213,23 @@ def _show_code(console: Console, text: Text) -> None:
 
 def _show_research(research: Research, console: Console) -> None:
     _show_heading(console, "Research")
-    more = f"; {research.untried} more not tried" if research.untried else ""
+    if research.untried:
+        more = f"; {research.untried} more not tried"
+    else:
+        more = ""
     tried = f"{in_words.format_count(research.ideas, 'idea')} tried, {research.better} of them better than their start"
     if research.ideas or more:
         console.print(f"{tried}{more}")
     if research.actions:
         table = _make_table(
-            ("action", "l"), ("rounds", "r"), ("programs", "r"), ("tokens", "r"), ("gain", "r"), ("per 1000", "r"),
+            ("action", "l"),
+            ("rounds", "r"),
+            ("programs", "r"),
+            ("tokens", "r"),
+            ("gain", "r"),
+            ("per 1000", "r"),
             ("index", "r"),
-        )  # fmt: skip
+        )
         for row in research.actions:
             gain, index = in_words.format_score(row.gain), "" if row.index is None else f"{row.index:.3g}"
             rounds, programs, tokens = str(row.rounds), str(row.programs), f"{row.tokens:,}"
@@ -222,8 +255,14 @@ def _show_trust(data: RunData, console: Console) -> None:
 def _tabulate_islands(data: RunData) -> Table:
     table = _make_table(("island", "r"), ("elites", "r"), ("coverage", "r"), ("best", "r"), ("by", "l"))
     for island, elites in enumerate(data.islands):
-        covered = in_words.format_percent(len(elites) / data.about.cell_count) if data.about.cell_count else "–"
-        best = (in_words.format_score(elites[0].candidate.evaluation.score), elites[0].id) if elites else ("–", "–")
+        if data.about.cell_count:
+            covered = in_words.format_percent(len(elites) / data.about.cell_count)
+        else:
+            covered = "–"
+        if elites:
+            best = (in_words.format_score(elites[0].candidate.evaluation.score), elites[0].id)
+        else:
+            best = ("–", "–")
         table.add_row(str(island), str(len(elites)), covered, *best)
     return table
 

@@ -22,12 +22,18 @@ from oragent.sandbox.limits import join_stream as shown
 from oragent.sandbox.limits import server_environment
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, CompanionFolder, Limits
 
-GRACE_S = 5.0  # a worker answers its first message within this time
-SILENT_S = 20.0  # one of which nothing is heard for so long is dead: it tells every other second that it watches
-START_S = 300.0  # the first import on a machine compiles kernels
-REMOVE_S = 5.0  # so long after the end of all its processes a control group must be gone
-STARTS = 2  # attempts at a start before we give up
-_ALL_MEANS: set[tuple[object, ...]] = set()  # where a server found that all means work, its next ones need not try them
+# a worker answers its first message within this time
+GRACE_S = 5.0
+# one of which nothing is heard for so long is dead: it tells every other second that it watches
+SILENT_S = 20.0
+# the first import on a machine compiles kernels
+START_S = 300.0
+# so long after the end of all its processes a control group must be gone
+REMOVE_S = 5.0
+# attempts at a start before we give up
+STARTS = 2
+# where a server found that all means work, its next ones need not try them
+_ALL_MEANS: set[tuple[object, ...]] = set()
 _COLD = "each evaluation starts a new interpreter and imports all it needs, which takes far longer than a fork"
 
 
@@ -35,9 +41,12 @@ _COLD = "each evaluation starts a new interpreter and imports all it needs, whic
 class ServerConnection:
     """The connection to a process that runs one command at a time."""
 
-    connection: socket.socket  # socket to it
-    handle: int  # descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none
-    spent: bool = False  # whether it has seen what no other command may find in its memory
+    # socket to it
+    connection: socket.socket
+    # descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none
+    handle: int
+    # whether it has seen what no other command may find in its memory
+    spent: bool = False
 
     def run(self, command: Command, device_line: int | None = None) -> CommandResult:
         """Have a command run, and wait for its end.
@@ -160,7 +169,8 @@ class ServerClient:
                     _, files = receive_message(ours)
                     return ServerConnection(ours, files[0] if files else -1)
                 except (ConnectionClosed, TimeoutError):
-                    _ALL_MEANS.clear()  # one of them may have failed
+                    # one of them may have failed
+                    _ALL_MEANS.clear()
                     ours.close()
                     theirs.close()
                     self._stop_server()
@@ -178,7 +188,8 @@ class ServerClient:
                 _ALL_MEANS.add(_means_key())
             if self._warm_up is None:
                 return
-            if hello["threads"] > 1:  # a fork would copy only one of them, and the locks that the others hold
+            # a fork would copy only one of them, and the locks that the others hold
+            if hello["threads"] > 1:
                 self._tell(f"{_COLD}: its imports start threads, which a fork would lose")
                 self._warm_up = None
                 raise ConnectionClosed("what is imported starts threads")
@@ -188,20 +199,28 @@ class ServerClient:
     def _start_server(self) -> None:
         self._ready = False
         self._scratch = Path(tempfile.mkdtemp(prefix="oragent-"))
-        self._scratch.chmod(0o711)  # a command that is nobody in particular goes through
+        # a command that is nobody in particular goes through
+        self._scratch.chmod(0o711)
         self._group = f"oragent-{os.urandom(8).hex()}"
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._control, theirs = socket.socketpair()
         command = [
-            PYTHON, "-m", "oragent.sandbox.server", f"--socket={theirs.fileno()}",
+            PYTHON,
+            "-m",
+            "oragent.sandbox.server",
+            f"--socket={theirs.fileno()}",
             *([f"--warm-up={self._warm_up}"] if self._warm_up else []),
-            *([f"--root-dir={self._root_dir}"] if self._root_dir else []), f"--scratch={self._scratch}",
+            *([f"--root-dir={self._root_dir}"] if self._root_dir else []),
+            f"--scratch={self._scratch}",
             *([f"--beside={self._beside.folder.resolve()}"] if self._beside else []),
             *(f"--brought={name}" for name in (self._beside.brought if self._beside else ())),
-            f"--workers={self._workers}", f"--memory-mb={self._limits.memory_mb}", f"--tasks={self._limits.processes}",
-            f"--group={self._group}", *(["--alone"] if self._alone else []),
+            f"--workers={self._workers}",
+            f"--memory-mb={self._limits.memory_mb}",
+            f"--tasks={self._limits.processes}",
+            f"--group={self._group}",
+            *(["--alone"] if self._alone else []),
             *(["--all-means"] if _means_key() in _ALL_MEANS else []),
-        ]  # fmt: skip
+        ]
         with theirs:
             self._process = subprocess.Popen(
                 command,
@@ -216,7 +235,8 @@ class ServerClient:
 
     def _stop_server(self) -> None:
         self._control.close()
-        self._process.kill()  # all others die with it
+        # all others die with it
+        self._process.kill()
         self._process.wait()
         self._log.seek(0)
         self._last_words = self._log.read()[-500:].decode(errors="replace")
@@ -224,11 +244,14 @@ class ServerClient:
         shutil.rmtree(self._scratch, ignore_errors=True)
         give_up = time.monotonic() + REMOVE_S
         while not process_usage.remove_groups(self._group) and time.monotonic() < give_up:
-            time.sleep(0.005)  # the last of its processes are just ending
+            # the last of its processes are just ending
+            time.sleep(0.005)
 
     def _describe_failure(self) -> str:
         lines = [text for text in self._last_words.splitlines() if text.strip()]
-        return f": {lines[-1]}" if lines else ""
+        if lines:
+            return f": {lines[-1]}"
+        return ""
 
 
 def _means_key() -> tuple[object, ...]:

@@ -19,12 +19,29 @@ from pathlib import Path
 
 from oragent.sandbox.messages import CompanionFolder, is_safe_name
 
-DEEP = 32  # folders within folders that are looked into
-MANY = 50_000  # files and folders that are looked at
-BROUGHT = 1000  # files that are brought back
+# folders within folders that are looked into
+DEEP = 32
+# files and folders that are looked at
+MANY = 50_000
+# files that are brought back
+BROUGHT = 1000
 CHUNK = 1 << 20
 ANEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 WITHIN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+# of a project, where its runs lie
+RUNS = "outputs"
+CACHE = "__pycache__"
+# a file of so many is copied, whatever it is
+SMALL_BYTES = 128 << 10
+# of all that is copied
+COPIED_BYTES = 8 << 20
+# of all folders that are made anew
+MOST_ENTRIES = 500
+# of programs in any language
+SUFFIXES = ".py .js .mjs .cjs .ts .sh .bash .pl .rb .lua .jl .R .r .php .tcl .m .awk"
+PROGRAMS = frozenset(SUFFIXES.split())
 
 
 @contextmanager
@@ -44,7 +61,8 @@ def write_file(folder: int, name: str, folder_mode: int, fill: Callable[[int], N
             os.unlink(last, dir_fd=inner)
         descriptor = os.open(last, ANEW, 0o755, dir_fd=inner)
         try:
-            os.fchmod(descriptor, 0o755)  # whatever the umask: the command may be somebody else than us
+            # whatever the umask: the command may be somebody else than us
+            os.fchmod(descriptor, 0o755)
             fill(descriptor)
         finally:
             os.close(descriptor)
@@ -94,8 +112,10 @@ class _Entry:
     """Something in a folder."""
 
     name: str
-    within: int  # descriptor of the folder that it lies in; open as long as the walk stays there
-    last: str  # name in the folder that it lies in
+    # descriptor of the folder that it lies in; open as long as the walk stays there
+    within: int
+    # name in the folder that it lies in
+    last: str
     status: os.stat_result
 
 
@@ -154,7 +174,8 @@ def bring_files(folder: int, patterns: Sequence[str], bytes_in_all: int) -> tupl
 
 def _matches_pattern(names: Sequence[str], way: Sequence[str]) -> bool:
     """Return True if a path matches a pattern, part by part; ``**`` is any number of folders."""
-    reached = _skip_wildcards({0}, way)  # parts of the pattern that the names so far may have used up
+    # parts of the pattern that the names so far may have used up
+    reached = _skip_wildcards({0}, way)
     for name in names:
         staying = {at for at in reached if way[at : at + 1] == ["**"]}
         going = {at + 1 for at in reached - staying if at < len(way) and fnmatchcase(name, way[at])}
@@ -189,14 +210,6 @@ def _read_entry(entry: _Entry, room: int) -> bytes:
         return file.read(min(room, entry.status.st_size))
 
 
-RUNS = "outputs"  # of a project, where its runs lie
-CACHE = "__pycache__"
-SMALL_BYTES = 128 << 10  # a file of so many is copied, whatever it is
-COPIED_BYTES = 8 << 20  # of all that is copied
-MOST_ENTRIES = 500  # of all folders that are made anew
-SUFFIXES = ".py .js .mjs .cjs .ts .sh .bash .pl .rb .lua .jl .R .r .php .tcl .m .awk"  # of programs in any language
-PROGRAMS = frozenset(SUFFIXES.split())
-
 CompanionEntry = tuple[str, str, bytes | None]
 
 
@@ -212,7 +225,9 @@ def list_entries(beside: CompanionFolder | None) -> tuple[CompanionEntry, ...]:
     Returns:
         Names, with folders above them where these are made anew; paths that they lead to; contents of what is copied.
     """
-    return () if beside is None else tuple(_walk_companions(beside, beside.folder, _Room()))
+    if beside is None:
+        return ()
+    return tuple(_walk_companions(beside, beside.folder, _Room()))
 
 
 def displaced_files(beside: CompanionFolder | None, script: Path | None) -> list[Path]:
@@ -247,7 +262,10 @@ def _must_be_recreated(beside: CompanionFolder, path: Path, relative: str, room:
         if count > room.entries:
             return False
         has_program = has_program or any(_may_be_program(Path(base, name)) for name in names)
-    room.entries -= count if has_program else 0
+    if has_program:
+        room.entries -= count
+    else:
+        room.entries -= 0
     return has_program
 
 

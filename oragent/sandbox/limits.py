@@ -21,14 +21,22 @@ PACKAGE = Path(__file__).parents[1]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
+TICKS = os.sysconf("SC_CLK_TCK")
+# Places in a process's line of figures, counted from what follows its name; system time follows user time.
+USER, USER_OF_CHILDREN, BEGUN = 11, 13, 19
+GLANCES, GLANCE_S = 5, 0.01
+
+
 def server_environment() -> dict[str, str]:
     """Build the environment of an evaluation server: an allow-list, one thread a library."""
     return allowed_environment() | {
         **_import_path(),
-        "PYTHONHASHSEED": "0",  # the order of a set of strings must not change a score
+        # the order of a set of strings must not change a score
+        "PYTHONHASHSEED": "0",
         "MPLBACKEND": "agg",
         **dict.fromkeys(THREADS, "1"),
-        **({"OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES"} if sys.platform == "darwin" else {}),  # its frameworks object
+        # its frameworks object
+        **({"OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES"} if sys.platform == "darwin" else {}),
         **_kernel_cache_variable(),
     }
 
@@ -46,12 +54,16 @@ def kernel_cache_path() -> Path:
     if "NUMBA_CACHE_DIR" in os.environ:
         return Path(os.environ["NUMBA_CACHE_DIR"])
     beside = os.access(PACKAGE / "solvers", os.W_OK)
-    return PACKAGE / "solvers" / "__pycache__" if beside else Path.home() / ".cache" / "oragent"
+    if beside:
+        return PACKAGE / "solvers" / "__pycache__"
+    return Path.home() / ".cache" / "oragent"
 
 
 def _kernel_cache_variable() -> dict[str, str]:
     cache = kernel_cache_path()
-    return {} if cache.is_relative_to(PACKAGE) else {"NUMBA_CACHE_DIR": str(cache)}
+    if cache.is_relative_to(PACKAGE):
+        return {}
+    return {"NUMBA_CACHE_DIR": str(cache)}
 
 
 def set_limits(limits: Limits, others: int, held: int) -> None:
@@ -73,7 +85,9 @@ def set_limits(limits: Limits, others: int, held: int) -> None:
 
 def count_processors() -> int:
     """Count the processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def count_tasks() -> int:
@@ -89,7 +103,8 @@ def count_tasks() -> int:
                 if entry.stat().st_uid == user:
                     count += len(os.listdir(f"/proc/{entry.name}/task"))
             except OSError:
-                continue  # it ended while we looked
+                # it ended while we looked
+                continue
     return count
 
 
@@ -124,7 +139,10 @@ class StreamBuffer:
     def parts(self) -> list[memoryview]:
         """Return the kept bytes, in order; release them before closing this buffer."""
         head, dropped, tail = self.lengths
-        begin = (self._taken - self._half) % self._half if dropped else 0
+        if dropped:
+            begin = (self._taken - self._half) % self._half
+        else:
+            begin = 0
         second = self._view[self._half + begin : self._half + tail]
         return [self._view[:head], second, self._view[self._half : self._half + begin]]
 
@@ -136,14 +154,11 @@ class StreamBuffer:
 
 def join_stream(head: bytes, dropped: int, tail: bytes) -> str:
     """Join the kept bytes to a text, with a line that says how many were dropped."""
-    gap = f"\n... {dropped} bytes dropped ...\n".encode() if dropped else b""
+    if dropped:
+        gap = f"\n... {dropped} bytes dropped ...\n".encode()
+    else:
+        gap = b""
     return (head + gap + tail).decode(errors="replace")
-
-
-TICKS = os.sysconf("SC_CLK_TCK")
-# Places in a process's line of figures, counted from what follows its name; system time follows user time.
-USER, USER_OF_CHILDREN, BEGUN = 11, 13, 19
-GLANCES, GLANCE_S = 5, 0.01
 
 
 @dataclass(frozen=True)
@@ -211,7 +226,10 @@ class Meter:
         """Memory that all its processes hold beyond what each inherits from this one, in MiB; files' pages are free."""
         if not LINUX:
             rows = process_usage.process_table()
-            own_kb = rows[os.getpid()].resident_kb if os.getpid() in rows else 0
+            if os.getpid() in rows:
+                own_kb = rows[os.getpid()].resident_kb
+            else:
+                own_kb = 0
             return sum(max(0, rows[process].resident_kb - own_kb) for process in _list_descendants(rows)) / 1024
         inherited = self._held_kb("self")
         return sum(max(0, self._held_kb(str(process.number)) - inherited) for process in self._walk_processes()) / 1024
@@ -221,7 +239,8 @@ class Meter:
             lines = self._read_proc(f"{process}/status").splitlines()
             return sum(int(line.split()[1]) for line in lines if line.startswith((b"RssAnon:", b"RssShmem:")))
         except (OSError, ValueError):
-            return 0  # it ended while we looked
+            # it ended while we looked
+            return 0
 
     def _walk_processes(self) -> Iterator[_Process]:
         if not LINUX:

@@ -14,10 +14,13 @@ from oragent._base.errors import SandboxError
 # Without links and ".." in its folder: the interpreter gets the same name in every process that it starts. Its own link
 # stays, since a virtual environment is recognised by it.
 PYTHON = os.path.join(os.path.realpath(os.path.dirname(sys.executable)), os.path.basename(sys.executable))
-FOLDER = "\0"  # in a word of a command, the path of its folder: known only when it begins, and no word can hold this
-SHARE = 3  # of its memory, for all processes of a command: a scorer and two guests may each use theirs
+# in a word of a command, the path of its folder: known only when it begins, and no word can hold this
+FOLDER = "\0"
+# of its memory, for all processes of a command: a scorer and two guests may each use theirs
+SHARE = 3
 NO_NAMES = frozenset(("", ".", ".."))
-NAME_CHARACTERS = 255  # in a part of a file's name, as file systems have it
+# in a part of a file's name, as file systems have it
+NAME_CHARACTERS = 255
 
 
 class EndReason(StrEnum):
@@ -67,8 +70,10 @@ class Limits:
 class CompanionFolder:
     """A folder whose content is found, by links and read-only, beside the files of every command of a server."""
 
-    folder: Path  # existing folder; what begins with a dot in it, and its runs, stay out
-    brought: tuple[str, ...] = ()  # names of the files that each command brings itself, in place of the folder's
+    # existing folder; what begins with a dot in it, and its runs, stay out
+    folder: Path
+    # names of the files that each command brings itself, in place of the folder's
+    brought: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,9 @@ class Command:
     @property
     def script(self) -> str | None:
         """The Python program among its files that it runs, which can be forked from a warm interpreter."""
-        return self.argv[1] if self.argv[0] == PYTHON and len(self.argv) > 1 and self.argv[1] in self.files else None
+        if self.argv[0] == PYTHON and len(self.argv) > 1 and self.argv[1] in self.files:
+            return self.argv[1]
+        return None
 
     @property
     def outline(self) -> Self:
@@ -152,10 +159,16 @@ class Command:
     def to_plain(self) -> dict[str, Any]:
         """The command as JSON has it."""
         return {
-            "argv": self.argv, "files": dict(self.files), "stdin": self.stdin, "environment": dict(self.environment),
-            "limits": vars(self.limits), "folder": self.folder and str(self.folder), "bring": self.bring,
-            "trusted": self.trusted, "libraries_only": self.libraries_only,
-        }  # fmt: skip
+            "argv": self.argv,
+            "files": dict(self.files),
+            "stdin": self.stdin,
+            "environment": dict(self.environment),
+            "limits": vars(self.limits),
+            "folder": self.folder and str(self.folder),
+            "bring": self.bring,
+            "trusted": self.trusted,
+            "libraries_only": self.libraries_only,
+        }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
@@ -163,10 +176,16 @@ class Command:
         try:
             limits, folder = Limits(**plain["limits"]), plain["folder"]
             return cls(
-                tuple(plain["argv"]), plain["files"], plain["stdin"], plain["environment"], limits,
-                None if folder is None else Path(folder), tuple(plain["bring"]), bool(plain["trusted"]),
+                tuple(plain["argv"]),
+                plain["files"],
+                plain["stdin"],
+                plain["environment"],
+                limits,
+                None if folder is None else Path(folder),
+                tuple(plain["bring"]),
+                bool(plain["trusted"]),
                 bool(plain["libraries_only"]),
-            )  # fmt: skip
+            )
         except (KeyError, TypeError, ValueError) as problem:
             raise SandboxError(f"this is no command: {type(problem).__name__}: {problem}") from None
 

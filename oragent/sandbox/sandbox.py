@@ -18,7 +18,8 @@ from oragent.sandbox.client import ServerClient
 from oragent.sandbox.folders import hand_over, open_folder
 from oragent.sandbox.messages import Command, CommandResult, CompanionFolder, EndReason, Limits
 
-LIVES = 2  # attempts at a command under which its server dies
+# attempts at a command under which its server dies
+LIVES = 2
 
 
 class Sandbox:
@@ -108,7 +109,8 @@ class Sandbox:
                 started_at = time.monotonic()
                 try:
                     ended = worker.run(command, device_line)
-                except ConnectionClosed:  # it waits for another worker, and goes on waiting since it first did
+                except ConnectionClosed:
+                    # it waits for another worker, and goes on waiting since it first did
                     worker.close()
                     client.give_back(slot, None)
                     continue
@@ -130,7 +132,10 @@ class Sandbox:
         beside: CompanionFolder | None = None,
     ) -> ServerClient:
         """The server for such commands; the first call starts it, and does not wait until it is warm."""
-        warm = resolve_path(warm_up) if warm_up and self._warm else None
+        if warm_up and self._warm:
+            warm = resolve_path(warm_up)
+        else:
+            warm = None
         key = warm, root_dir and resolve_path(root_dir), beside, limits.memory_mb
         with self._lock:
             if key not in self._clients:

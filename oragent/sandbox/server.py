@@ -43,7 +43,10 @@ def main() -> None:
     kernel.hide_memory()
     means = frozenset(Means if arguments.all_means else (offer.means for offer in probe_means() if offer.works))
     groups = _make_groups(arguments, means)
-    beside = CompanionFolder(arguments.beside, tuple(arguments.brought)) if arguments.beside else None
+    if arguments.beside:
+        beside = CompanionFolder(arguments.beside, tuple(arguments.brought))
+    else:
+        beside = None
     shared = arguments.scratch, ControlGroup(), arguments.root_dir, arguments.warm_up is not None
     setting = ServerSetting(means, *shared, kernel_cache_path(), _count_other_tasks(means), beside=beside)
     first = os.getpid()
@@ -68,14 +71,18 @@ def _run_warden(
                 (arguments.scratch / str(number)).mkdir()
             namespaces.enter_namespaces()
         # From inside a namespace, a parent outside has no number.
-        parent = 0 if Means.NAMESPACES in setting.means else os.getpid()
+        if Means.NAMESPACES in setting.means:
+            parent = 0
+        else:
+            parent = os.getpid()
         zygote = os.fork()
         if zygote == 0:
             _run_zygote(engine, setting, groups, arguments.warm_up, parent, _processors_of_workers(arguments))
         engine.close()
         os.waitpid(zygote, 0)
     except BaseException as problem:
-        sys.stderr.write(f"{type(problem).__name__}: {problem}\n")  # the engine shows the last line
+        # the engine shows the last line
+        sys.stderr.write(f"{type(problem).__name__}: {problem}\n")
         sys.stderr.flush()
     finally:
         os._exit(0)
@@ -115,14 +122,21 @@ def _processors_of_workers(arguments: argparse.Namespace) -> list[int]:
     warm and need not wait until another processor wakes up. With fewer workers than processors, some of which may be
     others', the kernel chooses better.
     """
-    processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    return processors if arguments.alone and 1 < len(processors) <= arguments.workers else []
+    if hasattr(os, "sched_getaffinity"):
+        processors = sorted(os.sched_getaffinity(0))
+    else:
+        processors = []
+    if arguments.alone and 1 < len(processors) <= arguments.workers:
+        return processors
+    return []
 
 
 def _count_other_tasks(means: frozenset[Means]) -> int:
     """Tasks that count against the limit on processes; in a user namespace of our own only those in it do."""
     fresh = Means.NAMESPACES in means and not kernel.has_capability(kernel.CAP_SYS_ADMIN)
-    return 0 if fresh else count_tasks()
+    if fresh:
+        return 0
+    return count_tasks()
 
 
 def _run_zygote(
@@ -144,12 +158,17 @@ def _run_zygote(
         prepare_confinement(setting.needed)
         if Means.SECCOMP in setting.means:
             for lasts in (False, True):
-                evaluator_filter(sockets=lasts)  # each of our children would compile its own
+                # each of our children would compile its own
+                evaluator_filter(sockets=lasts)
         gc.collect()
         gc.freeze()
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # workers that end are of no interest here
+        # workers that end are of no interest here
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         zygote = os.getpid()
-        threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+        if os.path.isdir("/proc/self/task"):
+            threads = len(os.listdir("/proc/self/task"))
+        else:
+            threads = 1
         hello = {"threads": threads, "python": PYTHON, "all_means": setting.means == frozenset(Means)}
         send_message(engine, hello)
         with contextlib.suppress(ConnectionClosed):
@@ -158,14 +177,18 @@ def _run_zygote(
                 slot = request["slot"]
                 if os.fork() == 0:
                     engine.close()
-                    group = groups[slot] if groups else ControlGroup()
+                    if groups:
+                        group = groups[slot]
+                    else:
+                        group = ControlGroup()
                     worker_setting = replace(setting, scratch=setting.scratch / str(slot), group=group)
                     if homes:
                         os.sched_setaffinity(0, {homes[slot % len(homes)]})
                     _run_worker(socket.socket(fileno=connection), worker_setting, script, zygote)
                 os.close(connection)
     except BaseException as problem:
-        sys.stderr.write(f"{type(problem).__name__}: {problem}\n")  # the engine shows the last line
+        # the engine shows the last line
+        sys.stderr.write(f"{type(problem).__name__}: {problem}\n")
         sys.stderr.flush()
     finally:
         os._exit(0)
@@ -177,8 +200,12 @@ def _run_worker(engine: socket.socket, setting: ServerSetting, script: Path | No
         kernel.die_with_parent(zygote)
         kernel.adopt_orphans()
         if Means.NAMESPACES in setting.means:
-            kernel.unshare(kernel.CLONE_NEWNS)  # its commands, one after the other, mount in there
-        handle = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else None
+            # its commands, one after the other, mount in there
+            kernel.unshare(kernel.CLONE_NEWNS)
+        if hasattr(os, "pidfd_open"):
+            handle = os.pidfd_open(os.getpid())
+        else:
+            handle = None
         send_message(engine, {"ready": True}, () if handle is None else (handle,))
         if script is not None:
             with contextlib.suppress(OSError):
@@ -194,7 +221,10 @@ def _run_one_command(engine: socket.socket, setting: ServerSetting) -> None:
     """Run one command, of whose texts nothing stays in this process's memory."""
     plain, lines = receive_message(engine)
     try:
-        device_line = lines[0] if lines else -1
+        if lines:
+            device_line = lines[0]
+        else:
+            device_line = -1
         watch_command(Outline(Command.from_plain(plain), plain["lengths"], engine, device_line), setting)
     except PlacementError as problem:
         send_message(engine, {"trouble": str(problem)})

@@ -29,7 +29,8 @@ from oragent.sandbox.messages import FOLDER, Command, CompanionFolder, Limits
 from oragent.sandbox.warm_script import compiled_script
 
 KERNELS_MB = 256
-SHOWN_TO_GUESTS = Path("/.guest")  # in the root of commands, what the harness shows a candidate
+# in the root of commands, what the harness shows a candidate
+SHOWN_TO_GUESTS = Path("/.guest")
 HARDWARE = "/sys/devices/system/cpu", "/sys/devices/system/node"
 # What programs of any language need to start: a command with a folder that lasts may read that much of the machine.
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", *HARDWARE)))
@@ -38,7 +39,8 @@ PACKAGE = Path(__file__).parents[1]
 FILES = """
     alternatives fonts group hosts ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf os-release passwd ssl
 """
-LIBRARY_DATA = tuple(map(Path, ("/usr/share/zoneinfo", *HARDWARE)))  # what Python's packages read beside themselves
+# what Python's packages read beside themselves
+LIBRARY_DATA = tuple(map(Path, ("/usr/share/zoneinfo", *HARDWARE)))
 CONFIGURATION = tuple(Path("/etc") / name for name in FILES.split())
 
 
@@ -47,17 +49,27 @@ class ServerSetting:
     """What all commands of a server have in common."""
 
     means: frozenset[Means]
-    scratch: Path  # empty folder; each command finds an empty folder of its own in its place
-    group: ControlGroup  # control group that bounds it; without folders where there is none
-    root_dir: Path | None  # folder that must stay readable, such as a project's; None for none
+    # empty folder; each command finds an empty folder of its own in its place
+    scratch: Path
+    # control group that bounds it; without folders where there is none
+    group: ControlGroup
+    # folder that must stay readable, such as a project's; None for none
+    root_dir: Path | None
     warm: bool
-    kernels: Path  # where numba keeps what it compiled; it uses nothing from a folder that it cannot write
-    others: int  # tasks of our user when the server began
-    outside: int = -1  # descriptor of the mounts in which all files of the machine are seen; -1 without namespaces
-    processes: int = -1  # descriptor of a ``/proc`` with the numbers that the server's processes know; -1 for none
-    shown: tuple[Path, ...] = ()  # what a command that is not trusted can read where only rules see to that
-    beside: CompanionFolder | None = None  # folder whose content is found beside a command's files; None for none
-    companions: tuple[tuple[str, str, bytes | None], ...] = ()  # names in it, their paths, contents to copy
+    # where numba keeps what it compiled; it uses nothing from a folder that it cannot write
+    kernels: Path
+    # tasks of our user when the server began
+    others: int
+    # descriptor of the mounts in which all files of the machine are seen; -1 without namespaces
+    outside: int = -1
+    # descriptor of a ``/proc`` with the numbers that the server's processes know; -1 for none
+    processes: int = -1
+    # what a command that is not trusted can read where only rules see to that
+    shown: tuple[Path, ...] = ()
+    # folder whose content is found beside a command's files; None for none
+    beside: CompanionFolder | None = None
+    # names in it, their paths, contents to copy
+    companions: tuple[tuple[str, str, bytes | None], ...] = ()
 
     @property
     def projects(self) -> tuple[Path, ...]:
@@ -68,7 +80,9 @@ class ServerSetting:
     @property
     def needed(self) -> tuple[Path, ...]:
         """Paths that every process here must be able to read, beside Python."""
-        return () if self.root_dir is None else (self.root_dir,)
+        if self.root_dir is None:
+            return ()
+        return (self.root_dir,)
 
 
 @dataclass(frozen=True)
@@ -76,28 +90,41 @@ class Outline:
     """A command whose texts are still on their way."""
 
     command: Command
-    lengths: Sequence[int]  # numbers of bytes of its files, in their order, and of its standard input
+    # numbers of bytes of its files, in their order, and of its standard input
+    lengths: Sequence[int]
     connection: socket.socket
-    device_line: int = -1  # descriptor that the command is to find open; -1 for none
+    # descriptor that the command is to find open; -1 for none
+    device_line: int = -1
 
 
 @dataclass(frozen=True)
 class Launch:
     """What a command's process is to do."""
 
-    command: Command  # the command without its texts
-    argv: list[str]  # words of its command line, with paths in place of names
+    # the command without its texts
+    command: Command
+    # words of its command line, with paths in place of names
+    argv: list[str]
     folder: Path
-    forked: bool  # whether it is a Python script that this interpreter runs
-    needed: tuple[Path, ...]  # what must stay readable, beside Python
-    rooted: bool  # whether the machine's root has yet to be left
-    parent: int  # process id of its parent, as it sees it
-    rules: int  # descriptor of its Landlock rules; -1 for none
-    folder_descriptor: int  # descriptor of its folder, which stays open where anything is to be brought from there
-    held: int  # bytes of memory with which it begins, that do not count against its limit
-    program: CodeType | None = None  # its script, compiled; None where it is to say itself what is wrong with it
+    # whether it is a Python script that this interpreter runs
+    forked: bool
+    # what must stay readable, beside Python
+    needed: tuple[Path, ...]
+    # whether the machine's root has yet to be left
+    rooted: bool
+    # process id of its parent, as it sees it
+    parent: int
+    # descriptor of its Landlock rules; -1 for none
+    rules: int
+    # descriptor of its folder, which stays open where anything is to be brought from there
+    folder_descriptor: int
+    # bytes of memory with which it begins, that do not count against its limit
+    held: int
+    # its script, compiled; None where it is to say itself what is wrong with it
+    program: CodeType | None = None
     stdin: int = -1
-    device_line: int = -1  # descriptor that it finds open; -1 for none
+    # descriptor that it finds open; -1 for none
+    device_line: int = -1
 
 
 def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
@@ -134,9 +161,11 @@ def _readable_paths(setting: ServerSetting, script: Path | None) -> tuple[Path, 
     paths |= {setting.kernels} if os.path.isdir(setting.kernels) else set()
     paths |= {script.parent} if script else set()
     paths |= set(setting.projects)
-    if setting.root_dir:  # what a project does not have itself, it finds here
+    # what a project does not have itself, it finds here
+    if setting.root_dir:
         paths |= {path for name in shipped.FOLDERS if (path := shipped.shipped_root() / name).is_dir()}
-    if Path("/") in paths:  # a project in the root of all files
+    # a project in the root of all files
+    if Path("/") in paths:
         paths |= {Path("/data"), Path("/checkpoints"), Path("/problems")}
     return tuple(sorted(paths - {Path("/"), *EVERYTHING}))
 
@@ -204,7 +233,8 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
             writable.append(setting.kernels)
     else:
         scratch.mkdir(mode=0o777)
-        scratch.chmod(0o777)  # whatever the umask: the command may be somebody else than us
+        # whatever the umask: the command may be somebody else than us
+        scratch.chmod(0o777)
     needed = setting.needed
     if command.folder:
         writable.append(folder)
@@ -220,7 +250,8 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
         forked=forked,
         needed=needed,
         rooted=apart and command.folder is not None,
-        parent=0 if apart else os.getpid(),  # from inside a namespace, a parent outside has no number
+        # from inside a namespace, a parent outside has no number
+        parent=0 if apart else os.getpid(),
         rules=_make_rules(command, setting, writable, stack),
         folder_descriptor=folder_descriptor,
         held=_private_data(setting.processes),
@@ -251,7 +282,8 @@ def _write_files(outline: Outline, launch: Launch, setting: ServerSetting) -> La
             else:
                 folders.put_content(launch.folder_descriptor, name, content)
     if lasts and Means.IDENTITY in setting.means and will_become_nobody(launch.needed):
-        with suppress(OSError):  # who is root in a user namespace alone stays that
+        # who is root in a user namespace alone stays that
+        with suppress(OSError):
             folders.hand_over(launch.folder_descriptor, NOBODY, NOBODY)
     return replace(launch, program=program, stdin=stdin)
 
@@ -279,7 +311,8 @@ class _PassedText:
 def _write_stdin(connection: socket.socket, length: int, scratch: Path) -> int:
     if not length:
         return -1
-    path = scratch / "\x01"  # no file of a command can have this name
+    # no file of a command can have this name
+    path = scratch / "\x01"
     target = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     path.unlink()
     _PassedText(connection, length).write_to(target)
@@ -287,7 +320,8 @@ def _write_stdin(connection: socket.socket, length: int, scratch: Path) -> int:
     return target
 
 
-@cache  # a worker hardly grows
+# a worker hardly grows
+@cache
 def _private_data(processes: int) -> int:
     """Bytes of private memory that can be written, which this process has and a child of it begins with."""
     if processes < 0:
@@ -305,7 +339,8 @@ def _set_variables(scratch: Path, limits: Limits) -> None:
         "TMPDIR": str(scratch),
         "ORAGENT_MEMORY_MB": str(limits.memory_mb),
         "ORAGENT_TIME_LIMIT_S": str(limits.cpu_s),
-        "ORAGENT_PYTHON": sys.executable,  # for programs in other languages: the one on the path may be out of sight
+        # for programs in other languages: the one on the path may be out of sight
+        "ORAGENT_PYTHON": sys.executable,
     }
 
 
@@ -313,9 +348,11 @@ def _make_rules(command: Command, setting: ServerSetting, writable: list[Path], 
     if Means.LANDLOCK not in setting.means:
         return -1
     read: Sequence[Path] | None = [Path("/")]
-    if command.folder:  # what others keep in such folders is not for it to read
+    # what others keep in such folders is not for it to read
+    if command.folder:
         read = _readable_beside(command, setting)
-    elif command.trusted and Means.NAMESPACES in setting.means:  # it has a minimal root, and mounts one for others
+    elif command.trusted and Means.NAMESPACES in setting.means:
+        # it has a minimal root, and mounts one for others
         if landlock.abi_version() < landlock.WITHOUT_FILES:
             return -1
         read = None
@@ -333,7 +370,8 @@ def _readable_beside(command: Command, setting: ServerSetting) -> tuple[Path, ..
     return (*(path for path in paths if os.path.exists(path)), *([Path(program).absolute()] if program else []))
 
 
-@cache  # by a worker, for all its commands
+# by a worker, for all its commands
+@cache
 def _open_devices() -> tuple[int, ...]:
     return tuple(device for device in map(landlock.open_path, _list_devices()) if device >= 0)
 

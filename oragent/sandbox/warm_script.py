@@ -18,7 +18,12 @@ from typing import NoReturn
 
 from oragent.sandbox.messages import CompanionFolder
 
-_COMPILED: dict[str, tuple[bytes, CodeType]] = {}  # by its path, the one script that is run again and again
+# by its path, the one script that is run again and again
+_COMPILED: dict[str, tuple[bytes, CodeType]] = {}
+
+
+# files beside a script that are read for their imports
+MOST_HELPERS = 200
 
 
 def compile_script(script: str, text: bytes) -> None:
@@ -37,7 +42,8 @@ def run_script(script: str, arguments: Sequence[str], program: CodeType | None) 
     """Be the main program, and end as Python ends: exit code, hooks, streams."""
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(script)
-    sys.dont_write_bytecode = True  # nobody will import from this folder again
+    # nobody will import from this folder again
+    sys.dont_write_bytecode = True
     for number, name in ((1, "stdout"), (2, "stderr")):
         setattr(sys, name, open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False))  # noqa: SIM115
     code = 1
@@ -74,9 +80,6 @@ def _execute_script(script: str, program: CodeType | None) -> int:
         traceback.print_exception(kind, problem, trace.tb_next if trace else None)
         return 1
     return 0
-
-
-MOST_HELPERS = 200  # files beside a script that are read for their imports
 
 
 def import_modules(script: Path, beside: CompanionFolder | None) -> None:

@@ -24,12 +24,20 @@ from oragent.sandbox.messages import SHARE, CommandResult, EndReason
 from oragent.sandbox.staging import Launch, Outline, PlacementError, ServerSetting, prepare_place
 
 TROUBLE_BYTES = 4096
-LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this often
-BEAT_S = 2.0  # so often the engine hears that somebody watches
-IDLE_SHARE = 0.05  # of a core: what a program that sleeps may use, as one that wakes up to sleep on does
+# where the kernel cannot tell us of a child's end, we look this often
+LOOK_S = 0.02
+# so often the engine hears that somebody watches
+BEAT_S = 2.0
+# of a core: what a program that sleeps may use, as one that wakes up to sleep on does
+IDLE_SHARE = 0.05
 MEMORY_LOOK_S = 0.25
 PROCESSORS = count_processors()
-STRAYS_S = 5.0  # after that, processes that multiply faster than they can be killed are left behind
+# after that, processes that multiply faster than they can be killed are left behind
+STRAYS_S = 5.0
+
+
+# descriptors, after the standard streams
+TROUBLE, RULES, LINE = 3, 4, 5
 
 
 class EngineGone(Exception):
@@ -42,9 +50,11 @@ def watch_command(outline: Outline, setting: ServerSetting) -> None:
     try:
         with ExitStack() as after, _WatchedChild(outline, setting, after) as child:
             child.wait_for_end(connection)
-            after.callback(child.collect_result)  # once it is dead, while its folder is open
+            # once it is dead, while its folder is open
+            after.callback(child.collect_result)
     finally:
-        if Means.NAMESPACES not in setting.means:  # then its empty folder is one on disk
+        # then its empty folder is one on disk
+        if Means.NAMESPACES not in setting.means:
             shutil.rmtree(setting.scratch, ignore_errors=True)
     try:
         child.send_result(connection)
@@ -73,9 +83,13 @@ class _WatchedChild:
         self._streams[self._trouble] = StreamBuffer(TROUBLE_BYTES)
         for reader in self._streams:
             os.set_blocking(reader, False)
-        self._handle = os.pidfd_open(self._pid) if hasattr(os, "pidfd_open") else -1
+        if hasattr(os, "pidfd_open"):
+            self._handle = os.pidfd_open(self._pid)
+        else:
+            self._handle = -1
         self._used, self._counted, self._last_used = 0.0, 0.0, self.begun
-        self._look_at = self.begun + self._seconds_until_limit(0.0, self.begun)  # monotonic; not looked at before
+        # monotonic; not looked at before
+        self._look_at = self.begun + self._seconds_until_limit(0.0, self.begun)
 
     def __enter__(self) -> "_WatchedChild":
         return self
@@ -84,7 +98,8 @@ class _WatchedChild:
         """Read its output until it ends or has used what it may; once it is dead nothing is waited for."""
         poll = select.poll()
         for descriptor in (*self._streams, self._handle, connection.fileno()):
-            if descriptor >= 0 and descriptor != self._trouble:  # which holds little, and is read in the end
+            # which holds little, and is read in the end
+            if descriptor >= 0 and descriptor != self._trouble:
                 poll.register(descriptor, select.POLLIN)
         last_beat = self.begun
         while not self._has_ended():
@@ -93,7 +108,8 @@ class _WatchedChild:
                 return
             if now - last_beat >= BEAT_S:
                 last_beat = now
-                with suppress(ConnectionClosed):  # an engine that has gone is noticed where it is read
+                # an engine that has gone is noticed where it is read
+                with suppress(ConnectionClosed):
                     send_message(connection, {"watched": True})
             remaining = min(self._look_at, last_beat + BEAT_S) - now
             for descriptor, _ in poll.poll((remaining if self._handle >= 0 else min(remaining, LOOK_S)) * 1000 + 1):
@@ -105,11 +121,17 @@ class _WatchedChild:
     def _is_over(self, now: float) -> bool:
         """Return True if it has used what it may; if not, the next look is when it could have, at the earliest."""
         limits, elapsed = self._limits, now - self.begun
-        used = self._meter.cpu_s() if self._meter.counts else elapsed
+        if self._meter.counts:
+            used = self._meter.cpu_s()
+        else:
+            used = elapsed
         self._counted = used
         if now - self._last_used >= limits.idle_s and not self._is_asleep(used, now):
             self._used, self._last_used = used, now
-        memory_mb = self._meter.memory_mb() if self._meter.watches_memory else 0.0
+        if self._meter.watches_memory:
+            memory_mb = self._meter.memory_mb()
+        else:
+            memory_mb = 0.0
         if used >= limits.cpu_s:
             self._reason = f"it used {used:.1f} of {limits.cpu_s:g} CPU seconds"
         elif limits.wall_s is not None and elapsed >= limits.wall_s:
@@ -134,19 +156,29 @@ class _WatchedChild:
     def _seconds_until_limit(self, used: float, now: float) -> float:
         limits = self._limits
         remaining = [(limits.cpu_s - used) / PROCESSORS, limits.idle_s - (now - self._last_used)]
-        remaining += [] if limits.wall_s is None else [limits.wall_s - (now - self.begun)]
-        remaining += [MEMORY_LOOK_S] if self._meter.watches_memory else []
+        if limits.wall_s is None:
+            remaining += []
+        else:
+            remaining += [limits.wall_s - (now - self.begun)]
+        if self._meter.watches_memory:
+            remaining += [MEMORY_LOOK_S]
+        else:
+            remaining += []
         return max(min(remaining), LOOK_S)
 
     def __exit__(self, *exception: object) -> None:
-        for kill in (os.killpg, os.kill):  # before reaping: until then the number is surely its own
+        # before reaping: until then the number is surely its own
+        for kill in (os.killpg, os.kill):
             with suppress(ProcessLookupError, PermissionError):
                 kill(self._pid, signal.SIGKILL)
         status, usage = self._reaped or os.wait4(self._pid, 0)[1:]
         self._wall_s = time.monotonic() - self.begun
         if Means.NAMESPACES not in self._setting.means:
             kill_strays()
-        used = self._meter.cpu_s() if self._meter.is_exact else self._counted
+        if self._meter.is_exact:
+            used = self._meter.cpu_s()
+        else:
+            used = self._counted
         self._cpu_s = max(used, usage.ru_utime + usage.ru_stime)
         # Bytes on macOS, KiB elsewhere.
         self._peak_mb = usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
@@ -174,7 +206,8 @@ class _WatchedChild:
     def release_output(self) -> None:
         """Give back the memory of what it printed."""
         for stream in self._streams.values():
-            with suppress(BufferError):  # a part that was not sent still holds it: then this process ends
+            # a part that was not sent still holds it: then this process ends
+            with suppress(BufferError):
                 stream.close()
 
     def collect_result(self) -> None:
@@ -197,9 +230,13 @@ class _WatchedChild:
     def _has_ended(self) -> bool:
         if hasattr(os, "waitid"):
             return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        if self._reaped is None:  # macOS before Python 3.13 cannot ask without taking the answer away
+        # macOS before Python 3.13 cannot ask without taking the answer away
+        if self._reaped is None:
             ended, status, usage = os.wait4(self._pid, os.WNOHANG)
-            self._reaped = (status, usage) if ended else None
+            if ended:
+                self._reaped = (status, usage)
+            else:
+                self._reaped = None
         return self._reaped is not None
 
     def _read_pipe(self, descriptor: int) -> bool:
@@ -207,7 +244,8 @@ class _WatchedChild:
         try:
             while self._streams[descriptor].read_from(descriptor):
                 if time.monotonic() > self._look_at:
-                    return True  # a stream without an end must not outlast the limits
+                    # a stream without an end must not outlast the limits
+                    return True
         except BlockingIOError:
             return True
         return False
@@ -241,9 +279,6 @@ def _list_children() -> list[int]:
     return children
 
 
-TROUBLE, RULES, LINE = 3, 4, 5  # descriptors, after the standard streams
-
-
 def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[int, int], trouble: int) -> NoReturn:
     """Never returns: ends as the program does, or with a word in ``trouble`` if it cannot be confined."""
     try:
@@ -268,7 +303,10 @@ def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[i
 def _rearrange_descriptors(launch: Launch, streams: tuple[int, int], trouble: int) -> None:
     """Keep the standard streams, the line for trouble and the rules, and close everything else."""
     os.setsid()
-    source = os.open(os.devnull, os.O_RDONLY) if launch.stdin < 0 else launch.stdin
+    if launch.stdin < 0:
+        source = os.open(os.devnull, os.O_RDONLY)
+    else:
+        source = launch.stdin
     descriptors = [source, *streams, trouble]
     if launch.rules >= 0 or launch.device_line >= 0:
         descriptors.append(launch.rules if launch.rules >= 0 else source)

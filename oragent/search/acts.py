@@ -24,20 +24,42 @@ from oragent.llm.model import Model, Reply, Request
 from oragent.search.archive import Archive
 from oragent.search.store import Store, is_running
 
-ASKED, ANSWERS = "asked", "answers"  # folders of open prompts and of answers, below the folder of acts
-PERSON = "person"  # name of the model of such replies
+# folders of open prompts and of answers, below the folder of acts
+ASKED, ANSWERS = "asked", "answers"
+# name of the model of such replies
+PERSON = "person"
 POLL_S = 0.2
-MAX_TEXT = 400_000  # characters of a reply
-MAX_PROMPT = 8_000_000  # characters of the file of a prompt
+# characters of a reply
+MAX_TEXT = 400_000
+# characters of the file of a prompt
+MAX_PROMPT = 8_000_000
+
+
+# in the run's folder: acts that wait
+FOLDER = "steering"
+# in the database: acts that took effect
+KEY = "steering"
+# in the database: the budget before the first act on it
+BASE = "steering_base"
+ACTS = ("pause", "continue", "stop", "budget", "hint", "add", "pin", "ban", "person", "model")
+WITH_VALUE = ("budget", "hint", "add", "ban")
+# characters
+MAX_VALUE = 200_000
+STOPPED = "stopped by the user"
+# origin of an added program
+ORIGIN = "user"
 
 
 @dataclass(frozen=True)
 class OpenPrompt:
     """A prompt that waits for a person."""
 
-    key: str  # name of the call
-    role: str  # role of the model
-    prompt: str  # messages as JSON
+    # name of the call
+    key: str
+    # role of the model
+    role: str
+    # messages as JSON
+    prompt: str
 
 
 class PersonModel:
@@ -137,24 +159,18 @@ def _read_answer(path: Path) -> str | None:
     return None
 
 
-FOLDER = "steering"  # in the run's folder: acts that wait
-KEY = "steering"  # in the database: acts that took effect
-BASE = "steering_base"  # in the database: the budget before the first act on it
-ACTS = ("pause", "continue", "stop", "budget", "hint", "add", "pin", "ban", "person", "model")
-WITH_VALUE = ("budget", "hint", "add", "ban")
-MAX_VALUE = 200_000  # characters
-STOPPED = "stopped by the user"
-ORIGIN = "user"  # origin of an added program
-
-
 @dataclass(frozen=True)
 class Act:
     """An act on a run."""
 
-    act: str  # one of `ACTS`
-    value: str = ""  # its value: bounds, a text, a program or an id
-    round: int = -1  # round before which it took effect; -1 while it waits
-    horizon: int = -1  # last committed round at that time
+    # one of `ACTS`
+    act: str
+    # its value: bounds, a text, a program or an id
+    value: str = ""
+    # round before which it took effect; -1 while it waits
+    round: int = -1
+    # last committed round at that time
+    horizon: int = -1
 
 
 def check_act(act: str, value: str) -> Act:
@@ -183,7 +199,10 @@ def change_budget(budget: Budget, value: str) -> Budget:
         if name not in names:
             raise ConfigError(f"unknown bound {name[:40]!r}: expected {', '.join(names)}, such as evaluations=500")
         try:
-            bounds[name] = float(number) if name in ("money", "seconds") else int(number)
+            if name in ("money", "seconds"):
+                bounds[name] = float(number)
+            else:
+                bounds[name] = int(number)
         except ValueError:
             raise ConfigError(f"{name} must be a number, not {number[:40]!r}") from None
         if not 0 < bounds[name] < float("inf"):
@@ -205,9 +224,13 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
     checked = check_act(act, value)
     place = folder / FOLDER
     write_message(place, f"{time.time_ns():020d}.json", {"act": checked.act, "value": checked.value})
-    if act in ("model", "pause", "stop"):  # a round that waits for a person does not end by itself
+    # a round that waits for a person does not end by itself
+    if act in ("model", "pause", "stop"):
         release_prompts(place)
-    when = "before the next round begins" if is_running(folder) else "when the run is resumed: it is not running now"
+    if is_running(folder):
+        when = "before the next round begins"
+    else:
+        when = "when the run is resumed: it is not running now"
     return f"{act} is recorded; it takes effect {when}"
 
 
@@ -231,7 +254,8 @@ class ActLog:
         self._recorded, self._base = _read_record(store)
         clear_prompts(self._folder)
         self._waiting = list(self._recorded)
-        if store.rounds():  # a resumed run: the user wants it to go on, perhaps with another budget
+        # a resumed run: the user wants it to go on, perhaps with another budget
+        if store.rounds():
             self._waiting = [act for act in self._waiting if act.act != "stop"]
             if self._base is not None and self._base != budget.named_bounds:
                 self._waiting = [act for act in self._waiting if act.act != "budget"]
@@ -248,7 +272,8 @@ class ActLog:
             act = self._waiting.pop(0)
             self._apply(act, round_number)
             if act.act == "pause" and not any(later.act == "continue" for later in self._waiting):
-                self.paused = False  # a replay does not wait for anybody
+                # a replay does not wait for anybody
+                self.paused = False
             yield act
         if is_live and not self._waiting:
             yield from self._take_new(round_number, horizon, budget)
@@ -304,7 +329,10 @@ class ActLog:
         for keep in self._filters():
             part = archive.snapshot()
             part.keep_only(keep)
-            archive = part if part.elites() else archive
+            if part.elites():
+                archive = part
+            else:
+                archive = archive
         return archive
 
     def _filters(self) -> Iterator[Callable[[str], bool]]:

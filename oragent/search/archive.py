@@ -24,9 +24,12 @@ from oragent._base.direction import Direction
 from oragent.evaluation.problem import Feature
 from oragent.search.candidate import NOWHERE, Candidate, Committed, Elite
 
-FIRST = 20  # candidates with a score, the seed among them, from which bounds are taken
-ROOM = 0.5  # of the width, added on both sides: a search goes where nobody was
-TAIL = 0.05  # of the candidates, on either side, that do not stretch the bounds
+# candidates with a score, the seed among them, from which bounds are taken
+FIRST = 20
+# of the width, added on both sides: a search goes where nobody was
+ROOM = 0.5
+# of the candidates, on either side, that do not stretch the bounds
+TAIL = 0.05
 Features = tuple[float, ...]
 
 
@@ -34,10 +37,12 @@ Features = tuple[float, ...]
 class Grid:
     """Mapping from features to cells."""
 
-    bins: tuple[int, ...] = ()  # number of bins of each axis
+    # number of bins of each axis
+    bins: tuple[int, ...] = ()
     # lower and upper end of each axis; None where the evaluator says the bins itself, or the ends are not known yet
     bounds: tuple[tuple[float, float] | None, ...] = ()
-    measured: tuple[bool, ...] = ()  # whether each axis is a measured number
+    # whether each axis is a measured number
+    measured: tuple[bool, ...] = ()
 
     @classmethod
     def declared(cls, features: Sequence[Feature]) -> Self:
@@ -98,8 +103,10 @@ class AddStatus(IntEnum):
     """Result of adding a candidate, from worst to best; true if the archive changed."""
 
     NOT_ADDED = 0
-    IMPROVED = 1  # it took the cell of a worse program
-    NEW = 2  # it took an empty cell
+    # it took the cell of a worse program
+    IMPROVED = 1
+    # it took an empty cell
+    NEW = 2
 
 
 class Archive:
@@ -155,7 +162,9 @@ class Archive:
         if elite.features is None and len(cells) > self._population:
             worst = self.ranked(island)[-1]
             del cells[worst.id]
-            return AddStatus.NOT_ADDED if worst is elite else AddStatus.IMPROVED
+            if worst is elite:
+                return AddStatus.NOT_ADDED
+            return AddStatus.IMPROVED
         return AddStatus.NEW
 
     def added(self, island: int) -> int:
@@ -181,7 +190,8 @@ class Archive:
         """Empty the worse half of the islands; each restarts from the best of a surviving one, drawn at random."""
         tops = [self.fitness(self.ranked(island)[0].score) for island in range(self.islands) if self._islands[island]]
         if len(tops) < self.islands:
-            return  # an island without any program: too early to judge
+            # an island without any program: too early to judge
+            return
         for island, survivor in restarts(tops, rng):
             founder = self.ranked(survivor)[0]
             self._islands[island] = {}
@@ -217,15 +227,24 @@ def restarts(tops: Sequence[float], rng: np.random.Generator) -> list[tuple[int,
 class ArchivePolicy:
     """Rules by which a run keeps its archive."""
 
-    direction: Direction  # direction of the scores
-    islands: int = 1  # number of populations that evolve side by side
-    population: int = 20  # size of an island where the problem has no features
-    migration_period: int = 0  # number of rounds after which each island's best goes to the next one; 0: never
-    reset_period: int = 0  # number of rounds after which the worse half of the islands starts anew; 0: never
-    resets: frozenset[int] = frozenset()  # numbers of the rounds after which they did so by the clock
-    everywhere: bool = True  # whether the seed heuristic begins on every island; otherwise on the first alone
-    seed: int = 0  # seed of the run
-    grid: Grid | None = None  # as the problem declares its measured features; None where evaluators print bins
+    # direction of the scores
+    direction: Direction
+    # number of populations that evolve side by side
+    islands: int = 1
+    # size of an island where the problem has no features
+    population: int = 20
+    # number of rounds after which each island's best goes to the next one; 0: never
+    migration_period: int = 0
+    # number of rounds after which the worse half of the islands starts anew; 0: never
+    reset_period: int = 0
+    # numbers of the rounds after which they did so by the clock
+    resets: frozenset[int] = frozenset()
+    # whether the seed heuristic begins on every island; otherwise on the first alone
+    everywhere: bool = True
+    # seed of the run
+    seed: int = 0
+    # as the problem declares its measured features; None where evaluators print bins
+    grid: Grid | None = None
 
     def opened(self) -> Archive:
         """The archive before the first round."""
@@ -255,7 +274,9 @@ class ArchivePolicy:
 
 def reset_generator(number: int, period: int, seed: int) -> np.random.Generator | None:
     """The generator by which islands start anew after a round; None where none does. Period 0: never."""
-    return np.random.default_rng([seed, number, 1]) if number and period and number % period == 0 else None
+    if number and period and number % period == 0:
+        return np.random.default_rng([seed, number, 1])
+    return None
 
 
 def replay_archive(tending: ArchivePolicy, records: Iterable[Committed], rounds: int) -> Archive:
@@ -285,11 +306,14 @@ def success_rate(history: Sequence[Sequence[Committed]], fitness: Callable[[floa
         parents = [_find_record(history, name) for name in record.candidate.parents] or [history[0][0]]
         scores = [fitness(parent.score) for parent in parents if parent and parent.score is not None]
         gained += record.score is not None and number > 0 and all(fitness(record.score) > score for score in scores)
-    return gained / len(latest) if latest else 0.0
+    if latest:
+        return gained / len(latest)
+    return 0.0
 
 
 def _find_record(history: Sequence[Sequence[Committed]], name: str) -> Committed | None:
     number, dot, position = name.partition(".")
-    if not (dot and number.isdigit() and position.isdigit()):  # a fingerprint: of the same round, and never an elite
+    # a fingerprint: of the same round, and never an elite
+    if not (dot and number.isdigit() and position.isdigit()):
         return None
     return history[int(number)][int(position)]

@@ -20,7 +20,8 @@ from oragent.search.archive import Archive
 from oragent.search.candidate import Committed, Elite
 from oragent.search.store import BEGUN, SETTLED, WITHDRAWN, AuditRow, Store
 
-SAME = 1e-9  # relative difference of two scores up to which they are the same: sums on a GPU may round otherwise
+# relative difference of two scores up to which they are the same: sums on a GPU may round otherwise
+SAME = 1e-9
 
 
 def would_lead(source: str, evaluation: Evaluation, archive: Archive) -> bool:
@@ -54,9 +55,12 @@ Work = Callable[[Committed, int], Awaitable[Evaluation | None]]
 class PendingAudit:
     """Audit whose verdict has not taken effect."""
 
-    record: Committed  # program that is audited
-    due: int  # number of the round before whose commitment the verdict takes effect
-    task: asyncio.Task[Evaluation | None]  # task that returns the evaluation as a rejected program, or None
+    # program that is audited
+    record: Committed
+    # number of the round before whose commitment the verdict takes effect
+    due: int
+    # task that returns the evaluation as a rejected program, or None
+    task: asyncio.Task[Evaluation | None]
 
 
 class AuditSchedule:
@@ -69,11 +73,15 @@ class AuditSchedule:
 
     def __init__(self, store: Store, lag: int, last: int, work: Work) -> None:
         self._store, self.lag, self._work = store, lag, work
-        self._rows = store.background_audits() if lag else []
+        if lag:
+            self._rows = store.background_audits()
+        else:
+            self._rows = []
         self._settled = max(last, int(store.meta(SETTLED) or -1))
         self._withdrawn = {row.fingerprint: row.round for row in self._rows if row.kind == WITHDRAWN}
         self._begun = {row.fingerprint for row in self._rows}
-        self._effective: set[str] = set()  # of the withdrawn ones
+        # of the withdrawn ones
+        self._effective: set[str] = set()
         self._pending: dict[str, PendingAudit] = {}
 
     def __str__(self) -> str:
@@ -129,7 +137,9 @@ class AuditSchedule:
     def withdrawn_later(self, number: int | None = None) -> list[str]:
         """Fingerprints that an earlier sitting withdrew, and that had a score when a round was committed, or now."""
         later = (name for name in self._withdrawn if name not in self._effective)
-        return [*later] if number is None else [name for name, at in self._withdrawn.items() if at > number]
+        if number is None:
+            return [*later]
+        return [name for name, at in self._withdrawn.items() if at > number]
 
     def mark_withdrawn(self, fingerprint: str) -> None:
         """Record that a program has no score any more."""

@@ -25,9 +25,12 @@ SCHEMA = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, evaluati
 VERSION = "cache 1"
 # What load or a full machine may have caused is tried again.
 LASTING = (Status.OK, Status.INVALID, Status.ERROR, Status.SCREENED)
-DATA = ("checkpoints", "data")  # folders of the root whose files may matter, by size and time
-PARTS = ("_base", "programs", "sandbox/isolation", "harness", "domains", "solvers")  # what evaluators import
-MOST_BYTES = 1_000_000  # of an evaluation that is kept
+# folders of the root whose files may matter, by size and time
+DATA = ("checkpoints", "data")
+# what evaluators import
+PARTS = ("_base", "programs", "sandbox/isolation", "harness", "domains", "solvers")
+# of an evaluation that is kept
+MOST_BYTES = 1_000_000
 
 
 class Cache:
@@ -37,7 +40,8 @@ class Cache:
         self._conditions = hash_conditions(problem, root)
         self._db: Database | None = None
         if network_file_system(path):
-            return  # where no database belongs
+            # where no database belongs
+            return
         with suppress(StoreError, OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = Database(path, SCHEMA, VERSION, noun="cache")
@@ -50,7 +54,9 @@ class Cache:
             row = self._db.query_row(
                 "SELECT evaluation FROM evaluations WHERE key = ?", self._cache_key(fingerprint, job)
             )
-            return None if row is None else _read_evaluation(row["evaluation"])
+            if row is None:
+                return None
+            return _read_evaluation(row["evaluation"])
         return None
 
     def keep(self, fingerprint: str, job: Job, evaluation: Evaluation) -> None:

@@ -8,22 +8,32 @@ from oragent._base.errors import CandidateError
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import program_length
 
-PROBE = "probe"  # origin of a program that is run for what it prints: it is no solution, whatever it scores
-NOWHERE = -1  # island of a program that its strategy withholds from the archive; it may still be the best ever
+# origin of a program that is run for what it prints: it is no solution, whatever it scores
+PROBE = "probe"
+# island of a program that its strategy withholds from the archive; it may still be the best ever
+NOWHERE = -1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
     """A program that was evaluated, or a reply without one."""
 
-    source: str  # text of the program
-    fingerprint: str  # hash of its canonical form, under which equal programs are scored once
-    parents: tuple[str, ...]  # ids, or until the round is committed fingerprints of those of the same round
-    origin: str  # operator of breeding, or model's role, that made it
-    island: int  # number of the island where it belongs, from 0; ``NOWHERE`` for one that no parent is drawn from
-    call: int | None  # number, within its branch of the round, of the reply that it came from; None without a model
-    evaluation: Evaluation  # evaluation of the program
-    branch: str = ""  # branch of its round in which it was tried; empty outside of branches
+    # text of the program
+    source: str
+    # hash of its canonical form, under which equal programs are scored once
+    fingerprint: str
+    # ids, or until the round is committed fingerprints of those of the same round
+    parents: tuple[str, ...]
+    # operator of breeding, or model's role, that made it
+    origin: str
+    # number of the island where it belongs, from 0; ``NOWHERE`` for one that no parent is drawn from
+    island: int
+    # number, within its branch of the round, of the reply that it came from; None without a model
+    call: int | None
+    # evaluation of the program
+    evaluation: Evaluation
+    # branch of its round in which it was tried; empty outside of branches
+    branch: str = ""
 
     @property
     def id(self) -> str:
@@ -45,10 +55,14 @@ class Candidate:
 class Committed:
     """A candidate of a committed round."""
 
-    id: str  # ``round.number``; the seed heuristic is ``0.0``
-    candidate: Candidate  # candidate as it was tried, with its evaluation
-    placed: str  # name of the ``AddStatus`` that it got from the archive; empty where it had no score
-    elapsed_s: float  # seconds of the run's own time at which its evaluation ended
+    # ``round.number``; the seed heuristic is ``0.0``
+    id: str
+    # candidate as it was tried, with its evaluation
+    candidate: Candidate
+    # name of the ``AddStatus`` that it got from the archive; empty where it had no score
+    placed: str
+    # seconds of the run's own time at which its evaluation ended
+    elapsed_s: float
 
     @property
     def source(self) -> str:
@@ -70,13 +84,19 @@ class Committed:
 class Elite:
     """A scored program, as the archive holds it and as prompts show it."""
 
-    id: str  # id of the candidate
-    source: str  # text of the program
-    score: float  # score in the problem's natural units
-    features: tuple[float, ...] | None  # cell, or what is measured before it is placed; None in a plain population
-    metrics: dict[str, Any]  # figures of the problem's own
+    # id of the candidate
+    id: str
+    # text of the program
+    source: str
+    # score in the problem's natural units
+    score: float
+    # cell, or what is measured before it is placed; None in a plain population
+    features: tuple[float, ...] | None
+    # figures of the problem's own
+    metrics: dict[str, Any]
 
-    @cached_property  # it decides between equal scores alone, and counting takes time
+    # it decides between equal scores alone, and counting takes time
+    @cached_property
     def length(self) -> int:
         """Nodes of its syntax tree; 0 where this Python cannot read what another version wrote."""
         try:
@@ -91,7 +111,10 @@ class Elite:
         Raises:
             ValueError: if it has no score: a failure is never an elite.
         """
-        candidate = record.candidate if isinstance(record, Committed) else record
+        if isinstance(record, Committed):
+            candidate = record.candidate
+        else:
+            candidate = record
         evaluation = candidate.evaluation
         if evaluation.score is None:
             raise ValueError(f"candidate {record.id} must have a score, but ended as {evaluation.status}.")
@@ -104,4 +127,5 @@ class Elite:
         )
 
 
-ParentProgram = Candidate | Committed | Elite  # what others are made from, by whatever name it has at that time
+# what others are made from, by whatever name it has at that time
+ParentProgram = Candidate | Committed | Elite

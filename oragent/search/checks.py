@@ -15,7 +15,12 @@ from oragent.llm.prices import Prices
 from oragent.search.config import Config
 from oragent.search.strategy import Strategy
 
-IDLE = "no new program to score"  # how the reason begins where a search has come to its end by itself
+# how the reason begins where a search has come to its end by itself
+IDLE = "no new program to score"
+
+
+# of a strategy's file
+MOST_BYTES = 1 << 20
 
 
 def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
@@ -47,12 +52,10 @@ def way_on(path: Path, budget: Budget, spent: Spent, end: str, again: str) -> st
     for name, used in vars(spent).items():
         bound = getattr(budget, name)
         if bound is not None and used >= bound:
-            raised = bound * (int(used / bound + 0.5) + 1)  # with half a bound to go at least
+            # with half a bound to go at least
+            raised = bound * (int(used / bound + 0.5) + 1)
             more.append(f"budget.{name}={raised:.12g}" if isinstance(raised, float) else f"budget.{name}={raised}")
     return " ".join(["oragent resume", shlex.quote(str(path)), *more])
-
-
-MOST_BYTES = 1 << 20  # of a strategy's file
 
 
 def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> None:

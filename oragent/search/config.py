@@ -29,15 +29,18 @@ class Blocks(StrEnum):
     """Selection of the problem's building blocks, its ``primitives``, for a strategy."""
 
     NONE = "none"
-    SOME = "some"  # a few, drawn anew for each prompt
+    # a few, drawn anew for each prompt
+    SOME = "some"
     ALL = "all"
 
 
 class Show(StrEnum):
     """Content that prompts of published strategies have besides a program's text."""
 
-    RICH = "rich"  # score, metrics, time, and what else the settings have
-    PAPER = "paper"  # what the paper's or its code's prompts do: mostly nothing, or the thought alone
+    # score, metrics, time, and what else the settings have
+    RICH = "rich"
+    # what the paper's or its code's prompts do: mostly nothing, or the thought alone
+    PAPER = "paper"
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -170,7 +173,9 @@ class Config:
         """The strategy's name with ``auto`` resolved."""
         if self.strategy.name != "auto":
             return self.strategy.name
-        return "gp" if self.model is None else "or_agent"
+        if self.model is None:
+            return "gp"
+        return "or_agent"
 
     @property
     def is_scripted(self) -> bool:

@@ -19,7 +19,8 @@ from oragent._base.errors import StoreError
 from oragent._base.files import network_file_system
 from oragent.ledger.database import Database
 
-COPY_S = 60.0  # between two copies
+# between two copies
+COPY_S = 60.0
 COUNTED = ("evaluations", "replies", "candidates")
 
 
@@ -55,7 +56,8 @@ def keep_copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterato
 
     def copy_again() -> None:
         while not ended.wait(copy_s):
-            with suppress(StoreError):  # it is tried again
+            # it is tried again
+            with suppress(StoreError):
                 _write_copy(local, database)
 
     thread = threading.Thread(target=copy_again, daemon=True)
@@ -110,4 +112,6 @@ def _count_rounds(path: Path, *, copy: bool = False) -> int:
             counts = (database.query_row(f"SELECT COUNT(*) AS number FROM {table}") for table in COUNTED)
             return sum(int(row["number"]) for row in counts if row)
     except StoreError:
-        return 0 if copy else -1
+        if copy:
+            return 0
+        return -1

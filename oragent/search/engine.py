@@ -46,10 +46,14 @@ from oragent.search.store import RoundNote, Store
 from oragent.search.strategies.tuning import is_worth, tuning_period, with_tuning
 from oragent.search.strategy import Round, Strategy
 
-CACHE = Path("outputs") / "cache.db"  # of evaluations, from the root of the project
-PAUSED_S = 0.2  # between two looks at whether a paused run is to continue
-ANNOUNCED_S = 5.0  # after which a new best of a round that goes on is told
-REBUILT = "rebuilt"  # the origin of what a lost run had found
+# of evaluations, from the root of the project
+CACHE = Path("outputs") / "cache.db"
+# between two looks at whether a paused run is to continue
+PAUSED_S = 0.2
+# after which a new best of a round that goes on is told
+ANNOUNCED_S = 5.0
+# the origin of what a lost run had found
+REBUILT = "rebuilt"
 T = TypeVar("T")
 
 
@@ -84,10 +88,12 @@ class Engine:
         self._settings, self._budget = strategy.settled(config.strategy, live=not config.is_scripted), config.budget
         self._window = self._settings.window or strategy.window
         self._resets = store.resets()
-        measures = any(feature.kind == "number" for feature in about.features)  # else evaluators print bins
+        # else evaluators print bins
+        measures = any(feature.kind == "number" for feature in about.features)
         grid = Grid.declared(about.features) if measures else None
         self._tending = replace(archive_policy(config, about.direction), grid=grid, resets=frozenset(self._resets))
-        self._early: list[Committed] = []  # committed before the bins of measured features are known
+        # committed before the bins of measured features are known
+        self._early: list[Committed] = []
         self._archive = self._tending.opened()
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = (time.monotonic() if since is None else since) - self._spent.seconds
@@ -112,11 +118,15 @@ class Engine:
         self._desk.hints = self._acts.hints
         if not isinstance(model, ReplayModel):
             self._desk.replace_model = self._replace_model
-        self._leader: Elite | None = None  # the best that was scored, committed or not
+        # the best that was scored, committed or not
+        self._leader: Elite | None = None
         self._leader_fingerprint = ""
-        self._leader_is_audited = False  # before it led, as in a run that is resumed
-        self._audited_now = ""  # fingerprint of the program whose audit a round or the end of the run waits for
-        self._begun_id = ""  # id of the latest program whose audit began in the background
+        # before it led, as in a run that is resumed
+        self._leader_is_audited = False
+        # fingerprint of the program whose audit a round or the end of the run waits for
+        self._audited_now = ""
+        # id of the latest program whose audit began in the background
+        self._begun_id = ""
         lag, last = self._window if config.audit_lag is None else config.audit_lag, max(self._recorded, default=-1)
         self._schedule = AuditSchedule(store, lag, last, self._audit_in_background)
         self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
@@ -124,7 +134,8 @@ class Engine:
         self._free = tuning_period(self._window) if is_worth(share, self._budget) else 0
         self._play = with_tuning(strategy.round, share, self._free) if self._free else strategy.round
         self._remembering = strategy.remembers or self._settings.history or self._learner is not None
-        self._granted: dict[int, Spent] = {}  # what each round in flight may use
+        # what each round in flight may use
+        self._granted: dict[int, Spent] = {}
         self._notes: list[RoundNote] = []
         by_round = groupby(store.notes(), key=lambda note: note.round)
         self._recorded_notes = {number: [*notes] for number, notes in by_round}
@@ -177,7 +188,8 @@ class Engine:
             Interrupted: if it is ended before the seed has a score.
             StoreError: if the run's folder cannot be written.
         """
-        self._store.note("end", "")  # not yet, or not any more
+        # not yet, or not any more
+        self._store.note("end", "")
         about = {"folder": str(self._folder.path), "problem": self._folder.problem.name, "rounds": len(self._recorded)}
         self._emit(EventKind.BEGUN, -1, about)
         flying: dict[int, asyncio.Task[RoundContext]] = {}
@@ -220,7 +232,8 @@ class Engine:
         """Let a user's acts take effect before a round begins; wait if the run is paused and nothing is in flight."""
         is_live = upcoming not in self._recorded
         if self._acts.paused and flying:
-            return  # what is in flight is committed first, so that a replay can repeat the pause
+            # what is in flight is committed first, so that a replay can repeat the pause
+            return
         begun = time.monotonic()
         while True:
             for act in self._acts.take(upcoming, self._horizon, self._budget, is_live=is_live):
@@ -236,7 +249,8 @@ class Engine:
                 break
             await asyncio.sleep(PAUSED_S)
         if (waited := time.monotonic() - begun) > PAUSED_S:
-            self._begun += waited  # a pause is not the run's own time
+            # a pause is not the run's own time
+            self._begun += waited
 
     def _replace_model(self, model: Model) -> Model:
         if not self._acts.asks_person:
@@ -349,13 +363,15 @@ class Engine:
                 await run.evaluate(source, (), ORIGIN)
             await self._play(run)
         except BudgetExhausted:
-            pass  # what the round paid for before is committed
+            # what the round paid for before is committed
+            pass
         except ModelError as problem:
             self.stop(str(problem))
             raise Interrupted(str(problem)) from None
         except OragentError:
             raise
-        except Exception as problem:  # a bug of the strategy, which may be somebody's own file
+        except Exception as problem:
+            # a bug of the strategy, which may be somebody's own file
             where = traceback.extract_tb(problem.__traceback__)[-1]
             location = f"{where.filename}, line {where.lineno}"
             what = f"{type(problem).__name__}: {problem}"
@@ -414,7 +430,8 @@ class Engine:
             return None
         best = self._archive.best
         if rejected is None and best is not None and best.id == record.id:
-            self._write_best(best, record.candidate)  # without the remark that it is not audited yet
+            # without the remark that it is not audited yet
+            self._write_best(best, record.candidate)
         return rejected
 
     async def _settle_audits(self, number: int | None) -> None:
@@ -422,7 +439,8 @@ class Engine:
         at = self._horizon + 1 if number is None else number
         for fingerprint in self._schedule.recorded_withdrawals(at):
             if rejected := self._store.evaluation(found_out_text(fingerprint)):
-                self._store.reject_candidates(fingerprint)  # of a replay
+                # of a replay
+                self._store.reject_candidates(fingerprint)
                 self._forget_program(fingerprint, rejected, at)
         while (verdict := await self._schedule.next_verdict(number)) is not None:
             record, rejected = verdict
@@ -554,7 +572,8 @@ class Engine:
         )
         kept_free = self._free > 0 and number % self._free == 0
         self._idle_rounds = 0 if used.evaluations else self._idle_rounds + (not kept_free)
-        if number >= len(self._recorded) - 1:  # a resumed run first takes back all that it had
+        # a resumed run first takes back all that it had
+        if number >= len(self._recorded) - 1:
             self._check_end()
         self._begin_audit(number)
         progress = self._make_progress(candidates)
@@ -611,7 +630,9 @@ class Engine:
                     self._desk.committed.setdefault(ended_race_text(candidate.fingerprint), number)
                 count += candidate.evaluation.was_started and not candidate.is_probe
         # A run of an earlier version, whose probes counted, goes on with what it counted.
-        return self._recorded[number].evaluations if number in self._recorded else count
+        if number in self._recorded:
+            return self._recorded[number].evaluations
+        return count
 
     def _place_candidate(self, name: str, candidate: Candidate) -> str:
         champion = self._archive.best
@@ -708,7 +729,9 @@ class Engine:
             return ""
         put = scoring.audited_decisions.get(scoring.fingerprint(progress.best.source))
         if put is None:
-            return "" if scoring.is_audited(scoring.fingerprint(progress.best.source)) else "the best is not audited"
+            if scoring.is_audited(scoring.fingerprint(progress.best.source)):
+                return ""
+            return "the best is not audited"
         return f"{put} decisions of the best"
 
     def _cut_short(self) -> str:

@@ -13,53 +13,77 @@ from typing import Self
 class AuditStage(StrEnum):
     """Audit of a program; each is stored under its own key."""
 
-    FIRST = ""  # when its round is committed
-    FEW = "few"  # again with fewer decisions, as the first took too long
-    FINAL = "final"  # as the winner of the run
+    # when its round is committed
+    FIRST = ""
+    # again with fewer decisions, as the first took too long
+    FEW = "few"
+    # as the winner of the run
+    FINAL = "final"
 
 
 class EvaluationKind(StrEnum):
     """Kind of evaluation of a program."""
 
-    SCORE = "score"  # on all of val
-    TRAIN = "train"  # on train, as the first stage of a cascade
-    SIZE = "size"  # at one size of val
-    FLOOR = "floor"  # on val, ended early where a score is out of reach
-    RACE = "raced"  # on val, ended early where elites are out of reach
-    SCREENED = "screened"  # result of a program that was not good enough to be scored on all of val
-    PROBE = "probe"  # for what it prints
-    EXPERIMENT = "experiment"  # on training or practice instances; costs no evaluation
-    AUDIT = "audit"  # again, with decisions repeated in other processes
-    FOUND_OUT = "found out"  # result of a program that an audit rejected
+    # on all of val
+    SCORE = "score"
+    # on train, as the first stage of a cascade
+    TRAIN = "train"
+    # at one size of val
+    SIZE = "size"
+    # on val, ended early where a score is out of reach
+    FLOOR = "floor"
+    # on val, ended early where elites are out of reach
+    RACE = "raced"
+    # result of a program that was not good enough to be scored on all of val
+    SCREENED = "screened"
+    # for what it prints
+    PROBE = "probe"
+    # on training or practice instances; costs no evaluation
+    EXPERIMENT = "experiment"
+    # again, with decisions repeated in other processes
+    AUDIT = "audit"
+    # result of a program that an audit rejected
+    FOUND_OUT = "found out"
 
     @property
     def text_range(self) -> tuple[str, str]:
         """First text of a key of a kind whose texts begin with its name, and the first one after them, for SQLite."""
         if self not in PLAIN:
             raise ValueError(f"keys of {self} cannot be recognized by their text.")
-        return f"{self} ", f"{self}!"  # "!" follows the space
+        # "!" follows the space
+        return f"{self} ", f"{self}!"
 
 
-PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.AUDIT)  # others are hashes
+# others are hashes
+PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.AUDIT)
 
 
 @dataclass(frozen=True)
 class EvaluationKey:
     """Key under which an evaluation is stored."""
 
-    program: str  # fingerprint of the program
-    kind: EvaluationKind = EvaluationKind.SCORE  # kind of evaluation
-    terms: str = ""  # conditions of the evaluation beyond its kind; empty without any
-    observer: str = ""  # text of a program that watches this one; empty: none
+    # fingerprint of the program
+    program: str
+    # kind of evaluation
+    kind: EvaluationKind = EvaluationKind.SCORE
+    # conditions of the evaluation beyond its kind; empty without any
+    terms: str = ""
+    # text of a program that watches this one; empty: none
+    observer: str = ""
 
     def __str__(self) -> str:
         if self.kind is EvaluationKind.SCORE:
             return self.program
         if self.kind is EvaluationKind.EXPERIMENT:
             return " ".join(filter(None, (self.kind, self.program, self.terms)))
-        order = (self.program, self.terms) if self.kind is EvaluationKind.AUDIT else (self.terms, self.program)
+        if self.kind is EvaluationKind.AUDIT:
+            order = (self.program, self.terms)
+        else:
+            order = (self.terms, self.program)
         text = " ".join(filter(None, (self.kind, *order, self.observer)))
-        return text if self.kind in PLAIN else _hash_text(text)
+        if self.kind in PLAIN:
+            return text
+        return _hash_text(text)
 
     @classmethod
     def of_audit(cls, program: str, stage: AuditStage = AuditStage.FIRST) -> Self:

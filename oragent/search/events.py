@@ -11,25 +11,38 @@ from oragent.search.candidate import Candidate, Elite
 class EventKind(StrEnum):
     """Kinds of events; in parentheses the names in ``RunEvent.data``."""
 
-    BEGUN = "begun"  # the engine began or resumed (folder, problem, rounds)
-    ASKED = "asked"  # a prompt goes to a model (role)
-    REPLIED = "replied"  # the reply is stored (role, model, tokens_in, tokens_out, money, seconds)
-    EVALUATED = "evaluated"  # a program was scored, its round is not committed yet (status, score, origin)
-    ACCEPTED = "accepted"  # a committed candidate changed the archive (id, score, origin, placed)
-    BEST = "best"  # a committed candidate is the new best (id, score, origin)
-    BUDGET = "budget"  # a round was committed (evaluations, model_calls, tokens, money, seconds)
-    STEERED = "steered"  # a user's act took effect (act, value)
-    ENDED = "ended"  # the run ended (reason, complete)
+    # the engine began or resumed (folder, problem, rounds)
+    BEGUN = "begun"
+    # a prompt goes to a model (role)
+    ASKED = "asked"
+    # the reply is stored (role, model, tokens_in, tokens_out, money, seconds)
+    REPLIED = "replied"
+    # a program was scored, its round is not committed yet (status, score, origin)
+    EVALUATED = "evaluated"
+    # a committed candidate changed the archive (id, score, origin, placed)
+    ACCEPTED = "accepted"
+    # a committed candidate is the new best (id, score, origin)
+    BEST = "best"
+    # a round was committed (evaluations, model_calls, tokens, money, seconds)
+    BUDGET = "budget"
+    # a user's act took effect (act, value)
+    STEERED = "steered"
+    # the run ended (reason, complete)
+    ENDED = "ended"
 
 
 @dataclass(frozen=True)
 class RunEvent:
     """One event of a run."""
 
-    kind: EventKind  # kind of event
-    round: int  # number of the round that it belongs to; -1 if it belongs to none
-    at_s: float  # the run's own time, seconds
-    data: Mapping[str, object]  # values by name, as `EventKind` lists them
+    # kind of event
+    kind: EventKind
+    # number of the round that it belongs to; -1 if it belongs to none
+    round: int
+    # the run's own time, seconds
+    at_s: float
+    # values by name, as `EventKind` lists them
+    data: Mapping[str, object]
 
 
 OnEvent = Callable[[RunEvent], None]
@@ -43,14 +56,21 @@ def ignore_event(event: RunEvent) -> None:
 class Progress:
     """Where a run stands."""
 
-    spent: Spent  # spending so far, against the run's budget
-    seed: Elite  # elite of the seed heuristic
-    best: Elite  # best elite so far
-    candidates: Sequence[Candidate]  # candidates that the latest round tried, without its probes
+    # spending so far, against the run's budget
+    spent: Spent
+    # elite of the seed heuristic
+    seed: Elite
+    # best elite so far
+    best: Elite
+    # candidates that the latest round tried, without its probes
+    candidates: Sequence[Candidate]
 
     def __str__(self) -> str:
         failed = sum(candidate.evaluation.status.failed for candidate in self.candidates)
-        failures = f", {failed} of the latest {len(self.candidates)} failed" if failed else ""
+        if failed:
+            failures = f", {failed} of the latest {len(self.candidates)} failed"
+        else:
+            failures = ""
         return f"{self.spent.evaluations} evaluations, best {self.best.score:.6g}, seed {self.seed.score:.6g}{failures}"
 
 
@@ -58,23 +78,43 @@ class Progress:
 class Audits:
     """Cost of a run's audits."""
 
-    number: int = 0  # number of programs that were audited
-    failed: int = 0  # number of those that were rejected for it
-    cpu_s: float = 0.0  # CPU seconds of the audits
-    all_cpu_s: float = 0.0  # CPU seconds of all evaluations, the audits among them
-    winner: str = ""  # what is known of the best program's own audit; empty where nothing is
-    under_way: int = 0  # number of audits that began in the background and have not ended
+    # number of programs that were audited
+    number: int = 0
+    # number of those that were rejected for it
+    failed: int = 0
+    # CPU seconds of the audits
+    cpu_s: float = 0.0
+    # CPU seconds of all evaluations, the audits among them
+    all_cpu_s: float = 0.0
+    # what is known of the best program's own audit; empty where nothing is
+    winner: str = ""
+    # number of audits that began in the background and have not ended
+    under_way: int = 0
 
     @property
     def share(self) -> float:
         """Share of the CPU time that went into audits, in [0, 1]."""
-        return self.cpu_s / self.all_cpu_s if self.all_cpu_s > 0 else 0.0
+        if self.all_cpu_s > 0:
+            return self.cpu_s / self.all_cpu_s
+        return 0.0
 
     def __str__(self) -> str:
-        programs = "1 program" if self.number == 1 else f"{self.number:,} programs"
-        failed = f"{self.failed:,} of them rejected" if self.failed else "none rejected"
-        winner = f"; {self.winner}" if self.winner else ""
-        winner += f"; {self.under_way:,} under way" if self.under_way else ""
+        if self.number == 1:
+            programs = "1 program"
+        else:
+            programs = f"{self.number:,} programs"
+        if self.failed:
+            failed = f"{self.failed:,} of them rejected"
+        else:
+            failed = "none rejected"
+        if self.winner:
+            winner = f"; {self.winner}"
+        else:
+            winner = ""
+        if self.under_way:
+            winner += f"; {self.under_way:,} under way"
+        else:
+            winner += ""
         return f"{programs} that would have led, {failed}; {100 * self.share:.1f} % of the CPU time{winner}"
 
 
@@ -82,11 +122,17 @@ class Audits:
 class SearchResult:
     """Result of a run."""
 
-    reason: str  # reason for the end, one line
-    complete: bool  # whether the budget was used up, as opposed to a stop, a dead model or nothing new to try
-    progress: Progress  # progress of the run when it ended
-    remark: str = ""  # remark that a person should read beside the reason; empty if there is none
-    audits: Audits = field(default_factory=Audits)  # audits of programs that would have led
+    # reason for the end, one line
+    reason: str
+    # whether the budget was used up, as opposed to a stop, a dead model or nothing new to try
+    complete: bool
+    # progress of the run when it ended
+    progress: Progress
+    # remark that a person should read beside the reason; empty if there is none
+    remark: str = ""
+    # audits of programs that would have led
+    audits: Audits = field(default_factory=Audits)
 
 
-Observer = Callable[[Progress], None]  # takes note of a committed round
+# takes note of a committed round
+Observer = Callable[[Progress], None]

@@ -22,29 +22,41 @@ from oragent.evaluation import Evaluation, offers
 from oragent.programs.parameters import ProgramParameter, read_parameters, read_value, write_values
 
 TRAIN, PRACTICE = "train", offers.PRACTICE
-CPU_S = 60.0  # CPU seconds of a probe or sweep, where nothing else is said
-LEAST_S = 0.5  # CPU seconds that must remain for another run
-NEARLY = 0.9  # of its limit, from which on a run counts as ended by it
+# CPU seconds of a probe or sweep, where nothing else is said
+CPU_S = 60.0
+# CPU seconds that must remain for another run
+LEAST_S = 0.5
+# of its limit, from which on a run counts as ended by it
+NEARLY = 0.9
 USED_UP = "not measured: the CPU seconds of the sweep were used"
-AT_ONCE = 4  # settings of a grid that run at once: fixed, so that results do not depend on the number of workers
-MAX_SETTINGS, EVOLVED_SETTINGS = 200, 24  # of one sweep; of CMA-ES, where nothing else is said
-LINE_POINTS = 7  # values of a single parameter with a range
-SPREAD = 0.2  # of the first generation of CMA-ES, in widths of a range
+# settings of a grid that run at once: fixed, so that results do not depend on the number of workers
+AT_ONCE = 4
+# of one sweep; of CMA-ES, where nothing else is said
+MAX_SETTINGS, EVOLVED_SETTINGS = 200, 24
+# values of a single parameter with a range
+LINE_POINTS = 7
+# of the first generation of CMA-ES, in widths of a range
+SPREAD = 0.2
 NAME, NUMBER = r"[A-Za-z_]\w*", r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VALUES = re.compile(rf"(?P<name>{NAME})=(?P<values>{NUMBER}(?:,{NUMBER})*)")
 _RANGE = re.compile(rf"(?P<name>{NAME})=(?P<low>{NUMBER})\.\.(?P<high>{NUMBER})(?P<flags>(?:,(?:int|float|log))*)")
 _INSTANCES = re.compile(r"\d{1,6}(?::\d{1,6})?")
-PLACES = "places_seconds"  # metric of the harness: CPU seconds of the function at each size
-SECONDS = "experiment_cpu_seconds"  # metric under which a run of an experiment is counted: replays have it as it was
+# metric of the harness: CPU seconds of the function at each size
+PLACES = "places_seconds"
+# metric under which a run of an experiment is counted: replays have it as it was
+SECONDS = "experiment_cpu_seconds"
 
 
 @dataclass(frozen=True)
 class Subset:
     """Part of the training set, or of the practice set; a ConfigError says if ``instances`` is no number or range."""
 
-    sizes: tuple[int, ...] = ()  # problem sizes; empty: all of the set
-    instances: str = ""  # ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty: all
-    mode: str = TRAIN  # ``train`` or ``practice``; all sizes of practice run in one process
+    # problem sizes; empty: all of the set
+    sizes: tuple[int, ...] = ()
+    # ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty: all
+    instances: str = ""
+    # ``train`` or ``practice``; all sizes of practice run in one process
+    mode: str = TRAIN
 
     def __post_init__(self) -> None:
         low, _, high = self.instances.rpartition(":")
@@ -63,7 +75,9 @@ class Subset:
             if size not in available:
                 offered = ", ".join(map(str, available)) or "none"
                 raise ConfigError(f"{self.mode} has no size {size}: choose among {offered}")
-        return self if self.sizes or self.mode == PRACTICE else replace(self, sizes=tuple(available))
+        if self.sizes or self.mode == PRACTICE:
+            return self
+        return replace(self, sizes=tuple(available))
 
 
 # Runs a program on the instances of one size, None for all of the set, with a limit in CPU seconds beside that of an
@@ -75,31 +89,46 @@ InstanceRunner = Callable[[str, int | None, Subset, float, str], Awaitable[Evalu
 class SizeResult:
     """Result of a program on the instances of one size."""
 
-    size: int | None  # problem size; None where the problem names no sizes
-    status: Status  # end of the run; ``ok`` if and only if there is a score
-    score: float | None  # mean over the instances, in natural units
-    instances: int | None  # number of instances; None where the evaluator does not count them
-    calls: int | None  # number of calls of the heuristic; None where it is not known
-    seconds: float | None  # CPU seconds of these calls
-    cpu_s: float  # CPU seconds of the whole run
-    message: str = ""  # reason of a failure, one line
-    metrics: Mapping[str, Any] = field(default_factory=dict)  # metrics of the evaluator
+    # problem size; None where the problem names no sizes
+    size: int | None
+    # end of the run; ``ok`` if and only if there is a score
+    status: Status
+    # mean over the instances, in natural units
+    score: float | None
+    # number of instances; None where the evaluator does not count them
+    instances: int | None
+    # number of calls of the heuristic; None where it is not known
+    calls: int | None
+    # CPU seconds of these calls
+    seconds: float | None
+    # CPU seconds of the whole run
+    cpu_s: float
+    # reason of a failure, one line
+    message: str = ""
+    # metrics of the evaluator
+    metrics: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ProbeResult:
     """Result of a probe."""
 
-    sizes: tuple[SizeResult, ...]  # in the order of the request, as far as the CPU seconds went
-    output: str  # text that the program printed, and its observer
-    cpu_s: float  # CPU seconds of all runs
-    skipped: int = 0  # number of sizes that were left out
+    # in the order of the request, as far as the CPU seconds went
+    sizes: tuple[SizeResult, ...]
+    # text that the program printed, and its observer
+    output: str
+    # CPU seconds of all runs
+    cpu_s: float
+    # number of sizes that were left out
+    skipped: int = 0
 
     @property
     def score(self) -> float | None:
         """Mean of the scores over sizes; None where one of them failed or was left out."""
         scores = [result.score for result in self.sizes if result.score is not None]
-        return mean(scores) if scores and len(scores) == len(self.sizes) and not self.skipped else None
+        if scores and len(scores) == len(self.sizes) and not self.skipped:
+            return mean(scores)
+        return None
 
     @property
     def problem(self) -> str:
@@ -111,41 +140,60 @@ class ProbeResult:
 class SweepAxis:
     """A parameter of a sweep: values to try, or a range to search."""
 
-    name: str  # name of a constant or default of the program
-    present: float  # its value in the program
-    values: tuple[float, ...] = ()  # values of a grid; empty: the range is searched
-    parameter: ProgramParameter | None = None  # range; None where ``values`` are named
+    # name of a constant or default of the program
+    name: str
+    # its value in the program
+    present: float
+    # values of a grid; empty: the range is searched
+    values: tuple[float, ...] = ()
+    # range; None where ``values`` are named
+    parameter: ProgramParameter | None = None
 
 
 @dataclass(frozen=True)
 class SweepRow:
     """Result of one setting of a sweep."""
 
-    values: Mapping[str, float]  # values of the parameters by name
-    score: float | None  # mean of the scores over sizes; None for a failure
-    seconds: float | None  # CPU seconds of the heuristic's calls
-    cpu_s: float  # CPU seconds of the runs
-    message: str = ""  # reason of a failure, one line
-    instances: int | None = None  # number of instances; None where the evaluator does not count them
-    places: Mapping[str, float] = field(default_factory=dict)  # the seconds at each size, by its name
+    # values of the parameters by name
+    values: Mapping[str, float]
+    # mean of the scores over sizes; None for a failure
+    score: float | None
+    # CPU seconds of the heuristic's calls
+    seconds: float | None
+    # CPU seconds of the runs
+    cpu_s: float
+    # reason of a failure, one line
+    message: str = ""
+    # number of instances; None where the evaluator does not count them
+    instances: int | None = None
+    # the seconds at each size, by its name
+    places: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SweepResult:
     """Result of a sweep."""
 
-    rows: tuple[SweepRow, ...]  # settings in the order in which they ran; the program's present values first
-    direction: Direction  # direction of the score
-    source: str  # text of the program
-    cpu_s: float  # CPU seconds of all runs
-    skipped: int = 0  # number of settings that did not run: the CPU seconds were used, or all others failed alike
-    subset: Subset = field(default_factory=Subset)  # instances on which they ran
+    # settings in the order in which they ran; the program's present values first
+    rows: tuple[SweepRow, ...]
+    # direction of the score
+    direction: Direction
+    # text of the program
+    source: str
+    # CPU seconds of all runs
+    cpu_s: float
+    # number of settings that did not run: the CPU seconds were used, or all others failed alike
+    skipped: int = 0
+    # instances on which they ran
+    subset: Subset = field(default_factory=Subset)
 
     @property
     def best(self) -> SweepRow | None:
         """The row with the best score, the first of equals; None where all failed."""
         scored = [row for row in self.rows if row.score is not None]
-        return max(scored, key=lambda row: self.direction.sign * (row.score or 0.0)) if scored else None
+        if scored:
+            return max(scored, key=lambda row: self.direction.sign * (row.score or 0.0))
+        return None
 
     @property
     def ranked(self) -> tuple[SweepRow, ...]:
@@ -248,11 +296,15 @@ def _size_result(size: int | None, evaluation: Evaluation) -> SizeResult:
 
 
 def _as_count(value: Any) -> int | None:
-    return value if type(value) is int else None
+    if type(value) is int:
+        return value
+    return None
 
 
 def _as_seconds(value: Any) -> float | None:
-    return float(value) if type(value) in (int, float) else None
+    if type(value) in (int, float):
+        return float(value)
+    return None
 
 
 def read_places(metrics: Mapping[str, Any]) -> dict[str, float]:
@@ -323,7 +375,8 @@ class _Sweep:
     ) -> None:
         self._measure, self._gather, self._source, self._subset = measure, gather, source, subset
         self._direction, self._remaining_s, self._limit_s = direction, cpu_s, cpu_s
-        self._rows: dict[str, SweepRow] = {}  # by the text of the program
+        # by the text of the program
+        self._rows: dict[str, SweepRow] = {}
         self._skipped = 0
 
     async def run_all(self, points: Sequence[Mapping[str, float]]) -> list[SweepRow | None]:
@@ -359,7 +412,8 @@ class _Sweep:
         return max(1, min(AT_ONCE, int(self.affordable())))
 
     async def evolve(self, ranges: Sequence[ProgramParameter], settings: int, seed: int) -> None:
-        from cmaes import CMA  # it imports scipy.stats, which takes a second
+        # it imports scipy.stats, which takes a second
+        from cmaes import CMA
 
         begin = np.array([find_position(axis.value, axis.low, axis.high, axis.is_logarithmic) for axis in ranges])
         size, sign = 4 + int(3 * math.log(len(ranges))), self._direction.sign
@@ -404,10 +458,14 @@ def find_position(value: float, low: float, high: float, is_logarithmic: bool) -
 
 def value_at(position: float, low: float, high: float, is_logarithmic: bool) -> float:
     """Value at a position of a range."""
-    return float(low * (high / low) ** position) if is_logarithmic else float(low + position * (high - low))
+    if is_logarithmic:
+        return float(low * (high / low) ** position)
+    return float(low + position * (high - low))
 
 
 def _parameter_value(parameter: ProgramParameter, position: float) -> float:
     """Value at a position of a range, with six significant digits."""
     value = value_at(position, parameter.low, parameter.high, parameter.is_logarithmic)
-    return round(value) if parameter.is_integer else float(f"{value:.6g}")
+    if parameter.is_integer:
+        return round(value)
+    return float(f"{value:.6g}")

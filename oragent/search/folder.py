@@ -38,7 +38,8 @@ from oragent.search.strategy import Strategy
 HOLDER_CHARACTERS = 200
 CANDIDATES = "candidates"
 ELITE_ID = re.compile(r"\d+\.\d+|round \d+")
-STRATEGY_FILE = "strategy.py"  # a copy of a strategy of one's own
+# a copy of a strategy of one's own
+STRATEGY_FILE = "strategy.py"
 CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "audit", "audit_share", "model", "models", "ensemble")
 
 
@@ -46,11 +47,16 @@ CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "audit", "audit
 class RunFolder:
     """The files of one run."""
 
-    path: Path  # path of the folder
-    root: Path  # root of the project, for data and checkpoints
-    problem: Problem  # problem that is searched
-    config: Config  # configuration of the run
-    is_new: bool = False  # whether it was made just now, so that it may go again where nothing comes of the run
+    # path of the folder
+    path: Path
+    # root of the project, for data and checkpoints
+    root: Path
+    # problem that is searched
+    problem: Problem
+    # configuration of the run
+    config: Config
+    # whether it was made just now, so that it may go again where nothing comes of the run
+    is_new: bool = False
 
     @property
     def database(self) -> Path:
@@ -132,7 +138,10 @@ class RunFolder:
             StoreError: if it cannot be opened; or it is empty, gone or corrupted while elites of the run are there: to
                 go on would begin anew over them.
         """
-        local = local_copy(self.database) if network_file_system(self.path) else self.database
+        if network_file_system(self.path):
+            local = local_copy(self.database)
+        else:
+            local = self.database
         if elites := self.found_elites():
             self._expect_rounds(elites, local)
         with Store(local) as store, nullcontext() if local == self.database else keep_copying(local, self.database):
@@ -146,7 +155,10 @@ class RunFolder:
         except StoreError as problem:
             raise StoreError(f"{problem}, or {remedy}") from None
         if blank:
-            what = "is empty" if self.database.is_file() else "is gone"
+            if self.database.is_file():
+                what = "is empty"
+            else:
+                what = "is gone"
             raise StoreError(
                 f"{self.database} {what}, and elites of the run are not: restore it from a copy, or {remedy}"
             )
@@ -158,9 +170,15 @@ class RunFolder:
 
     def write_best(self, elite: Elite, remark: str = "", comments: Callable[[str], str] = lambda sign: "") -> None:
         """Replace the file of the best program in one step, so that whoever imports it never sees half a file."""
-        sign = "#" if self._ending == ".py" else "//"
+        if self._ending == ".py":
+            sign = "#"
+        else:
+            sign = "//"
         head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}"
-        head += f"; {remark}\n" if remark else "\n"
+        if remark:
+            head += f"; {remark}\n"
+        else:
+            head += "\n"
         files.replace_file(self.best, head + comments(sign) + elite.source.rstrip() + "\n")
 
     def write_elite(self, elite: Elite) -> None:
@@ -173,7 +191,8 @@ class RunFolder:
         figures = {"score": elite.score, "features": cell, "metrics": displayed_metrics(elite.metrics)}
         texts = elite.source.rstrip() + "\n", yaml.safe_dump(figures, sort_keys=False)
         for name, text in zip(self._elite_files, texts, strict=True):
-            (folder / name).unlink(missing_ok=True)  # a new file: the old one may have another name elsewhere
+            # a new file: the old one may have another name elsewhere
+            (folder / name).unlink(missing_ok=True)
             with (folder / name).open("x", encoding="utf-8") as file:
                 file.write(text)
 
@@ -258,11 +277,13 @@ def reopen(
     expect_no_links(path)
     try:
         tree = load_yaml(path / "config.yaml")
-        without_device = [override for override in overrides if override.partition("=")[0] != "device"]  # it is pinned
+        # it is pinned
+        without_device = [override for override in overrides if override.partition("=")[0] != "device"]
         config = build_config(_of_today(tree["config"]), without_device, str(path / "config.yaml"))
         folder, root = _read_place(tree["problem"]["folder"]), _read_place(tree["root"])
         fingerprint = tree["problem"]["fingerprint"]
-        companions = dict(tree["problem"].get("files") or {})  # which runs of earlier versions do not name
+        # which runs of earlier versions do not name
+        companions = dict(tree["problem"].get("files") or {})
     except FileNotFoundError:
         raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -277,7 +298,8 @@ def reopen(
     if not (trust or only_read):
         expect_trust(path, _with_own_copy(config, path), overrides)
     if not folder.is_dir() and (ours := shipped.shipped_root() / "problems" / folder.name).is_dir():
-        folder = ours  # another copy of oragent shipped it when the run began
+        # another copy of oragent shipped it when the run began
+        folder = ours
     problem = load_problem(folder)
     if _problem_fingerprint(problem) != fingerprint and not changed:
         files_of = f"{problem.evaluator.name} or {problem.about.candidate.names[0]} in {folder}"
@@ -287,7 +309,11 @@ def reopen(
             f"what goes with the evaluator in {folder} (helper modules, data) changed since this run began; begin a "
             f"new run: {_restart_advice(path)}"
         )
-    root = root if root.is_dir() else evaluation_root(problem)  # the project was moved or removed
+    # the project was moved or removed
+    if root.is_dir():
+        root = root
+    else:
+        root = evaluation_root(problem)
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
     if trust:
         remember_demands(run.config)
@@ -362,7 +388,8 @@ def _make_unique_folder(parent: Path, stem: str) -> Path:
 def _write_config(run: RunFolder) -> None:
     about, beside, settings = run.problem.about, run.problem.companions, dump_settings(run.config)
     if settings["strategy"]["file"]:
-        settings["strategy"]["file"] = STRATEGY_FILE  # the copy, by its name alone: the folder may be moved
+        # the copy, by its name alone: the folder may be moved
+        settings["strategy"]["file"] = STRATEGY_FILE
     tree = {
         "oragent": __version__,
         "root": str(run.root),

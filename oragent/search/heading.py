@@ -13,8 +13,10 @@ from oragent.search.store import RoundNote
 from oragent.search.strategies.or_agent.tree import ACCOUNT
 
 WIDTH = 110
-MOST_IDEA = 1200  # characters
-MARK = "|"  # behind the sign of a comment: such lines are no part of the program
+# characters
+MOST_IDEA = 1200
+# behind the sign of a comment: such lines are no part of the program
+MARK = "|"
 
 
 def describe_program(
@@ -22,13 +24,19 @@ def describe_program(
 ) -> list[str]:
     """Describe a program: limits and time used, ids of its parents without fingerprints, its idea from the notes."""
     heuristic_s = problem.heuristic_s(limits)
-    bound = "" if heuristic_s is None else f", {heuristic_s:g} of them for all calls of the function"
+    if heuristic_s is None:
+        bound = ""
+    else:
+        bound = f", {heuristic_s:g} of them for all calls of the function"
     lines = [f"limits: {problem.make_limits(limits).cpu_s:g} CPU seconds an evaluation{bound}"]
     seconds, calls = elite.metrics.get(TOTAL), elite.metrics.get(CALLS)
     if isinstance(seconds, int | float):
         lines.append(f"used: {seconds:.4g} CPU seconds of the function" + (f" in {calls:,} calls" if calls else ""))
     named = [parent for parent in parents if "." in parent]
-    lines += [f"parents: {', '.join(named)}"] if named else []
+    if named:
+        lines += [f"parents: {', '.join(named)}"]
+    else:
+        lines += []
     lines += [f"idea: {idea}"] if (idea := _find_idea(elite.source, notes)) else []
     return lines
 

@@ -17,33 +17,44 @@ from oragent.evaluation import Evaluation
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.store import JournalRow, RoundNote, Store
 
-PROGRAM, NOTE, WITHDRAWN = "program", "note", "withdrawn"  # kinds of rows
-OF_EVALUATION = ("score", "features", "metrics", "message")  # what is written down of a program
+# kinds of rows
+PROGRAM, NOTE, WITHDRAWN = "program", "note", "withdrawn"
+# what is written down of a program
+OF_EVALUATION = ("score", "features", "metrics", "message")
 OF_CANDIDATE = ("source", "fingerprint", "origin", "island")
-TIMES = "seconds"  # end of the names of metrics that are times
+# end of the names of metrics that are times
+TIMES = "seconds"
 
 
 @dataclass(frozen=True)
 class Finding:
     """A program that a round under way has evaluated."""
 
-    round: int  # number of the round
-    place: str  # name of the finding in the journal
-    candidate: Candidate  # the program with its evaluation, without what it printed
+    # number of the round
+    round: int
+    # name of the finding in the journal
+    place: str
+    # the program with its evaluation, without what it printed
+    candidate: Candidate
 
     @property
     def elite(self) -> Elite | None:
         """The program under its fingerprint; None without a score."""
-        return None if self.candidate.score is None else Elite.of(self.candidate)
+        if self.candidate.score is None:
+            return None
+        return Elite.of(self.candidate)
 
 
 @dataclass(frozen=True)
 class Moment:
     """State of a run at the moment of a call."""
 
-    findings: tuple[Finding, ...] = ()  # of rounds not committed when the asking round began, in the order of ends
-    notes: tuple[RoundNote, ...] = ()  # notes of these rounds, in the order of their writing
-    spent: Spent = field(default_factory=Spent)  # evaluations and model calls that the run had paid for
+    # of rounds not committed when the asking round began, in the order of ends
+    findings: tuple[Finding, ...] = ()
+    # notes of these rounds, in the order of their writing
+    notes: tuple[RoundNote, ...] = ()
+    # evaluations and model calls that the run had paid for
+    spent: Spent = field(default_factory=Spent)
 
 
 class Journal:
@@ -113,7 +124,10 @@ def _read_row(row: JournalRow) -> Finding | RoundNote | str:
     values = json.loads(row.text)
     if row.kind == NOTE:
         return RoundNote(**values)
-    features = None if values["features"] is None else tuple(values["features"])
+    if values["features"] is None:
+        features = None
+    else:
+        features = tuple(values["features"])
     evaluation = Evaluation(
         Status(values["status"]), values["score"], features, values["metrics"], message=values["message"]
     )

@@ -42,17 +42,30 @@ from oragent.search.strategies import FUNCTION, choose_strategy
 from oragent.search.strategies.scripted import make_player
 from oragent.search.strategy import Strategy
 
-LOG = "cluster.log"  # in a run's folder
+# in a run's folder
+LOG = "cluster.log"
+
+
+# the origin of programs that a run begins with
+STARTED = "start"
+STOPPED = "stopped by Ctrl-C"
+LANGUAGES = {"python": "Python", "cpp": "C++"}
+# who writes programs mends them
+MENDERS = {"debug": "code", "repair": "code"}
 
 
 @dataclass(frozen=True)
 class Evaluations:
     """Where a run's evaluations take place."""
 
-    pool: Callable[[], EvaluationPool]  # function that makes the run's pool
-    remarks: tuple[str, ...] = ()  # lines that a run begins with
-    cluster: Cluster | None = None  # cluster that they take place on; None: this machine
-    notes: "Notes" = field(default_factory=lambda: Notes())  # on what the machine could not do as asked
+    # function that makes the run's pool
+    pool: Callable[[], EvaluationPool]
+    # lines that a run begins with
+    remarks: tuple[str, ...] = ()
+    # cluster that they take place on; None: this machine
+    cluster: Cluster | None = None
+    # on what the machine could not do as asked
+    notes: "Notes" = field(default_factory=lambda: Notes())
 
     def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
         """A run's folder, which keeps what happens to workers; a new run has rounds in flight for all of them."""
@@ -60,7 +73,9 @@ class Evaluations:
             return folder
         self.cluster.log_to(folder.path / LOG)
         free = folder.is_new and config.strategy.window is None
-        return folder.widened(self.cluster.at_once) if free else folder
+        if free:
+            return folder.widened(self.cluster.at_once)
+        return folder
 
 
 class Notes:
@@ -121,23 +136,23 @@ def _cluster_remarks(cluster: Cluster) -> tuple[str, ...]:
     return tuple(filter(None, (cluster.warning, at_once)))
 
 
-STARTED = "start"  # the origin of programs that a run begins with
-STOPPED = "stopped by Ctrl-C"
-LANGUAGES = {"python": "Python", "cpp": "C++"}
 Tell = Callable[[str], None]
 Isolation = Mapping[str, Sequence[str]]
 Watch = Callable[[Engine], AbstractContextManager[object]]
-MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
 
 @dataclass(frozen=True)
 class LaunchOptions:
     """Objects that a Python program passes, since no file can hold them."""
 
-    strategy: Strategy | None = None  # in place of the one that the configuration names
-    makers: Mapping[str, Maker] = field(default_factory=dict)  # make the models of certain names
-    key: SecretStr | None = None  # of the models' servers; None: that of the environment, taken out for the search
-    executor: JobExecutor | None = None  # runs evaluations elsewhere; None: as the configuration says
+    # in place of the one that the configuration names
+    strategy: Strategy | None = None
+    # make the models of certain names
+    makers: Mapping[str, Maker] = field(default_factory=dict)
+    # of the models' servers; None: that of the environment, taken out for the search
+    key: SecretStr | None = None
+    # runs evaluations elsewhere; None: as the configuration says
+    executor: JobExecutor | None = None
 
 
 class SearchOptions(TypedDict, total=False):
@@ -225,9 +240,10 @@ async def search(
                         tell(message)
                     places.notes.listen(lambda message: tell(message) if store.remark(message) else None)
                     store.book(checks)
-                    chosen = (
-                        [*filter(None, [config.model]), *config.models.values(), *config.ensemble] if checks else []
-                    )
+                    if checks:
+                        chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
+                    else:
+                        chosen = []
                     for message in (prices.describe_price(one.name, server_address(one)) for one in chosen):
                         if message and store.remark(message):
                             tell(message)
@@ -256,7 +272,8 @@ async def search(
                         places.notes.stop()
                     return replace(outcome, remark=_reworded_remark(recorded.reworded))
             except BaseException:
-                folder.forget()  # such as one whose seed heuristic fails: nobody can go on with it
+                # such as one whose seed heuristic fails: nobody can go on with it
+                folder.forget()
                 raise
 
 
@@ -293,7 +310,10 @@ def _expect_language(strategy: Strategy, problem: Problem) -> None:
 def _reworded_remark(count: int) -> str:
     if not count:
         return ""
-    prompts = "1 prompt reads" if count == 1 else f"{count:,} prompts read"
+    if count == 1:
+        prompts = "1 prompt reads"
+    else:
+        prompts = f"{count:,} prompts read"
     return f"{prompts} otherwise than when the run was recorded, as another version wrote it; the replies were the same"
 
 
@@ -318,7 +338,8 @@ class _Interrupt:
         if self._count == 1:
             self._engine.stop(STOPPED)
             message = f"{_describe_ending(*map(len, self._engine.under_way))}, once more to end now"
-            tqdm.write(message, file=sys.stderr)  # above a progress bar, where there is one
+            # above a progress bar, where there is one
+            tqdm.write(message, file=sys.stderr)
         elif self._count == 2:
             self._engine.abort()
         else:
@@ -339,7 +360,8 @@ async def _open_models(
     strategy = overrides.strategy or choose_strategy(config)
     expect_an_end(config, strategy, root)
     if replay or not strategy.asks_model:
-        yield None, {}, ()  # where it is a replay, its store answers
+        # where it is a replay, its store answers
+        yield None, {}, ()
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")

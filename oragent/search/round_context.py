@@ -43,10 +43,14 @@ from oragent.search.scoring import Gate, Seen
 from oragent.search.store import RoundNote
 
 T = TypeVar("T")
-SOME = 3  # building blocks that a prompt names where it names some
-FREE_PROBES, PROBES_AN_EVALUATION = 20, 1  # that a run may make: at first, and further ones for each evaluation
-FREE_EXPERIMENTS = 10  # evaluations whose experiments a run may make at first
-EXPERIMENT_S = "experiment seconds"  # kind of the notes that hold the CPU seconds of a sweep or probe
+# building blocks that a prompt names where it names some
+SOME = 3
+# that a run may make: at first, and further ones for each evaluation
+FREE_PROBES, PROBES_AN_EVALUATION = 20, 1
+# evaluations whose experiments a run may make at first
+FREE_EXPERIMENTS = 10
+# kind of the notes that hold the CPU seconds of a sweep or probe
+EXPERIMENT_S = "experiment seconds"
 
 
 @dataclass
@@ -56,24 +60,42 @@ class RoundContext:
     In a run object one thing is done after the other; what is to be done side by side goes into branches (``fork``).
     """
 
-    desk: RunContext  # desk that it shares with other rounds
-    number: int  # number of the round
-    case: LedgerCase  # case in which it asks models, with its generator and what it may use of the budget
-    archive: Archive  # archive as it was when the round began
-    horizon: int  # number of the last round that was committed when it began
-    island: int  # number of the island where its candidates belong
-    memory: Sequence[RoundNote] = ()  # notes of the rounds that were committed by then
-    spent: Spent = field(default_factory=Spent)  # spending of those rounds, against the run's budget
-    candidates: list[Candidate] = field(default_factory=list)  # candidates that it evaluated, in order
-    notes: list[RoundNote] = field(default_factory=list)  # notes that it writes for later rounds and for reports
-    earlier: tuple[Candidate, ...] = ()  # that the round had evaluated before it was forked to make this branch
-    earlier_probes: int = 0  # number of probes that it had made before
-    written: tuple[RoundNote, ...] = ()  # notes that it had written before
-    experiment_share: float | None = None  # CPU seconds of experiments that a branch may use; None for a round
-    past: list[list[Committed]] = field(default_factory=list)  # candidates by round; later rounds are added
-    turns: Mapping[int, int] | None = None  # of its strategy by round, where several share a run; None: all
-    acting: Any = None  # settings of the strategy that it plays, where several share a run
-    _met: set[str] = field(default_factory=set)  # fingerprints of what was evaluated here, or before a fork
+    # desk that it shares with other rounds
+    desk: RunContext
+    # number of the round
+    number: int
+    # case in which it asks models, with its generator and what it may use of the budget
+    case: LedgerCase
+    # archive as it was when the round began
+    archive: Archive
+    # number of the last round that was committed when it began
+    horizon: int
+    # number of the island where its candidates belong
+    island: int
+    # notes of the rounds that were committed by then
+    memory: Sequence[RoundNote] = ()
+    # spending of those rounds, against the run's budget
+    spent: Spent = field(default_factory=Spent)
+    # candidates that it evaluated, in order
+    candidates: list[Candidate] = field(default_factory=list)
+    # notes that it writes for later rounds and for reports
+    notes: list[RoundNote] = field(default_factory=list)
+    # that the round had evaluated before it was forked to make this branch
+    earlier: tuple[Candidate, ...] = ()
+    # number of probes that it had made before
+    earlier_probes: int = 0
+    # notes that it had written before
+    written: tuple[RoundNote, ...] = ()
+    # CPU seconds of experiments that a branch may use; None for a round
+    experiment_share: float | None = None
+    # candidates by round; later rounds are added
+    past: list[list[Committed]] = field(default_factory=list)
+    # of its strategy by round, where several share a run; None: all
+    turns: Mapping[int, int] | None = None
+    # settings of the strategy that it plays, where several share a run
+    acting: Any = None
+    # fingerprints of what was evaluated here, or before a fork
+    _met: set[str] = field(default_factory=set)
 
     @classmethod
     def opened(
@@ -96,11 +118,15 @@ class RoundContext:
     @property
     def turn(self) -> int:
         """Number of the round among those of its strategy: by itself that of the round."""
-        return self.number if self.turns is None else self.turns[self.number]
+        if self.turns is None:
+            return self.number
+        return self.turns[self.number]
 
     def turn_of(self, number: int) -> int:
         """The turn that a round was; 0 for one of another strategy, as for the seed's."""
-        return number if self.turns is None else self.turns.get(number, 0)
+        if self.turns is None:
+            return number
+        return self.turns.get(number, 0)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -120,7 +146,9 @@ class RoundContext:
     @property
     def problem(self) -> Problem:
         """Problem that is searched."""
-        return self.desk.problem_in(self.number) if self.desk.hints else self.desk.problem
+        if self.desk.hints:
+            return self.desk.problem_in(self.number)
+        return self.desk.problem
 
     @property
     def settings(self) -> Config:
@@ -130,7 +158,9 @@ class RoundContext:
     @property
     def own(self) -> Any:
         """The strategy's own settings; None where it has none."""
-        return self.desk.own if self.acting is None else self.acting
+        if self.acting is None:
+            return self.desk.own
+        return self.acting
 
     @property
     def window(self) -> int:
@@ -142,7 +172,9 @@ class RoundContext:
         primitives, choice = self.problem.about.primitives, self.settings.strategy.blocks
         if choice is Blocks.SOME and primitives:
             return tuple(primitives[int(index)] for index in self.rng.permutation(len(primitives))[:SOME])
-        return primitives if choice is Blocks.ALL else ()
+        if choice is Blocks.ALL:
+            return primitives
+        return ()
 
     @property
     def style(self) -> str:
@@ -308,7 +340,8 @@ class RoundContext:
         named = []
         for position, candidate in enumerate(self.candidates):
             named.append(replace(candidate, parents=tuple(ids.get(parent, parent) for parent in candidate.parents)))
-            if not candidate.is_probe or candidate.fingerprint not in ids:  # nobody descends from a probe's twin
+            # nobody descends from a probe's twin
+            if not candidate.is_probe or candidate.fingerprint not in ids:
                 ids[candidate.fingerprint] = f"{self.number}.{position}"
         return named
 
@@ -383,7 +416,8 @@ class RoundContext:
     def _describe_task(self, origin: str, parents: Sequence[str]) -> str:
         if not self.number:
             return origin
-        ids = [parent for parent in parents if "." in parent]  # others are fingerprints, of the same round
+        # others are fingerprints, of the same round
+        ids = [parent for parent in parents if "." in parent]
         return f"{origin}{f' of {ids[0]}' if ids else ''}, round {self.number}"
 
     @property
@@ -484,9 +518,17 @@ class RoundContext:
         axes, seed = read_axes(words, source), int(self.rng.integers(1 << 31))
         direction = self.problem.about.direction
         sweeping = run_sweep(
-            self._measure("sweep"), wait_for_all, source, axes, subset, direction,
-            cpu_s=self._limit_experiment(cpu_s), settings=settings, seed=seed, least=least,
-        )  # fmt: skip
+            self._measure("sweep"),
+            wait_for_all,
+            source,
+            axes,
+            subset,
+            direction,
+            cpu_s=self._limit_experiment(cpu_s),
+            settings=settings,
+            seed=seed,
+            least=least,
+        )
         result = await self.desk.in_time(sweeping)
         self._count_experiment(result.cpu_s)
         return result
@@ -504,7 +546,9 @@ class RoundContext:
         """Instances of sweeps: practice, where the evaluator has that and the settings ask for it; or all of train."""
         practice, size = self.desk.scoring.practice, self.settings.problem_size
         sizes = () if size is None else (size,)
-        return Subset() if practice is None else Subset(sizes, str(practice), PRACTICE)
+        if practice is None:
+            return Subset()
+        return Subset(sizes, str(practice), PRACTICE)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""

@@ -23,18 +23,27 @@ from oragent.search.scoring import Scoring
 from oragent.search.store import Store
 
 SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
-SMALL_B = 9.0  # billions of parameters that make a small model, by its name
-ENOUGH = 6  # programs of a model after which its replies decide
-USABLE, SCORED = 0.85, 0.6  # shares of them that make it a strong one
+# billions of parameters that make a small model, by its name
+SMALL_B = 9.0
+# programs of a model after which its replies decide
+ENOUGH = 6
+# shares of them that make it a strong one
+USABLE, SCORED = 0.85, 0.6
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class ReplyCounts:
     """Counts over the replies of some rounds."""
 
-    programs: int = 0  # number of programs that were asked for
-    usable: int = 0  # number of those that came with the first reply
-    scored: int = 0  # number of those that got a score, or ran out of time, which tells nothing about their writer
+    # number of programs that were asked for
+    programs: int = 0
+    # number of those that came with the first reply
+    usable: int = 0
+    # number of those that got a score, or ran out of time, which tells nothing about their writer
+    scored: int = 0
 
     def __add__(self, counts: "ReplyCounts") -> "ReplyCounts":
         return ReplyCounts(self.programs + counts.programs, self.usable + counts.usable, self.scored + counts.scored)
@@ -55,41 +64,68 @@ def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
         return model.style
     if shown.programs >= ENOUGH:
         good = shown.usable >= USABLE * shown.programs and shown.scored >= SCORED * shown.programs
-        return "strong" if good else "small"
-    size = SIZE.search(model.name) if model else None
-    return "small" if size and float(size[1]) <= SMALL_B else "strong"
-
-
-T = TypeVar("T")
+        if good:
+            return "strong"
+        return "small"
+    if model:
+        size = SIZE.search(model.name)
+    else:
+        size = None
+    if size and float(size[1]) <= SMALL_B:
+        return "small"
+    return "strong"
 
 
 @dataclass
 class RunContext:
     """State that all rounds of a run share."""
 
-    problem: Problem  # problem that is searched
-    settings: Config  # configuration of the run, with all that depends on the strategy filled in
-    own: Any  # settings of the strategy's own; None where it has none
-    store: Store  # database of the run
-    scoring: Scoring  # scorer of programs
-    asked: Model | None  # model that answers prompts; None where the strategy needs none
-    clock: Callable[[], float]  # clock of the run's own time, in seconds
-    cast: Mapping[str, Model] = field(default_factory=dict)  # models of certain roles instead of ``asked``
-    committed: dict[str, int] = field(default_factory=dict)  # by fingerprint: the round that first had a program
-    history: list[list[Committed]] = field(default_factory=list)  # by round; empty if the strategy does not look back
-    marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])  # by round: what its replies showed
-    probes: list[int] = field(default_factory=lambda: [0])  # by round: probes that ran up to it; the first is 0
-    packages: tuple[str, ...] = ()  # packages that programs may import
-    noticed: Callable[[int, Candidate], None] = lambda number, candidate: None  # told of each solution at once
-    stopped: bool = False  # whether nothing new may begin
-    asking: dict[object, RunningJob] = field(default_factory=dict)  # model calls under way, the oldest first
-    paid: dict[int, Spent] = field(default_factory=dict)  # by round that is not committed: what is counted so far
-    resets: set[int] = field(default_factory=set)  # numbers of the rounds after which islands started anew by the clock
-    cut_short: int = 0  # number of evaluations and model calls that were ended, as their time was over
-    journal: Journal | None = None  # None where prompts show the state of the round's beginning
-    spent: Spent = field(default_factory=Spent)  # spending of the committed rounds
-    hints: list[tuple[int, str]] = field(default_factory=list)  # of a user, each with its first round
-    replace_model: Callable[[Model], Model] = lambda model: model  # may put a person in the place of a model
+    # problem that is searched
+    problem: Problem
+    # configuration of the run, with all that depends on the strategy filled in
+    settings: Config
+    # settings of the strategy's own; None where it has none
+    own: Any
+    # database of the run
+    store: Store
+    # scorer of programs
+    scoring: Scoring
+    # model that answers prompts; None where the strategy needs none
+    asked: Model | None
+    # clock of the run's own time, in seconds
+    clock: Callable[[], float]
+    # models of certain roles instead of ``asked``
+    cast: Mapping[str, Model] = field(default_factory=dict)
+    # by fingerprint: the round that first had a program
+    committed: dict[str, int] = field(default_factory=dict)
+    # by round; empty if the strategy does not look back
+    history: list[list[Committed]] = field(default_factory=list)
+    # by round: what its replies showed
+    marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])
+    # by round: probes that ran up to it; the first is 0
+    probes: list[int] = field(default_factory=lambda: [0])
+    # packages that programs may import
+    packages: tuple[str, ...] = ()
+    # told of each solution at once
+    noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
+    # whether nothing new may begin
+    stopped: bool = False
+    # model calls under way, the oldest first
+    asking: dict[object, RunningJob] = field(default_factory=dict)
+    # by round that is not committed: what is counted so far
+    paid: dict[int, Spent] = field(default_factory=dict)
+    # numbers of the rounds after which islands started anew by the clock
+    resets: set[int] = field(default_factory=set)
+    # number of evaluations and model calls that were ended, as their time was over
+    cut_short: int = 0
+    # None where prompts show the state of the round's beginning
+    journal: Journal | None = None
+    # spending of the committed rounds
+    spent: Spent = field(default_factory=Spent)
+    # of a user, each with its first round
+    hints: list[tuple[int, str]] = field(default_factory=list)
+    # may put a person in the place of a model
+    replace_model: Callable[[Model], Model] = lambda model: model
     # gets the kind of an event, its round and its values
     emit: Callable[[EventKind, int, Mapping[str, object]], None] = lambda kind, number, data: None
 
@@ -142,7 +178,10 @@ class RunContext:
             BudgetExhausted: if they are over before it has ended.
         """
         budget = self.settings.budget
-        remaining_s = None if budget.seconds is None else max(0.0, budget.seconds + budget.grace_s - self.clock())
+        if budget.seconds is None:
+            remaining_s = None
+        else:
+            remaining_s = max(0.0, budget.seconds + budget.grace_s - self.clock())
         try:
             async with asyncio.timeout(remaining_s) as deadline:
                 return await work

@@ -38,33 +38,48 @@ from oragent.search.experiments import SECONDS, Subset
 from oragent.search.screening import race_result, terms_of, too_near
 from oragent.search.store import Store
 
-AUDIT_PATIENCE, FEW_PATIENCE = 3, 10  # times the limits of an evaluation, as each guest may compile for seconds
-AUDIT_COST = 2  # evaluations: it evaluates again, and puts decisions for as long as that takes
-FIRST_AUDITS = 3  # programs that are audited whatever their share: the seed heuristic and the first two that lead
-FIRST_DECISIONS, LEAST_DECISIONS = 10, 5  # before it is known what a decision takes; in any audit
-FINAL_FACTOR = 10  # times the decisions of other audits, at most, for the winner of a run
-AUDITED, AUDIT_SECONDS = "audited", "audit_seconds"  # metrics of an audit
-PROBED = 3  # instances that a probe runs, of the size that it runs
+# times the limits of an evaluation, as each guest may compile for seconds
+AUDIT_PATIENCE, FEW_PATIENCE = 3, 10
+# evaluations: it evaluates again, and puts decisions for as long as that takes
+AUDIT_COST = 2
+# programs that are audited whatever their share: the seed heuristic and the first two that lead
+FIRST_AUDITS = 3
+# before it is known what a decision takes; in any audit
+FIRST_DECISIONS, LEAST_DECISIONS = 10, 5
+# times the decisions of other audits, at most, for the winner of a run
+FINAL_FACTOR = 10
+# metrics of an audit
+AUDITED, AUDIT_SECONDS = "audited", "audit_seconds"
+# instances that a probe runs, of the size that it runs
+PROBED = 3
 
 
 @dataclass(frozen=True)
 class Gate:
     """Score that a program must reach at one size of ``val`` to be evaluated on all sizes."""
 
-    size: int  # problem size
-    bar: float  # score there; what is worse does not pass
+    # problem size
+    size: int
+    # score there; what is worse does not pass
+    bar: float
 
 
 @dataclass(frozen=True)
 class Seen:
     """View of a round at the time it has a program scored."""
 
-    archive: Archive  # archive as it was when the round began
-    tried: Sequence[Candidate]  # candidates that the round itself has tried so far
-    knows: Callable[[str], bool]  # predicate: whether a fingerprint was tried before the round began, or in it
-    admit: Callable[[], None]  # callback that raises where nothing more may begin; called again when a worker is free
-    what: str = ""  # description of the program for a person who watches
-    order: int = 0  # number of the round: others wait for the oldest one, so what it wants goes first
+    # archive as it was when the round began
+    archive: Archive
+    # candidates that the round itself has tried so far
+    tried: Sequence[Candidate]
+    # predicate: whether a fingerprint was tried before the round began, or in it
+    knows: Callable[[str], bool]
+    # callback that raises where nothing more may begin; called again when a worker is free
+    admit: Callable[[], None]
+    # description of the program for a person who watches
+    what: str = ""
+    # number of the round: others wait for the oldest one, so what it wants goes first
+    order: int = 0
 
 
 class Scoring:
@@ -111,7 +126,8 @@ class Scoring:
             tell(describe_missing(AUDIT))
         if problem.heuristic_s(config.limits) is not None and HEURISTIC_S not in offers:
             tell(describe_missing(HEURISTIC_S))
-        self.audited_decisions: dict[str, int] = {}  # by fingerprint, of this sitting
+        # by fingerprint, of this sitting
+        self.audited_decisions: dict[str, int] = {}
         self._flying: dict[EvaluationKey, asyncio.Task[Evaluation]] = {}
 
     def fingerprint(self, source: str) -> str:
@@ -195,7 +211,8 @@ class Scoring:
         was_evaluated = seen.knows(inspected.fingerprint)
         if not was_evaluated and (near := await self._find_near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
-            return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
+            # not by its fingerprint: to another round it may be new
+            return self.reject(f"{source}\n{why}", why)
         if was_evaluated:
             key = EvaluationKey(inspected.fingerprint)
             return inspected.fingerprint, await self._evaluate_once(key, source, seen)
@@ -262,7 +279,8 @@ class Scoring:
         decisions = self._final_decisions() if final else self._decision_count(full)
         few = EvaluationKey.of_audit(fingerprint, AuditStage.FEW)
         if final and (self._store.evaluation(few) or (decisions <= LEAST_DECISIONS and self.is_audited(fingerprint))):
-            return None  # it passed before, and more decisions take too long
+            # it passed before, and more decisions take too long
+            return None
         key = EvaluationKey.of_audit(fingerprint, AuditStage.FINAL if final else AuditStage.FIRST)
         audit = await self._evaluate_once(key, source, seen, audit=decisions)
         if audit.status is Status.TIMEOUT and decisions > LEAST_DECISIONS:

@@ -20,7 +20,8 @@ from oragent.programs.similarity import may_be_near
 from oragent.programs.syntax import Signature
 from oragent.search.archive import Archive
 
-Known = tuple[str, str]  # a program's name and its source
+# a program's name and its source
+Known = tuple[str, str]
 TOKEN = re.compile(r"\w+(?:\.\d+)?|\S")
 
 
@@ -41,10 +42,13 @@ def too_near(source: str, programs: Iterable[Known], threshold: float, signature
         return None
     try:
         answer = request("nearest", tokens=tokens, candidates=[theirs for _, theirs in near], threshold=threshold)
-    except ParseLimitExceeded:  # of the tokens of programs that were looked at: a comparison has a bound of its own
+    except ParseLimitExceeded:
+        # of the tokens of programs that were looked at: a comparison has a bound of its own
         return None
     index = answer.get("place")
-    return near[index][0] if isinstance(index, int) and 0 <= index < len(near) else None
+    if isinstance(index, int) and 0 <= index < len(near):
+        return near[index][0]
+    return None
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,8 @@ def draw_parents(
     would otherwise make all good ones look alike. ``temperature`` is the share of the ranking over which it falls by a
     factor e; small is greedy.
     """
-    ranked = archive.ranked(island) or archive.elites()  # an island may still be empty
+    # an island may still be empty
+    ranked = archive.ranked(island) or archive.elites()
     weights = np.exp(-np.arange(len(ranked)) / (temperature * max(len(ranked), 1)))
     places = rng.choice(len(ranked), size=min(count, len(ranked)), replace=False, p=weights / weights.sum())
     return [ranked[position] for position in places]

@@ -15,19 +15,28 @@ from oragent.search.heading import drop_head
 from oragent.search.store import Store, is_blank
 from oragent.search.strategies.or_agent.tree import final_memory
 
-MOST_PROGRAMS = 20  # of one run: its best
-MOST_BYTES = 200_000  # of a program; what is longer is none
-MOST_LETTERS = 8_000  # of lessons: every prompt that has them is as much longer
+# of one run: its best
+MOST_PROGRAMS = 20
+# of a program; what is longer is none
+MOST_BYTES = 200_000
+# of lessons: every prompt that has them is as much longer
+MOST_LETTERS = 8_000
 LEFT_OUT = "(Earlier lessons are left out here, as there are too many of them.)"
-WORD = "memory"  # in place of a file: what is kept of the problem's family
+# in place of a file: what is kept of the problem's family
+WORD = "memory"
+
+
+SUFFIXES = ("", "-wal", "-shm")
 
 
 @dataclass(frozen=True)
 class InitialPrograms:
     """Programs and lessons that a run begins with in addition to its seed."""
 
-    sources: tuple[str, ...] = ()  # texts of programs, each once; they are scored with the seed, and count
-    lessons: str = ""  # what is known, in words; it stands behind the problem's ``knowledge.md``
+    # texts of programs, each once; they are scored with the seed, and count
+    sources: tuple[str, ...] = ()
+    # what is known, in words; it stands behind the problem's ``knowledge.md``
+    lessons: str = ""
 
 
 def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPrograms:
@@ -44,7 +53,10 @@ def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> Init
     sources: list[str] = []
     lessons: list[str] = []
     for source in places:
-        path = memory_file(outputs, family_of(problem.name)) if source == WORD else Path(source)
+        if source == WORD:
+            path = memory_file(outputs, family_of(problem.name))
+        else:
+            path = Path(source)
         if (path / "config.yaml").is_file():
             sources += _read_elites(path, problem)
             lessons.append(lessons_of(path))
@@ -104,7 +116,10 @@ def _read_elites(run: Path, problem: Problem) -> list[str]:
     except (OSError, yaml.YAMLError, KeyError, TypeError):
         raise ConfigError(f"--start {run}: its config.yaml is not what a run leaves") from None
     if function != problem.about.function:
-        searched = repr(function[:80]) if isinstance(function, str) else "something else"
+        if isinstance(function, str):
+            searched = repr(function[:80])
+        else:
+            searched = "something else"
         raise ConfigError(
             f"--start {run}: it searched for {searched}, {problem.name} is about {problem.about.function!r}"
         )
@@ -119,7 +134,10 @@ def _read_programs(files: Iterable[Path]) -> Iterable[str]:
     met: set[str] = set()
     for file in files:
         text = _read_limited(file, MOST_BYTES)
-        bare = drop_head(text) if file.stem == "best" else text
+        if file.stem == "best":
+            bare = drop_head(text)
+        else:
+            bare = text
         if bare.strip() not in met:
             met.add(bare.strip())
             yield bare
@@ -138,9 +156,6 @@ def _read_limited(path: Path, limit: int) -> str:
         return read_bounded_bytes(path, limit).decode("utf-8", errors="replace").replace("\r\n", "\n")
     except OSError as problem:
         raise ConfigError(f"cannot read {path}: {problem.strerror or problem}") from None
-
-
-SUFFIXES = ("", "-wal", "-shm")
 
 
 def rebuild_run(folder: RunFolder) -> int:
@@ -176,5 +191,6 @@ def _is_whole(folder: RunFolder) -> bool:
             return False
         with Store(folder.database, readonly=True) as store:
             return bool(store.records(0))
-    except (StoreError, ValueError, TypeError, KeyError):  # corrupted, as SQLite or we say
+    except (StoreError, ValueError, TypeError, KeyError):
+        # corrupted, as SQLite or we say
         return False

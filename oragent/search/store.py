@@ -57,48 +57,68 @@ CREATE TABLE IF NOT EXISTS notes (
     PRIMARY KEY (round, number));
 """
 VERSION = "3"
-PACKAGES = ("numpy", "scipy", "numba")  # that prompts name: dependencies of oragent, installed everywhere
-DECLARED = ("networkx", "sklearn")  # likewise, for problems that require them
-OF_KIND = "WHERE fingerprint BETWEEN ? AND ?"  # takes ``EvaluationKind.text_range``
+# that prompts name: dependencies of oragent, installed everywhere
+PACKAGES = ("numpy", "scipy", "numba")
+# likewise, for problems that require them
+DECLARED = ("networkx", "sklearn")
+# takes ``EvaluationKind.text_range``
+OF_KIND = "WHERE fingerprint BETWEEN ? AND ?"
 EVALUATION_COLUMNS = ("fingerprint", "elapsed_s", *Evaluation.__dataclass_fields__)
-SETTLED = "audits settled"  # note: the last round whose audits a replayed run takes over
-BEGUN, WITHDRAWN = "begun", "withdrawn"  # kinds of rows of audits in the background
+# note: the last round whose audits a replayed run takes over
+SETTLED = "audits settled"
+# kinds of rows of audits in the background
+BEGUN, WITHDRAWN = "begun", "withdrawn"
 JOURNAL_COLUMNS = {"journal": "number, place, round, kind, text", "moments": "call, size, evaluations, model_calls"}
-MAX_GAP = 1000  # rounds that are not there: what replays a run goes through all numbers
+# rounds that are not there: what replays a run goes through all numbers
+MAX_GAP = 1000
 MAX_ISLANDS = 10_000
-MAX_TEXT = 100_000  # characters of a list of parents or features
+# characters of a list of parents or features
+MAX_TEXT = 100_000
 MIGRATIONS = {"2": migrate_replies}
-ISOLATION = "isolation"  # key under which a run records what its machine keeps candidates from
+# key under which a run records what its machine keeps candidates from
+ISOLATION = "isolation"
 
 
 @dataclass(frozen=True)
 class RoundNote:
     """Note of a round for later rounds and reports."""
 
-    round: int  # number of the round
-    kind: str  # kind of note, by which it is found again
-    text: str  # text of the note: whatever the strategy says, perhaps JSON
+    # number of the round
+    round: int
+    # kind of note, by which it is found again
+    kind: str
+    # text of the note: whatever the strategy says, perhaps JSON
+    text: str
 
 
 @dataclass(frozen=True)
 class JournalRow:
     """Finding of a round under way."""
 
-    number: int  # number in the order of time, from 0
-    place: str  # name of the finding; the same in a run that is resumed
-    round: int  # number of the round
-    kind: str  # kind of finding
-    text: str  # content as JSON
+    # number in the order of time, from 0
+    number: int
+    # name of the finding; the same in a run that is resumed
+    place: str
+    # number of the round
+    round: int
+    # kind of finding
+    kind: str
+    # content as JSON
+    text: str
 
 
 @dataclass(frozen=True)
 class AuditRow:
     """Beginning or failure of an audit in the background."""
 
-    round: int  # number of the round after which it began, or before whose commitment the program was withdrawn
-    due: int  # number of the round before whose commitment the verdict takes effect
-    kind: str  # `BEGUN` or `WITHDRAWN`
-    fingerprint: str  # fingerprint of the program
+    # number of the round after which it began, or before whose commitment the program was withdrawn
+    round: int
+    # number of the round before whose commitment the verdict takes effect
+    due: int
+    # `BEGUN` or `WITHDRAWN`
+    kind: str
+    # fingerprint of the program
+    fingerprint: str
 
 
 class Store:
@@ -138,15 +158,21 @@ class Store:
     def evaluation(self, key: EvaluationKey | str) -> Evaluation | None:
         """Return the evaluation under a key or a candidate's fingerprint; None if there is none."""
         text = str(key)
-        if text not in self._scored_names:  # most are new, and no query is needed to know it
+        # most are new, and no query is needed to know it
+        if text not in self._scored_names:
             return None
         row = self._db.query_row("SELECT * FROM evaluations WHERE fingerprint = ?", text)
         with self._db.translate_values():
-            return None if row is None else _read_evaluation(row)
+            if row is None:
+                return None
+            return _read_evaluation(row)
 
     def keep_evaluation(self, key: EvaluationKey | str, evaluation: Evaluation, elapsed_s: float) -> None:
         """Write an evaluation as soon as it has ended."""
-        features = None if evaluation.features is None else json.dumps(evaluation.features)
+        if evaluation.features is None:
+            features = None
+        else:
+            features = json.dumps(evaluation.features)
         values = vars(evaluation) | {"features": features, "metrics": json.dumps(evaluation.metrics, default=repr)}
         values |= {"status": str(evaluation.status), "fingerprint": str(key), "elapsed_s": elapsed_s}
         self._db.write_row("INSERT OR REPLACE INTO", "evaluations", values)
@@ -190,7 +216,9 @@ class Store:
         """Return the number of experiments of the run, and their CPU seconds."""
         select = f"SELECT COUNT(*) AS number, COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations {OF_KIND}"
         row = self._db.query_row(select, *EvaluationKind.EXPERIMENT.text_range)
-        return (int(row["number"]), float(row["cpu_s"])) if row else (0, 0.0)
+        if row:
+            return (int(row["number"]), float(row["cpu_s"]))
+        return (0, 0.0)
 
     def journal(self) -> list[JournalRow]:
         """Return the findings of rounds under way, in the order of time."""
@@ -235,7 +263,10 @@ class Store:
         programs = {EvaluationKey.parse_audit(row["fingerprint"]).program for row in rows}
         failed = [program for program in programs if self._found_out(program)]
         cpu_s = sum(row["cpu_s"] for row in rows)
-        all_cpu_s = float(total["cpu_s"]) if total else 0.0
+        if total:
+            all_cpu_s = float(total["cpu_s"])
+        else:
+            all_cpu_s = 0.0
         return Audits(len(programs), len(failed), cpu_s, all_cpu_s, under_way=len(self._audits_begun() - programs))
 
     def _audits_begun(self) -> set[str]:
@@ -266,7 +297,10 @@ class Store:
             audits = database.query_rows("SELECT round, due, kind, fingerprint FROM audits ORDER BY number")
             names = [found_out_text(row["fingerprint"]) for row in audits if row["kind"] == WITHDRAWN]
             select = f"SELECT {', '.join(EVALUATION_COLUMNS)} FROM evaluations"
-            taken = database.query_rows(f"{select} {OF_KIND}", *EvaluationKind.AUDIT.text_range) if audits else []
+            if audits:
+                taken = database.query_rows(f"{select} {OF_KIND}", *EvaluationKind.AUDIT.text_range)
+            else:
+                taken = []
             for name in names:
                 taken += database.query_rows(f"{select} WHERE fingerprint = ?", name)
             last = database.query_rows("SELECT MAX(round) AS last FROM rounds")[0]["last"]
@@ -392,7 +426,9 @@ class Store:
     def elapsed_s(self) -> float:
         """The run's own time at the last committed round."""
         row = self._db.query_row("SELECT COALESCE(MAX(elapsed_s), 0) AS latest FROM rounds")
-        return float(row["latest"]) if row else 0.0
+        if row:
+            return float(row["latest"])
+        return 0.0
 
     def resets(self) -> dict[int, float]:
         """The rounds after which the clock had islands start anew, with the run's own time then, seconds."""
@@ -408,7 +444,9 @@ class Store:
         """Bins of measured features, once they were chosen; None before, and where evaluators print bins."""
         text = self.meta("grid")
         with self._db.translate_values():
-            return Grid.loads(text) if text else None
+            if text:
+                return Grid.loads(text)
+            return None
 
     def binned(self) -> list[Committed]:
         """All committed candidates in their order, with bins in place of features that were measured.
@@ -480,7 +518,8 @@ def read_features(text: str | None) -> tuple[int, ...] | None:
 def _is_feature(value: object) -> bool:
     try:
         return isinstance(value, int | float) and math.isfinite(value)
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:
+        # a whole number beyond all floats
         return False
 
 
@@ -497,7 +536,9 @@ def read_parents(text: str) -> tuple[str, ...]:
 
 def _without_measures(record: Committed) -> Committed:
     features = record.candidate.evaluation.features
-    return _with_features(record, None) if any(isinstance(value, float) for value in features or ()) else record
+    if any(isinstance(value, float) for value in features or ()):
+        return _with_features(record, None)
+    return record
 
 
 def _with_features(record: Committed, features: tuple[int, ...] | None) -> Committed:

@@ -62,7 +62,9 @@ class Strategy:
         """Fill in the settings that were left to the strategy."""
         names = ("window", "blocks", "features", "standing", "history", "tuning")
         settled = replace(chosen, **{name: getattr(self, name) for name in names if getattr(chosen, name) is None})
-        return replace(settled, live=live and self.live and settled.standing) if chosen.live is None else settled
+        if chosen.live is None:
+            return replace(settled, live=live and self.live and settled.standing)
+        return settled
 
     def own(self, config: Config) -> Any:
         """Return the strategy's own settings from a configuration; None if it has none.
@@ -81,4 +83,6 @@ class Strategy:
         """The strategy's section of a configuration; the defaults of its settings, or None, where there is none."""
         if self.has_section and hasattr(config, self.name):
             return getattr(config, self.name)
-        return self.settings() if self.settings else None
+        if self.settings:
+            return self.settings()
+        return None

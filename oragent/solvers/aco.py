@@ -29,7 +29,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-FLOOR, CEILING = 1e-9, 1e200  # no candidate weighs nothing, and no sum of weights overflows
+# no candidate weighs nothing, and no sum of weights overflows
+FLOOR, CEILING = 1e-9, 1e200
 
 Rule = Callable[..., Any]
 Watch = Callable[..., None]
@@ -41,8 +42,10 @@ inlined = njit(
 class ColonySolution(NamedTuple):
     """The best that a colony found."""
 
-    cost: float  # cost by the rules' own count; scorers recompute it
-    path: NDArray[np.int64]  # ``(k,)`` int64 array, the nodes in the order in which the ant took them
+    # cost by the rules' own count; scorers recompute it
+    cost: float
+    # ``(k,)`` int64 array, the nodes in the order in which the ant took them
+    path: NDArray[np.int64]
 
 
 def usable_promise(heuristics: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -76,7 +79,8 @@ def effective_choices(promise: NDArray[np.float64]) -> float:
     """
     off_diagonal = ~np.eye(len(promise), dtype=bool)
     shares = promise[off_diagonal].reshape(len(promise), -1)
-    shares = shares / shares.max(axis=1, keepdims=True)  # at most 1, so that the next sum cannot overflow
+    # at most 1, so that the next sum cannot overflow
+    shares = shares / shares.max(axis=1, keepdims=True)
     shares /= shares.sum(axis=1, keepdims=True)
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
     return float(np.exp(-(shares * logs).sum(axis=1)).mean())
@@ -187,7 +191,8 @@ def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule, reach: Rule) 
                 remove(remaining[ant], counts, ant, _find_node(remaining[ant], counts[ant], node))
         for step in range(1, longest):
             for ant in range(ants):
-                if lengths[ant] < step:  # this ant's path has ended
+                # this ant's path has ended
+                if lengths[ant] < step:
                     continue
                 current, open_ = paths[ant, step - 1], remaining[ant, : counts[ant]]
                 index = spin(problem, weights, ant, current, open_, draws[ant, step], wheel)
@@ -218,7 +223,8 @@ def _make_spin(weight: Rule, reach: Rule) -> Rule:
             wheel[index] = total
         if not total > 0.0:
             return -1
-        aim = draw * total  # below total, as draw < 1 even after rounding: the wheel always stops at one that fits
+        # below total, as draw < 1 even after rounding: the wheel always stops at one that fits
+        aim = draw * total
         winner = 0
         for index in range(count):
             winner += wheel[index] <= aim

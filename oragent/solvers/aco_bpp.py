@@ -10,30 +10,46 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import Watch, draw_uniforms, follow, inlined, make_colony
 from oragent.solvers.kernels import CUBE, kernel
 
-LEAST, MOST = 1e-6, 1e6  # promises count within these bounds
-BASE = 1e-5  # what any item that fits weighs at least
+# promises count within these bounds
+LEAST, MOST = 1e-6, 1e6
+# what any item that fits weighs at least
+BASE = 1e-5
+
+
+_SIZES = types.Array(types.int64, 1, "C", readonly=True)
+_MATRIX = types.Array(types.float32, 2, "C", readonly=True)
+# changed in place
+_PHEROMONE = types.Array(types.float32, 2, "C")
 
 
 class Packing(NamedTuple):
     """The best that a colony found."""
 
-    cost: int  # number of bins, by the rules' own count; scorers recompute it
-    bins: NDArray[np.int64]  # ``(n,)`` int64 array, the bin of every item
+    # number of bins, by the rules' own count; scorers recompute it
+    cost: int
+    # ``(n,)`` int64 array, the bin of every item
+    bins: NDArray[np.int64]
 
 
 class BppColonyState(NamedTuple):
     """What the rules read, and every ant's open bin. Items are sorted by size: those that fit come first."""
 
-    sizes: NDArray[np.int64]  # (n,), rising
-    fitting: NDArray[np.int64]  # (capacity + 1,): how many items are at most so large
-    room: NDArray[np.int64]  # (ants,): left in the open bin
-    held: NDArray[np.int64]  # (ants,): items in it
-    rows: NDArray[np.float32]  # (ants, n): sum of their rows of weights, kept for the items that still fit
+    # (n,), rising
+    sizes: NDArray[np.int64]
+    # (capacity + 1,): how many items are at most so large
+    fitting: NDArray[np.int64]
+    # (ants,): left in the open bin
+    room: NDArray[np.int64]
+    # (ants,): items in it
+    held: NDArray[np.int64]
+    # (ants, n): sum of their rows of weights, kept for the items that still fit
+    rows: NDArray[np.float32]
 
 
 @inlined
 def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
-    problem.room[ant] = -1  # not even an item of size 0 fits while no bin is open
+    # not even an item of size 0 fits while no bin is open
+    problem.room[ant] = -1
     return int(draw * problem.sizes.size)
 
 
@@ -51,7 +67,8 @@ def _reach(problem, ant, candidates):  # type: ignore[no-untyped-def]
 
 @inlined
 def _weight(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
-    return problem.rows[ant, node] + BASE * problem.held[ant]  # the mean times the number of items: in proportion
+    # the mean times the number of items: in proportion
+    return problem.rows[ant, node] + BASE * problem.held[ant]
 
 
 @inlined
@@ -74,7 +91,9 @@ def _take(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
 
 @inlined
 def _stuck(problem, ant, candidates, draw):  # type: ignore[no-untyped-def]
-    return candidates[int(draw * candidates.size)] if candidates.size else -1
+    if candidates.size:
+        return candidates[int(draw * candidates.size)]
+    return -1
 
 
 @njit
@@ -100,7 +119,8 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
     for step, item in enumerate(path):
         fills[bins[step]] += problem.sizes[item] / (problem.fitting.size - 1)
     share = (fills**2).sum() / cost / problem.room.size
-    first = 0  # of the bin that the step is in
+    # of the bin that the step is in
+    first = 0
     for step, item in enumerate(path):
         if bins[step] != bins[first]:
             first = step
@@ -111,9 +131,6 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit, _stuck, _reach)
-_SIZES = types.Array(types.int64, 1, "C", readonly=True)
-_MATRIX = types.Array(types.float32, 2, "C", readonly=True)
-_PHEROMONE = types.Array(types.float32, 2, "C")  # changed in place
 
 
 @kernel([(_SIZES, _SIZES, _MATRIX, types.float32, CUBE, _PHEROMONE)])

@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, kernel
 
+_DEMANDS = types.Array(types.int64, 1, "C", readonly=True)
+# changed in place
+_PHEROMONE = types.Array(types.float64, 2, "C")
+
 
 class CvrpColonyState(NamedTuple):
     """What the rules read, and what every ant carries."""
@@ -16,7 +20,8 @@ class CvrpColonyState(NamedTuple):
     distances: NDArray[np.float64]
     demands: NDArray[np.int64]
     capacity: int
-    loads: NDArray[np.int64]  # one an ant
+    # one an ant
+    loads: NDArray[np.int64]
 
 
 @inlined
@@ -28,13 +33,19 @@ def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
 def _weight(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
     # Only the depot can be both where the ant is and still a candidate; and it always fits, since it has no demand.
     fits = (node != current) & (problem.loads[ant] + problem.demands[node] <= problem.capacity)
-    return weights[current, node] if fits else 0.0
+    if fits:
+        return weights[current, node]
+    return 0.0
 
 
 @inlined
 def _take(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
-    problem.loads[ant] = 0 if node == 0 else problem.loads[ant] + problem.demands[node]
-    return node != 0  # the depot can be visited again
+    if node == 0:
+        problem.loads[ant] = 0
+    else:
+        problem.loads[ant] = problem.loads[ant] + problem.demands[node]
+    # the depot can be visited again
+    return node != 0
 
 
 @inlined
@@ -47,14 +58,16 @@ def _cost(problem, path):  # type: ignore[no-untyped-def]
 
 @inlined
 def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
-    share = 1.0 / cost if cost > 0.0 else 0.0  # all nodes in one place: nothing to learn
+    # all nodes in one place: nothing to learn
+    if cost > 0.0:
+        share = 1.0 / cost
+    else:
+        share = 0.0
     for step in range(1, path.size):
         pheromone[path[step - 1], path[step]] += share
 
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
-_DEMANDS = types.Array(types.int64, 1, "C", readonly=True)
-_PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 
 
 @kernel([(MATRIX, _DEMANDS, types.int64, MATRIX, types.float64, CUBE, _PHEROMONE)])
@@ -96,5 +109,6 @@ def solve_cvrp(
     Returns:
         The shortest routes and their length: one path from the depot to the depot, which it visits in between.
     """
-    draws = draw_uniforms(rng, iterations, ants, 2 * len(distances) - 1)  # at most a return after every customer
+    # at most a return after every customer
+    draws = draw_uniforms(rng, iterations, ants, 2 * len(distances) - 1)
     return run_colony(_colony, (np.ascontiguousarray(distances), demands, capacity), heuristics, decay, draws, watch)

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, VECTOR, kernel
 
+# changed in place
+_PHEROMONE = types.Array(types.float64, 1, "C")
+
 
 class MkpColonyState(NamedTuple):
     """What the rules read, and what every ant has packed so far.
@@ -16,10 +19,14 @@ class MkpColonyState(NamedTuple):
     Paths begin at a node of no item, the empty knapsack, so that an ant's first item is drawn like all others.
     """
 
-    prizes: NDArray[np.float64]  # (n,)
-    weights: NDArray[np.float64]  # (n, m)
-    quantum: float  # pheromone for each unit of prize
-    packed: NDArray[np.float64]  # (ants, m)
+    # (n,)
+    prizes: NDArray[np.float64]
+    # (n, m)
+    weights: NDArray[np.float64]
+    # pheromone for each unit of prize
+    quantum: float
+    # (ants, m)
+    packed: NDArray[np.float64]
 
 
 @inlined
@@ -32,7 +39,9 @@ def _weight(problem, weights, ant, current, node):  # type: ignore[no-untyped-de
     fits = True
     for dimension in range(problem.packed.shape[1]):
         fits &= problem.packed[ant, dimension] + problem.weights[node, dimension] <= 1.0
-    return weights[node] if fits else 0.0
+    if fits:
+        return weights[node]
+    return 0.0
 
 
 @inlined
@@ -60,13 +69,16 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
-_PHEROMONE = types.Array(types.float64, 1, "C")  # changed in place
 
 
 @kernel([(VECTOR, MATRIX, VECTOR, types.float64, CUBE, _PHEROMONE)])
 def _colony(prizes, weights, heuristics, decay, draws, pheromone):  # type: ignore[no-untyped-def]
     total = prizes.sum()
-    quantum = 1.0 / total if total > 0.0 else 0.0  # all items worthless: nothing to learn
+    # all items worthless: nothing to learn
+    if total > 0.0:
+        quantum = 1.0 / total
+    else:
+        quantum = 0.0
     problem = MkpColonyState(prizes, weights, quantum, np.zeros((draws.shape[1], weights.shape[1])))
     cost, path = _run(problem, np.arange(prizes.size), heuristics, decay, draws, pheromone)
     return cost, path[1:]

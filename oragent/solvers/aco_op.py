@@ -9,16 +9,22 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, VECTOR, kernel
 
+# changed in place
+_PHEROMONE = types.Array(types.float64, 2, "C")
+
 
 class OpColonyState(NamedTuple):
     """What the rules read, and what every ant carries."""
 
     prizes: NDArray[np.float64]
     distances: NDArray[np.float64]
-    home: NDArray[np.float64]  # from every node to the depot
+    # from every node to the depot
+    home: NDArray[np.float64]
     maxlen: float
-    total: float  # of all prizes
-    travelled: NDArray[np.float64]  # one an ant
+    # of all prizes
+    total: float
+    # one an ant
+    travelled: NDArray[np.float64]
 
 
 @inlined
@@ -30,7 +36,9 @@ def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
 @inlined
 def _weight(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
     length = problem.travelled[ant] + problem.distances[current, node] + problem.home[node]
-    return weights[current, node] if length <= problem.maxlen else 0.0
+    if length <= problem.maxlen:
+        return weights[current, node]
+    return 0.0
 
 
 @inlined
@@ -50,13 +58,16 @@ def _cost(problem, path):  # type: ignore[no-untyped-def]
 
 @inlined
 def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
-    share = -cost / problem.total if problem.total > 0.0 else 0.0  # nothing to win: nothing to learn
+    # nothing to win: nothing to learn
+    if problem.total > 0.0:
+        share = -cost / problem.total
+    else:
+        share = 0.0
     for step in range(1, path.size):
         pheromone[path[step - 1], path[step]] += share
 
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
-_PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 
 
 @kernel([(VECTOR, MATRIX, types.float64, MATRIX, types.float64, CUBE, _PHEROMONE)])

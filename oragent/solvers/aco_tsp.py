@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, kernel
 
+# changed in place
+_PHEROMONE = types.Array(types.float64, 2, "C")
+
 
 class TspColonyState(NamedTuple):
     """What the rules read; an ant carries nothing but the cities left, and those the loop keeps."""
@@ -42,7 +45,8 @@ def _cost(problem, path):  # type: ignore[no-untyped-def]
 
 @inlined
 def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
-    share, previous = 1.0 / cost if cost > 0.0 else 0.0, path[-1]  # all cities in one place: nothing to learn
+    # all cities in one place: nothing to learn
+    share, previous = 1.0 / cost if cost > 0.0 else 0.0, path[-1]
     for city in path:
         pheromone[previous, city] += share
         pheromone[city, previous] += share
@@ -50,7 +54,6 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
-_PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 
 
 # With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.

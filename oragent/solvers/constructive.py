@@ -74,12 +74,16 @@ def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) ->
         CandidateError: ``invalid``, if priorities have the wrong shape, are no real numbers, or are NaN.
     """
     count = len(items)
-    room, touched = np.full(count, capacity), 0  # all bins from number `touched` on are empty: no need to look at them
+    # all bins from number `touched` on are empty: no need to look at them
+    room, touched = np.full(count, capacity), 0
     empty, packing = room.copy(), []
     for item in items.tolist():
         fitting = np.flatnonzero(room[:touched] >= item)
         best = _choose_bin(priority, item, np.concatenate((room[fitting], empty[touched:])))
-        number = int(fitting[best]) if best < fitting.size else best - fitting.size + touched
+        if best < fitting.size:
+            number = int(fitting[best])
+        else:
+            number = best - fitting.size + touched
         room[number] -= item
         touched = max(touched, number + 1)
         packing.append(number)

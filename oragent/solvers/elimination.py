@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from oragent.solvers.kernels import VECTOR, kernel
 
-_LANES = 72  # 201 frequencies in three blocks; measured at 8 to 201
+# 201 frequencies in three blocks; measured at 8 to 201
+_LANES = 72
 _MATRICES = types.Array(types.complex128, 3, "C", readonly=True)
 _ROWS = types.Array(types.int64, 2, "C", readonly=True)
 
@@ -75,7 +76,8 @@ def _with_shunts(impedance, port, shunts, choices):  # type: ignore[no-untyped-d
     for row in range(count):
         ports[:size], ports[size] = choices[row], port
         for start in range(0, shunts.size, _LANES):
-            last = min(_LANES, shunts.size - start) - 1  # lanes after it repeat it
+            # lanes after it repeat it
+            last = min(_LANES, shunts.size - start) - 1
             for i in range(size + 1):
                 for j in range(i + 1):
                     entries = impedance[ports[i], ports[j], start:]

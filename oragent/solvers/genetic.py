@@ -18,9 +18,12 @@ Crossover = Callable[[Genes, int], Genes]
 class GeneticSolution(NamedTuple):
     """The best individual of the last generation."""
 
-    genes: Genes  # ``(k,)`` int64 array, different genes
-    fitness: float  # fitness by the function that was given; scorers recompute it
-    history: tuple[float, ...]  # best fitness of the first population, then of every generation; it never falls
+    # ``(k,)`` int64 array, different genes
+    genes: Genes
+    # fitness by the function that was given; scorers recompute it
+    fitness: float
+    # best fitness of the first population, then of every generation; it never falls
+    history: tuple[float, ...]
 
 
 def evolve(

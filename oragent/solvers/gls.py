@@ -31,9 +31,26 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import inlined
 from oragent.solvers.kernels import kernel
 
-LEAST_GAIN = 1e-6  # of a 2-opt move: less may be rounding
-MAX_ROUNDS = 1000  # of a descent: relocations that land beside their gap can go in circles
-SLACK = 4e-6  # times the longest length: more than a sum of six lengths can be wrong in single precision
+# of a 2-opt move: less may be rounding
+LEAST_GAIN = 1e-6
+# of a descent: relocations that land beside their gap can go in circles
+MAX_ROUNDS = 1000
+# times the longest length: more than a sum of six lengths can be wrong in single precision
+SLACK = 4e-6
+
+
+# of a badness: far from where single precision ends
+CEILING = 1e30
+# of a penalty, in mean edges of the first local optimum
+WEIGHT = 0.1
+# at most: about one is usual, but where all cities are in one place no penalty makes any move
+PENALTIES_A_MOVE = 100
+# shares of the perturbations after which who watches is told
+LOOKS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
+# nothing here is NaN or cares for the sign of a zero: minima become vector instructions
+COMPARING = {"nnan", "nsz"}
+_MATRIX = types.Array(types.float32, 2, "C", readonly=True)
+_NEAR = types.Array(types.uint16, 2, "C", readonly=True)
 
 
 def sorted_neighbours(lengths: NDArray[np.float32]) -> NDArray[np.uint16]:
@@ -109,7 +126,8 @@ def best_two_opt(lengths, near, tour, places, slack):  # type: ignore[no-untyped
     for position in range(tour.size - 1):
         city, after = tour[position], tour[position + 1]
         old = lengths[city, after]
-        for index in range(near.shape[1]):  # this edge is the first that is cut, and a new one leads to the second
+        # this edge is the first that is cut, and a new one leads to the second
+        for index in range(near.shape[1]):
             neighbour = near[city, index]
             if lengths[city, neighbour] >= old + slack:
                 break
@@ -118,7 +136,8 @@ def best_two_opt(lengths, near, tour, places, slack):  # type: ignore[no-untyped
                 beyond = tour[end + 1]
                 change = lengths[city, neighbour] + lengths[after, beyond] - old - lengths[neighbour, beyond]
                 best = _better(best, change, position + 1, end)
-        for index in range(near.shape[1]):  # this edge is the second, and a new one leads to the first
+        # this edge is the second, and a new one leads to the first
+        for index in range(near.shape[1]):
             neighbour = near[after, index]
             if lengths[after, neighbour] >= old + slack:
                 break
@@ -145,14 +164,16 @@ def best_relocation(lengths, near, tour, places, slack):  # type: ignore[no-unty
         if position > 0:
             previous = tour[position - 1]
             detour = lengths[previous, city] + lengths[city, after] - lengths[previous, after]
-            for index in range(near.shape[1]):  # into a gap beside a city that is nearer than the detour that is saved
+            # into a gap beside a city that is nearer than the detour that is saved
+            for index in range(near.shape[1]):
                 neighbour = near[city, index]
                 if lengths[city, neighbour] >= detour + slack:
                     break
                 end = places[neighbour]
                 best = _better_relocation(best, lengths, tour, position, end)
                 best = _better_relocation(best, lengths, tour, position, end - 1 if end > 0 else tour.size - 2)
-        for index in range(near.shape[1]):  # into the gap behind this city, from nearer than the gap is wide
+        # into the gap behind this city, from nearer than the gap is wide
+        for index in range(near.shape[1]):
             neighbour = near[city, index]
             if lengths[city, neighbour] >= lengths[city, after] + slack:
                 break
@@ -207,17 +228,11 @@ def _note_places(places, tour):  # type: ignore[no-untyped-def]
         places[tour[position]] = position
 
 
-CEILING = 1e30  # of a badness: far from where single precision ends
-WEIGHT = 0.1  # of a penalty, in mean edges of the first local optimum
-PENALTIES_A_MOVE = 100  # at most: about one is usual, but where all cities are in one place no penalty makes any move
-LOOKS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)  # shares of the perturbations after which who watches is told
-COMPARING = {"nnan", "nsz"}  # nothing here is NaN or cares for the sign of a zero: minima become vector instructions
-
-
 class Guided(NamedTuple):
     """What a search found, and how it went."""
 
-    tour: NDArray[np.int64]  # ``(n,)`` int64 array, the shortest tour found
+    # ``(n,)`` int64 array, the shortest tour found
+    tour: NDArray[np.int64]
     # ``(n, n)`` float32 array, how often each edge was penalised in the direction of travel
     penalties: NDArray[np.float32]
 
@@ -225,17 +240,26 @@ class Guided(NamedTuple):
 class Search(NamedTuple):
     """What a perturbation reads and changes: matrices by city, and rows in the order of the tour."""
 
-    lengths: NDArray[np.float32]  # ``(n, n)`` true lengths
-    badness: NDArray[np.float32]  # ``(n, n)`` guide
-    penalties: NDArray[np.float32]  # ``(n, n)`` counts
-    weights: NDArray[np.float32]  # ``(n, n)`` penalised lengths
+    # ``(n, n)`` true lengths
+    lengths: NDArray[np.float32]
+    # ``(n, n)`` guide
+    badness: NDArray[np.float32]
+    # ``(n, n)`` counts
+    penalties: NDArray[np.float32]
+    # ``(n, n)`` penalised lengths
+    weights: NDArray[np.float32]
     # ``(n, n)`` transpose of the penalised lengths, so that what leads to a city is a row too
     turned: NDArray[np.float32]
-    utility: NDArray[np.float64]  # ``(n, n)`` badness / (1 + penalty)
-    tour: NDArray[np.uint32]  # ``(n + 1,)`` closed tour
-    edges: NDArray[np.float32]  # ``(n,)`` weights of the tour's edges
-    utilities: NDArray[np.float64]  # ``(n,)`` utilities of the tour's edges
-    changes: NDArray[np.float32]  # ``(n,)`` what the moves of the last scan would change
+    # ``(n, n)`` badness / (1 + penalty)
+    utility: NDArray[np.float64]
+    # ``(n + 1,)`` closed tour
+    tour: NDArray[np.uint32]
+    # ``(n,)`` weights of the tour's edges
+    edges: NDArray[np.float32]
+    # ``(n,)`` utilities of the tour's edges
+    utilities: NDArray[np.float64]
+    # ``(n,)`` what the moves of the last scan would change
+    changes: NDArray[np.float32]
 
 
 def usable_badness(badness: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -252,7 +276,8 @@ def _perturb(search, weight, moves):  # type: ignore[no-untyped-def]
     for _ in range(moves * PENALTIES_A_MOVE):
         if done_moves >= moves:
             break
-        worst = _worst_edge(search.utilities[: size - 1])  # never the closing edge
+        # never the closing edge
+        worst = _worst_edge(search.utilities[: size - 1])
         _penalise(search, weight, worst)
         for position in (worst, worst + 1):
             if 0 < position < size - 1:
@@ -266,7 +291,9 @@ def _worst_edge(utilities):  # type: ignore[no-untyped-def]
     highest = 0.0
     for value in utilities:
         highest = max(highest, value)
-    return _first_position(utilities, 0, highest) if highest > 0.0 else 0
+    if highest > 0.0:
+        return _first_position(utilities, 0, highest)
+    return 0
 
 
 @inlined
@@ -300,7 +327,8 @@ def _apply_best_relocation(search, source):  # type: ignore[no-untyped-def]
     tour, edges = search.tour, search.edges
     into, out = search.turned[tour[source]], search.weights[tour[source]]
     taken, joined = -edges[source - 1] - edges[source], search.weights[tour[source - 1], tour[source + 1]]
-    search.changes[source - 1 : source + 1] = 0.0  # the gaps on both sides of the city are none
+    # the gaps on both sides of the city are none
+    search.changes[source - 1 : source + 1] = 0.0
     least = min(
         _scan_gaps(search.changes, tour, edges, into, out, taken, joined, 0, source - 1),
         _scan_gaps(search.changes, tour, edges, into, out, taken, joined, source + 1, edges.size),
@@ -350,16 +378,13 @@ def _update_edges(search, begin, end):  # type: ignore[no-untyped-def]
         search.utilities[position] = search.utility[city, after]
 
 
-_MATRIX = types.Array(types.float32, 2, "C", readonly=True)
-_NEAR = types.Array(types.uint16, 2, "C", readonly=True)
-
-
 # With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.
 @kernel([(_MATRIX, _MATRIX, _NEAR, types.float32, types.int64, types.int64)])
 def _guide(lengths, badness, near, slack, moves, iterations):  # type: ignore[no-untyped-def]
     size = lengths.shape[0]
     penalties, tour = np.zeros_like(lengths), nearest_neighbour_tour(lengths)
-    if size < 4:  # there is no other tour
+    # there is no other tour
+    if size < 4:
         return tour[:-1].astype(np.int64), penalties
     descend(lengths, near, tour, slack)
     best, shortest = tour.copy(), closed_length(lengths, tour)

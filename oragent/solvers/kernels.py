@@ -34,6 +34,7 @@ def drop_stale(folder: Path) -> None:
     """
     newest = max(source.stat().st_mtime_ns for source in folder.glob("*.py"))
     for compiled in folder.glob("__pycache__/*.nb[ic]"):
-        with suppress(OSError):  # gone already, or an installation that nobody may write to, whose sources never change
+        # gone already, or an installation that nobody may write to, whose sources never change
+        with suppress(OSError):
             if compiled.stat().st_mtime_ns < newest:
                 compiled.unlink()

@@ -25,17 +25,20 @@ from oragent.workspace.tools import describe_run
 from oragent.workspace.vocabulary import DataCell, NamedKind, NamedPart
 from oragent.workspace.what_if import ChangeAnswers, with_limit
 
+# of tables in an answer
+WIDTH, MOST_LINES = 100, 60
+ASKED = r"how (?:many|much)|which|who|whom|where|when"
+SUPPOSED = "what if|if|suppose|supposing|assume|assuming|imagine"
+CHANGED = "what happens|set|raise|lower|increase|reduce|change|make .* (?:at least|at most|exactly)"
+WHY_MORE = re.compile(r"\b(?:not (?:more|any)?|no|only|so (?:few|little|low)|zero|n't|never|nothing)\b|n't\b", re.I)
+
 
 def _words(*patterns: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
 
 
-WIDTH, MOST_LINES = 100, 60  # of tables in an answer
-ASKED = r"how (?:many|much)|which|who|whom|where|when"
-SUPPOSED = "what if|if|suppose|supposing|assume|assuming|imagine"
 COUNTS = _words(ASKED, r"costs?|pays?|paid|expensive|earns?|spend\w*|total")
 SUPPOSES = _words(SUPPOSED)
-CHANGED = "what happens|set|raise|lower|increase|reduce|change|make .* (?:at least|at most|exactly)"
 IF = _words(SUPPOSED, CHANGED, "would .* (?:change|cost|help|be worth)")
 OVERVIEW = _words(r"explain|summar\w*|overview|everything|describe|tell me")
 PRICES = _words(
@@ -43,7 +46,6 @@ PRICES = _words(
 )
 INFEASIBLE = _words(r"infeasible|impossible|no (?:solution|plan)|cannot hold|conflict\w*|not feasible")
 WHY = _words("why|how come|reason")
-WHY_MORE = re.compile(r"\b(?:not (?:more|any)?|no|only|so (?:few|little|low)|zero|n't|never|nothing)\b|n't\b", re.I)
 BINDING = _words(r"bind\w*|bottleneck\w*|tight|scarce|restrict\w*|limit(?:s|ing|ed)?|constrain\w*")
 ROOM = _words(r"slack\w*|room|spare|unused|left over|leftover|to spare|idle")
 VALUE = _words(ASKED, "what (?:is|are|does|do|will)|what's|show|list|plan|total|give me")
@@ -106,7 +108,8 @@ class PlanAnswers(ChangeAnswers):
         decisions = self.best_parts(NamedKind.DECISION)
         is_counted = bool(decisions and decisions[0].is_labelled and COUNTS.search(self.question))
         if is_counted and decisions[0].score > parts[0].score - 1:
-            parts = decisions  # a parameter of a like name is not what is counted
+            # a parameter of a like name is not what is counted
+            parts = decisions
         kind = parts[0].group.kind
         if kind is NamedKind.OBJECTIVE:
             yield self.headline()
@@ -120,7 +123,10 @@ class PlanAnswers(ChangeAnswers):
                 cells = [entry for entry in part.entries.values() if isinstance(entry, DataCell)]
                 for cell in cells[:MOST_LISTED]:
                     text = plain(cell.text) or "not given"
-                    of = "" if cell.key == part.group.name else f" of {plain(cell.key)}"
+                    if cell.key == part.group.name:
+                        of = ""
+                    else:
+                        of = f" of {plain(cell.key)}"
                     yield f"- {plain(part.group.name)}{of} is {text} {cell.citation}."
                 if len(cells) > MOST_LISTED:
                     yield f"- and {len(cells) - MOST_LISTED} more in {cells[0].path}"
@@ -129,14 +135,19 @@ class PlanAnswers(ChangeAnswers):
         families = [self._family(part) for part in parts]
         for part, family in zip(parts, families, strict=True):
             values = list(family.nonzero_values.values())
-            unit = f" {plain(family.unit, 20)}" if family.unit else ""
+            if family.unit:
+                unit = f" {plain(family.unit, 20)}"
+            else:
+                unit = ""
             if len(family.entries) == 1:
                 name = next(iter(family.entries.values()))
                 cited = "".join(f" {key}" for key in explaining.cite_record(self.version, "variables", name, "value"))
                 yield f"{plain(name)} is {write_amount(self.plan_values[name])}{unit}{cited}."
             else:
-                yield (f"{plain(part.title)}: {write_amount(sum(values))}{unit} in all, {len(values)} of "
-                       f"{len(family.entries)} are not 0.")  # fmt: skip
+                yield (
+                    f"{plain(part.title)}: {write_amount(sum(values))}{unit} in all, {len(values)} of "
+                    f"{len(family.entries)} are not 0."
+                )
             costs = self.milp.objective.terms
             shares = [costs[name] * self.plan_values[name] for name in family.entries.values() if name in costs]
             if any(shares):
@@ -170,15 +181,24 @@ class PlanAnswers(ChangeAnswers):
         is_room = bool(ROOM.search(self.question))
         chosen = [row for row in rows if solution.is_tight(row) is not is_room]
         labels = [", ".join(part.words[1:]) if part.is_labelled else part.group.name for part in parts]
-        about = f" about {', '.join(dict.fromkeys(plain(label, 60) for label in labels[:3]))}" if parts else ""
+        if parts:
+            about = f" about {', '.join(dict.fromkeys(plain(label, 60) for label in labels[:3]))}"
+        else:
+            about = ""
         yield f"{len(chosen)} of {len(rows)} rows{about} {'have room' if is_room else 'bind'}{':' if chosen else '.'}"
         if len(chosen) > MOST_LISTED:
             yield from self._count_rows(chosen)
             return
         for row in chosen:
             sources = explaining.cite_record(self.version, "constraints", row.name, "slack")
-            room = f", room of {rounded(solution.slacks[row.name])}" if is_room else ""
-            formula = explaining.describe_row(row) if len(row.terms) <= 4 else f"{row.relation} {number(row.rhs)}"
+            if is_room:
+                room = f", room of {rounded(solution.slacks[row.name])}"
+            else:
+                room = ""
+            if len(row.terms) <= 4:
+                formula = explaining.describe_row(row)
+            else:
+                formula = f"{row.relation} {number(row.rhs)}"
             yield f"- {plain(row.name)}: {formula}{room}{''.join(f' {source}' for source in sources)}"
 
     def _count_rows(self, chosen: list[Row]) -> Iterator[str]:
@@ -188,7 +208,10 @@ class PlanAnswers(ChangeAnswers):
             these = [index for index, name in group.entries.items() if name in names]
             if group.kind is NamedKind.RULE and these:
                 labels = join_some([" ".join(map(plain, index)) for index in these if index], MOST_LISTED, "; ")
-                of = f" {len(these)} of {len(group.entries)}" if len(group.entries) > 1 else ""
+                if len(group.entries) > 1:
+                    of = f" {len(these)} of {len(group.entries)}"
+                else:
+                    of = ""
                 yield f"- {plain(group.name)}{of}{f': {labels}' if labels else ''}"
 
     def _explain_infeasible(self) -> Iterator[str]:
@@ -215,10 +238,19 @@ class PlanAnswers(ChangeAnswers):
         names = [str(name) for name in part.entries.values()]
         now = sum(self.plan_values[name] for name in names)
         wants_more = bool(WHY_MORE.search(self.question)) or now <= sum(self.milp.variable(name).low for name in names)
-        value, relation = (now + 1, Relation.AT_LEAST) if wants_more else (now - 1, Relation.AT_MOST)
+        if wants_more:
+            value, relation = (now + 1, Relation.AT_LEAST)
+        else:
+            value, relation = (now - 1, Relation.AT_MOST)
         (trial,) = self.runner.solve_milps(with_limit(self.milp, names, relation, value))
-        title = plain(part.title) if len(names) == 1 else f"The sum of {plain(part.title)} ({len(names)} decisions)"
-        word = "more" if wants_more else "less"
+        if len(names) == 1:
+            title = plain(part.title)
+        else:
+            title = f"The sum of {plain(part.title)} ({len(names)} decisions)"
+        if wants_more:
+            word = "more"
+        else:
+            word = "less"
         yield f"{title} is {write_amount(now)}. With one {word}: {self.describe_objective(trial)}."
         if trial.solution is not None and trial.solution.status is SolveStatus.INFEASIBLE and trial.milp is not None:
             yield from describe_conflict(trial.milp)

@@ -28,11 +28,34 @@ FORM = re.compile(
     r")\]"
 )
 SPLIT = re.compile(r"(?<!\\)\.")
-ALIKE = str.maketrans({
-    "“": '"', "”": '"', "„": '"', "‟": '"', "‘": "'", "’": "'", "‚": "'", "‛": "'",
-    "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": "-", "―": "-", "−": "-",
-    "→": "->", "⇒": "->", "⟶": "->", "⟹": "->", "←": "<-", "⇐": "<-", "↔": "<->", "⇔": "<->", "`": None,
-})  # fmt: skip
+ALIKE = str.maketrans(
+    {
+        "“": '"',
+        "”": '"',
+        "„": '"',
+        "‟": '"',
+        "‘": "'",
+        "’": "'",
+        "‚": "'",
+        "‛": "'",
+        "‐": "-",
+        "‑": "-",
+        "‒": "-",
+        "–": "-",
+        "—": "-",
+        "―": "-",
+        "−": "-",
+        "→": "->",
+        "⇒": "->",
+        "⟶": "->",
+        "⟹": "->",
+        "←": "<-",
+        "⇐": "<-",
+        "↔": "<->",
+        "⇔": "<->",
+        "`": None,
+    }
+)
 THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 IDENTIFIER = re.compile(r"[a-z0-9_]+")
 NUMBER = r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?"
@@ -44,7 +67,8 @@ class CitedLine:
     """A line of a text."""
 
     path: str
-    number: int  # from 1 on
+    # from 1 on
+    number: int
     quote: str = ""
 
     def __str__(self) -> str:
@@ -57,13 +81,18 @@ class CitedCell:
     """A cell of a table."""
 
     path: str
-    row: str  # first cell of the row
+    # first cell of the row
+    row: str
     column: str
     value: str
-    sheet: str = ""  # of a workbook; empty for the first one
+    # of a workbook; empty for the first one
+    sheet: str = ""
 
     def __str__(self) -> str:
-        sheet = f", sheet {self.sheet}" if self.sheet else ""
+        if self.sheet:
+            sheet = f", sheet {self.sheet}"
+        else:
+            sheet = ""
         return f"[{self.path}{sheet}, row {self.row}, column {self.column} = {self.value}]"
 
 
@@ -72,7 +101,8 @@ class CitedKey:
     """A value in a record."""
 
     path: str
-    keys: tuple[str, ...]  # from the outside in
+    # from the outside in
+    keys: tuple[str, ...]
     value: str
 
     def __str__(self) -> str:
@@ -84,7 +114,8 @@ class BrokenCitation:
     """A citation that does not hold."""
 
     citation: CitedLine | CitedCell | CitedKey
-    why: str  # one line
+    # one line
+    why: str
 
     def __str__(self) -> str:
         return f"{shorten(str(self.citation), 200)}: {self.why}"
@@ -130,7 +161,9 @@ def _check_line(citation: CitedLine, lines: list[str]) -> str:
     if not 1 <= citation.number <= len(lines):
         return f"the file has {len(lines)} lines"
     content = normalise_text(lines[citation.number - 1].replace('"', "'").replace("[", "(").replace("]", ")"))
-    return "" if normalise_text(citation.quote) in content else "the line does not say that"
+    if normalise_text(citation.quote) in content:
+        return ""
+    return "the line does not say that"
 
 
 def _check_cell(citation: CitedCell, text: str) -> str:
@@ -144,7 +177,9 @@ def _check_cell(citation: CitedCell, text: str) -> str:
     values = [row[column].strip() for row in table.rows if len(row) > column and citation.row in _row_keys(row)]
     if not values:
         return "there is no such row"
-    return "" if any(_is_same_value(citation.value, value) for value in values) else f"it is {shorten(values[0], 40)}"
+    if any(_is_same_value(citation.value, value) for value in values):
+        return ""
+    return f"it is {shorten(values[0], 40)}"
 
 
 def _row_keys(row: tuple[str, ...]) -> set[str]:
@@ -156,8 +191,13 @@ def _check_key(citation: CitedKey, record: Any) -> str:
         if not isinstance(record, dict) or name not in record:
             return f"there is no key {shorten(name, 40)}"
         record = record[name]
-    text = record if isinstance(record, str) else json.dumps(record)
-    return "" if _is_same_value(citation.value, text) else f"it is {shorten(text, 40)}"
+    if isinstance(record, str):
+        text = record
+    else:
+        text = json.dumps(record)
+    if _is_same_value(citation.value, text):
+        return ""
+    return f"it is {shorten(text, 40)}"
 
 
 def _is_same_value(cited: str, actual: str) -> bool:
@@ -216,5 +256,8 @@ class SearchableAnswer:
 
     @cached_property
     def _numbers(self) -> frozenset[float]:
-        pattern = rf"(?<![a-z0-9_]){NUMBER}(?![a-z0-9_])" if self._bounded else NUMBER
+        if self._bounded:
+            pattern = rf"(?<![a-z0-9_]){NUMBER}(?![a-z0-9_])"
+        else:
+            pattern = NUMBER
         return frozenset(float(token) for token in re.findall(pattern, self._text))

@@ -43,7 +43,8 @@ from oragent.workspace.undoing import Reversal
 from oragent.workspace.verbs import VerbRunner, failure_request
 from oragent.workspace.versions import Versions
 
-FAILED = 3  # exit code where nothing came of it
+# exit code where nothing came of it
+FAILED = 3
 NO_WORDS = RuntimeWords()
 NOTHING_GIVEN = EffortOptions()
 
@@ -95,7 +96,8 @@ def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO
     if pending is None:
         print_line(console, "nothing was cut off: give build, revise or ask with 'oragent workspace'")
         return 0
-    settings = {"model": {"name": pending.model}} if pending.model else pending.runtime  # earlier versions: the name
+    # earlier versions: the name
+    settings = {"model": {"name": pending.model}} if pending.model else pending.runtime
     runtime = words.read_runtime(MODEL_ROLES, build_runtime(settings, (), str(request.folder / PENDING_FILE)))
     if not trust:
         expect_trusted(request.folder, model_demands(runtime.every_model), words.overrides)

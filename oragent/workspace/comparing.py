@@ -22,7 +22,8 @@ class Flaw(StrEnum):
 
     MISSING_ROW = "missing row"
     EXTRA_ROW = "extra row"
-    DATA = "wrong figure"  # a row or objective with other coefficients than the data give
+    # a row or objective with other coefficients than the data give
+    DATA = "wrong figure"
     OBJECTIVE = "other objective"
     KIND = "other integrality or bounds"
     VARIABLES = "other variables"
@@ -33,9 +34,11 @@ class ModelDifference:
     """One thing that is different."""
 
     flaw: Flaw
-    name: str  # of the exact model's row or variable; of an extra row the submitted one's
+    # of the exact model's row or variable; of an extra row the submitted one's
+    name: str
     text: str
-    source: str = ""  # sentence of a document or cell of a table that it comes from; empty where unknown
+    # sentence of a document or cell of a table that it comes from; empty where unknown
+    source: str = ""
 
     def __str__(self) -> str:
         return f"{self.text}{f' ({self.source})' if self.source else ''}"
@@ -54,7 +57,9 @@ def compare_models(submitted: Milp, exact: Milp, where: Where = lambda name, val
         unmatched = ModelDifference(Flaw.VARIABLES, "", f"the model has {counts}, and they cannot be matched")
         count, right = len(submitted.rows), len(exact.rows)
         text = f"{right - count} rows too few: {count} in place of {right}"
-        return (unmatched, ModelDifference(Flaw.MISSING_ROW, "", text)) if count < right else (unmatched,)
+        if count < right:
+            return (unmatched, ModelDifference(Flaw.MISSING_ROW, "", text))
+        return (unmatched,)
     return (
         *_compare_variables(submitted, exact, matching),
         *_compare_rows(submitted, exact, matching, where),
@@ -76,7 +81,9 @@ def _match_variables(submitted: Milp, exact: Milp) -> dict[str, str] | None:
     for name in theirs:
         if groups[submitted_colours[name]]:
             matching[name] = groups[submitted_colours[name]].pop(0)
-    return matching if len(matching) >= 0.6 * max(len(theirs), len(ours)) else None
+    if len(matching) >= 0.6 * max(len(theirs), len(ours)):
+        return matching
+    return None
 
 
 def _colour_variables(milp: Milp) -> dict[str, Key]:
@@ -109,7 +116,10 @@ def _compare_variables(submitted: Milp, exact: Milp, matching: Mapping[str, str]
         if name not in back and name in used:
             yield ModelDifference(Flaw.VARIABLES, name, f"{plain(name)} is no decision of the model")
     for variable in submitted.variables:
-        twin = exact_variables[matching[variable.name]] if variable.name in matching else variable
+        if variable.name in matching:
+            twin = exact_variables[matching[variable.name]]
+        else:
+            twin = variable
         if not _same_variable(variable, twin):
             text = f"{plain(variable.name)} is {_describe_range(variable)} and should be {_describe_range(twin)}"
             yield ModelDifference(Flaw.KIND, twin.name, text)
@@ -121,7 +131,10 @@ def _same_variable(first: Variable, second: Variable) -> bool:
 
 
 def _describe_range(variable: Variable) -> str:
-    kind = "whole" if variable.is_integer else "continuous"
+    if variable.is_integer:
+        kind = "whole"
+    else:
+        kind = "continuous"
     return f"{kind}, from {number(variable.low)} to {number(variable.high)}"
 
 
@@ -190,7 +203,10 @@ def _compare_figures(theirs: Row, ours: Row, matching: Mapping[str, str], where:
 def _compare_objectives(
     submitted: Milp, exact: Milp, matching: Mapping[str, str], where: Where
 ) -> list[ModelDifference]:
-    flip = 1.0 if submitted.sense is exact.sense else -1.0
+    if submitted.sense is exact.sense:
+        flip = 1.0
+    else:
+        flip = -1.0
     terms = {matching.get(name, name): flip * value for name, value in submitted.objective.terms.items()}
     ours = exact.objective
     differences = []
@@ -198,7 +214,10 @@ def _compare_objectives(
         submitted_value, right = terms.get(name, 0.0), ours.terms.get(name, 0.0)
         if not _same_number(submitted_value, right):
             text = f"in the objective {plain(name)} counts {number(submitted_value)} and should count {number(right)}"
-            flaw = Flaw.DATA if submitted_value and right else Flaw.OBJECTIVE
+            if submitted_value and right:
+                flaw = Flaw.DATA
+            else:
+                flaw = Flaw.OBJECTIVE
             differences.append(ModelDifference(flaw, "", text, where(f"objective {name}", right)))
     constant = submitted.objective.constant
     if not _same_number(flip * constant, ours.constant):

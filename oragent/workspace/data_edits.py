@@ -16,20 +16,30 @@ from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
 from oragent.workspace.spreadsheets import MERGED, column_number
 
-MOST_EDITS = 40  # that are kept of a revision
+# that are kept of a revision
+MOST_EDITS = 40
+
+
+CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
+REFERENCE = re.compile(rb'\sr="([A-Z]{1,3})\d{1,7}"')
+FORMULA = re.compile(rb"<f[\s>]")
+STYLE = re.compile(rb'\ss="\d{1,7}"')
 
 
 class CellPlace(NamedTuple):
     """Place of a cell."""
 
     path: str
-    sheet: str  # of a workbook with several sheets; else empty
+    # of a workbook with several sheets; else empty
+    sheet: str
     row: str
     column: str
 
     def __str__(self) -> str:
         table = f"{self.path}, sheet {self.sheet}" if self.sheet else self.path
-        return f"{table}, row {self.row}, column {self.column}" if self.row or self.column else table
+        if self.row or self.column:
+            return f"{table}, row {self.row}, column {self.column}"
+        return table
 
 
 class CellEdit(NamedTuple):
@@ -41,7 +51,9 @@ class CellEdit(NamedTuple):
 
     def __str__(self) -> str:
         old, new = ("none" if text is None else plain(text) or "empty" for text in (self.before, self.after))
-        return f"{plain(str(self.place), 160)}: {old} → {new}" if self.place.row else f"{plain(self.place.path, 160)}"
+        if self.place.row:
+            return f"{plain(str(self.place), 160)}: {old} → {new}"
+        return f"{plain(self.place.path, 160)}"
 
 
 def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[CellEdit]:
@@ -119,12 +131,6 @@ def _read_cells(path: str, content: bytes | None) -> dict[CellPlace, str] | None
             for head, cell in list(zip(table.header, row, strict=False))[1:] if table else ():
                 cells[CellPlace(path, title if len(sheets) > 1 else "", key, head.strip())] = cell.strip()
     return cells
-
-
-CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
-REFERENCE = re.compile(rb'\sr="([A-Z]{1,3})\d{1,7}"')
-FORMULA = re.compile(rb"<f[\s>]")
-STYLE = re.compile(rb'\ss="\d{1,7}"')
 
 
 def replace_workbook_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
@@ -218,7 +224,8 @@ def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], st
     width = max(map(len, shown))
     columns = [at for at in range(width) if any(at < len(cells) and cells[at].strip() for cells in shown)]
     if len({len(cells) for cells in shown}) > 1:
-        columns = list(range(width))  # empty columns are left out of even tables alone
+        # empty columns are left out of even tables alone
+        columns = list(range(width))
     has_commas = dialects.DECIMAL_COMMAS in reading.notes
     placed = {
         (lines[row], columns[column]): value.replace(".", ",") if has_commas else value

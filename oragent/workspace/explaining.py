@@ -27,7 +27,8 @@ from oragent.workspace.reading import decode_text, list_files, shorten
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.versions import FOLDERS, Versions
 
-MOST = 12  # rows of each kind, and changes that are taken back one at a time
+# rows of each kind, and changes that are taken back one at a time
+MOST = 12
 WORDS = re.compile(r"[a-z0-9_]{3,}")
 COMPARES = re.compile(
     r"\bversions?\b|\b(?:what|which|how|why|did|has)\b.*\b(?:changed|different|differs?|new)\b|\bcompare\b|\bsince\b|"
@@ -41,8 +42,10 @@ NUMBERED = re.compile(r"\bversions?\s+(\d+)(?:\s*(?:and|to|with|against|versus|v
 class Statement:
     """A sentence with its sources."""
 
-    topic: str  # objective, change, rule, figure, binding, room or relaxation
-    text: str  # without its full stop
+    # objective, change, rule, figure, binding, room or relaxation
+    topic: str
+    # without its full stop
+    text: str
     sources: tuple[CitedLine | CitedCell | CitedKey, ...] = ()
 
     def __str__(self) -> str:
@@ -55,10 +58,12 @@ def answer_question(facts: WorkspaceFacts, question: str, runner: ProgramRunner)
     hints = {
         "change": {"compare", "revision", "changed", "difference", "moves", "move", "versions", "original"},
         "binding": {"binding", "marginal", "margin", "worth", "dual", "duals", "shadow", "unit", "limit", "dearest"},
-        "room": {"slack", "room", "leave"}, "relaxation": {"relaxation", "integer", "relaxed"},
-        "rule": {"rule", "rules", "document", "rows", "encoded", "trace"}, "figure": {"figures", "data", "values"},
+        "room": {"slack", "room", "leave"},
+        "relaxation": {"relaxation", "integer", "relaxed"},
+        "rule": {"rule", "rules", "document", "rows", "encoded", "trace"},
+        "figure": {"figures", "data", "values"},
         "objective": {"objective", "optimum", "optimal"},
-    }  # fmt: skip
+    }
     every_statement = list(list_statements(facts, runner))
     near = {topic: len(wanted & words) for topic, words in hints.items()}
     topics = list(dict.fromkeys(statement.topic for statement in every_statement))
@@ -91,7 +96,9 @@ def _version_objective(version: VersionFacts) -> tuple[float | None, tuple[Cited
 
 
 def _describe_standing(version: VersionFacts | None) -> str:
-    return version.solution.standing if version and version.solution else "not solved again"
+    if version and version.solution:
+        return version.solution.standing
+    return "not solved again"
 
 
 def _state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
@@ -215,10 +222,16 @@ def _state_margins(version: VersionFacts, plan: str) -> Iterator[Statement]:
         path = version.record.replace(".solution.json", ".lp_relaxation.json")
         value = number(model.relaxed.objective)
         source = (CitedKey(path, ("objective_value",), value),) if path in version.files and version.record else ()
-        yield Statement("relaxation", f"With its integers relaxed {plan} comes to {value}, and with them to "
-                                      f"{number(model.objective)}", source)  # fmt: skip
-        yield Statement("relaxation", f"The duals of the relaxation are not prices of {plan}: whole decisions jump, so "
-                                      "that a small change may do nothing or much")  # fmt: skip
+        yield Statement(
+            "relaxation",
+            f"With its integers relaxed {plan} comes to {value}, and with them to {number(model.objective)}",
+            source,
+        )
+        yield Statement(
+            "relaxation",
+            f"The duals of the relaxation are not prices of {plan}: whole decisions jump, so "
+            "that a small change may do nothing or much",
+        )
 
 
 def state_price(version: VersionFacts, row: Row, solution: Solution, beginning: str = "One") -> Statement:
@@ -293,7 +306,9 @@ def _find_span(versions: Versions, question: str) -> tuple[int, int | None]:
         first, second = int(match[1]), int(match[2]) if match[2] else None
         for name in (first, *([second] if second else [])):
             versions.read_version(name)
-        return (min(first, second), max(first, second)) if second else (first, None)
+        if second:
+            return (min(first, second), max(first, second))
+        return (first, None)
     history = versions.list_versions(contents=False)
     folders = tuple(f"{folder}/" for folder in FOLDERS)
     changing = [one for one in history if any(change.path.startswith(folders) for change in one.changes)]
@@ -321,9 +336,13 @@ def _compare_objectives(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
 
 def _describe_state(version: VersionFacts) -> str:
     if version.solution is None:
-        return "no model" if version.program else "no program"
+        if version.program:
+            return "no model"
+        return "no program"
     objective, standing = version.solution.objective, version.solution.standing
-    return standing if objective is None else f"{number(objective)} ({standing})"
+    if objective is None:
+        return standing
+    return f"{number(objective)} ({standing})"
 
 
 def _compare_decisions(old: VersionFacts, new: VersionFacts) -> Iterator[str]:

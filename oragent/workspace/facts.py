@@ -23,27 +23,40 @@ HELPERS = {"utils.py", "utility_code.py", "gurobi_pulp_compat.py", "gurobi_execu
 class VersionFacts:
     """One version of a workspace."""
 
-    prefix: str  # folder of the version, with ``/``; empty where there is one version alone
-    files: Mapping[str, Path]  # by path below the workspace
-    figures: Mapping[str, tuple[str, tables.Parameter]]  # parameters, with the path of their table
-    program: str  # path; empty where there is none
-    model: SolvedModel | None  # what the program solved, solved again; None where there is none
-    record: str  # path of the solver record of it; empty where there is none
-    folder: Path = Path()  # in which its program runs
+    # folder of the version, with ``/``; empty where there is one version alone
+    prefix: str
+    # by path below the workspace
+    files: Mapping[str, Path]
+    # parameters, with the path of their table
+    figures: Mapping[str, tuple[str, tables.Parameter]]
+    # path; empty where there is none
+    program: str
+    # what the program solved, solved again; None where there is none
+    model: SolvedModel | None
+    # path of the solver record of it; empty where there is none
+    record: str
+    # in which its program runs
+    folder: Path = Path()
 
     def read_record(self) -> dict[str, Any]:
         """Read its solver record; empty where there is none."""
-        return read_json(self.files[self.record]) if self.record else {}
+        if self.record:
+            return read_json(self.files[self.record])
+        return {}
 
     @property
     def milp(self) -> Milp | None:
         """The model."""
-        return self.model.milp if self.model else None
+        if self.model:
+            return self.model.milp
+        return None
 
     @property
     def solution(self) -> Solution | None:
         """What the model comes to."""
-        return self.model.solution if self.model else None
+        if self.model:
+            return self.model.solution
+        return None
 
     def read_lines(self, *roles: FileRole) -> list[tuple[str, int, str]]:
         """Lines of its files of some roles: path, number, text."""
@@ -84,7 +97,10 @@ def find_program(files: Mapping[str, Path], prefix: str = "") -> str:
 def _read_version(folder: Path, files: Mapping[str, Path], prefix: str, runner: ProgramRunner) -> VersionFacts:
     version_files = {path: file for path, file in files.items() if path.startswith(prefix)}
     program, folder = find_program(files, prefix), folder / prefix if prefix else folder
-    model = runner.run(folder, program.removeprefix(prefix)).last_model if program else None
+    if program:
+        model = runner.run(folder, program.removeprefix(prefix)).last_model
+    else:
+        model = None
     record = _find_record(version_files, prefix, model)
     return VersionFacts(prefix, version_files, _read_figures(version_files), program, model, record, folder)
 
@@ -108,9 +124,14 @@ def _find_record(files: Mapping[str, Path], prefix: str, model: SolvedModel | No
     if are_stale(files, prefix):
         return ""
     records = [path for path in files if path.endswith(".solution.json")]
-    solution = model.solution if model else None
+    if model:
+        solution = model.solution
+    else:
+        solution = None
     if solution is None or solution.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
-        return records[0] if records else ""
+        if records:
+            return records[0]
+        return ""
     for path in records:
         record = read_json(files[path])
         value = finite_number(record.get("objective_value"))
@@ -125,6 +146,8 @@ def _has_plan(record: Mapping[str, Any], values: Mapping[str, float]) -> bool:
     columns = record.get("variables")
     if not isinstance(columns, dict) or columns.keys() != values.keys():
         return False
-    recorded = {name: finite_number(column.get("value")) if isinstance(column, dict) else None
-                for name, column in columns.items()}  # fmt: skip
+    recorded = {
+        name: finite_number(column.get("value")) if isinstance(column, dict) else None
+        for name, column in columns.items()
+    }
     return all(value is not None and is_within_tolerance(values[name], value, 1e-6) for name, value in recorded.items())

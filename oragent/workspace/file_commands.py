@@ -17,7 +17,10 @@ from oragent.workspace.versions import Versions
 
 def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
     """Make a workspace, empty or of a run."""
-    home = create_workspace(folder) if source is None else create_from_run(source, folder)
+    if source is None:
+        home = create_workspace(folder)
+    else:
+        home = create_from_run(source, folder)
     for path in home.list_files():
         print_line(console, f"{folder}/{path}")
     return 0
@@ -34,7 +37,9 @@ def check_workspace(folder: Path, console: Console) -> int:
     for finding in findings:
         print_line(console, f"wrong: {finding}", style="bold yellow")
     console.print(Text(f"program: {home.find_program() or 'none yet'}"))
-    return 1 if findings else 0
+    if findings:
+        return 1
+    return 0
 
 
 def list_versions(folder: Path, console: Console) -> int:

@@ -40,11 +40,77 @@ from oragent.workspace.records import inputs_hash, write_records
 from oragent.workspace.runner import OURS, ProgramRun
 from oragent.workspace.versions import Versions
 
-PARAMETER_KEYS = ("name", "value", "unit", "meaning")  # of a plan, in the order of the columns
+# of a plan, in the order of the columns
+PARAMETER_KEYS = ("name", "value", "unit", "meaning")
 RECORDS = ("logs/", "solver_records/")
 PENDING_FILE = Path(".oragent") / "begun.json"
 WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold, and what is best.\n"
 NO_FIGURES = f"{','.join(tables.PARAMETERS_HEADER)}\n"
+
+
+TEMPLATE = '''"""{title}"""
+
+from pathlib import Path
+
+import pulp
+
+from oragent.workspace import read_table  # CSV in any dialect, and Excel workbooks
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+
+
+def read_parameters():
+    """General parameters by name; a cell that is no number is left out."""
+    found = {{}}
+    for row in read_table(DATA / "{file}"):
+        try:
+            found[row["Parameter_Name"]] = float(row["Value"].replace(",", ""))
+        except (KeyError, ValueError):
+            continue
+    return found
+
+
+def add_variables():
+    """Decisions by name."""
+    every = [
+{variables}
+    ]
+    return {{one.name: one for one in every}}
+
+
+def objective(x):
+    """What is made small or large."""
+    terms = [
+{terms}
+    ]
+    return pulp.lpSum(terms) + {constant}
+
+
+def add_rows(problem, x):
+    """What has to hold."""
+{rows}
+
+
+def build_problem(p):
+    """The whole model."""
+    problem = pulp.LpProblem("{name}", pulp.{sense})
+    x = add_variables()
+    problem += objective(x)
+    add_rows(problem, x)
+    return problem
+
+
+def main():
+    """Solve it and print the objective."""
+    problem = build_problem(read_parameters())
+    problem.solve(pulp.HiGHS(msg=False))
+    print("status:", pulp.LpStatus[problem.status])
+    print("{marker}", pulp.value(problem.objective))
+
+
+if __name__ == "__main__":
+    main()
+'''
 
 
 @dataclass(frozen=True)
@@ -141,7 +207,9 @@ def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
 
 def finished_verbs(folder: Path) -> list[FinishedCase]:
     """The verbs that came to an end, in their order."""
-    return read_finished(folder) if (folder / "run.db").is_file() else []
+    if (folder / "run.db").is_file():
+        return read_finished(folder)
+    return []
 
 
 def records_to_write(
@@ -163,10 +231,19 @@ def row_figures(ran: ProgramRun) -> dict[str, list[float | None]]:
 
 def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
     """Return a table of general parameters with rows for those that it lacks, in the dialect of the text."""
-    reading = tables.read_table(text) if text.strip() else None
-    names = {row[0].strip() for row in reading.table.rows} if reading and reading.table else set()
+    if text.strip():
+        reading = tables.read_table(text)
+    else:
+        reading = None
+    if reading and reading.table:
+        names = {row[0].strip() for row in reading.table.rows}
+    else:
+        names = set()
     out = io.StringIO(newline="")
-    ending = "\r\n" if "\r\n" in text else "\n"
+    if "\r\n" in text:
+        ending = "\r\n"
+    else:
+        ending = "\n"
     writer = csv.writer(out, delimiter=reading.separator if reading else ",", lineterminator=ending)
     if reading is None:
         writer.writerow(tables.PARAMETERS_HEADER)
@@ -177,7 +254,10 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
             if reading and dialects.DECIMAL_COMMAS in reading.notes and tables.parse_number(cells[1]) is not None:
                 cells[1] = cells[1].replace(",", "").replace(".", ",")
             writer.writerow(cells)
-    joint = ending if text and not text.endswith("\n") and out.getvalue() else ""
+    if text and not text.endswith("\n") and out.getvalue():
+        joint = ending
+    else:
+        joint = ""
     return f"{text}{joint}{out.getvalue()}"
 
 
@@ -207,15 +287,24 @@ def _fill_folder(folder: Path, contents: Mapping[str, str], author: str, reason:
 class PendingVerb:
     """A verb with what it was given."""
 
-    verb: str  # build, revise or ask
-    text: str = ""  # request of a revision, or question
-    feedback: bool = False  # whether a revision takes the last run for its request
-    accept: bool = False  # whether a revision that does not preserve is written all the same
-    model: str = ""  # name of the model, as earlier versions wrote it
-    time: float | None = None  # CPU seconds, as the command line gave them; None for the folder's settings
-    gap: float | None = None  # relative gap at which a solve may end; None likewise
-    memory: int | None = None  # MiB of a program; None likewise
-    runtime: dict[str, Any] = field(default_factory=dict)  # of the models that are asked, and the budget
+    # build, revise or ask
+    verb: str
+    # request of a revision, or question
+    text: str = ""
+    # whether a revision takes the last run for its request
+    feedback: bool = False
+    # whether a revision that does not preserve is written all the same
+    accept: bool = False
+    # name of the model, as earlier versions wrote it
+    model: str = ""
+    # CPU seconds, as the command line gave them; None for the folder's settings
+    time: float | None = None
+    # relative gap at which a solve may end; None likewise
+    gap: float | None = None
+    # MiB of a program; None likewise
+    memory: int | None = None
+    # of the models that are asked, and the budget
+    runtime: dict[str, Any] = field(default_factory=dict)
 
 
 def save_pending(folder: Path, pending: PendingVerb) -> None:
@@ -257,71 +346,6 @@ def read_pending(folder: Path) -> PendingVerb | None:
     return pending
 
 
-TEMPLATE = '''"""{title}"""
-
-from pathlib import Path
-
-import pulp
-
-from oragent.workspace import read_table  # CSV in any dialect, and Excel workbooks
-
-DATA = Path(__file__).resolve().parent.parent / "data"
-
-
-def read_parameters():
-    """General parameters by name; a cell that is no number is left out."""
-    found = {{}}
-    for row in read_table(DATA / "{file}"):
-        try:
-            found[row["Parameter_Name"]] = float(row["Value"].replace(",", ""))
-        except (KeyError, ValueError):
-            continue
-    return found
-
-
-def add_variables():
-    """Decisions by name."""
-    every = [
-{variables}
-    ]
-    return {{one.name: one for one in every}}
-
-
-def objective(x):
-    """What is made small or large."""
-    terms = [
-{terms}
-    ]
-    return pulp.lpSum(terms) + {constant}
-
-
-def add_rows(problem, x):
-    """What has to hold."""
-{rows}
-
-
-def build_problem(p):
-    """The whole model."""
-    problem = pulp.LpProblem("{name}", pulp.{sense})
-    x = add_variables()
-    problem += objective(x)
-    add_rows(problem, x)
-    return problem
-
-
-def main():
-    """Solve it and print the objective."""
-    problem = build_problem(read_parameters())
-    problem.solve(pulp.HiGHS(msg=False))
-    print("status:", pulp.LpStatus[problem.status])
-    print("{marker}", pulp.value(problem.objective))
-
-
-if __name__ == "__main__":
-    main()
-'''
-
-
 def write_program(milp: Milp, title: str) -> str:
     """Write a model, whose names are identifiers, as a program that prints its objective."""
     variables = "\n".join(f"        {_variable_code(variable)}," for variable in milp.variables)
@@ -341,11 +365,17 @@ def write_program(milp: Milp, title: str) -> str:
 
 def _variable_code(variable: Variable) -> str:
     low, high = (None if abs(bound) == float("inf") else bound for bound in (variable.low, variable.high))
-    category = ', cat="Integer"' if variable.is_integer else ""
+    if variable.is_integer:
+        category = ', cat="Integer"'
+    else:
+        category = ""
     return f"pulp.LpVariable({variable.name!r}, {low!r}, {high!r}{category})"
 
 
 def _row_code(row: Row) -> str:
     terms = ", ".join(f"{value!r} * x[{name!r}]" for name, value in row.terms.items()) or "0"
-    relation = "==" if row.relation is Relation.EQUAL else row.relation
+    if row.relation is Relation.EQUAL:
+        relation = "=="
+    else:
+        relation = row.relation
     return f"    problem += pulp.lpSum([{terms}]) {relation} {row.rhs!r}, {row.name!r}"

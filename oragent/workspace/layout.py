@@ -32,8 +32,10 @@ from oragent.workspace.reading import (
 
 TABLES = (".csv", ".tsv", *WORKBOOKS)
 TEXTS = {".md", ".txt", ".rst", ".eml", ".tex"}
-QUIET = {"README.md", ".gitkeep", "workspace.yaml"}  # in no one's way, and shown to no one
-ANSWER = re.compile(r"answers/ask-\d{1,9}\.md")  # what ``ask`` writes
+# in no one's way, and shown to no one
+QUIET = {"README.md", ".gitkeep", "workspace.yaml"}
+# what ``ask`` writes
+ANSWER = re.compile(r"answers/ask-\d{1,9}\.md")
 MAGIC = {b"%PDF-": "PDF", b"PK\x03\x04": "Office or ZIP archive", b"\xd0\xcf\x11\xe0": "Office", b"\x89PNG": "PNG"}
 
 
@@ -70,10 +72,13 @@ REQUIRED = {
 class ManifestEntry:
     """A line of a manifest."""
 
-    path: str  # relative to the workspace, with ``/``
+    # relative to the workspace, with ``/``
+    path: str
     role: FileRole
-    size: int  # bytes
-    sha256: str  # hex digits
+    # bytes
+    size: int
+    # hex digits
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,8 @@ class FileFinding:
     """Something wrong with one file."""
 
     path: str
-    what: str  # rest of the sentence that begins with the path
+    # rest of the sentence that begins with the path
+    what: str
 
     def __str__(self) -> str:
         return f"{shorten_path(self.path)} {self.what}"
@@ -92,8 +98,10 @@ class Workspace:
     """The files of one workspace; they need not lie in one folder."""
 
     mode: Mode
-    files: Mapping[str, Path]  # place of each file, by its path in the workspace
-    metadata: Mapping[str, Any]  # content of ``metadata.json``, never shown as it is; empty where there is none
+    # place of each file, by its path in the workspace
+    files: Mapping[str, Path]
+    # content of ``metadata.json``, never shown as it is; empty where there is none
+    metadata: Mapping[str, Any]
 
     def of_role(self, *roles: FileRole) -> dict[str, Path]:
         """The files that play one of these parts."""
@@ -113,7 +121,9 @@ def role_of(path: str) -> FileRole:
     if folder == "data":
         if name == tables.PARAMETERS_FILE or suffix == ".json":
             return FileRole.PARAMETERS
-        return FileRole.TABLE if suffix in TABLES else FileRole.OTHER
+        if suffix in TABLES:
+            return FileRole.TABLE
+        return FileRole.OTHER
     if folder == "src":
         return {".py": FileRole.CODE, ".tex": FileRole.FORMULATION}.get(suffix, FileRole.OTHER)
     roles = {"docs": FileRole.DOCUMENT, "logs": FileRole.LOG, "solver_records": FileRole.RECORD}
@@ -125,12 +135,21 @@ def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
     if not folder.is_dir():
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
     files = list_files(folder)
-    metadata = read_json(files["metadata.json"]) if "metadata.json" in files else {}
+    if "metadata.json" in files:
+        metadata = read_json(files["metadata.json"])
+    else:
+        metadata = {}
     if mode is None:
         has_versions = any(path.startswith(("original/", "revised/")) for path in files)
-        mode = Mode.EXPLAIN if "explain_task" in metadata else Mode.REVISE if has_versions else Mode.BUILD
-    missing = [need for need in REQUIRED[mode]
-               if need not in files and not any(path.startswith(f"{need}/") for path in files)]  # fmt: skip
+        if "explain_task" in metadata:
+            mode = Mode.EXPLAIN
+        elif has_versions:
+            mode = Mode.REVISE
+        else:
+            mode = Mode.BUILD
+    missing = [
+        need for need in REQUIRED[mode] if need not in files and not any(path.startswith(f"{need}/") for path in files)
+    ]
     if missing:
         raise WorkspaceError(
             f"no workspace at {shorten_path(folder)}: no file in {', '.join(missing)}; expected docs/ and data/, "
@@ -185,7 +204,10 @@ def find_notes(workspace: Workspace) -> tuple[FileFinding, ...]:
             text, steps = decode_text(content, path), list[str]()
             if not path.casefold().endswith(WORKBOOKS):
                 encoding = ENCODINGS[find_encoding(content, path)]
-                steps += [encoding] if encoding != "UTF-8" else []
+                if encoding != "UTF-8":
+                    steps += [encoding]
+                else:
+                    steps += []
             steps += [f"{sheet}{note}" for sheet, reading in _list_readings(path, text) for note in reading.notes]
             if steps:
                 notes.append(FileFinding(path, f"is read so: {'; '.join(steps)}"))
@@ -209,7 +231,9 @@ def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
     if part is FileRole.OTHER and ANSWER.fullmatch(path):
         return ()
     if part is FileRole.OTHER:
-        return () if path.rpartition("/")[2] in QUIET else ("is no kind of file that a workspace has",)
+        if path.rpartition("/")[2] in QUIET:
+            return ()
+        return ("is no kind of file that a workspace has",)
     if part is FileRole.DOCUMENT:
         return _document_flaws(content, suffix)
     if suffix in WORKBOOKS and not content.startswith(b"PK"):
@@ -219,7 +243,10 @@ def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
         parse_json(text, "it")
     readings = list(_list_readings(path, text))
     flaws = [f"{sheet}{flaw}" for sheet, reading in readings for flaw in reading.flaws]
-    first = readings[0][1].table if readings else None
+    if readings:
+        first = readings[0][1].table
+    else:
+        first = None
     return (*flaws, *(tables.read_parameters(first)[1] if first and part is FileRole.PARAMETERS else ()))
 
 
@@ -229,4 +256,6 @@ def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:
             return (f"is of another kind ({kind}): it is not read; save it as Markdown or plain text",)
     if suffix not in TEXTS:
         return ("is no text document: expected Markdown or plain text; tables belong into data/",)
-    return () if decode_text(content, "it").strip() else ("is empty: expected requirements",)
+    if decode_text(content, "it").strip():
+        return ()
+    return ("is empty: expected requirements",)

@@ -16,6 +16,9 @@ LINE = re.compile(rf"^[ \t]*{re.escape(MARKER)}(.*)$", re.MULTILINE)
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
 
 
+UNCHANGED = 1e-9
+
+
 class Backing(StrEnum):
     """Backing of a printed objective; reported beside the grade, not a part of it."""
 
@@ -29,9 +32,12 @@ class Backing(StrEnum):
 class PrintedObjective:
     """Objective in a program's output."""
 
-    value: float | None  # None where there is none to be used
-    text: str = ""  # its digits as printed
-    note: str = ""  # what is wrong with it, one line; empty where nothing is
+    # None where there is none to be used
+    value: float | None
+    # its digits as printed
+    text: str = ""
+    # what is wrong with it, one line; empty where nothing is
+    note: str = ""
 
 
 def parse_objective(output: str) -> PrintedObjective:
@@ -44,7 +50,10 @@ def parse_objective(output: str) -> PrintedObjective:
         note = f"no line {MARKER} VALUE was printed; print the objective as the last such line"
         return PrintedObjective(None, note=note)
     text = lines[-1].strip()
-    twice = f"{len(lines)} lines {MARKER} were printed and the last counts; print one" if len(lines) > 1 else ""
+    if len(lines) > 1:
+        twice = f"{len(lines)} lines {MARKER} were printed and the last counts; print one"
+    else:
+        twice = ""
     if text.casefold().lstrip("+-") in {"nan", "inf", "infinity"}:
         return PrintedObjective(None, note=f"the objective printed is {shorten(text, 20)}; expected a finite number")
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
@@ -68,7 +77,9 @@ def find_backing(printed: PrintedObjective, objectives: Sequence[float | None]) 
     nearest = min(solved, key=lambda objective: abs(objective - (printed.value or 0.0)))
     if relative_error(printed.value, nearest) <= 1e-6:
         return Backing.MODEL
-    return Backing.ROUNDED if abs(printed.value - nearest) <= _last_digit(printed.text) else Backing.OTHER
+    if abs(printed.value - nearest) <= _last_digit(printed.text):
+        return Backing.ROUNDED
+    return Backing.OTHER
 
 
 def _last_digit(text: str) -> float:
@@ -94,17 +105,17 @@ class ProgramAttempt:
     stop: StopReason = StopReason.ENDED
     stdout: str = ""
     stderr: str = ""
-    status: str = ""  # of the last model solved, as the solver names it; empty where none was solved
-    objectives: tuple[float | None, ...] | None = None  # of the models that were solved; None where nobody watched
-    direction: Sense | None = None  # of the last model; no file of the release gives the reference's
+    # of the last model solved, as the solver names it; empty where none was solved
+    status: str = ""
+    # of the models that were solved; None where nobody watched
+    objectives: tuple[float | None, ...] | None = None
+    # of the last model; no file of the release gives the reference's
+    direction: Sense | None = None
 
 
 def is_within_tolerance(value: float, reference: float, tolerance: float) -> bool:
     """The objective rule: whether a value lies within a relative tolerance of the reference."""
     return relative_error(value, reference) <= tolerance
-
-
-UNCHANGED = 1e-9
 
 
 def find_change_span(before: Solution | None, after: Solution | None) -> tuple[float, float] | None:
@@ -133,7 +144,9 @@ def describe_change(before: Solution | None, after: Solution | None) -> str:
     span = find_change_span(before, after)
     if span is None:
         step = after.objective - before.objective
-        return signed(step) if abs(step) > UNCHANGED else "no change"
+        if abs(step) > UNCHANGED:
+            return signed(step)
+        return "no change"
     low, high = map(signed, span)
     if is_within_gap(before, after):
         return f"no change is shown, as the difference lies within the gap (the optimum may change by {low} to {high})"

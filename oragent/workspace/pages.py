@@ -27,7 +27,8 @@ from oragent.workspace.vocabulary import list_data_groups, table_labels
 
 MOST_LINES = 300
 MOST_ROWS = 60
-ListedTable = tuple[str, tables.CsvTable | None, tuple[str, ...]]  # title, table, flaws
+# title, table, flaws
+ListedTable = tuple[str, tables.CsvTable | None, tuple[str, ...]]
 WRITTEN, TAKEN_BACK = "written", "taken back"
 QUOTED = re.compile(r"`([^`\n]{1,80})`")
 
@@ -46,34 +47,56 @@ def render_page(folder: Path) -> str:
         history = [(version, versions.describe_diff(version.number)) for version in records]
     in_force = list_verbs_in_force(records)
     program = home.find_program()
-    code = _read_file(files, program).split("\n") if program else []
+    if program:
+        code = _read_file(files, program).split("\n")
+    else:
+        code = []
     listed_tables = _list_tables(files)
     names = _figure_anchors(listed_tables)
     revisions = [verb for verb in verbs if verb.result["verb"] == "revise"]
     written = [verb.result for verb in revisions if describe_state(verb, in_force).startswith(WRITTEN)]
-    last = written[-1] if written else {}
+    if written:
+        last = written[-1]
+    else:
+        last = {}
     record = read_current(files)
-    return make_environment(Path(__file__).parent).get_template("page.html").render(
-        title=folder.resolve().name, documents=_link_documents(files, names, code),
-        tables=_read_tables(listed_tables, code),
-        program=program, code="\n".join(code[:MOST_LINES * 2]), history=history,
-        moves=_objective_moves(verbs, in_force),
-        taken_back={version.number for version in records if version.verb and version.verb not in in_force
-                    and not is_answer(version)},
-        rows=_compare_row_figures(last.get("rows_before", {}), record) if record else (),
-        questions=_answered_questions(files, verbs),
-        differences=last.get("differences", ()), data_edits=last.get("data_edits", ()),
-        unplanned=last.get("unplanned_edits", ()), change=last.get("change", ""),
-        decisions=_plan_tables(files, record), most=MOST_ROWS,
-        conflict=recorded_conflict(record), objective=_record_objective(record),
-        standing=_record_standing(record, bool(program)),
-    )  # fmt: skip
+    return (
+        make_environment(Path(__file__).parent)
+        .get_template("page.html")
+        .render(
+            title=folder.resolve().name,
+            documents=_link_documents(files, names, code),
+            tables=_read_tables(listed_tables, code),
+            program=program,
+            code="\n".join(code[: MOST_LINES * 2]),
+            history=history,
+            moves=_objective_moves(verbs, in_force),
+            taken_back={
+                version.number
+                for version in records
+                if version.verb and version.verb not in in_force and not is_answer(version)
+            },
+            rows=_compare_row_figures(last.get("rows_before", {}), record) if record else (),
+            questions=_answered_questions(files, verbs),
+            differences=last.get("differences", ()),
+            data_edits=last.get("data_edits", ()),
+            unplanned=last.get("unplanned_edits", ()),
+            change=last.get("change", ""),
+            decisions=_plan_tables(files, record),
+            most=MOST_ROWS,
+            conflict=recorded_conflict(record),
+            objective=_record_objective(record),
+            standing=_record_standing(record, bool(program)),
+        )
+    )
 
 
 def _record_objective(record: Mapping[str, Any]) -> str:
     value = finite_number(record.get("objective_value"))
     unit = str(record.get("objective_unit") or "")[:20]
-    return "–" if value is None else f"{amount(value)}{f' {unit}' if unit else ''}"
+    if value is None:
+        return "–"
+    return f"{amount(value)}{f' {unit}' if unit else ''}"
 
 
 def _record_standing(record: Mapping[str, Any], has_program: bool) -> str:
@@ -93,7 +116,10 @@ def recorded_conflict(record: Mapping[str, Any]) -> list[str]:
     if record.get("status_code") != CODES[SolveStatus.INFEASIBLE]:
         return []
     lines = record.get("conflict")
-    texts = [text.removeprefix("- ") for text in lines if isinstance(text, str)] if isinstance(lines, list) else []
+    if isinstance(lines, list):
+        texts = [text.removeprefix("- ") for text in lines if isinstance(text, str)]
+    else:
+        texts = []
     return texts or ["The record does not say what conflicts: 'oragent workspace run' records it."]
 
 
@@ -104,7 +130,8 @@ def _plan_tables(files: Mapping[str, Path], record: Mapping[str, Any]) -> tuple[
         return ()
     numbers = {name: finite_number(column.get("value")) for name, column in columns.items()}
     values = {name: number for name, number in numbers.items() if number is not None}
-    if not values:  # an infeasible model has none
+    # an infeasible model has none
+    if not values:
         return ()
     variables = [Variable(name, unit=str(columns[name].get("unit") or "")) for name in values]
     labels = table_labels(list_data_groups(files))
@@ -113,7 +140,9 @@ def _plan_tables(files: Mapping[str, Path], record: Mapping[str, Any]) -> tuple[
 
 def _read_file(files: Mapping[str, Path], path: str) -> str:
     try:
-        return read_text(files[path]).replace("\r\n", "\n") if path in files else ""
+        if path in files:
+            return read_text(files[path]).replace("\r\n", "\n")
+        return ""
     except WorkspaceError as problem:
         return f"({problem})"
 
@@ -129,7 +158,10 @@ def _list_tables(files: Mapping[str, Path]) -> list[ListedTable]:
                 listed.append((f"{path} ({problem})", None, ()))
                 continue
             for title, reading in sheets.items():
-                name = f"{path}, sheet {title}" if len(sheets) > 1 else path
+                if len(sheets) > 1:
+                    name = f"{path}, sheet {title}"
+                else:
+                    name = path
                 listed.append((name, reading.table, reading.flaws))
     return listed
 
@@ -160,7 +192,12 @@ def _link_line(text: str, names: Mapping[str, str], code: list[str]) -> Markup:
         name = match[1]
         used = _lines_of(name, code)
         parts.append(escape(escape_text(text[position : match.start()])))
-        target = f"#{names[name]}" if name in names else f"#l{used[0]}" if used else ""
+        if name in names:
+            target = f"#{names[name]}"
+        elif used:
+            target = f"#l{used[0]}"
+        else:
+            target = ""
         form = Markup('<a href="{0}">{1}</a>' if target else "<b>{1}</b>")
         parts.append(form.format(target, escape(escape_text(name))))
         position = match.end()
@@ -189,13 +226,17 @@ def describe_state(verb: FinishedCase, in_force: Collection[str]) -> str:
         return ""
     if not verb.result.get("written"):
         return "not written"
-    return f"{WRITTEN}{describe_unplanned(verb.result)}" if verb.name in in_force else TAKEN_BACK
+    if verb.name in in_force:
+        return f"{WRITTEN}{describe_unplanned(verb.result)}"
+    return TAKEN_BACK
 
 
 def describe_unplanned(result: Mapping[str, Any]) -> str:
     """Count the edits of data by a revision that its plan does not name; empty for none."""
     count = len(result.get("unplanned_edits", ()))
-    return f" ({count} edit{'' if count == 1 else 's'} of data not in the plan)" if count else ""
+    if count:
+        return f" ({count} edit{'' if count == 1 else 's'} of data not in the plan)"
+    return ""
 
 
 def _objective_moves(verbs: list[FinishedCase], in_force: Collection[str]) -> list[tuple[str, str, str, str]]:
@@ -210,7 +251,10 @@ def _objective_moves(verbs: list[FinishedCase], in_force: Collection[str]) -> li
 def _compare_row_figures(rows_before: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Rows with slack and dual: before the last revision, and of the record of the present files."""
     constraints = record.get("constraints")
-    rows = constraints if isinstance(constraints, dict) else {}
+    if isinstance(constraints, dict):
+        rows = constraints
+    else:
+        rows = {}
     after = {name: (row.get("slack"), row.get("dual_value")) for name, row in rows.items()}
     figures = {
         name: (*rows_before.get(name, (None, None)), *after.get(name, (None, None)))

@@ -27,7 +27,8 @@ from oragent.workspace.vocabulary import (
 )
 
 STRONG_COMMA_IN_TEXT = re.compile(rf"(?<![\w.,]){STRONG_COMMA.pattern}(?!\w|[.,]\d)")
-MOST_LISTED = 12  # decisions, rows or readings in one answer
+# decisions, rows or readings in one answer
+MOST_LISTED = 12
 EXAMPLES = (
     "ask such as 'how many NAME', 'what limits NAME', 'what is one more NAME worth', 'what if NAME were 12', "
     "'why not more NAME', 'what changed since version 3'"
@@ -142,7 +143,10 @@ class WorkspaceQuestion:
 
     def ask_back(self, readings: list[str], what: str = "Which do you mean") -> UnclearQuestionError:
         """Make the error that lists the readings of a question."""
-        more = f" (and {len(readings) - MOST_LISTED} more)" if len(readings) > MOST_LISTED else ""
+        if len(readings) > MOST_LISTED:
+            more = f" (and {len(readings) - MOST_LISTED} more)"
+        else:
+            more = ""
         listed = "".join(f"\n- {plain(reading, 160)}" for reading in readings[:MOST_LISTED])
         return UnclearQuestionError(f"{what}?{more} Ask again with one of these names:{listed}")
 
@@ -162,8 +166,16 @@ class WorkspaceQuestion:
             return f"the model is {new.standing if new else 'not solved'}"
         if old is None or old.objective is None:
             return f"objective {number(new.objective)} ({new.standing})"
-        note = "" if new.standing == "optimal" else f" ({new.standing})"
-        separator = ": " if is_within_gap(old, new) else "; " if find_change_span(old, new) else ", "
+        if new.standing == "optimal":
+            note = ""
+        else:
+            note = f" ({new.standing})"
+        if is_within_gap(old, new):
+            separator = ": "
+        elif find_change_span(old, new):
+            separator = "; "
+        else:
+            separator = ", "
         return f"objective {number(new.objective)}{note}{separator}{describe_change(old, new)}"
 
     def state_unproven(self) -> Iterator[str]:
@@ -176,7 +188,10 @@ class WorkspaceQuestion:
         """Write the objective of a model, or why it has none."""
         if model is None or model.solution is None:
             return "none"
-        note = "" if model.solution.status is SolveStatus.OPTIMAL else f" ({model.solution.standing})"
+        if model.solution.status is SolveStatus.OPTIMAL:
+            note = ""
+        else:
+            note = f" ({model.solution.standing})"
         return f"{'none' if model.objective is None else number(model.objective)}{note}"
 
 

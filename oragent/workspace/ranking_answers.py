@@ -37,10 +37,12 @@ HAS = re.compile(
     re.IGNORECASE,
 )
 LOW = re.compile(r"smallest|lowest|least|fewest|kleinst|niedrigst|geringst", re.IGNORECASE)
-TOTAL, SINGLE = "in total", "in a single row"  # readings of a thing with several rows
+# readings of a thing with several rows
+TOTAL, SINGLE = "in total", "in a single row"
 
 Cells = Mapping[str, Sequence[DataCell]]
-Columns = list[tuple[NamedGroup, dict[str, list[DataCell]]]]  # with the cells of each thing
+# with the cells of each thing
+Columns = list[tuple[NamedGroup, dict[str, list[DataCell]]]]
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,10 @@ class _Measure:
     """Figures of things that stand in tables."""
 
     reading: RankingReading
-    cells: Cells  # of each thing that the figures come from
-    missing: tuple[str, ...] = ()  # things without a figure
+    # of each thing that the figures come from
+    cells: Cells
+    # things without a figure
+    missing: tuple[str, ...] = ()
 
 
 def read_workspace_ranking(text: str) -> tuple[RankingQuestion, bool] | None:
@@ -57,11 +61,17 @@ def read_workspace_ranking(text: str) -> tuple[RankingQuestion, bool] | None:
     if (ranking := read_ranking(text)) is not None:
         return ranking, False
     match = HAS.fullmatch(" ".join(text.split()).rstrip("?.! "))
-    noun = split_words(match["noun"]) if match else []
+    if match:
+        noun = split_words(match["noun"])
+    else:
+        noun = []
     if match is None or not noun:
         return None
     measure = match["measure"]
-    names = ("cheapest", "dearest") if COST.search(measure) else ("smallest", "largest")
+    if COST.search(measure):
+        names = ("cheapest", "dearest")
+    else:
+        names = ("smallest", "largest")
     words = frozenset(word for word in split_words(measure) if len(word) > 2)
     return RankingQuestion(names[0 if LOW.match(match["adjective"]) else 1], noun[-1], words), True
 
@@ -82,7 +92,12 @@ def rank_parts(asked: WorkspaceQuestion, ranking: RankingQuestion, is_named: boo
         readings = [reading for reading in readings if reading.measure in by_name]
     ranking = replace(ranking, noun=_spell_noun(asked.groups, ranking.noun))
     if not readings:
-        what = " ".join(sorted(ranking.words)) if is_named else "costs" if ranking.is_cost else "sizes"
+        if is_named:
+            what = " ".join(sorted(ranking.words))
+        elif ranking.is_cost:
+            what = "costs"
+        else:
+            what = "sizes"
         raise UnclearQuestionError(
             f"It cannot be known which {plain(ranking.noun, 40)} is {ranking.adjective}: no table and no name in the "
             f"model gives {plain(what, 60)} by {plain(ranking.noun, 40)}."
@@ -94,8 +109,15 @@ def rank_parts(asked: WorkspaceQuestion, ranking: RankingQuestion, is_named: boo
         measure = by_name.get(reading.measure)
 
         def cite(thing: str, measure: _Measure | None = measure) -> str:
-            cells = measure.cells[thing] if measure else ()
-            return f" {cells[0].citation}" if len(cells) == 1 else f" ({len(cells)} cells)" if cells else ""
+            if measure:
+                cells = measure.cells[thing]
+            else:
+                cells = ()
+            if len(cells) == 1:
+                return f" {cells[0].citation}"
+            if cells:
+                return f" ({len(cells)} cells)"
+            return ""
 
         yield f"- {describe_ranking(ranking, reading, cite)}."
         if measure and measure.missing:
@@ -125,18 +147,27 @@ def _list_measures(
                 members.setdefault(index[position], []).append(cell)
         is_thing = ranking.noun in split_words(group.hints)
         if len(members) > 1 and (is_thing or all(len(cells) == 1 for cells in members.values())):
-            things |= set(members) if is_thing else set()
+            if is_thing:
+                things |= set(members)
+            else:
+                things |= set()
             named.append((group, members))
     wanted = [entry for entry in named if _is_wanted(*entry, ranking, is_named)]
     preferred = [entry for entry in wanted if SIZE.search(entry[0].name)]
-    wanted = preferred if preferred and not (ranking.is_cost or is_named) else wanted
+    if preferred and not (ranking.is_cost or is_named):
+        wanted = preferred
+    else:
+        wanted = wanted
     _require_clear(members for _, members in wanted)
     if is_named and not wanted:
         wanted = _join_columns(named, ranking)
     counts = Counter(group.name for group, _ in wanted)
     measures: list[_Measure] = []
     for group, members in wanted:
-        location = f" in {next(iter(members.values()))[0].table}" if counts[group.name] > 1 else ""
+        if counts[group.name] > 1:
+            location = f" in {next(iter(members.values()))[0].table}"
+        else:
+            location = ""
         measures += _list_readings(f"{plain(group.name)}{location}", members, ranking)
     return measures, things
 
@@ -148,7 +179,9 @@ def _find_position(group: NamedGroup, noun: str) -> int | None:
     for position, name in enumerate(group.index_names):
         if noun in split_words(name):
             return position
-    return 0 if noun in split_words(f"{group.name} {group.hints}") else None
+    if noun in split_words(f"{group.name} {group.hints}"):
+        return 0
+    return None
 
 
 def _find_labels(group: NamedGroup, position: int, question: str) -> dict[int, set[str]]:
@@ -188,7 +221,10 @@ def _list_readings(name: str, members: Mapping[str, list[DataCell]], ranking: Ra
         return
     if not COST.search(next(iter(members.values()))[0].header):
         yield _Measure(RankingReading(f"{name} {TOTAL}", totals), cells, missing)
-    choose = min if ranking.is_lowest else max
+    if ranking.is_lowest:
+        choose = min
+    else:
+        choose = max
     firsts = {thing: choose(each, key=lambda cell: cell.value or 0.0) for thing, each in cells.items()}
     reading = RankingReading(f"{name} {SINGLE}", {thing: cell.value or 0.0 for thing, cell in firsts.items()})
     yield _Measure(reading, {thing: [cell] for thing, cell in firsts.items()}, missing)

@@ -14,29 +14,42 @@ from oragent._base.errors import WorkspaceError
 from oragent._base.files import first_link
 from oragent.workspace.spreadsheets import workbook_text
 
-MAX_BYTES = 256 << 20  # of one file; the largest of the public release has 108 kB
+# of one file; the largest of the public release has 108 kB
+MAX_BYTES = 256 << 20
 MAX_FILES = 10_000
 MAX_DEPTH = 32
-MAX_PATH_BYTES, MAX_NAME_BYTES, MAX_NEW_FOLDERS = 1000, 200, 16  # of a file that a model names
+# of a file that a model names
+MAX_PATH_BYTES, MAX_NAME_BYTES, MAX_NEW_FOLDERS = 1000, 200, 16
 RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE | re.ASCII)
 OWN_FILES = (".oragent/drafts", ".oragent/begun.json", "run.db", "run.db-wal", "run.db-shm", "report.html")
 WORKBOOKS = (".xlsx", ".xlsm")
 IGNORED = {"__pycache__", "node_modules", "venv", "Thumbs.db", "desktop.ini"}
-ENCODINGS = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "utf-16": "UTF-16", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16",
-             "cp1252": "Windows-1252"}  # fmt: skip
-CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x81\x8d\x8f\x90\x9d]")  # in no text of Windows-1252
+ENCODINGS = {
+    "utf-8": "UTF-8",
+    "utf-8-sig": "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+    "cp1252": "Windows-1252",
+}
+# in no text of Windows-1252
+CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x81\x8d\x8f\x90\x9d]")
 
 
 def shorten(text: object, limit: int = 80) -> str:
     """A text on one line and without control characters, so that it can do nothing to a terminal."""
     plain = "".join(letter if letter.isprintable() else "·" for letter in str(text))
-    return plain if len(plain) <= limit else plain[: limit - 1] + "…"
+    if len(plain) <= limit:
+        return plain
+    return plain[: limit - 1] + "…"
 
 
 def shorten_path(path: object, limit: int = 160) -> str:
     """The name of a file, a folder or a place in one, as ``shown``; of a long one the end is kept."""
     plain = "".join(letter if letter.isprintable() else "·" for letter in str(path))
-    return plain if len(plain) <= limit else "…" + plain[1 - limit :]
+    if len(plain) <= limit:
+        return plain
+    return "…" + plain[1 - limit :]
 
 
 def path_error(path: object, what: str) -> WorkspaceError:
@@ -162,11 +175,13 @@ def find_encoding(content: bytes, name: object) -> str:
         candidates = ["utf-8-sig"]
     elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
         candidates = ["utf-16"]
-    elif b"\0" in content:  # of UTF-16 without a mark every second byte of plain letters is zero
+    elif b"\0" in content:
+        # of UTF-16 without a mark every second byte of plain letters is zero
         sample = content[:4096]
         halves = {"utf-16-be": (sample[::2], sample[1::2]), "utf-16-le": (sample[1::2], sample[::2])}
-        candidates = [encoding for encoding, (high, low) in halves.items()
-                      if high.count(0) > 0.4 * len(high) and not low.count(0)]  # fmt: skip
+        candidates = [
+            encoding for encoding, (high, low) in halves.items() if high.count(0) > 0.4 * len(high) and not low.count(0)
+        ]
     else:
         candidates = ["utf-8", "cp1252"]
     for encoding in candidates:
@@ -184,7 +199,10 @@ def encode_like(text: str, old: bytes | None) -> bytes:
     if old:
         with suppress(WorkspaceError, UnicodeEncodeError):
             encoding = find_encoding(old, "")
-            mark = old[:2] if encoding == "utf-16" else b""
+            if encoding == "utf-16":
+                mark = old[:2]
+            else:
+                mark = b""
             return mark + text.encode({b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(mark, encoding))
     return text.encode("utf-8", "replace")
 
@@ -216,7 +234,9 @@ def finite_number(value: object) -> float | None:
         number = float(value)
     except OverflowError:
         return None
-    return number if math.isfinite(number) else None
+    if math.isfinite(number):
+        return number
+    return None
 
 
 def read_json(path: Path) -> dict[str, Any]:

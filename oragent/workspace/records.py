@@ -29,11 +29,14 @@ from oragent.workspace.reading import finite_number, read_bytes, read_json
 from oragent.workspace.runner import ProgramRun, SolvedModel
 
 EXECUTION = "logs/execution_record.json"
-INPUTS = "inputs_sha256"  # key of the execution record: hash of the code and data that were run
+# key of the execution record: hash of the code and data that were run
+INPUTS = "inputs_sha256"
 SOLUTION, RELAXATION = ".solution.json", ".lp_relaxation.json"
 CONFLICT_S = 20.0
-MOST_PARTS = 20  # lines of a remedy, and of a conflict
-TRIAL = "what is asked for"  # name of the row that a question adds
+# lines of a remedy, and of a conflict
+MOST_PARTS = 20
+# name of the row that a question adds
+TRIAL = "what is asked for"
 CODES = {
     SolveStatus.OPTIMAL: 2,
     SolveStatus.INFEASIBLE: 3,
@@ -41,31 +44,46 @@ CODES = {
     SolveStatus.FEASIBLE: 9,
     SolveStatus.UNKNOWN: 1,
 }
-PULP = {SolveStatus.OPTIMAL: "Optimal", SolveStatus.INFEASIBLE: "Infeasible", SolveStatus.UNBOUNDED: "Unbounded",
-        SolveStatus.FEASIBLE: "Not Solved", SolveStatus.UNKNOWN: "Undefined"}  # fmt: skip
+PULP = {
+    SolveStatus.OPTIMAL: "Optimal",
+    SolveStatus.INFEASIBLE: "Infeasible",
+    SolveStatus.UNBOUNDED: "Unbounded",
+    SolveStatus.FEASIBLE: "Not Solved",
+    SolveStatus.UNKNOWN: "Undefined",
+}
 
 
 @dataclass(frozen=True)
 class SolverRecord:
     """One solver record."""
 
-    name: str  # of the model
-    status: str  # ``Optimal``, ``Infeasible`` and so on; empty where the record names none
-    objective: float | None  # None without a solution
-    note: bool  # whether it only notes what a program found by a search of its own, without a model
-    values: Mapping[str, float | None]  # of the variables, by name
-    slacks: Mapping[str, float | None]  # right side minus activity, by constraint
-    duals: Mapping[str, float | None]  # by constraint; None for integer models
+    # of the model
+    name: str
+    # ``Optimal``, ``Infeasible`` and so on; empty where the record names none
+    status: str
+    # None without a solution
+    objective: float | None
+    # whether it only notes what a program found by a search of its own, without a model
+    note: bool
+    # of the variables, by name
+    values: Mapping[str, float | None]
+    # right side minus activity, by constraint
+    slacks: Mapping[str, float | None]
+    # by constraint; None for integer models
+    duals: Mapping[str, float | None]
 
 
 @dataclass(frozen=True)
 class VersionRecords:
     """All records of one version."""
 
-    objective: float | None  # of the execution record; None where it has none
-    printed: PrintedObjective  # in its output
+    # of the execution record; None where it has none
+    objective: float | None
+    # in its output
+    printed: PrintedObjective
     solutions: tuple[SolverRecord, ...]
-    relaxations: tuple[SolverRecord, ...]  # of integer models
+    # of integer models
+    relaxations: tuple[SolverRecord, ...]
 
     @property
     def solved_models(self) -> tuple[SolverRecord, ...]:
@@ -100,7 +118,10 @@ def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
     if not any(path.startswith(f"{prefix}solver_records/") for path in files):
         return False
     execution = files.get(f"{prefix}{EXECUTION}")
-    made_of = read_json(execution).get(INPUTS) if execution is not None else None
+    if execution is not None:
+        made_of = read_json(execution).get(INPUTS)
+    else:
+        made_of = None
     if made_of is None:
         return not prefix
     return bool(made_of != inputs_hash(files, prefix))
@@ -117,8 +138,11 @@ def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
     printed = finite_number(read_json(files[EXECUTION]).get("objective_value"))
     records = [read_json(files[path]) for path in paths]
     values = [finite_number(record.get("objective_value")) for record in records]
-    fitting = [record for record, value in zip(records, values, strict=True)
-               if printed is not None and value is not None and is_within_tolerance(value, printed, 1e-6)]  # fmt: skip
+    fitting = [
+        record
+        for record, value in zip(records, values, strict=True)
+        if printed is not None and value is not None and is_within_tolerance(value, printed, 1e-6)
+    ]
     return (fitting or records)[0]
 
 
@@ -169,14 +193,20 @@ def write_records(ran: ProgramRun, timed: bool = True, inputs: str = "") -> dict
     code and data that were run; empty for records of a set.
     """
     files = {
-        "logs/execution_record.json": _dump_json({
-            "returncode": ran.code, "timed_out": ran.stop is StopReason.TIMEOUT,
-            "objective_value": ran.printed_objective.value,
-            "stdout": ran.stdout, "stderr": ran.stderr, "error": ran.reason or None, "backing": str(ran.backing),
-            **({INPUTS: inputs} if inputs else {}),
-        }),
+        "logs/execution_record.json": _dump_json(
+            {
+                "returncode": ran.code,
+                "timed_out": ran.stop is StopReason.TIMEOUT,
+                "objective_value": ran.printed_objective.value,
+                "stdout": ran.stdout,
+                "stderr": ran.stderr,
+                "error": ran.reason or None,
+                "backing": str(ran.backing),
+                **({INPUTS: inputs} if inputs else {}),
+            }
+        ),
         "logs/solver_output.log": ran.stdout,
-    }  # fmt: skip
+    }
     for name, model in _name_models(ran.models).items():
         milp, solution, relaxed = model.milp, model.solution, model.relaxed
         if milp is None or solution is None:
@@ -206,23 +236,34 @@ def _name_models(models: tuple[SolvedModel, ...]) -> dict[str, SolvedModel]:
 def _solution_record(name: str, milp: Milp, solution: Solution) -> dict[str, Any]:
     whole, is_infeasible = milp.has_integers, solution.status is SolveStatus.INFEASIBLE
     return {
-        "solver": "highs", "model_name": name, "status_code": CODES[solution.status],
-        "status": str(CODES[solution.status]), "pulp_status": PULP[solution.status], "is_mip": whole,
+        "solver": "highs",
+        "model_name": name,
+        "status_code": CODES[solution.status],
+        "status": str(CODES[solution.status]),
+        "pulp_status": PULP[solution.status],
+        "is_mip": whole,
         "objective_value": solution.objective,
         **({"objective_unit": milp.objective.unit} if milp.objective.unit else {}),
-        "objective_bound": solution.bound, "mip_gap": solution.gap,
+        "objective_bound": solution.bound,
+        "mip_gap": solution.gap,
         **({"conflict": list(describe_conflict(milp, CONFLICT_S))} if is_infeasible else {}),
-        "runtime": round(solution.seconds, 6), "node_count": None, "iteration_count": None,
+        "runtime": round(solution.seconds, 6),
+        "node_count": None,
+        "iteration_count": None,
         **_record_columns(milp, solution, {} if whole else solution.duals, {} if whole else solution.reduced_costs),
-    }  # fmt: skip
+    }
 
 
 def _relaxation_record(name: str, milp: Milp, relaxed: Solution) -> dict[str, Any]:
     return {
-        "solver": "highs", "model_name": f"{name}_lp_relaxation", "diagnostic_type": "lp_relaxation",
-        "status_code": CODES[relaxed.status], "objective_value": relaxed.objective,
-        "runtime": round(relaxed.seconds, 6), **_record_columns(milp, relaxed, relaxed.duals, relaxed.reduced_costs),
-    }  # fmt: skip
+        "solver": "highs",
+        "model_name": f"{name}_lp_relaxation",
+        "diagnostic_type": "lp_relaxation",
+        "status_code": CODES[relaxed.status],
+        "objective_value": relaxed.objective,
+        "runtime": round(relaxed.seconds, 6),
+        **_record_columns(milp, relaxed, relaxed.duals, relaxed.reduced_costs),
+    }
 
 
 def _record_columns(
@@ -231,23 +272,36 @@ def _record_columns(
     values, activities = solution.values, solution.activities
     return {
         "variables": {
-            variable.name: {"value": values.get(variable.name), "reduced_cost": reduced.get(variable.name),
-                            **({"unit": variable.unit} if variable.unit else {})}
+            variable.name: {
+                "value": values.get(variable.name),
+                "reduced_cost": reduced.get(variable.name),
+                **({"unit": variable.unit} if variable.unit else {}),
+            }
             for variable in milp.variables
         },
-        "constraints": {row.name: {
-            "sense": str(row.relation), "rhs": row.rhs,
-            "slack": row.rhs - activities[row.name] if row.name in activities else None,
-            "dual_value": duals.get(row.name),
-        } for row in milp.rows},
-    }  # fmt: skip
+        "constraints": {
+            row.name: {
+                "sense": str(row.relation),
+                "rhs": row.rhs,
+                "slack": row.rhs - activities[row.name] if row.name in activities else None,
+                "dual_value": duals.get(row.name),
+            }
+            for row in milp.rows
+        },
+    }
 
 
 def _log_text(solution: Solution) -> str:
     lines = [
-        solution.solver, "threads 1", f"status {solution.standing}", f"objective {solution.objective}",
-        f"bound {solution.bound}", f"gap {solution.gap}", f"seconds {solution.seconds:.3f}", solution.note,
-    ]  # fmt: skip
+        solution.solver,
+        "threads 1",
+        f"status {solution.standing}",
+        f"objective {solution.objective}",
+        f"bound {solution.bound}",
+        f"gap {solution.gap}",
+        f"seconds {solution.seconds:.3f}",
+        solution.note,
+    ]
     return "\n".join(filter(None, lines)) + "\n"
 
 
@@ -260,8 +314,12 @@ def describe_conflict(milp: Milp, most_s: float | None = None) -> Iterator[str]:
 
     After ``most_s`` seconds no further remark is looked for.
     """
-    is_trial = any(row.name == TRIAL for row in milp.rows)  # no right-hand side is to be mended for it
-    until = None if most_s is None else time.monotonic() + most_s
+    # no right-hand side is to be mended for it
+    is_trial = any(row.name == TRIAL for row in milp.rows)
+    if most_s is None:
+        until = None
+    else:
+        until = time.monotonic() + most_s
     remarks = []
     for remark in explain_infeasible(milp, CONFLICT_S if most_s is None else min(CONFLICT_S, most_s)):
         remarks.append(remark)

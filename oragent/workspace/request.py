@@ -12,16 +12,20 @@ from oragent.llm.model_settings import RuntimeSettings
 if TYPE_CHECKING:
     from oragent.sandbox.sandbox import Sandbox
 
-MODEL_ROLES = ("builder", "planner", "reviser", "explainer")  # roles in which models are asked
+# roles in which models are asked
+MODEL_ROLES = ("builder", "planner", "reviser", "explainer")
 
 
 @dataclass(frozen=True)
 class EffortOptions:
     """Options of the command line; None if not given."""
 
-    time: float | None = None  # CPU seconds
-    gap: float | None = None  # relative
-    memory: int | None = None  # MiB
+    # CPU seconds
+    time: float | None = None
+    # relative
+    gap: float | None = None
+    # MiB
+    memory: int | None = None
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,11 @@ class VerbRequest:
 
     folder: Path
     runtime: RuntimeSettings = RuntimeSettings()  # noqa: RUF009  # a frozen value
-    model: Model | None = None  # in place of a server's
-    sandbox: Sandbox | None = None  # that others share; None for one of its own
-    replay: Path | None = None  # workspace whose replies are given again, and nobody is asked
-    effort: EffortOptions = EffortOptions()  # a frozen value
+    # in place of a server's
+    model: Model | None = None
+    # that others share; None for one of its own
+    sandbox: Sandbox | None = None
+    # workspace whose replies are given again, and nobody is asked
+    replay: Path | None = None
+    # a frozen value
+    effort: EffortOptions = EffortOptions()

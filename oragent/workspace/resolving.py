@@ -28,13 +28,17 @@ from oragent.workspace.shim import compile_filter
 
 MODELS, RESOLVED = Path("models.json"), Path("resolved.json")
 OUT_OF_TIME = "not solved again: no time was left"
-SENSITIVE = 4000  # variables and rows up to which duals and ranges are computed
+# variables and rows up to which duals and ranges are computed
+SENSITIVE = 4000
 
 
 def solve_models(limit_s: float, gap: float) -> None:
     """Solve all models up to a gap, the last one first; each has what is left of the time."""
     until = time.monotonic() + limit_s
-    gap = gap if gap > GAP else 0.0
+    if gap > GAP:
+        gap = gap
+    else:
+        gap = 0.0
     texts: list[tuple[str, str]] = json.loads(MODELS.read_text(encoding="utf-8"))
     results: list[dict[str, Any]] = [{"note": OUT_OF_TIME} for _ in texts]
     for index, (text, point) in reversed(list(enumerate(texts))):
@@ -81,13 +85,17 @@ def _use_claimed_point(milp: Milp, solution: Solution, point: Any, duals: bool) 
     if not claimed or claimed.objective is None:
         return solution
     if solution.objective is not None and is_within_tolerance(claimed.objective, solution.objective, PROVEN):
-        return solution  # the same value, with its proof where there is one
+        # the same value, with its proof where there is one
+        return solution
     return replace(claimed, relaxation=solution.relaxation, seconds=solution.seconds)
 
 
 def _claimed_values(milp: Milp, point: Any) -> dict[str, float]:
     """Values by variable, given by name or in the model's order; empty where they do not belong to it."""
-    values = point.get("values") if isinstance(point, dict) else None
+    if isinstance(point, dict):
+        values = point.get("values")
+    else:
+        values = None
     names = [variable.name for variable in milp.variables]
     if isinstance(values, list) and len(values) == len(names):
         values = dict(zip(names, values, strict=True))
@@ -121,6 +129,8 @@ def _add_units(milp: Milp, units: Any) -> Milp:
     return replace(milp, variables=variables, objective=replace(milp.objective, unit=shown.get("objective", "")))
 
 
-solve(WARM_UP)  # the first solve of a process takes ten times as long as the next ones
-with suppress(OSError):  # compiled once where interpreters are kept warm
+# the first solve of a process takes ten times as long as the next ones
+solve(WARM_UP)
+# compiled once where interpreters are kept warm
+with suppress(OSError):
     compile_filter()

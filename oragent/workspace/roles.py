@@ -15,7 +15,8 @@ from oragent.workspace.tools import TOOLS, ToolSession
 
 PROMPTS = Path(__file__).parent / "prompts"
 TEMPERATURE = 0.0
-NUDGES = 2  # replies without a tool call that are answered
+# replies without a tool call that are answered
+NUDGES = 2
 NAME = "optimization_model.py"
 BEGIN = "Begin: call list_files, then read the documents."
 NUDGE = "No tool was called. Call one now, such as list_files or read_file, and end with submit."
@@ -30,22 +31,28 @@ class Track(StrEnum):
 
 TRACKS = {
     Track.PULP: "Use PuLP (import pulp). Any solver may be named: HiGHS runs in its place, on one thread, for at most "
-                "120 s. There is no network, and no other process can be started.",
+    "120 s. There is no network, and no other process can be started.",
     Track.HIGHSPY: "Use highspy (import highspy) directly, on one thread, for at most 120 s. There is no network, and "
-                   "no other process can be started.",
-}  # fmt: skip
+    "no other process can be started.",
+}
 
 
 @dataclass(frozen=True)
 class AgentWork:
     """Work of an agent."""
 
-    path: str = ""  # of its program; empty where there is none
-    answer: str = ""  # empty where there is none
-    planted: str = ""  # error that was put into it, as ``kind: name``; empty for none
-    calls: int = 0  # of tools
-    broken: tuple[str, ...] = ()  # citations of the answer that do not hold, one line each
-    end: str = ""  # how it came to an end, one line
+    # of its program; empty where there is none
+    path: str = ""
+    # empty where there is none
+    answer: str = ""
+    # error that was put into it, as ``kind: name``; empty for none
+    planted: str = ""
+    # of tools
+    calls: int = 0
+    # citations of the answer that do not hold, one line each
+    broken: tuple[str, ...] = ()
+    # how it came to an end, one line
+    end: str = ""
 
 
 def track_text(track: Track = Track.PULP, seconds: float = LIMITS.cpu_s) -> str:
@@ -66,16 +73,22 @@ async def work_in_session(
     messages = [Message("system", system_prompt), Message("user", request)]
     await work_with_tools(
         lambda sent, tools: case.ask(role, sent, TEMPERATURE, tools),
-        messages, TOOLS, session.call_tool, ToolRounds(nudges=NUDGES, nudge=NUDGE),
+        messages,
+        TOOLS,
+        session.call_tool,
+        ToolRounds(nudges=NUDGES, nudge=NUDGE),
         has_ended=lambda: session.submitted is not None or session.calls > session.max_calls,
-    )  # fmt: skip
+    )
     replies = [message.content for message in messages if message.role == "assistant" and message.content]
     return _collect_work(session, replies[-1] if replies else "")
 
 
 def _collect_work(session: ToolSession, last: str) -> AgentWork:
     submission = session.submitted or {}
-    end = "submitted" if session.submitted is not None else f"ended after {session.calls} calls without submit"
+    if session.submitted is not None:
+        end = "submitted"
+    else:
+        end = f"ended after {session.calls} calls without submit"
     if session.writable:
         return AgentWork(submission.get("path") or _find_program(session), calls=session.calls, end=end)
     answer = submission.get("answer") or drop_thoughts(last)

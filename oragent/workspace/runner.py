@@ -41,26 +41,41 @@ from oragent.workspace.request import EffortOptions
 from oragent.workspace.shim import POINT, SOLVES
 
 STAGE = Path(__file__).with_name("stage.py")
-HERE = ".oragent"  # in the working copy, what is ours and no file of the workspace
-OURS = {HERE, "run.db", "run.db-wal", "run.db-shm", "report.html"}  # beside the files of a person's workspace
-LEAST_SHARE = 0.25  # of a program's time, to solve its models again
-START_S = 2.0  # CPU seconds until the models are read, on a busy machine
+# in the working copy, what is ours and no file of the workspace
+HERE = ".oragent"
+# beside the files of a person's workspace
+OURS = {HERE, "run.db", "run.db-wal", "run.db-shm", "report.html"}
+# of a program's time, to solve its models again
+LEAST_SHARE = 0.25
+# CPU seconds until the models are read, on a busy machine
+START_S = 2.0
 LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=30.0)
+
+
+FILE = "workspace.yaml"
+# bytes of the file
+LARGEST = 100_000
 
 
 @dataclass(frozen=True)
 class SolvedModel:
     """A model that a program solved, solved again outside of its reach."""
 
-    milp: Milp | None  # None where what was captured is none
-    solution: Solution | None = None  # duals included; None where it was not solved again
-    relaxed: Solution | None = None  # with its integers relaxed; None for a model without any
-    note: str = ""  # why something is missing; empty where nothing is
+    # None where what was captured is none
+    milp: Milp | None
+    # duals included; None where it was not solved again
+    solution: Solution | None = None
+    # with its integers relaxed; None for a model without any
+    relaxed: Solution | None = None
+    # why something is missing; empty where nothing is
+    note: str = ""
 
     @property
     def objective(self) -> float | None:
         """Of the solution."""
-        return self.solution.objective if self.solution else None
+        if self.solution:
+            return self.solution.objective
+        return None
 
 
 @dataclass(frozen=True)
@@ -68,16 +83,24 @@ class ProgramRun:
     """Result of running a program."""
 
     stop: StopReason
-    code: int = 0  # exit code, or minus the signal
-    stdout: str = ""  # head and tail
-    stderr: str = ""  # head and tail
-    models: tuple[SolvedModel, ...] = ()  # that it solved, the last ones, in order
-    changed: Mapping[str, bytes] = field(default_factory=dict)  # files of the copy that it made or changed
-    removed: tuple[str, ...] = ()  # files of the copy that are gone
+    # exit code, or minus the signal
+    code: int = 0
+    # head and tail
+    stdout: str = ""
+    # head and tail
+    stderr: str = ""
+    # that it solved, the last ones, in order
+    models: tuple[SolvedModel, ...] = ()
+    # files of the copy that it made or changed
+    changed: Mapping[str, bytes] = field(default_factory=dict)
+    # files of the copy that are gone
+    removed: tuple[str, ...] = ()
     wall_s: float = 0.0
     cpu_s: float = 0.0
-    peak_mb: float = 0.0  # resident memory, MiB
-    reason: str = ""  # why it was ended, in words; empty where it ended by itself
+    # resident memory, MiB
+    peak_mb: float = 0.0
+    # why it was ended, in words; empty where it ended by itself
+    reason: str = ""
 
     @property
     def printed_objective(self) -> PrintedObjective:
@@ -98,12 +121,17 @@ class ProgramRun:
             for model in reversed(with_milp):
                 if model.objective is not None and math.isclose(model.objective, value, rel_tol=1e-6, abs_tol=1e-6):
                     return model
-        return with_milp[-1] if with_milp else None
+        if with_milp:
+            return with_milp[-1]
+        return None
 
     @property
     def is_cut_with_plan(self) -> bool:
         """Return True if the time limit ended the program and its last model, solved again, has a plan."""
-        solution = self.models[-1].solution if self.models else None
+        if self.models:
+            solution = self.models[-1].solution
+        else:
+            solution = None
         return self.stop is StopReason.TIMEOUT and solution is not None and solution.status.has_point
 
     @property
@@ -126,8 +154,14 @@ class ProgramRun:
     def attempt(self) -> ProgramAttempt:
         """The run as it is graded: status and models are ours, the printed value is the program's."""
         last = self.last_model
-        status = str(last.solution.status) if last and last.solution else ""
-        direction = last.milp.sense if last and last.milp else None
+        if last and last.solution:
+            status = str(last.solution.status)
+        else:
+            status = ""
+        if last and last.milp:
+            direction = last.milp.sense
+        else:
+            direction = None
         objectives = tuple(model.objective for model in self.models)
         return ProgramAttempt(self.stop, self.stdout, self.stderr, status, objectives, direction)
 
@@ -137,11 +171,14 @@ class ProgramRunner:
     """Runs programs of workspaces in a sandbox that others share."""
 
     sandbox: Sandbox
-    limits: Limits = LIMITS  # of one run; its models are solved again in the time that the program left
-    gap: float = GAP  # relative gap at which a solve ends
+    # of one run; its models are solved again in the time that the program left
+    limits: Limits = LIMITS
+    # relative gap at which a solve ends
+    gap: float = GAP
 
     def __post_init__(self) -> None:
-        require_supported_version("pulp")  # of another, every program would fail, each for a reason of its own
+        # of another, every program would fail, each for a reason of its own
+        require_supported_version("pulp")
 
     def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> ProgramRun:
         """Run a program on a copy of a folder; may be called from several threads.
@@ -186,7 +223,8 @@ class ProgramRunner:
         files = {"stage.py": STAGE.read_text(encoding="utf-8"), "models.json": json.dumps(texts)}
         remaining_s = max(LEAST_SHARE * self.limits.cpu_s, self.limits.cpu_s - used_s)
         words = (PYTHON, "stage.py", "resolve", str(0.9 * remaining_s), str(self.gap))
-        limits = replace(self.limits, cpu_s=START_S + 1.5 * remaining_s)  # duals and ranges come last
+        # duals and ranges come last
+        limits = replace(self.limits, cpu_s=START_S + 1.5 * remaining_s)
         ended = self.sandbox(Command(words, files, limits=limits, bring=("resolved.json",)), warm_up=STAGE)
         if "resolved.json" not in ended.files:
             why = f"not solved again: {ended.reason or ended.stderr.strip()[-200:] or ended.end}"
@@ -244,21 +282,22 @@ def _stop_reason(ended: CommandResult) -> StopReason:
         return StopReason.TIMEOUT
     if ended.end is EndReason.MEMORY or (ended.code and "MemoryError" in ended.stderr[-2000:]):
         return StopReason.MEMORY
-    return StopReason.ENDED if ended.end is EndReason.EXITED and ended.code == 0 else StopReason.ERROR
+    if ended.end is EndReason.EXITED and ended.code == 0:
+        return StopReason.ENDED
+    return StopReason.ERROR
 
 
 def _read_model(plain: Mapping[str, Any]) -> SolvedModel:
     milp, solution, relaxed = (plain.get(key) for key in ("milp", "solution", "relaxed"))
     try:
-        model = as_json.from_dict(milp) if milp else None
+        if milp:
+            model = as_json.from_dict(milp)
+        else:
+            model = None
         solved, relaxed = (one and as_json.solution_from_dict(one) for one in (solution, relaxed))
         return SolvedModel(model, solved, relaxed, plain.get("note", ""))
     except (MilpError, KeyError, TypeError, ValueError) as problem:
         return SolvedModel(None, note=f"not solved again: {type(problem).__name__}")
-
-
-FILE = "workspace.yaml"
-LARGEST = 100_000  # bytes of the file
 
 
 @checked(frozen=True, config=settings.STRICT)

@@ -27,11 +27,16 @@ from oragent.milp.as_pulp import GAP, SolverLimits, bring_solver
 from oragent.sandbox.isolation import kernel, seccomp
 from oragent.workspace.objective import MARKER
 
-SOLVES = ".oragent/solves"  # below the copy of the workspace
-KEPT = 20  # models, the last ones
-POINT = ".point.json"  # ends the name of a file with the point that a program was given
-PROVEN = 1e-6  # gap up to which a solve ended by itself
-STEMS = {"utils": "utility_code"}  # what questions call what programs import
+# below the copy of the workspace
+SOLVES = ".oragent/solves"
+# models, the last ones
+KEPT = 20
+# ends the name of a file with the point that a program was given
+POINT = ".point.json"
+# gap up to which a solve ended by itself
+PROVEN = 1e-6
+# what questions call what programs import
+STEMS = {"utils": "utility_code"}
 REFUSED = (
     "fork vfork clone clone3 execve execveat socket socketpair ptrace process_vm_readv process_vm_writev "
     "io_uring_setup userfaultfd bpf keyctl add_key request_key shmget msgget semget"
@@ -42,8 +47,10 @@ REFUSED = (
 class SolveLimits:
     """Limits on solving of a program."""
 
-    cpu_s: float  # of the whole process, solves included
-    gap: float = GAP  # relative gap at which a solve ends
+    # of the whole process, solves included
+    cpu_s: float
+    # relative gap at which a solve ends
+    gap: float = GAP
 
     def remaining_s(self) -> float:
         """Seconds that a solve which begins now may take: at least a tenth of the limit, at most one second of that."""
@@ -56,7 +63,8 @@ class ModelRecorder:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self.count = folder, 0
-        self.native = True  # whether a run of HiGHS is the program's own, and not PuLP's
+        # whether a run of HiGHS is the program's own, and not PuLP's
+        self.native = True
 
     def record_model(self, model: dict[str, Any]) -> None:
         """Write a model, with the units that the program names in ``UNITS``."""
@@ -86,11 +94,9 @@ class HelperFinder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """As ``importlib`` asks for it."""
         path_of_helper = self._folder / f"{STEMS.get(name, '')}.py"
-        return (
-            importlib.util.spec_from_file_location(name, path_of_helper)
-            if name in STEMS and path_of_helper.is_file()
-            else None
-        )
+        if name in STEMS and path_of_helper.is_file():
+            return importlib.util.spec_from_file_location(name, path_of_helper)
+        return None
 
 
 def install_capture(folder: Path, program: Path, effort: SolveLimits) -> ModelRecorder:
@@ -105,7 +111,8 @@ def install_capture(folder: Path, program: Path, effort: SolveLimits) -> ModelRe
     _watch_highs(recorder, effort)
     for name in ("gurobi_pulp_compat", "gurobi_execution_record"):
         sys.modules[name] = _make_stand_in(name)
-    sys.meta_path.append(HelperFinder(program.parent))  # after Python's own finders: a helper that is there comes first
+    # after Python's own finders: a helper that is there comes first
+    sys.meta_path.append(HelperFinder(program.parent))
     return recorder
 
 
@@ -181,7 +188,10 @@ def compile_filter() -> bytes:
 def _solve_built_problem(names: dict[str, Any], recorder: ModelRecorder) -> None:
     """A program may build its model and leave the solving to us: by ``build_problem()``, or as ``PROBLEM``."""
     build = names.get("build_problem")
-    problem = build() if callable(build) else names.get("PROBLEM")
+    if callable(build):
+        problem = build()
+    else:
+        problem = names.get("PROBLEM")
     if isinstance(problem, tuple):
         problem = problem[0]
     if isinstance(problem, pulp.LpProblem):

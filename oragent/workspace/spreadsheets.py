@@ -16,7 +16,8 @@ from oragent._base.distribution import extra_install_command
 from oragent._base.errors import WorkspaceError
 from oragent._base.table_dialects import SHEET, STRONG_COMMA, RawRow, find_header, plain_number
 
-MAX_XML_BYTES = 128 << 20  # of all parts of a workbook, unpacked
+# of all parts of a workbook, unpacked
+MAX_XML_BYTES = 128 << 20
 MAX_CELLS, MAX_ROWS, MAX_MERGED = 4_000_000, 1_100_000, 20_000
 MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
 
@@ -37,11 +38,13 @@ def workbook_text(content: bytes) -> str:
     _require_bounded(content)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of features that no value depends on, such as validation
+            # of features that no value depends on, such as validation
+            warnings.simplefilter("ignore")
             sheets = _read_sheets(openpyxl, content)
     except WorkspaceError:
         raise
-    except Exception as problem:  # a broken file raises whatever its first broken part does
+    except Exception as problem:
+        # a broken file raises whatever its first broken part does
         detail = f"{type(problem).__name__}: {problem}"
         raise WorkspaceError(f"is no workbook that can be read: {detail}") from None
     if len(sheets) == 1:
@@ -89,7 +92,8 @@ def _read_sheets(openpyxl: Any, content: bytes) -> dict[str, str]:
 
 
 def _read_grid(sheet: Any, budget: list[int]) -> list[list[Any]]:
-    sheet.reset_dimensions()  # what a file says of its size is not believed
+    # what a file says of its size is not believed
+    sheet.reset_dimensions()
     grid = []
     for row in sheet.iter_rows(values_only=True):
         grid.append(list(row))
@@ -115,7 +119,10 @@ def _fill_merged(grid: list[list[Any]], xml: bytes) -> None:
     """Give each cell of a merged range the range's value, from the header on: titles stay single."""
     rows = [RawRow(tuple(_cell_text(value) for value in row), number) for number, row in enumerate(grid)]
     filled = [row for row in rows if row.filled]
-    header = filled[find_header(filled)].line if filled else 0
+    if filled:
+        header = filled[find_header(filled)].line
+    else:
+        header = 0
     allowed = MAX_CELLS
     for number, match in enumerate(MERGED.finditer(xml)):
         left, right = column_number(match[1]), column_number(match[3])
@@ -128,7 +135,8 @@ def _fill_merged(grid: list[list[Any]], xml: bytes) -> None:
                 return
             in_header = top == header and right > left and row is grid[top]
             for at in range(left, min(right, len(row) - 1) + 1):
-                if row[at] is None and not in_header:  # a merged heading is joined with the line below it
+                # a merged heading is joined with the line below it
+                if row[at] is None and not in_header:
                     row[at] = grid[top][left]
 
 
@@ -153,11 +161,17 @@ def _cell_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
+        if value:
+            return "TRUE"
+        return "FALSE"
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        return repr(value)
     if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
+        if value.time() == time():
+            return value.date().isoformat()
+        return value.isoformat(" ", "seconds")
     if isinstance(value, date):
         return value.isoformat()
     return " ".join(str(value).split("\n")).strip()

@@ -15,12 +15,15 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import read_text, shorten, shorten_path
 
 NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?|[-+]?\.\d+", re.ASCII)
-NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')  # csv.writer leaves a lone carriage return bare
+# csv.writer leaves a lone carriage return bare
+NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')
 MISSING = {"", "-", "na", "n/a", "nan", "null", "none", "?", "k.a."}
-LARGEST = 16 << 20  # characters of a text that are read at once, some 500 MB as cells
+# characters of a text that are read at once, some 500 MB as cells
+LARGEST = 16 << 20
 NO_VALUE = re.compile(r"=[A-Z@(+-].*|#(DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|BEZUG!|WERT!|NV)")
 
-BARE_DIGIT = re.compile(r"(?<![^\W\d_])\d")  # as in 2:00 and 25 %, not as in cm3
+# as in 2:00 and 25 %, not as in cm3
+BARE_DIGIT = re.compile(r"(?<![^\W\d_])\d")
 NAMES_PARAMETERS = {"parameter_name", "parameter"}
 NO_ROWS = "has a header and no row"
 PARAMETERS_FILE = "general_parameters.csv"
@@ -28,9 +31,37 @@ PARAMETERS_HEADER = ("Parameter_Name", "Value", "Unit", "Context_Description")
 HINT_WORD = re.compile(r"[a-z0-9]+")
 BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]\s*$")
 SUFFIXES = {
-    "kg", "g", "t", "ton", "tons", "km", "m", "cm", "m2", "m3", "cm3", "l", "ml", "h", "hours", "min", "minutes", "s",
-    "seconds", "days", "weeks", "eur", "usd", "yuan", "euros", "dollars", "kwh", "mwh", "percent", "units",
-}  # fmt: skip
+    "kg",
+    "g",
+    "t",
+    "ton",
+    "tons",
+    "km",
+    "m",
+    "cm",
+    "m2",
+    "m3",
+    "cm3",
+    "l",
+    "ml",
+    "h",
+    "hours",
+    "min",
+    "minutes",
+    "s",
+    "seconds",
+    "days",
+    "weeks",
+    "eur",
+    "usd",
+    "yuan",
+    "euros",
+    "dollars",
+    "kwh",
+    "mwh",
+    "percent",
+    "units",
+}
 
 
 class ColumnKind(StrEnum):
@@ -47,8 +78,10 @@ class ColumnKind(StrEnum):
 class CsvTable:
     """A table of text cells."""
 
-    header: tuple[str, ...]  # as it stands in the file
-    rows: tuple[tuple[str, ...], ...]  # in a flawed file longer or shorter than the header
+    # as it stands in the file
+    header: tuple[str, ...]
+    # in a flawed file longer or shorter than the header
+    rows: tuple[tuple[str, ...], ...]
 
     def column(self, name: str) -> tuple[str, ...]:
         """The cells of a column, top to bottom."""
@@ -62,11 +95,16 @@ class CsvTable:
 class TableReading:
     """A table together with what is wrong with its file."""
 
-    table: CsvTable | None  # numbers as Python writes them; None where the file is empty
-    flaws: tuple[str, ...]  # one sentence each, with the line; none in a clean file
-    notes: tuple[str, ...] = ()  # steps by which it was read, such as ``decimal commas``; none for plain CSV
-    separator: str = ","  # of cells in the file
-    unclear: frozenset[int] = frozenset()  # columns whose numbers can be read in two ways, such as 2.300
+    # numbers as Python writes them; None where the file is empty
+    table: CsvTable | None
+    # one sentence each, with the line; none in a clean file
+    flaws: tuple[str, ...]
+    # steps by which it was read, such as ``decimal commas``; none for plain CSV
+    notes: tuple[str, ...] = ()
+    # of cells in the file
+    separator: str = ","
+    # columns whose numbers can be read in two ways, such as 2.300
+    unclear: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -74,10 +112,13 @@ class Column:
     """Content of a column."""
 
     name: str
-    unit: str | None  # from the header, in brackets or as a last word that is a unit
+    # from the header, in brackets or as a last word that is a unit
+    unit: str | None
     kind: ColumnKind
-    missing: int  # number of cells that hold no value
-    distinct: int  # number of different values in the other cells
+    # number of cells that hold no value
+    missing: int
+    # number of different values in the other cells
+    distinct: int
 
 
 def is_missing(cell: str) -> bool:
@@ -88,7 +129,9 @@ def is_missing(cell: str) -> bool:
 def parse_number(cell: str) -> float | None:
     """A cell as a number, thousands separators allowed; None if it is none."""
     stripped = cell.strip()
-    return float(stripped.replace(",", "")) if NUMBER.fullmatch(stripped) else None
+    if NUMBER.fullmatch(stripped):
+        return float(stripped.replace(",", ""))
+    return None
 
 
 def read_table(text: str, most: int = LARGEST) -> TableReading:
@@ -128,7 +171,10 @@ def _read_sheet(text: str, most: int) -> TableReading:
         return TableReading(None, ("is empty: expected a header and rows",))
     header, *body = dialects.clean_rows(raw_rows, notes)
     lines, rows, flaws = [row.line for row in body], [row.cells for row in body], list[str]()
-    read_numbers = dialects.read_plain_numbers if separator == "," else dialects.read_numbers
+    if separator == ",":
+        read_numbers = dialects.read_plain_numbers
+    else:
+        read_numbers = dialects.read_numbers
     rows, unclear = read_numbers(header.cells, rows, notes, flaws, lines)
     table = CsvTable(header.cells, tuple(rows))
     notes, flaws = ([shorten(text, 200) for text in texts] for texts in (notes, flaws))
@@ -150,8 +196,10 @@ def write_table(table: CsvTable) -> str:
 
 def describe_columns(table: CsvTable) -> tuple[Column, ...]:
     """Types, units, missing and distinct values of all columns; cells beyond the header are left out."""
-    return tuple(_describe_column(name, [row[index] for row in table.rows if index < len(row)])
-                 for index, name in enumerate(table.header))  # fmt: skip
+    return tuple(
+        _describe_column(name, [row[index] for row in table.rows if index < len(row)])
+        for index, name in enumerate(table.header)
+    )
 
 
 def find_duplicates(table: CsvTable) -> tuple[int, ...]:
@@ -171,7 +219,9 @@ def name_rows(table: CsvTable) -> list[str]:
 
 
 def _quote_cell(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"' if NEEDS_QUOTES.search(cell) else cell
+    if NEEDS_QUOTES.search(cell):
+        return '"' + cell.replace('"', '""') + '"'
+    return cell
 
 
 def _describe_column(name: str, cells: Sequence[str]) -> Column:
@@ -188,7 +238,9 @@ def _column_kind(present: Sequence[str]) -> ColumnKind:
         return ColumnKind.TEXT
     if len(numbers) < len(values):
         return ColumnKind.MIXED
-    return ColumnKind.INTEGER if all(value.is_integer() for value in numbers) else ColumnKind.NUMBER
+    if all(value.is_integer() for value in numbers):
+        return ColumnKind.INTEGER
+    return ColumnKind.NUMBER
 
 
 def _column_unit(name: str) -> str | None:
@@ -196,19 +248,27 @@ def _column_unit(name: str) -> str | None:
     if bracketed:
         return bracketed[1].strip()
     words = re.split(r"[_\s]+", name.strip())
-    return words[-1] if len(words) > 1 and words[-1].casefold() in SUFFIXES else None
+    if len(words) > 1 and words[-1].casefold() in SUFFIXES:
+        return words[-1]
+    return None
 
 
 def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     names = [name.strip() for name in table.header]
-    flaws = [] if table.rows else [NO_ROWS]
+    if table.rows:
+        flaws = []
+    else:
+        flaws = [NO_ROWS]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         flaws.append(f"names column {shorten(twice[0])!r} twice; expected each name once")
     ragged = [(number, len(row)) for number, row in zip(lines, table.rows, strict=True) if len(row) != len(names)]
     if ragged:
         number, cells = ragged[0]
-        more = f", and {len(ragged) - 1} more lines are uneven" if len(ragged) > 1 else ""
+        if len(ragged) > 1:
+            more = f", and {len(ragged) - 1} more lines are uneven"
+        else:
+            more = ""
         uneven = f"line {number} has {cells} cells, the header {len(names)}{more}"
         flaws.append(f"{uneven}; put a cell that holds a comma in quotes")
     again = [number for number, row in zip(lines, table.rows, strict=True) if row == table.header]
@@ -223,7 +283,10 @@ def _value_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     for number, row in zip(lines, table.rows, strict=True):
         cell = next((cell for cell in row if cell[:1] in ("=", "#") and NO_VALUE.fullmatch(cell)), None)
         if cell is not None:
-            kind = "an error of a formula" if cell.startswith("#") else "a formula without its value"
+            if cell.startswith("#"):
+                kind = "an error of a formula"
+            else:
+                kind = "a formula without its value"
             return [f"line {number} holds {kind}, {shorten(cell, 40)}: open the file in Excel, mend and save it"]
     return []
 
@@ -232,10 +295,12 @@ def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     """What is wrong where the first line is data, or the second one is a further heading."""
     heads = [value for value in map(parse_number, table.header) if value is not None]
     steps = {later - earlier for earlier, later in pairwise(heads)}
-    if heads and not (all(head.is_integer() for head in heads) and steps <= {1.0}):  # periods and years may be names
+    # periods and years may be names
+    if heads and not (all(head.is_integer() for head in heads) and steps <= {1.0}):
         return ["has numbers where the names of columns should be: it has no header; add one"]
     if table.header[0].strip().casefold() in NAMES_PARAMETERS:
-        return []  # one value a row: a text in the first row is a value like any other
+        # one value a row: a text in the first row is a value like any other
+        return []
     columns = list(zip(*table.rows[1:], strict=True))
     numeric = [
         index
@@ -279,7 +344,8 @@ class Parameter:
     """A named value; texts are empty where the file gives none."""
 
     name: str
-    value: str  # text of its cell, spaces at the ends dropped; empty where the file gives none
+    # text of its cell, spaces at the ends dropped; empty where the file gives none
+    value: str
     unit: str = ""
     meaning: str = ""
 
@@ -301,8 +367,11 @@ def read_parameters(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, 
             if not cells[1]:
                 flaws.append(f"gives {shorten(cells[0])!r} no value")
     names_given = [parameter.name for parameter in found_parameters]
-    flaws += [f"names {shorten(name)!r} twice; expected each parameter once"
-              for name in dict.fromkeys(names_given) if names_given.count(name) > 1]  # fmt: skip
+    flaws += [
+        f"names {shorten(name)!r} twice; expected each parameter once"
+        for name in dict.fromkeys(names_given)
+        if names_given.count(name) > 1
+    ]
     return tuple(found_parameters), tuple(flaws)
 
 

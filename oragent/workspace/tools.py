@@ -34,10 +34,13 @@ from oragent.workspace.reading import (
 )
 from oragent.workspace.runner import OURS, ProgramRun, ProgramRunner
 
-CALLS = 40  # of tools, in one task
-MOST_LINES, MOST_CHARACTERS = 400, 16_000  # of one answer
+# of tools, in one task
+CALLS = 40
+# of one answer
+MOST_LINES, MOST_CHARACTERS = 400, 16_000
 MOST_HITS = 40
-MOST_WRITTEN = 200_000  # characters of one file
+# characters of one file
+MOST_WRITTEN = 200_000
 TEXT = {"type": "string"}
 
 
@@ -48,36 +51,64 @@ def _define_tool(name: str, description: str, optional: tuple[str, ...] = (), **
 
 TOOLS = (
     _define_tool("list_files", "All files with their sizes."),
-    _define_tool("read_file", "A file with numbered lines; 'lines' such as 20-80 gives a part.", ("lines",),
-          path=TEXT, lines=TEXT),
+    _define_tool(
+        "read_file",
+        "A file with numbered lines; 'lines' such as 20-80 gives a part.",
+        ("lines",),
+        path=TEXT,
+        lines=TEXT,
+    ),
     _define_tool("search", "Where a text stands, in all files, upper and lower case alike.", text=TEXT),
-    _define_tool("show_table", "A CSV table: columns with types, units and missing values, duplicate rows, and its "
-                 "head.", path=TEXT),
+    _define_tool(
+        "show_table",
+        "A CSV table: columns with types, units and missing values, duplicate rows, and its head.",
+        path=TEXT,
+    ),
     _define_tool("write_file", "Write a whole file, where the task lets you.", path=TEXT, text=TEXT),
-    _define_tool("edit", "Change a file by SEARCH/REPLACE blocks: <<<<<<< SEARCH, old lines, =======, new lines, "
-                  ">>>>>>> REPLACE.", path=TEXT, edits=TEXT),
-    _define_tool("run", "Run a Python program; says how it ended, what it printed, and what its models come to.",
-                 path=TEXT),
-    _define_tool("inspect_solution", "The last run's model: values, rows with slack, what binds and what one "
-                 "unit is worth."),
-    _define_tool("whatif", "The optimum of the last run's model with another right-hand side of one row.",
-          row=TEXT, rhs={"type": "number"}),
-    _define_tool("submit", "End the task; give the path of the program, or the answer to a question.",
-                 ("path", "answer"), path=TEXT, answer=TEXT),
-)  # fmt: skip
+    _define_tool(
+        "edit",
+        "Change a file by SEARCH/REPLACE blocks: <<<<<<< SEARCH, old lines, =======, new lines, >>>>>>> REPLACE.",
+        path=TEXT,
+        edits=TEXT,
+    ),
+    _define_tool(
+        "run", "Run a Python program; says how it ended, what it printed, and what its models come to.", path=TEXT
+    ),
+    _define_tool(
+        "inspect_solution", "The last run's model: values, rows with slack, what binds and what one unit is worth."
+    ),
+    _define_tool(
+        "whatif",
+        "The optimum of the last run's model with another right-hand side of one row.",
+        row=TEXT,
+        rhs={"type": "number"},
+    ),
+    _define_tool(
+        "submit",
+        "End the task; give the path of the program, or the answer to a question.",
+        ("path", "answer"),
+        path=TEXT,
+        answer=TEXT,
+    ),
+)
 
 
 @dataclass
 class ToolSession:
     """A task at which an agent works, in one folder."""
 
-    folder: Path  # that it sees
+    # that it sees
+    folder: Path
     runner: ProgramRunner
-    writable: tuple[str, ...] = ()  # folders below it, such as ``src``; none for a question
-    write: Callable[[Mapping[str, str]], object] | None = None  # writes files into the folder; None writes them plainly
-    calls: int = 0  # that were made
+    # folders below it, such as ``src``; none for a question
+    writable: tuple[str, ...] = ()
+    # writes files into the folder; None writes them plainly
+    write: Callable[[Mapping[str, str]], object] | None = None
+    # that were made
+    calls: int = 0
     max_calls: int = CALLS
-    submitted: dict[str, str] | None = None  # arguments of ``submit``; None while it goes on
+    # arguments of ``submit``; None while it goes on
+    submitted: dict[str, str] | None = None
     last_run: ProgramRun | None = None
 
     def call_tool(self, call: ToolCall) -> str:
@@ -91,7 +122,11 @@ class ToolSession:
         if call.name not in tools:
             return f"there is no tool {shorten(call.name)!r}; there are {', '.join(tools)}"
         schema = tools[call.name].parameters
-        arguments = call.arguments if schema["properties"] else {}  # small models think some up for a tool without any
+        # small models think some up for a tool without any
+        if schema["properties"]:
+            arguments = call.arguments
+        else:
+            arguments = {}
         wrong = _argument_flaw(arguments, schema["properties"], schema["required"])
         if wrong:
             return f"{call.name}: {wrong}"
@@ -123,7 +158,9 @@ class ToolSession:
         chosen = every[first - 1 : min(last, first - 1 + MOST_LINES)]
         body = "\n".join(f"{first + index:5} {text}" for index, text in enumerate(chosen))
         remaining = len(every) - (first - 1) - len(chosen)
-        return f"{body}\n({remaining} more lines)" if remaining > 0 else body
+        if remaining > 0:
+            return f"{body}\n({remaining} more lines)"
+        return body
 
     def _search(self, text: str) -> str:
         folded = text.casefold()
@@ -140,8 +177,13 @@ class ToolSession:
                 for number, content_line in enumerate(content.split("\n"), 1)
                 if folded in content_line.casefold()
             ]
-        more = f"\n... {len(hits) - MOST_HITS} more" if len(hits) > MOST_HITS else ""
-        return "\n".join(hits[:MOST_HITS]) + more if hits else f"{shorten(text)!r} stands nowhere"
+        if len(hits) > MOST_HITS:
+            more = f"\n... {len(hits) - MOST_HITS} more"
+        else:
+            more = ""
+        if hits:
+            return "\n".join(hits[:MOST_HITS]) + more
+        return f"{shorten(text)!r} stands nowhere"
 
     def _show_table(self, path: str) -> str:
         content = read_bytes(self.find_file(path))
@@ -190,7 +232,8 @@ class ToolSession:
         if self.write is not None:
             self.write({path: text})
             return
-        list_files(self.folder)  # refuses links, so that no path leads out
+        # refuses links, so that no path leads out
+        list_files(self.folder)
         target = self.folder / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -204,20 +247,27 @@ class ToolSession:
         return describe_run(self.last_run)
 
     def _inspect_solution(self) -> str:
-        model = self.last_run.last_model if self.last_run else None
+        if self.last_run:
+            model = self.last_run.last_model
+        else:
+            model = None
         if model is None or model.milp is None or model.solution is None:
             return "inspect_solution: no model was solved; run a program that builds and solves one first"
         values = [f"{plain(name)} = {rounded(value)}" for name, value in model.solution.values.items() if value]
         rows = [
             f"{plain(row.name)}: {row.relation} {number(row.rhs)}, slack {rounded(model.solution.slacks[row.name])}"
-            for row in model.milp.rows if row.name in model.solution.slacks
-        ]  # fmt: skip
+            for row in model.milp.rows
+            if row.name in model.solution.slacks
+        ]
         remarks = [remark.text for remark in explain(model.milp, model.solution, 20.0)]
         lines = ["Values that are not 0:", *values[:200], "Rows:", *rows[:200], "What it means:", *remarks[:100]]
         return "\n".join(lines)
 
     def _whatif(self, row: str, rhs: float) -> str:
-        model = self.last_run.last_model if self.last_run else None
+        if self.last_run:
+            model = self.last_run.last_model
+        else:
+            model = None
         value = finite_number(rhs)
         if model is None or model.milp is None:
             return "whatif: no model was solved; run a program that builds and solves one first"
@@ -227,10 +277,19 @@ class ToolSession:
         (solved,) = self.runner.solve_milps(model.milp.with_rhs({row: value}))
         if solved.solution is None:
             return f"whatif: {solved.note}"
-        objective_before = "–" if model.objective is None else rounded(model.objective)
-        after = "no point" if solved.objective is None else rounded(solved.objective)
+        if model.objective is None:
+            objective_before = "–"
+        else:
+            objective_before = rounded(model.objective)
+        if solved.objective is None:
+            after = "no point"
+        else:
+            after = rounded(solved.objective)
         span = find_change_span(model.solution, solved.solution)
-        change = f": {describe_change(model.solution, solved.solution)}" if span else ""
+        if span:
+            change = f": {describe_change(model.solution, solved.solution)}"
+        else:
+            change = ""
         return (
             f"{plain(row)} {now.relation} {number(value)} in place of {number(now.rhs)}: {solved.solution.standing}, "
             f"objective {after} in place of {objective_before}{change}"
@@ -259,9 +318,15 @@ def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_t
         for column in tables.describe_columns(table)
     ]
     twice = tables.find_duplicates(table)
-    lines = [f"sheet {shorten(sheet)}"] if sheet else []
+    if sheet:
+        lines = [f"sheet {shorten(sheet)}"]
+    else:
+        lines = []
     lines += [f"{len(table.rows)} rows, {len(columns)} columns", *columns]
-    lines += [f"rows that repeat an earlier one: {', '.join(str(row + 2) for row in twice)}"] if twice else []
+    if twice:
+        lines += [f"rows that repeat an earlier one: {', '.join(str(row + 2) for row in twice)}"]
+    else:
+        lines += []
     lines += [f"flaw: {flaw}" for flaw in reading.flaws]
     if plain_text:
         return "\n".join([*lines, "", *plain_text.split("\n")[:12]])
@@ -276,15 +341,27 @@ def describe_run(ran: ProgramRun) -> str:
     lines = [f"ended: {ran.stop}, exit code {ran.code}{f', {ran.reason}' if ran.reason else ''}"]
     printed = ran.printed_objective
     if printed.value is None and ran.is_cut_with_plan:
-        why = f": {ran.reason}" if ran.reason else ""
+        if ran.reason:
+            why = f": {ran.reason}"
+        else:
+            why = ""
         lines = [f"stopped at the limit of time before the program printed its result{why}"]
         lines.append("the result is the plan that was found when its model was solved again:")
     else:
         lines.append(f"printed objective: {number(printed.value)}" if printed.value is not None else printed.note)
     for model in ran.models[-3:]:
-        status = model.solution.standing if model.solution else shorten(model.note, 200)
-        value = "" if model.objective is None else f", objective {number(model.objective)}"
-        size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows" if model.milp else ""
+        if model.solution:
+            status = model.solution.standing
+        else:
+            status = shorten(model.note, 200)
+        if model.objective is None:
+            value = ""
+        else:
+            value = f", objective {number(model.objective)}"
+        if model.milp:
+            size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows"
+        else:
+            size = ""
         lines.append(f"model solved: {status}{value}{size}")
     if printed.value is not None and ran.backing in (Backing.OTHER, Backing.NONE):
         lines.append(f"mark: of the printed objective, {ran.backing}")
@@ -321,4 +398,6 @@ def _argument_flaw(arguments: Mapping[str, Any], properties: Mapping[str, Any], 
         if properties[name] is TEXT and not isinstance(value, str):
             return f"{name} is a {type(value).__name__}; expected a text"
     missing = [name for name in needed if name not in arguments]
-    return f"{missing[0]} is missing" if missing else ""
+    if missing:
+        return f"{missing[0]} is missing"
+    return ""

@@ -11,8 +11,10 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import path_error, shorten_path
 from oragent.workspace.versions import PERSON, VersionRecord, Versions
 
-BEGINNINGS = {"new", "from"}  # of a workspace: what they wrote is a person's to change or delete
-EXPLAINER = "explainer"  # author of the answers to questions
+# of a workspace: what they wrote is a person's to change or delete
+BEGINNINGS = {"new", "from"}
+# author of the answers to questions
+EXPLAINER = "explainer"
 UNDO, REDO, RESTORE = "undo", "redo", "restore"
 
 
@@ -20,18 +22,27 @@ UNDO, REDO, RESTORE = "undo", "redo", "restore"
 class Reversal:
     """Result of undo, redo or restore."""
 
-    number: int | None  # of the version that it made; None where nothing had to be changed
-    reason: str  # what it did, one line
-    untouched: tuple[tuple[str, int], ...] = ()  # each with the version that has the content wanted
+    # of the version that it made; None where nothing had to be changed
+    number: int | None
+    # what it did, one line
+    reason: str
+    # each with the version that has the content wanted
+    untouched: tuple[tuple[str, int], ...] = ()
 
     def describe(self) -> list[str]:
         """Lines for a person."""
-        head = f"version {self.number} {self.reason}" if self.number else f"nothing to change: {self.reason}"
-        return [head, *(
-            f"kept as you changed it: {shorten_path(path)}"
-            + (f"; 'oragent workspace restore DIR {number} {shorten_path(path)}' overwrites it" if number else "")
-            for path, number in self.untouched
-        )]  # fmt: skip
+        if self.number:
+            head = f"version {self.number} {self.reason}"
+        else:
+            head = f"nothing to change: {self.reason}"
+        return [
+            head,
+            *(
+                f"kept as you changed it: {shorten_path(path)}"
+                + (f"; 'oragent workspace restore DIR {number} {shorten_path(path)}' overwrites it" if number else "")
+                for path, number in self.untouched
+            ),
+        ]
 
 
 def undo_last(versions: Versions, files: dict[str, Path]) -> Reversal:
@@ -45,7 +56,10 @@ def undo_last(versions: Versions, files: dict[str, Path]) -> Reversal:
         )
     members = [versions.read_version(one.number) for one in steps[-1]]
     first, last = members[0].number, members[-1].number
-    numbers = str(first) if first == last else f"{first} to {last}"
+    if first == last:
+        numbers = str(first)
+    else:
+        numbers = f"{first} to {last}"
     reason = f"takes back version {numbers} ({members[-1].verb or members[-1].author})"
     return _reverse_changes(versions, UNDO, reason, members)
 
@@ -82,7 +96,10 @@ def restore_files(versions: Versions, files: dict[str, Path], number: int, path:
             added.append(name)
     reason = f"brings back version {number}" + (f" of {path}" if path else "")
     number_written = versions.write_version(contents, RESTORE, reason, None if path else number)
-    extra = f"; added since and left: {', '.join(map(shorten_path, added))}" if added else ""
+    if added:
+        extra = f"; added since and left: {', '.join(map(shorten_path, added))}"
+    else:
+        extra = ""
     return Reversal(number_written, reason + extra)
 
 
@@ -93,19 +110,27 @@ def is_answer(version: VersionRecord) -> bool:
 
 def list_verbs_in_force(history: Iterable[VersionRecord]) -> frozenset[str]:
     """Return the names of verbs that wrote and are not taken back, such as ``revise-2``; the history is in order."""
-    states: dict[int, frozenset[str]] = {}  # after each version
+    # after each version
+    states: dict[int, frozenset[str]] = {}
     restores: set[int] = set()
-    undone: dict[int, int] = {}  # number of what is taken back, by the number of the undo
+    # number of what is taken back, by the number of the undo
+    undone: dict[int, int] = {}
     last: frozenset[str] = frozenset()
     names: dict[int, str] = {}
     for version in history:
         number = version.undoes
         if version.author == UNDO and number is not None:
             undone[version.number] = number
-            last = states.get(number - 1, frozenset()) if number in restores else last - {names.get(number, "")}
+            if number in restores:
+                last = states.get(number - 1, frozenset())
+            else:
+                last = last - {names.get(number, "")}
         elif version.author == REDO and number in undone:
             number = undone[number]
-            last = states.get(number, last) if number in restores else last | {names.get(number, "")}
+            if number in restores:
+                last = states.get(number, last)
+            else:
+                last = last | {names.get(number, "")}
         elif version.author == RESTORE and number is not None:
             restores.add(version.number)
             last = states.get(number, last)
@@ -148,7 +173,9 @@ def _last_undo(history: Iterable[VersionRecord]) -> VersionRecord | None:
             undos = [undo for undo in undos if undo.number != version.undoes]
         elif version.author != PERSON and not is_answer(version):
             undos = []
-    return undos[-1] if undos else None
+    if undos:
+        return undos[-1]
+    return None
 
 
 def _reverse_changes(versions: Versions, author: str, reason: str, members: list[VersionRecord]) -> Reversal:

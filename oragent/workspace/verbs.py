@@ -42,8 +42,10 @@ from oragent.workspace.versions import FOLDERS, Versions
 
 FIGURES = f"data/{tables.PARAMETERS_FILE}"
 PRESERVED = 1e-4
-MOST = 40  # differences that are kept
-MOST_SHOWN = 20_000  # characters of a file, in a prompt
+# differences that are kept
+MOST = 40
+# characters of a file, in a prompt
+MOST_SHOWN = 20_000
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class VerbRunner:
     study: Study
     versions: Versions
     runner: ProgramRunner
-    accept: bool = False  # whether a revision whose preservation fails is written all the same
+    # whether a revision whose preservation fails is written all the same
+    accept: bool = False
 
     @property
     def _track_text(self) -> str:
@@ -95,7 +98,10 @@ class VerbRunner:
             (draft / name).parent.mkdir(exist_ok=True)
             (draft / name).write_bytes(content)
         value = run_before.printed_objective.value
-        objective = "no objective" if value is None else number(value)
+        if value is None:
+            objective = "no objective"
+        else:
+            objective = number(value)
         prompt = fill_prompt("change", request=path, program=program, track=self._track_text, objective=objective)
         agent_work = await work_in_session(case, "reviser", prompt, BEGIN, session)
         run_after = await self._run_submission(draft, agent_work.path)
@@ -113,10 +119,12 @@ class VerbRunner:
             self._write_draft(case, session, contents, result, ("reviser", plan["summary"] or "revised"), run_after)
         else:
             result["refused"] = {
-                path: [None if path not in contents else self.versions.save_content(contents[path]),
-                       self.versions.save_content(content)]
+                path: [
+                    None if path not in contents else self.versions.save_content(contents[path]),
+                    self.versions.save_content(content),
+                ]
                 for path, content in _changed_contents(session, contents).items()
-            }  # fmt: skip
+            }
         return result
 
     async def accept_revision(self, case: LedgerCase, refused: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,8 +170,16 @@ class VerbRunner:
         broken = [str(citation) for citation in check_citations(answer_text, list_files(draft))]
         answer = {f"answers/{case.name}.md": f"# {question}\n\n{answer_text}\n"}
         self.versions.write_version(answer, EXPLAINER, shorten(question, 120), verb=case.name)
-        return {"verb": "ask", "request": question, "answer": answer_text, "broken_citations": broken,
-                "end": agent_work.end, "calls": agent_work.calls, "written": True, "objective": None}  # fmt: skip
+        return {
+            "verb": "ask",
+            "request": question,
+            "answer": answer_text,
+            "broken_citations": broken,
+            "end": agent_work.end,
+            "calls": agent_work.calls,
+            "written": True,
+            "objective": None,
+        }
 
     async def _compare_versions(self, name: str, question: str) -> str:
         layout = self.folder.write_draft(name, {})
@@ -186,7 +202,9 @@ class VerbRunner:
         return {path: self.versions.read_content(name) or b"" for path, name in hashes.items()}
 
     async def _run_submission(self, draft: Path, program: str) -> ProgramRun | None:
-        return await asyncio.to_thread(self.runner.run, draft, program) if program else None
+        if program:
+            return await asyncio.to_thread(self.runner.run, draft, program)
+        return None
 
     async def _ask_plan(self, case: LedgerCase, request: str, contents: Mapping[str, bytes]) -> dict[str, Any]:
         files_text = "".join(f"=== {path}\n{_bounded_text(path, content)}\n" for path, content in contents.items())
@@ -196,8 +214,12 @@ class VerbRunner:
             lambda text: _parse_plan(extract_json(text)),
         )
         return answer.value or {
-            "summary": "no plan that can be read came", "rows": [], "data": [], "edits": [], "objective": "",
-        }  # fmt: skip
+            "summary": "no plan that can be read came",
+            "rows": [],
+            "data": [],
+            "edits": [],
+            "objective": "",
+        }
 
     async def _check_preservation(
         self, draft: Path, program: str, neutral: Mapping[str, str], contents: Mapping[str, bytes], before: ProgramRun
@@ -211,7 +233,10 @@ class VerbRunner:
         if not neutral or value is None or not program:
             return None
         former = tables.read_table(decode_text(contents.get(FIGURES, b""), FIGURES)).table
-        values = {row[0].strip(): row[1] for row in former.rows if len(row) > 1} if former else {}
+        if former:
+            values = {row[0].strip(): row[1] for row in former.rows if len(row) > 1}
+        else:
+            values = {}
         table = with_values(decode_text(read_bytes(draft / FIGURES), FIGURES), {**neutral, **values})
         others = {path: text for path, text in contents.items() if path.startswith("data/") and path != FIGURES}
         changed = any(read_bytes(file) != others[path] for path, file in list_files(draft).items() if path in others)
@@ -264,22 +289,34 @@ def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
     """Return the entries of a result that tell what the program of a draft came to; an end only where it has none."""
     if run is None:
         return {"objective": None, "standing": "", "run": "no program was left", "rows": {}}
-    entries = {"objective": _objective_of(run), "standing": run.standing, "run": describe_run(run),
-               "rows": row_figures(run)}  # fmt: skip
+    entries = {
+        "objective": _objective_of(run),
+        "standing": run.standing,
+        "run": describe_run(run),
+        "rows": row_figures(run),
+    }
     if run.has_solution:
         return entries
     last = run.last_model
     if last is None or last.milp is None or last.solution is None or last.solution.status.has_point:
         return entries | {"end": "the program of the draft printed no result"}
     status = last.solution.status
-    conflict = list(describe_conflict(last.milp)) if status is SolveStatus.INFEASIBLE else []
-    return entries | {"end": f"the model of the draft is {last.solution.standing}", "standing": str(status),
-                      "conflict": conflict}  # fmt: skip
+    if status is SolveStatus.INFEASIBLE:
+        conflict = list(describe_conflict(last.milp))
+    else:
+        conflict = []
+    return entries | {
+        "end": f"the model of the draft is {last.solution.standing}",
+        "standing": str(status),
+        "conflict": conflict,
+    }
 
 
 def _objective_of(run: ProgramRun) -> float | None:
     """Return the printed objective; None where the model behind it has no point."""
-    return run.printed_objective.value if run.has_solution else None
+    if run.has_solution:
+        return run.printed_objective.value
+    return None
 
 
 def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
@@ -287,15 +324,18 @@ def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
     if run_after is None or not (run_before.standing and run_after.standing):
         return ""
     old, new = (run.last_model.solution if run.last_model else None for run in (run_before, run_after))
-    return describe_change(old, new) if find_change_span(old, new) is not None else ""
+    if find_change_span(old, new) is not None:
+        return describe_change(old, new)
+    return ""
 
 
 def _list_data_edits(
     session: ToolSession, contents: Mapping[str, bytes], plan: Mapping[str, Any]
 ) -> tuple[list[str], list[str]]:
     drafted = {path: read_bytes(place) for path, place in session.list_files().items()}
-    files = [{path: content for path, content in each.items() if path.startswith("data/")}
-             for each in (contents, drafted)]  # fmt: skip
+    files = [
+        {path: content for path, content in each.items() if path.startswith("data/")} for each in (contents, drafted)
+    ]
     planned, unplanned = split_edits(list_edits(*files), plan)
     return [str(edit) for edit in planned[:MOST_EDITS]], [str(edit) for edit in unplanned[:MOST_EDITS]]
 
@@ -330,8 +370,13 @@ def failure_request(ran: ProgramRun) -> str:
 
 def _run_gap(ran: ProgramRun) -> float:
     """Return the relative gap of a run's objective; 0 if it is proven."""
-    solution = ran.last_model.solution if ran.last_model else None
-    return (solution.gap or 0.0) if solution and solution.status is SolveStatus.FEASIBLE else 0.0
+    if ran.last_model:
+        solution = ran.last_model.solution
+    else:
+        solution = None
+    if solution and solution.status is SolveStatus.FEASIBLE:
+        return solution.gap or 0.0
+    return 0.0
 
 
 def _describe_differences(run_before: ProgramRun, run_after: ProgramRun | None) -> list[str]:
@@ -343,12 +388,14 @@ def _describe_differences(run_before: ProgramRun, run_after: ProgramRun | None) 
 
 def _missing_rows(plan: Mapping[str, Any], run_after: ProgramRun | None) -> list[str]:
     """Describe the rows that a plan adds and the revised program does not have under that name."""
-    model = run_after.last_model if run_after else None
+    if run_after:
+        model = run_after.last_model
+    else:
+        model = None
     if model is None or model.milp is None:
         return []
     names = [_comparable_name(row.name) for row in model.milp.rows]
-    planned = [str(row.get("name", "")) for row in plan["rows"]
-               if isinstance(row, dict) and row.get("change") == "add"]  # fmt: skip
+    planned = [str(row.get("name", "")) for row in plan["rows"] if isinstance(row, dict) and row.get("change") == "add"]
     missing = [name for name in planned if not any(f"{row}_".startswith(f"{_comparable_name(name)}_") for row in names)]
     return [f"the plan adds {one_line(name, 60)!r}, and no row of the program has this name" for name in missing[:MOST]]
 

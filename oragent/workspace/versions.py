@@ -21,10 +21,14 @@ from oragent.workspace.layout import sha256_of
 from oragent.workspace.reading import find_encoding, path_error, read_bytes, shorten_path
 
 PERSON = "person"
-FOLDERS = ("docs", "data", "src")  # what a person writes, and every snapshot holds
-MOST_LINES = 400  # of a diff
-NEVER = {errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.EINVAL}  # no retry helps
-MOST_COMPARED = 1 << 20  # bytes of a text of which a diff is made
+# what a person writes, and every snapshot holds
+FOLDERS = ("docs", "data", "src")
+# of a diff
+MOST_LINES = 400
+# no retry helps
+NEVER = {errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.EINVAL}
+# bytes of a text of which a diff is made
+MOST_COMPARED = 1 << 20
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS versions (
     number INTEGER PRIMARY KEY, at REAL NOT NULL, author TEXT NOT NULL, reason TEXT NOT NULL, undoes INTEGER,
@@ -33,29 +37,39 @@ CREATE TABLE IF NOT EXISTS changes (
     number INTEGER NOT NULL, path TEXT NOT NULL, before TEXT, after TEXT, PRIMARY KEY (number, path));
 CREATE TABLE IF NOT EXISTS contents (hash TEXT PRIMARY KEY, content BLOB NOT NULL);
 """
-LAYOUT = "study 1"  # the file is a study's, which keeps replies and cases beside
+# the file is a study's, which keeps replies and cases beside
+LAYOUT = "study 1"
 
 
 @dataclass(frozen=True)
 class FileChange:
     """Change of one file by a version."""
 
-    path: str  # below the workspace
-    before: bytes | None  # content; None where there was no such file
-    after: bytes | None  # content; None where it was removed
+    # below the workspace
+    path: str
+    # content; None where there was no such file
+    before: bytes | None
+    # content; None where it was removed
+    after: bytes | None
 
 
 @dataclass(frozen=True)
 class VersionRecord:
     """One write."""
 
-    number: int  # from 1 on
-    at: float  # seconds since 1970
-    author: str  # a role, a command, or ``person``
-    reason: str  # one line
-    undoes: int | None  # the version that it takes back, or all files of which it brings back
+    # from 1 on
+    number: int
+    # seconds since 1970
+    at: float
+    # a role, a command, or ``person``
+    author: str
+    # one line
+    reason: str
+    # the version that it takes back, or all files of which it brings back
+    undoes: int | None
     changes: tuple[FileChange, ...]
-    verb: str = ""  # that it is a part of, such as ``revise-2``; empty where it stands alone
+    # that it is a part of, such as ``revise-2``; empty where it stands alone
+    verb: str = ""
 
 
 class Versions:
@@ -127,10 +141,15 @@ class Versions:
         changes = []
         for path in paths:
             row, content = self._database.query_row(query, path), self.read_file(path)
-            before = None if row is None else row["after"]
+            if row is None:
+                before = None
+            else:
+                before = row["after"]
             if before != (None if content is None else sha256_of(content)):
                 changes.append(FileChange(path, self.read_content(before), content))
-        return self._save_version(changes, PERSON, reason, None, written=True) if changes else None
+        if changes:
+            return self._save_version(changes, PERSON, reason, None, written=True)
+        return None
 
     def list_paths(self) -> list[str]:
         """Paths of all files that any version changed."""
@@ -170,7 +189,9 @@ class Versions:
         """Return the author of a file's first version."""
         query = "SELECT author FROM changes JOIN versions USING (number) WHERE path = ? ORDER BY number LIMIT 1"
         row = self._database.query_row(query, path)
-        return "" if row is None else str(row["author"])
+        if row is None:
+            return ""
+        return str(row["author"])
 
     def describe_diff(self, number: int) -> str:
         """Return the changes of a version as a unified diff."""
@@ -178,7 +199,11 @@ class Versions:
         return "".join(text_diff(change.path, change.before, change.after) for change in changes)
 
     def _read_version_row(self, row: sqlite3.Row, contents: bool = True) -> VersionRecord:
-        verb = row["verb"] if len(row) > 6 else ""  # earlier versions have no such column
+        # earlier versions have no such column
+        if len(row) > 6:
+            verb = row["verb"]
+        else:
+            verb = ""
         changes = self._read_changes(row["number"], contents)
         return VersionRecord(row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, verb)
 
@@ -189,16 +214,33 @@ class Versions:
             row = self._database.query_row("SELECT COALESCE(MAX(number), 0) + 1 AS next FROM versions")
             assert row is not None
             number = int(row["next"])
-            self._database.write_row("INSERT INTO", "versions", {
-                "number": number, "at": time.time(), "author": author, "reason": " ".join(reason.split())[:300],
-                "undoes": undoes, "written": int(written), "verb": verb,
-            })  # fmt: skip
+            self._database.write_row(
+                "INSERT INTO",
+                "versions",
+                {
+                    "number": number,
+                    "at": time.time(),
+                    "author": author,
+                    "reason": " ".join(reason.split())[:300],
+                    "undoes": undoes,
+                    "written": int(written),
+                    "verb": verb,
+                },
+            )
             for change in changes:
-                hashes = [None if content is None else self.save_content(content)
-                          for content in (change.before, change.after)]  # fmt: skip
-                self._database.write_row("INSERT INTO", "changes", {
-                    "number": number, "path": change.path, "before": hashes[0], "after": hashes[1],
-                })  # fmt: skip
+                hashes = [
+                    None if content is None else self.save_content(content) for content in (change.before, change.after)
+                ]
+                self._database.write_row(
+                    "INSERT INTO",
+                    "changes",
+                    {
+                        "number": number,
+                        "path": change.path,
+                        "before": hashes[0],
+                        "after": hashes[1],
+                    },
+                )
         return number
 
     def save_content(self, content: bytes) -> str:
@@ -211,7 +253,9 @@ class Versions:
         if name is None:
             return None
         row = self._database.query_row("SELECT content FROM contents WHERE hash = ?", name)
-        return None if row is None else bytes(row["content"])
+        if row is None:
+            return None
+        return bytes(row["content"])
 
     def _read_changes(self, number: int, contents: bool = True) -> tuple[FileChange, ...]:
         rows = self._database.query_rows("SELECT * FROM changes WHERE number = ? ORDER BY path", number)
@@ -251,7 +295,9 @@ class Versions:
     def read_file(self, path: str) -> bytes | None:
         """The content of a file now; None where there is none."""
         file = self._safe_path(path)
-        return read_bytes(file) if file.exists() or file.is_symlink() else None
+        if file.exists() or file.is_symlink():
+            return read_bytes(file)
+        return None
 
     def _safe_path(self, path: str) -> Path:
         """Where a file lies, if no link leads out on the way."""
@@ -279,5 +325,8 @@ def text_diff(path: str, before: bytes | None, after: bytes | None) -> str:
         return f"--- {path}\n+++ {path}\nbinary: {len(old)} and {len(new)} bytes\n"
     names = [path if content is not None else "/dev/null" for content in (before, after)]
     lines = list(difflib.unified_diff(rows[0], rows[1], names[0], names[1], lineterm=""))
-    more = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    if len(lines) > MOST_LINES:
+        more = [f"... {len(lines) - MOST_LINES} more lines"]
+    else:
+        more = []
     return "".join(f"{line}\n" for line in [*lines[:MOST_LINES], *more])

@@ -21,16 +21,21 @@ from oragent.workspace.layout import FileRole, role_of
 from oragent.workspace.reading import finite_number, parse_json, read_text
 
 MOST_CELLS = 20_000
-MOST_KEYS = 8  # depth of a JSON file up to which numbers are named
-NEAR = 0.35  # difference of scores up to which two names fit a question equally well
-IGNORED = frozenset(split_words("""
+# depth of a JSON file up to which numbers are named
+MOST_KEYS = 8
+# difference of scores up to which two names fit a question equally well
+NEAR = 0.35
+IGNORED = frozenset(
+    split_words("""
 a an the of in on at to for from by with and or is are was were be been do does did have has had how many much what
 which who when where why if we i you it its this that there would could should can will not no so than then as per one
 more less fewer extra another all every each any me our us go goes went change changed set suppose assume happen get
 make give take use used need worth value total sum best plan now instead only row rows column version data
-"""))  # fmt: skip
+""")
+)
 
-AMOUNT = re.compile(  # a number that is no label, such as of a week
+# a number that is no label, such as of a week
+AMOUNT = re.compile(
     r"\b(?:to|by|were|was|be|is|than|least|most|exactly|only)\s+[-+]?\d[\d.,]*\s*%?|(?<![\w.,])\d+[.,]\d[\d.,]*"
 )
 SHEET = "(?:work)?(?:sheet|tab)"
@@ -53,21 +58,32 @@ class NamedKind(StrEnum):
 class DataCell:
     """A cell of a table."""
 
-    path: str  # of the table below the workspace
-    row: int  # from 0, without the header
-    column: int  # from 0
-    key: str  # first cells of the row, as many as name it alone, joined by commas
-    header: str  # of the column
+    # of the table below the workspace
+    path: str
+    # from 0, without the header
+    row: int
+    # from 0
+    column: int
+    # first cells of the row, as many as name it alone, joined by commas
+    key: str
+    # of the column
+    header: str
     text: str
-    keys: tuple[str, ...] = ()  # from the outside in, of a number in a JSON file; empty for a table
-    sheet: str = ""  # of a workbook with several sheets; else empty
-    is_unclear: bool = False  # whether the numbers of the column can be read in two ways, such as 2.300
-    has_commas: bool = False  # whether the table has decimal commas
+    # from the outside in, of a number in a JSON file; empty for a table
+    keys: tuple[str, ...] = ()
+    # of a workbook with several sheets; else empty
+    sheet: str = ""
+    # whether the numbers of the column can be read in two ways, such as 2.300
+    is_unclear: bool = False
+    # whether the table has decimal commas
+    has_commas: bool = False
 
     @property
     def value(self) -> float | None:
         """Number in the cell; None if it holds none, or one that can be read in two ways."""
-        return None if self.is_unclear else tables.parse_number(self.text)
+        if self.is_unclear:
+            return None
+        return tables.parse_number(self.text)
 
     @property
     def citation(self) -> CitedCell | CitedKey:
@@ -79,7 +95,9 @@ class DataCell:
     @property
     def table(self) -> str:
         """Path of the table, and the sheet where there are several."""
-        return f"{self.path}, sheet {self.sheet}" if self.sheet else self.path
+        if self.sheet:
+            return f"{self.path}, sheet {self.sheet}"
+        return self.path
 
     def __str__(self) -> str:
         if self.keys:
@@ -93,10 +111,14 @@ class NamedGroup:
 
     kind: NamedKind
     name: str
-    entries: Mapping[Index, "str | DataCell"]  # by indices; ``()`` for a part without indices
-    hints: str = ""  # further words that describe the group, such as its file, unit and meaning
-    sheet: str = ""  # of a workbook with several sheets; else empty
-    index_names: tuple[str, ...] = ()  # headers of the columns of the indices; empty where there are none
+    # by indices; ``()`` for a part without indices
+    entries: Mapping[Index, "str | DataCell"]
+    # further words that describe the group, such as its file, unit and meaning
+    hints: str = ""
+    # of a workbook with several sheets; else empty
+    sheet: str = ""
+    # headers of the columns of the indices; empty where there are none
+    index_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,23 +126,31 @@ class NamedPart:
     """A group with those of its entries that a question names."""
 
     group: NamedGroup
-    entries: Mapping[Index, "str | DataCell"]  # with the labels that the question states; all where it states none
-    score: float = 0.0  # measure of the fit
-    is_labelled: bool = False  # whether the question states a label of these entries
-    words: tuple[str, ...] = ()  # texts of the question that name the part, so that their digits are no amounts
+    # with the labels that the question states; all where it states none
+    entries: Mapping[Index, "str | DataCell"]
+    # measure of the fit
+    score: float = 0.0
+    # whether the question states a label of these entries
+    is_labelled: bool = False
+    # texts of the question that name the part, so that their digits are no amounts
+    words: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """Name with the stated labels, such as ``work of Anna, Mon``."""
         labels = ", ".join(self.words[1:]) if self.is_labelled else ""
-        return f"{self.group.name} of {labels}" if labels else self.group.name
+        if labels:
+            return f"{self.group.name} of {labels}"
+        return self.group.name
 
     @property
     def label(self) -> str:
         """Name to show in a question back."""
         cells = [entry for entry in self.entries.values() if isinstance(entry, DataCell)]
         if cells:
-            return str(cells[0]) if len(cells) == 1 else f"{cells[0].table}, column {cells[0].header.strip()}"
+            if len(cells) == 1:
+                return str(cells[0])
+            return f"{cells[0].table}, column {cells[0].header.strip()}"
         return f"the {self.group.kind} {self.title}"
 
 
@@ -247,10 +277,16 @@ def _index_rows(table: tables.CsvTable, kinds: Sequence[tables.Column]) -> tuple
     Keys are the first column and all columns of texts; where they do not tell the rows apart, columns of whole numbers
     such as weeks, too, and at last the number of the row.
     """
-    keys = [index for index, column in enumerate(kinds)
-            if index == 0 or column.kind in (tables.ColumnKind.TEXT, tables.ColumnKind.EMPTY)]  # fmt: skip
-    further = [index for index, column in enumerate(kinds[:-1])
-               if column.kind is tables.ColumnKind.INTEGER and index not in keys]  # fmt: skip
+    keys = [
+        index
+        for index, column in enumerate(kinds)
+        if index == 0 or column.kind in (tables.ColumnKind.TEXT, tables.ColumnKind.EMPTY)
+    ]
+    further = [
+        index
+        for index, column in enumerate(kinds[:-1])
+        if column.kind is tables.ColumnKind.INTEGER and index not in keys
+    ]
     while True:
         indices = [tuple(row[key].strip() for key in sorted(keys) if key < len(row)) for row in table.rows]
         if len(set(indices)) == len(indices):

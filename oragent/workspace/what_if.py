@@ -41,7 +41,10 @@ class ChangeAnswers(WorkspaceQuestion):
         if part.group.kind is NamedKind.DATA:
             yield from self._try_data()
             return
-        change = self._rule_changes if part.group.kind is NamedKind.RULE else self._decision_rows
+        if part.group.kind is NamedKind.RULE:
+            change = self._rule_changes
+        else:
+            change = self._decision_rows
         changed, text = change(part, amount)
         yield f"Read as: {text}. The data stay as they are; the model is solved again."
         (solved,) = self.runner.solve_milps(changed)
@@ -81,7 +84,9 @@ class ChangeAnswers(WorkspaceQuestion):
         """The question, or its clauses where each of several names an amount."""
         clauses = [replace(self, question=text) for text in re.split(r"\band\b|;|, (?=\D)", self.question)]
         named = [clause for clause in clauses if clause.parts and clause.amount_of(clause.parts[0]) is not None]
-        return named if len(named) > 1 else [self]
+        if len(named) > 1:
+            return named
+        return [self]
 
     def _data_moves(self) -> tuple[dict[DataCell, str], list[DataCell]]:
         """New text of each cell that changes, and the cells without a number that stay."""
@@ -146,15 +151,24 @@ class ChangeAnswers(WorkspaceQuestion):
     def _decision_rows(self, part: NamedPart, amount: Amount | None) -> tuple[Milp, str]:
         """The model with a limit on a decision, or on the sum of several."""
         names = [str(name) for name in part.entries.values()]
-        now = sum(self.plan_values.get(name, 0.0) for name in names) if self.has_point else 0.0
-        title = plain(part.title) if len(names) == 1 else f"the sum of {plain(part.title)} ({len(names)} decisions)"
+        if self.has_point:
+            now = sum(self.plan_values.get(name, 0.0) for name in names)
+        else:
+            now = 0.0
+        if len(names) == 1:
+            title = plain(part.title)
+        else:
+            title = f"the sum of {plain(part.title)} ({len(names)} decisions)"
         if amount is None:
             raise UnclearQuestionError(f"To which value is {title} to change? {EXAMPLES}.")
         value = amount.apply(now)
         relations = ((AT_LEAST, Relation.AT_LEAST), (AT_MOST, Relation.AT_MOST), (EXACTLY, Relation.EQUAL))
         relation = next((relation for pattern, relation in relations if pattern.search(self.question)), None)
         if relation is None and amount.kind is not AmountKind.VALUE:
-            relation = Relation.AT_LEAST if value > now else Relation.AT_MOST
+            if value > now:
+                relation = Relation.AT_LEAST
+            else:
+                relation = Relation.AT_MOST
         if relation is None:
             words = [f"{relation} {number(value)} {part.title}" for relation in ("exactly", "at least", "at most")]
             data = [part for part in self.parts if part.group.kind is NamedKind.DATA]
@@ -212,9 +226,15 @@ class ChangeAnswers(WorkspaceQuestion):
         if len(cells) > 1 and not EVERY.search(self.question):
             raise self.ask_back([*map(str, cells), f"all of {part.label}"])
         are_large = all(abs(cell.value or 0.0) >= 1 for cell in cells)
-        step = 1.0 if are_large else 0.1 * max(abs(cell.value or 1.0) for cell in cells)
+        if are_large:
+            step = 1.0
+        else:
+            step = 0.1 * max(abs(cell.value or 1.0) for cell in cells)
         many = f"{len(cells)} cells of {cells[0].table}, column {cells[0].header.strip()}"
-        where = str(cells[0]) if len(cells) == 1 else many
+        if len(cells) == 1:
+            where = str(cells[0])
+        else:
+            where = many
         yield f"The program was run with {number(step)} more and {number(step)} less in {where}:"
         for sign, word in ((1, "more"), (-1, "less")):
             amount = Amount(AmountKind.DIFFERENCE, sign * step)

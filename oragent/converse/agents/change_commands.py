@@ -22,10 +22,29 @@ AMOUNT = re.compile(
     r"(?i)(?P<what>.+?)(?:\s*(?P<relation><=|>=|=|≤|≥)\s*|\s+(?:to\s+|by\s+)?)"
     r"(?P<number>[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(?P<percent>%|percent)?"
 )
-RELATIONS = {"≤": "<=", "≥": ">="}  # as people write them
+# as people write them
+RELATIONS = {"≤": "<=", "≥": ">="}
 EXAMPLES = {
-    Verb.SET: "set ROW 50", Verb.SCALE: "scale ROW 1.1", Verb.RELAX: "relax ROW 5", Verb.DROP: "drop ROW",
-}  # fmt: skip
+    Verb.SET: "set ROW 50",
+    Verb.SCALE: "scale ROW 1.1",
+    Verb.RELAX: "relax ROW 5",
+    Verb.DROP: "drop ROW",
+}
+
+
+HELP = """Commands, several with ';' between:
+  fix ITEM OPTION          such as: fix {fixed}
+  forbid ITEM OPTION       such as: forbid {forbidden}
+  OBJECTIVE <= NUMBER      also <, >=, >, such as: {bound}
+  weight OBJECTIVE NUMBER  such as: weight {word} 2
+  lowest OBJECTIVE         the least that it can be under what is in force; also: highest, best
+  options OBJECTIVE N N..  what each bound would give, nothing is changed
+  try COMMAND              what a command would change, nothing is changed
+  why                      what clashes, or what each request costs
+  status                   the objectives and what is in force; also: status changes
+  remove NAME, undo, reset, show, help"""
+# characters of a name in an example
+LONGEST = 60
 
 
 def read_change_command(problem: DecisionProblem, verb: str, rest: str) -> ChangeRequest:
@@ -73,28 +92,17 @@ def _resolve_parts(problem: DecisionProblem, text: str) -> tuple[str, str]:
         wrong = unknown
     words = text.split()
     splits = [(words[:split], words[split:]) for split in range(1, len(words))]
-    swapped = [(words[split + 1 :], words[:split]) for split in range(1, len(words) - 1)
-               if words[split].casefold() in ("in", "of")]  # fmt: skip
+    swapped = [
+        (words[split + 1 :], words[:split])
+        for split in range(1, len(words) - 1)
+        if words[split].casefold() in ("in", "of")
+    ]
     for holder, variable in [*swapped, *splits]:
         try:
             return match_name(" ".join(holder), holders, "row"), match_name(" ".join(variable), variables, "variable")
         except ConfigError:
             continue
     raise wrong
-
-
-HELP = """Commands, several with ';' between:
-  fix ITEM OPTION          such as: fix {fixed}
-  forbid ITEM OPTION       such as: forbid {forbidden}
-  OBJECTIVE <= NUMBER      also <, >=, >, such as: {bound}
-  weight OBJECTIVE NUMBER  such as: weight {word} 2
-  lowest OBJECTIVE         the least that it can be under what is in force; also: highest, best
-  options OBJECTIVE N N..  what each bound would give, nothing is changed
-  try COMMAND              what a command would change, nothing is changed
-  why                      what clashes, or what each request costs
-  status                   the objectives and what is in force; also: status changes
-  remove NAME, undo, reset, show, help"""
-LONGEST = 60  # characters of a name in an example
 
 
 def help_about(problem: DecisionProblem) -> str:
@@ -107,7 +115,9 @@ def help_about(problem: DecisionProblem) -> str:
         bound=_suggest_bound(problem),
         word=one_line(word, LONGEST),
     )
-    return f"{text}\n{CHANGE_HELP}" if isinstance(problem, Editable) else text
+    if isinstance(problem, Editable):
+        return f"{text}\n{CHANGE_HELP}"
+    return text
 
 
 def _format_example(problem: DecisionProblem, item: str, index: int) -> str:
@@ -118,7 +128,10 @@ def _format_example(problem: DecisionProblem, item: str, index: int) -> str:
 def _suggest_bound(problem: DecisionProblem) -> str:
     """A round bound that is a little better than what a conversation opens with."""
     goal, value = problem.expressions[0], problem.features(problem.default)[0]
-    unit = 10.0 ** (floor(log10(abs(value))) - 1) if value else 1.0
+    if value:
+        unit = 10.0 ** (floor(log10(abs(value))) - 1)
+    else:
+        unit = 1.0
     small = goal.sense.sign > 0
     bound = unit * (floor(value / unit) if small else ceil(value / unit))
     return f"{one_line(goal.word, LONGEST)} {'<=' if small else '>='} {bound:.6g}"

@@ -18,17 +18,24 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 FORMULATING = Path(__file__).with_name("formulating.py")
-MOST_TOLD = 6000  # characters of output or of a traceback
+# characters of output or of a traceback
+MOST_TOLD = 6000
 MOST_SOURCE = 100_000
 SECONDS = 20.0
 LIMITS = Limits(cpu_s=SECONDS, memory_mb=1024, file_mb=16, processes=16, output_kb=32, idle_s=10.0)
+
+
+TOLERANCE = 1e-5
+MOST_ROWS = 60
+CHECK_S = 5.0
 
 
 @dataclass(frozen=True)
 class ProgramOutput:
     """What a program printed."""
 
-    text: str  # text of standard output, or the error
+    # text of standard output, or the error
+    text: str
     failed: bool
 
 
@@ -36,8 +43,10 @@ class ProgramOutput:
 class BuiltModel:
     """The model that a formulation built."""
 
-    milp: Milp | None  # model, under the program's names; None where it failed
-    problem: str = ""  # reason for that, for whoever wrote it
+    # model, under the program's names; None where it failed
+    milp: Milp | None
+    # reason for that, for whoever wrote it
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,15 +54,18 @@ class Guests:
     """Runs programs in a sandbox that others share; may be called from several threads."""
 
     sandbox: Sandbox
-    seconds: float = SECONDS  # CPU seconds of one program
+    # CPU seconds of one program
+    seconds: float = SECONDS
 
     def __post_init__(self) -> None:
-        require_supported_version("pulp")  # of another, every program would fail, each for a reason of its own
+        # of another, every program would fail, each for a reason of its own
+        require_supported_version("pulp")
 
     def printed(self, source: str) -> ProgramOutput:
         """Run a whole program."""
-        ended = self.sandbox(Command((PYTHON, "program.py"), {"program.py": source[:MOST_SOURCE]}, limits=LIMITS),
-                             warm_up=FORMULATING)  # fmt: skip
+        ended = self.sandbox(
+            Command((PYTHON, "program.py"), {"program.py": source[:MOST_SOURCE]}, limits=LIMITS), warm_up=FORMULATING
+        )
         if ended.end == "exited" and ended.code == 0:
             return ProgramOutput(_normalize_output(ended.stdout) or "(it printed nothing)", False)
         reason = ended.reason or f"exit code {ended.code}"
@@ -62,9 +74,10 @@ class Guests:
     def built(self, source: str, form: ProgramForm) -> BuiltModel:
         """Build the model of a formulation."""
         files = {
-            "formulating.py": FORMULATING.read_text(encoding="utf-8"), "program.py": source[:MOST_SOURCE],
+            "formulating.py": FORMULATING.read_text(encoding="utf-8"),
+            "program.py": source[:MOST_SOURCE],
             "data.json": json.dumps(form.data),
-        }  # fmt: skip
+        }
         command = Command((PYTHON, "formulating.py"), files, limits=LIMITS, bring=("result.json",))
         ended = self.sandbox(command, warm_up=FORMULATING)
         if ended.end != "exited" or ended.code != 0 or "result.json" not in ended.files:
@@ -84,12 +97,9 @@ def _normalize_output(text: str) -> str:
     """The same text in every run, without addresses in memory, of bounded length."""
     shown = escape_text(hide_addresses(text)).strip()
     half = MOST_TOLD // 2
-    return shown if len(shown) <= MOST_TOLD else f"{shown[:half]}\n[...]\n{shown[-half:]}"
-
-
-TOLERANCE = 1e-5
-MOST_ROWS = 60
-CHECK_S = 5.0
+    if len(shown) <= MOST_TOLD:
+        return shown
+    return f"{shown[:half]}\n[...]\n{shown[-half:]}"
 
 
 def renamed_values(naming: Callable[[str], str | None], values: Mapping[str, float]) -> dict[str, float]:
@@ -118,7 +128,10 @@ def silent_errors(problem: DecisionProblem, milp: Milp, values: Mapping[str, flo
         for variable in milp.variables
         if prefix and naming(variable.name) is None and variable.name.startswith(prefix)
     ]
-    errors = [f"variable {strange[0][:60]} is none of the problem's: an index is off"] if strange else []
+    if strange:
+        errors = [f"variable {strange[0][:60]} is none of the problem's: an index is off"]
+    else:
+        errors = []
     missing = [name for name in integers if name not in names]
     if missing:
         errors.append(f"{missing[0]} is not in the model, and {len(missing) - 1} more")

@@ -22,8 +22,14 @@ from oragent.milp.solving import solve
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
 ROLE = "agent"
-MOST_ROUNDS = 15  # of tool calls in one turn
+# of tool calls in one turn
+MOST_ROUNDS = 15
 LIMITS = ToolRounds(MOST_ROUNDS, calls=10, closing=OUT_OF_ROUNDS)
+
+
+AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
+# those that ask models, and those that write programs
+ASKING, PROGRAMMING = AGENTS[:4], AGENTS[1:4]
 
 
 @dataclass
@@ -32,8 +38,10 @@ class ToolsAgent:
 
     asker: Asker
     tools: Toolbox
-    temperature: float | None = None  # sampling temperature; None: the model's own
-    without: frozenset[str] = frozenset()  # parts of the prompt that are left out
+    # sampling temperature; None: the model's own
+    temperature: float | None = None
+    # parts of the prompt that are left out
+    without: frozenset[str] = frozenset()
     name: str = "T-P-P"
     messages: list[Message] = field(default_factory=list)
 
@@ -46,8 +54,11 @@ class ToolsAgent:
         self.messages.append(Message("user", message))
         text = await work_with_tools(
             lambda sent, tools: self.asker.ask(ROLE, sent, self.temperature, tools),
-            self.messages, self.tools.tools, self.tools, LIMITS,
-        )  # fmt: skip
+            self.messages,
+            self.tools.tools,
+            self.tools,
+            LIMITS,
+        )
         events, solved, calls = self.tools.taken()
         return AgentAnswer(text, events, solved, calls, self.tools.state)
 
@@ -58,7 +69,8 @@ class ToolsAgent:
 
 SOLVE_S = 20.0
 PYTHON = re.compile(r"^(?:import|from)\s+\w|^def\s+\w|^print\(", re.MULTILINE)
-MOST_RAW = 400  # lines of raw values
+# lines of raw values
+MOST_RAW = 400
 PROGRAM = {"type": "object", "properties": {"program": {"type": "string"}}, "required": ["program"]}
 SUBMIT = Tool("submit_formulation", "Build and solve the model of a program that defines formulate(m, data).", PROGRAM)
 RUN = Tool("run_python", "Run a whole Python program; returns what it prints.", PROGRAM)
@@ -117,9 +129,12 @@ class Blank:
 
         text = await work_with_tools(
             lambda sent, tools: self.asker.ask(ROLE, sent, self.temperature, tools),
-            self.messages, (self.tool,), run_program, replace(LIMITS, calls=1),
+            self.messages,
+            (self.tool,),
+            run_program,
+            replace(LIMITS, calls=1),
             read_text_call=lambda reply: _read_fenced_call(reply, self.tool),
-        )  # fmt: skip
+        )
         return AgentAnswer(text, tuple(events), tuple(solved), calls)
 
 
@@ -128,11 +143,15 @@ class Formulating(Blank):
     """C-P-P and C-P-R: it writes the formulation; data, solver and extraction are ours."""
 
     problem: DecisionProblem = None  # type: ignore[assignment]  # a dataclass wants a default here
-    readable: bool = True  # whether solutions come back as people read them (C-P-P), or as raw values (C-P-R)
+    # whether solutions come back as people read them (C-P-P), or as raw values (C-P-R)
+    readable: bool = True
     tool: Tool = SUBMIT
 
     def __post_init__(self) -> None:
-        self.name = "C-P-P" if self.readable else "C-P-R"
+        if self.readable:
+            self.name = "C-P-P"
+        else:
+            self.name = "C-P-R"
         super().__post_init__()
 
     def prompt(self) -> str:
@@ -152,12 +171,18 @@ class Formulating(Blank):
             return replace(event, result=f"status: {solution.status}"), "", True
         values = renamed_values(self.problem.program.naming, solution.values)
         whole = _is_whole(self.problem, values)
-        decision = self.problem.decision(values) if whole else ""
+        if whole:
+            decision = self.problem.decision(values)
+        else:
+            decision = ""
         return replace(event, result=self._describe_solution(solution, values, decision)), decision, True
 
     def _describe_solution(self, solution: Solution, values: Mapping[str, float], decision: str) -> str:
         is_optimal = solution.status is SolveStatus.OPTIMAL
-        status = "optimal" if is_optimal else f"feasible, gap {100 * (solution.gap or 0):.2g} %"
+        if is_optimal:
+            status = "optimal"
+        else:
+            status = f"feasible, gap {100 * (solution.gap or 0):.2g} %"
         if self.readable and decision:
             return f"status: {status}\n{self.problem.render(decision)}"
         lines = [f"{name} = {value:g}" for name, value in values.items() if abs(value) > 1e-9][:MOST_RAW]
@@ -191,11 +216,9 @@ def _read_fenced_call(text: str, tool: Tool) -> ToolCall | None:
     """Read the last Python block of a reply as a call; None where it has none."""
     blocks, _ = fenced_blocks(drop_thoughts(text))
     python = [block.text for block in blocks if PYTHON.search(block.text)]
-    return ToolCall("", tool.name, {"program": python[-1]}) if python else None
-
-
-AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
-ASKING, PROGRAMMING = AGENTS[:4], AGENTS[1:4]  # those that ask models, and those that write programs
+    if python:
+        return ToolCall("", tool.name, {"program": python[-1]})
+    return None
 
 
 @dataclass(frozen=True)

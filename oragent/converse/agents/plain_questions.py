@@ -41,9 +41,26 @@ LIMITS = re.compile(
 THING = re.compile(r"(?i)\s*(?:which|who|whose|where)\b")
 WORTH = re.compile(r"(?i)\bworth\b")
 PLAN_WORDS = {
-    "best", "current", "final", "get", "is", "it", "model", "now", "of", "optimal", "optimum", "plan", "possible",
-    "present", "s", "solution", "today", "total", "we",
-}  # fmt: skip
+    "best",
+    "current",
+    "final",
+    "get",
+    "is",
+    "it",
+    "model",
+    "now",
+    "of",
+    "optimal",
+    "optimum",
+    "plan",
+    "possible",
+    "present",
+    "s",
+    "solution",
+    "today",
+    "total",
+    "we",
+}
 BINDING = re.compile(r"(?i)\b(?:binding|bottlenecks?|tight|at (?:its|their) limits?)\b")
 ASKS_VALUE = re.compile(r"(?i)\s*(?:is|are|which|how (?:much|many)|what(?:'s| is| are)?)\b")
 REQUEST = re.compile(
@@ -68,7 +85,8 @@ CLOSE = re.compile(
 OPEN = re.compile(r"(?i)\b(?:open(?:ed|ing|s)?|keep using|(?:turn|switch)(?:ed)? on)\b")
 ASKS_STATE = re.compile(r"(?i)\s*(?:is|are|was|were|which|why)\b")
 USE, POWER = re.compile(r"(?i)\b(?:use|using)\b"), re.compile(r"(?i)\b(?:turn|switch|off$)")
-CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")  # between the words of openGraz
+# between the words of openGraz
+CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 MOST_SWITCHED = 5
 SWITCH_WORDS = {"open", "opened", "use", "used", "build", "built", "active", "on", "close", "closed"}
 INDEX_FORM = re.compile(r"(?<![^\s])([^\W\d_]+|_)(\d+)(?![^\s,])")
@@ -92,13 +110,17 @@ def read_question(problem: DecisionProblem, text: str) -> str:
     sentence = COST_TO.sub("", WHY_NOT.sub("", sentence))
     if WHY.match(sentence):
         reverse = _read_switch(problem, sentence, True, reverse=True)
-        return f"try {reverse}" if reverse else "why"
+        if reverse:
+            return f"try {reverse}"
+        return "why"
     if COSTS.match(sentence):
         return "why"
     if PLAN.fullmatch(sentence):
         return "show"
     if CHANGED.fullmatch(sentence) or IN_FORCE.fullmatch(sentence):
-        return "status changes" if CHANGED.fullmatch(sentence) else "status"
+        if CHANGED.fullmatch(sentence):
+            return "status changes"
+        return "status"
     if EARNINGS.fullmatch(sentence):
         return "status objective"
     if BINDING.search(sentence) and ASKS_VALUE.match(sentence):
@@ -106,10 +128,14 @@ def read_question(problem: DecisionProblem, text: str) -> str:
     if limited := LIMITS.match(sentence):
         return _read_limits(problem, limited["what"])
     if switched := _read_switch(problem, sentence, is_counterfactual):
-        return f"try {switched}" if is_counterfactual else switched
+        if is_counterfactual:
+            return f"try {switched}"
+        return switched
     command = _read_named(problem, sentence)
     is_change = command.partition(" ")[0] in ("set", "scale", "drop", "fix")
-    return f"try {command}" if is_change and (is_counterfactual or WORTH.search(sentence)) else command
+    if is_change and (is_counterfactual or WORTH.search(sentence)):
+        return f"try {command}"
+    return command
 
 
 def _read_named(problem: Editable, sentence: str) -> str:
@@ -139,7 +165,10 @@ def _read_named(problem: Editable, sentence: str) -> str:
     target = TO.search(rest)
     if target is None and len(set(numbers)) > 1:
         raise AmbiguousQuestionError(f"which number do you mean for {name}: {' or '.join(dict.fromkeys(numbers))}?")
-    number = f"{parse_figure(target[1]):.12g}" if target else numbers[0]
+    if target:
+        number = f"{parse_figure(target[1]):.12g}"
+    else:
+        number = numbers[0]
     for pattern, relation in ((AT_LEAST, ">="), (AT_MOST, "<=")):
         if pattern.search(rest):
             return f"{name} {relation} {number}"
@@ -171,7 +200,9 @@ def _read_value_question(problem: Editable, sentence: str) -> str:
     if stated & objectives and stated <= objectives | PLAN_WORDS:
         return "status objective"
     words = [word for word in split_words(sentence) if word in stated & known]
-    return f"values {' '.join(words)}" if words else ""
+    if words:
+        return f"values {' '.join(words)}"
+    return ""
 
 
 def _read_limits(problem: Editable, text: str) -> str:
@@ -199,24 +230,39 @@ def join_indices(problem: Editable, text: str) -> str:
     def join(match: re.Match[str]) -> str:
         word, index = match[1].casefold().removesuffix("s"), match[2]
         if word not in PERIODS:
-            return f"{word}{index}" if f"{word}{index}" in known else match[0]
+            if f"{word}{index}" in known:
+                return f"{word}{index}"
+            return match[0]
         forms = sorted(token for token in known if not token.isdecimal() and matches_index(token, word, int(index)))
-        forms += [f"{word} _{index}"] if index in known else []
+        if index in known:
+            forms += [f"{word} _{index}"]
+        else:
+            forms += []
         return " ".join(forms) or match[0]
 
     def shorten(match: re.Match[str]) -> str:
         word = match[0].casefold()
-        return match[0] if word in known else " ".join(find_calendar_labels(word, sorted(known))) or match[0]
+        if word in known:
+            return match[0]
+        return " ".join(find_calendar_labels(word, sorted(known))) or match[0]
 
     return WORDS.sub(shorten, INDEX.sub(join, SEVERAL.sub(spread, text)))
 
 
 def _read_switch(problem: Editable, sentence: str, is_counterfactual: bool, reverse: bool = False) -> str:
     """Read "close Lyon" as the binary of Lyon fixed at 0, "open Lyon" as fixed at 1; empty where no binary is named."""
-    value = 0 if CLOSE.search(sentence) else 1 if OPEN.search(sentence) else None
+    if CLOSE.search(sentence):
+        value = 0
+    elif OPEN.search(sentence):
+        value = 1
+    else:
+        value = None
     if value is None or (ASKS_STATE.match(sentence) and not is_counterfactual):
         return ""
-    value = 1 - value if reverse else value
+    if reverse:
+        value = 1 - value
+    else:
+        value = value
     stated = set(_split_name(sentence)) - SWITCH_WORDS
     named: dict[tuple[int, bool], dict[frozenset[str], list[tuple[int, str]]]] = {}
     for variable in problem.original.variables:
@@ -232,7 +278,10 @@ def _read_switch(problem: Editable, sentence: str, is_counterfactual: bool, reve
         if len(exact) > 1:
             some = " or ".join(f"'fix {name} {value}'" for name in exact[:MOST_SWITCHED])
             every = f", or all: '{'; '.join(f'fix {name} {value}' for name in exact)}'"
-            more = every if len(exact) <= MOST_SWITCHED else " and others"
+            if len(exact) <= MOST_SWITCHED:
+                more = every
+            else:
+                more = " and others"
             raise AmbiguousQuestionError(f"which do you mean? {some}{more}")
         meant += exact
     return "; ".join(f"fix {name} {value}" for name in meant)
@@ -245,7 +294,12 @@ def _choose_switches(sentence: str, names: Sequence[str]) -> list[str]:
     if len(names) < 2 or written:
         return written or list(names)
     verbs = {"open", "opened", "close", "closed"}
-    verbs = {"use", "used"} if USE.search(sentence) else {"on", "active"} if POWER.search(sentence) else verbs
+    if USE.search(sentence):
+        verbs = {"use", "used"}
+    elif POWER.search(sentence):
+        verbs = {"on", "active"}
+    else:
+        verbs = verbs
     return [name for name in names if verbs & set(_split_name(name))] or list(names)
 
 
@@ -312,7 +366,9 @@ def _without_number(sentence: str, name: str, is_row: bool) -> str:
         "in",
         "of",
     }
-    return f"values {' '.join(split_words(name))}" if is_bare else ""
+    if is_bare:
+        return f"values {' '.join(split_words(name))}"
+    return ""
 
 
 def find_part_name(problem: Editable, text: str) -> str:
@@ -333,15 +389,26 @@ def find_part_name(problem: Editable, text: str) -> str:
     if len(names) > 1 and (rate := RATE.search(text)):
         names = _list_priced(problem, names, rate[0].casefold()) or names
     named_rows = [name for name in names if name in rows and len(named_words & set(split_words(name))) > 1]
-    names = named_rows if len(named_rows) == 1 else names
+    if len(named_rows) == 1:
+        names = named_rows
+    else:
+        names = names
     if len(names) > 1 and (earlier := _read_earlier_values(text)):
         valued = [name for name in names if name in rows and set(earlier) <= set(problem.limits(name) or ())]
-        names = valued if len(valued) == 1 else names
+        if len(valued) == 1:
+            names = valued
+        else:
+            names = names
     if len(names) > 1:
         some = ", ".join(repr(name[:60]) for name in names[:5])
-        more = " and others" if len(names) > 5 else ""
+        if len(names) > 5:
+            more = " and others"
+        else:
+            more = ""
         raise AmbiguousQuestionError(f"which do you mean? this can be about {some}{more}; write which of them")
-    return names[0] if names else ""
+    if names:
+        return names[0]
+    return ""
 
 
 def _split_indices(text: str) -> tuple[str, set[int]]:

@@ -29,6 +29,9 @@ USE = re.compile(
 )
 
 
+MOST_THINGS, MOST_READINGS = 8, 4
+
+
 def answer_row_question(problem: Editable, values: Mapping[str, float], text: str) -> str:
     """Rank the terms of a row, an objective or a variable; empty where that is not the question.
 
@@ -80,9 +83,6 @@ def _list_terms(problem: Editable) -> dict[str, Mapping[str, float]]:
     return {goal.name: goal.terms for goal in goals if goal.name not in variables}
 
 
-MOST_THINGS, MOST_READINGS = 8, 4
-
-
 def answer_value_question(problem: Editable, values: Mapping[str, float], text: str) -> str:
     """Sum or rank the values of a plan that a question names; empty where that is not the question.
 
@@ -97,7 +97,9 @@ def answer_value_question(problem: Editable, values: Mapping[str, float], text: 
         return _rank(question, readings)
     if len(readings) > 1:
         raise _ask_back([repeat_question(question, reading) for reading in readings])
-    return describe_sum(question, readings[0]) if readings else ""
+    if readings:
+        return describe_sum(question, readings[0])
+    return ""
 
 
 def _rank(question: ValueQuestion, readings: Sequence[ValueReading]) -> str:

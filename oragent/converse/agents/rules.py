@@ -44,8 +44,12 @@ MOST_BEGINNINGS = 8
 TRY = re.compile(r"(?i)\s*try\s")
 ELSE = re.compile(r"\s+else\s+")
 SENSES = {
-    "lowest": Sense.MINIMIZE, "least": Sense.MINIMIZE, "highest": Sense.MAXIMIZE, "most": Sense.MAXIMIZE, "best": None,
-}  # fmt: skip
+    "lowest": Sense.MINIMIZE,
+    "least": Sense.MINIMIZE,
+    "highest": Sense.MAXIMIZE,
+    "most": Sense.MAXIMIZE,
+    "best": None,
+}
 NO_CHANGE = "nothing changed"
 MOST_COMMANDS, MOST_OPTIONS = 50, 20
 
@@ -85,7 +89,8 @@ class RulesAgent:
             if not any(answer_line.startswith("infeasible") for answer_line in lines):
                 break
         if self.is_brief and not begun.follows(self.tools.state):
-            self.tools.state = replace(self.tools.state, before=begun)  # one undo takes a whole message back
+            # one undo takes a whole message back
+            self.tools.state = replace(self.tools.state, before=begun)
         events, solved, calls = self.tools.taken()
         presented = tuple(self._presented)
         return AgentAnswer("\n".join(lines), events, solved, calls, self.tools.state, presented=presented)
@@ -97,15 +102,25 @@ class RulesAgent:
         try:
             for command in commands or ["help"]:
                 reply = self._run_command(command)
-                lines += [reply] if reply else []
+                if reply:
+                    lines += [reply]
+                else:
+                    lines += []
             if not self._changed:
                 return lines
-            comparison = self._compare_states(begun) if self.tools.state.changes != begun.changes else ""
+            if self.tools.state.changes != begun.changes:
+                comparison = self._compare_states(begun)
+            else:
+                comparison = ""
             return [*lines, self._describe_solved(self._call_tool("call_solver", {}), comparison)]
         except OragentError as problem:
-            self.tools.state = begun  # half of what was asked for would be something else
+            # half of what was asked for would be something else
+            self.tools.state = begun
             is_question = isinstance(problem, AmbiguousQuestionError)
-            reply = f"{problem}; nothing was changed" if is_question else f"not understood: {problem}"
+            if is_question:
+                reply = f"{problem}; nothing was changed"
+            else:
+                reply = f"not understood: {problem}"
             return [*([] if self._changed else lines), reply]
 
     def _compare_states(self, begun: RestrictionState) -> str:
@@ -165,7 +180,10 @@ class RulesAgent:
         return ""
 
     def _answer_query(self, word: str, command: str) -> str:
-        meant = read_question(self.tools.problem, command) if word == "why" else ""
+        if word == "why":
+            meant = read_question(self.tools.problem, command)
+        else:
+            meant = ""
         is_answerable = not WHY.match(command) or bool(self.tools.solver(self.tools.state).decision)
         if meant not in ("", "why") and is_answerable:
             return self._follow_question(meant)
@@ -192,8 +210,10 @@ class RulesAgent:
                 f"no reading of {command[:80]!r} fits this model, whose names begin with "
                 f"{_list_beginnings(self.tools.problem.base)}; 'help' lists commands and questions"
             )
-        raise ConfigError(f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
-                          "'help' lists them")  # fmt: skip
+        raise ConfigError(
+            f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
+            "'help' lists them"
+        )
 
     def _rank(self, question: str) -> str:
         """Answer which thing is the cheapest or largest, or has most in the plan; empty for another question."""
@@ -211,7 +231,9 @@ class RulesAgent:
             return ""
         readings = choose_readings(ranking, problem.list_readings(solved.decision, ranking))
         if not readings:
-            return "" if self._is_read_otherwise(ranking, question) else describe_unknown(ranking)
+            if self._is_read_otherwise(ranking, question):
+                return ""
+            return describe_unknown(ranking)
         if not agree_on_best(ranking, readings):
             raise AmbiguousQuestionError(ask_for_reading(ranking, readings))
         return "\n".join(describe_ranking(ranking, reading) for reading in readings)
@@ -234,11 +256,15 @@ class RulesAgent:
             replies = [reply for command in commands if (reply := self._run_command(command.strip()))]
             solved = self.tools.solve()
             compared = self._compare_states(begun)
-            effect = compared if solved.decision else self._describe_solved(solved)
+            if solved.decision:
+                effect = compared
+            else:
+                effect = self._describe_solved(solved)
             return "\n".join([*replies, effect, "this was only tried: nothing is changed"])
         finally:
             self.tools.state, self._changed = begun, has_changed
-            del self.tools.events[calls:]  # they would be read as calls that are in force
+            # they would be read as calls that are in force
+            del self.tools.events[calls:]
 
     def _show_state(self) -> str:
         """The solution under what is in force, and what that is; why there is none where there is none."""
@@ -273,10 +299,14 @@ class RulesAgent:
             f"{one_line(change.name, 60)} {change.value_text} (changed in the model)"
             for change in self.tools.state.changes
         ]
-        names += [f"{goal.word} weighs {format_figure(weight)}"
-                  for goal, weight in zip(problem.expressions[: problem.goals], self.tools.state.weights, strict=False)
-                  if weight != 1]  # fmt: skip
-        return f"In force: {'; '.join(names)}." if names else "Nothing is asked for or changed."
+        names += [
+            f"{goal.word} weighs {format_figure(weight)}"
+            for goal, weight in zip(problem.expressions[: problem.goals], self.tools.state.weights, strict=False)
+            if weight != 1
+        ]
+        if names:
+            return f"In force: {'; '.join(names)}."
+        return "Nothing is asked for or changed."
 
     def _resolve_removal(self, text: str) -> str:
         """The name of the request that a text means: its own name, its words, or those of its subject."""
@@ -285,7 +315,10 @@ class RulesAgent:
         names = []
         for restriction in self.tools.state.restrictions:
             is_bound = restriction.kind is RestrictionKind.BOUND
-            word = words[restriction.subject] if is_bound else self.tools.problem.short(restriction.subject)
+            if is_bound:
+                word = words[restriction.subject]
+            else:
+                word = self.tools.problem.short(restriction.subject)
             shown_texts = (restriction.name, self._describe_restriction(restriction), restriction.subject, word)
             if meant in map(_plain_words, shown_texts):
                 names.append(restriction.name)
@@ -296,7 +329,9 @@ class RulesAgent:
                 names.append(change.name)
         if len(names) > 1 and text not in names:
             raise ConfigError(f"{text[:60]!r} can mean {' or '.join(names)}; write which of them")
-        return names[0] if len(names) == 1 else text
+        if len(names) == 1:
+            return names[0]
+        return text
 
     def _fix_item(self, kind: str, words: list[str]) -> None:
         problem = self.tools.problem
@@ -305,7 +340,10 @@ class RulesAgent:
             try:
                 item = problem.item(" ".join(words[:count]))
             except ConfigError as unknown:
-                wrong = wrong or unknown if count < len(words) - 1 else unknown
+                if count < len(words) - 1:
+                    wrong = wrong or unknown
+                else:
+                    wrong = unknown
                 continue
             try:
                 option = problem.option(item, " ".join(words[count:]))
@@ -314,9 +352,14 @@ class RulesAgent:
                     raise
                 wrong = unknown
                 continue
-            self._call_tool(problem.vocabulary.tool, {
-                problem.vocabulary.item: item, problem.vocabulary.option: option, "type": kind,
-            })  # fmt: skip
+            self._call_tool(
+                problem.vocabulary.tool,
+                {
+                    problem.vocabulary.item: item,
+                    problem.vocabulary.option: option,
+                    "type": kind,
+                },
+            )
             return
         names = problem.vocabulary
         raise wrong or ConfigError(f"{kind} needs a {names.item} and a {names.option}: {kind} ITEM OPTION")
@@ -338,7 +381,10 @@ class RulesAgent:
     def _try_bounds(self, words: list[str]) -> Iterator[str]:
         position, problem = goal_named(self.tools.problem, words[0]), self.tools.problem
         goal = problem.expressions[position]
-        relation = "<=" if goal.sense.sign > 0 else ">="
+        if goal.sense.sign > 0:
+            relation = "<="
+        else:
+            relation = ">="
         for word in words[1 : MOST_OPTIONS + 1]:
             try:
                 value = parse_figure(word)
@@ -347,7 +393,10 @@ class RulesAgent:
             solved = self.tools.note_solved(
                 self.tools.solver(self.tools.state.adding(_make_bound(self.tools, position, relation, value)))
             )
-            summary = self._summarize_solved(solved) if solved.decision else "infeasible"
+            if solved.decision:
+                summary = self._summarize_solved(solved)
+            else:
+                summary = "infeasible"
             yield f"{goal.word} {relation} {format_figure(value)}: {summary}"
         if len(words) == 1:
             raise ConfigError(f"options needs values, such as options {goal.word} 20 16 12")
@@ -377,7 +426,10 @@ class RulesAgent:
             yield f"nothing is asked for: this is {self._describe_best()}"
         for restriction in self.tools.state.restrictions:
             without = self.tools.solver(self.tools.state.without(restriction))
-            summary = self._summarize_solved(without) if without.decision else str(without.status)
+            if without.decision:
+                summary = self._summarize_solved(without)
+            else:
+                summary = str(without.status)
             yield f"without {self._describe_restriction(restriction)}: {summary}"
 
     def _describe_best(self) -> str:
@@ -393,7 +445,9 @@ class RulesAgent:
         result = self.tools(ToolCall("", tool, arguments))
         if self.tools.events[-1].failed:
             raise ConfigError(result.removeprefix("error: "))
-        return self.tools.solver(self.tools.state) if tool == "call_solver" else Solved(SolveStatus.UNKNOWN)
+        if tool == "call_solver":
+            return self.tools.solver(self.tools.state)
+        return Solved(SolveStatus.UNKNOWN)
 
     def _describe_solved(self, solved: Solved, compared_line: str = "") -> str:
         """A solution and what it changes; why there is none where there is none."""
@@ -436,7 +490,10 @@ class RulesAgent:
 
     def _describe_missing(self, solved: Solved) -> str:
         """Why there is no solution."""
-        clash = self.tools.clash() if solved.status is SolveStatus.INFEASIBLE else None
+        if solved.status is SolveStatus.INFEASIBLE:
+            clash = self.tools.clash()
+        else:
+            clash = None
         if clash:
             return self._describe_clash(clash)
         return f"{solved.status}: no {self.tools.problem.vocabulary.decision} found"
@@ -460,7 +517,10 @@ class RulesAgent:
             goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
             return f"{goal.word} {restriction.relation} {format_figure(restriction.value)}"
         option = problem.vocabulary.brief(restriction.option)
-        negation = "not " if restriction.kind is RestrictionKind.FORBID else ""
+        if restriction.kind is RestrictionKind.FORBID:
+            negation = "not "
+        else:
+            negation = ""
         return f"{problem.short(restriction.subject)} {negation}{option}"
 
     def _describe_clash(self, clash: Clash) -> str:
@@ -468,14 +528,23 @@ class RulesAgent:
             f"the model's own {'limits' if len(clash.own) > 1 else 'limit'} in the way: {'; '.join(clash.own)}"
         ]
         if not clash.parts:
-            what = "the model with its changes" if self.tools.state.changes else "the model itself"
+            if self.tools.state.changes:
+                what = "the model with its changes"
+            else:
+                what = "the model itself"
             return "; ".join([f"infeasible: {what}, whatever is asked for", *(own_limits if clash.own else [])])
         names = [self._describe_restriction(restriction) for restriction in clash.parts]
         parts = [f"{' and '.join(names)} {'clash' if len(names) > 1 else 'is impossible'}"]
         for bound, value in clash.nearest.items():
             goal = next(goal for goal in self.tools.problem.expressions if goal.name == bound.subject)
-            which = f" {goal.word}" if len(clash.nearest) > 1 else ""
-            extreme = "least" if bound.upper else "most"
+            if len(clash.nearest) > 1:
+                which = f" {goal.word}"
+            else:
+                which = ""
+            if bound.upper:
+                extreme = "least"
+            else:
+                extreme = "most"
             if value is not None:
                 parts.append(f"the {extreme} possible{which} is {format_figure(value)}")
         if clash.instead:
@@ -486,7 +555,10 @@ class RulesAgent:
                 for (item, option), value in clash.instead.items()
             ]
             parts.append(", ".join(moved))
-        parts += own_limits if clash.own else []
+        if clash.own:
+            parts += own_limits
+        else:
+            parts += []
         parts += [
             f"'set {one_line(bound.subject, 60)} {format_figure(bound.value)}' would change the row itself"
             for bound in clash.parts
@@ -505,8 +577,12 @@ class RulesAgent:
 
 def _split_commands(message: str) -> list[str]:
     """Split a message at line ends and ``;``; what a line tries stays one command."""
-    parts = [part for line in message.splitlines()
-             for part in ([line] if TRY.match(line) else line.split(";")) if part.strip()]  # fmt: skip
+    parts = [
+        part
+        for line in message.splitlines()
+        for part in ([line] if TRY.match(line) else line.split(";"))
+        if part.strip()
+    ]
     return [part.strip() for part in parts[:MOST_COMMANDS]]
 
 

@@ -29,7 +29,8 @@ from oragent.converse.problems.mentions import (
 
 MEAN = re.compile(r"(?i)\b(?:deviation|average|mean|overall|per school)\b")
 LOAD = re.compile(r"(?i)\b(?:loads?|busiest|peak|max(?:imum)?|any (?:one|single))\b")
-OPEN = re.compile(  # sentences about what is not, or not yet, the case
+# sentences about what is not, or not yet, the case
+OPEN = re.compile(
     r"(?i)\b(?:if|would|could|might|may|can|cannot|option|alternative(?:ly)?|instead|suppose|consider|possible|impossible|"
     r"feasible|infeasible|requires?|no (?:schedule|solution|way))\b|can['’]t|\?"
 )
@@ -38,20 +39,57 @@ OPEN = re.compile(  # sentences about what is not, or not yet, the case
 class Truth(StrEnum):
     """What a stated figure is worth."""
 
-    TRUE = "true"  # of a schedule presented with it
-    EARLIER = "earlier"  # of today's times, or of a schedule presented before
+    # of a schedule presented with it
+    TRUE = "true"
+    # of today's times, or of a schedule presented before
+    EARLIER = "earlier"
     FALSE = "false"
-    UNCHECKED = "unchecked"  # a bound, a difference, a supposition, or not understood
+    # a bound, a difference, a supposition, or not understood
+    UNCHECKED = "unchecked"
 
 
 @dataclass(frozen=True)
 class StatedFigure:
     """A figure that was stated."""
 
-    kind: str  # kind of figure: ``load``, ``deviation``, ``time``, ``students``, ``change``, or ``unknown``
-    told: str  # figure as it was said, such as ``2453 students``
+    # kind of figure: ``load``, ``deviation``, ``time``, ``students``, ``change``, or ``unknown``
+    kind: str
+    # figure as it was said, such as ``2453 students``
+    told: str
     sentence: str
     truth: Truth
+
+
+STANDINGS = {Truth.FALSE: ClaimStatus.FALSE, Truth.UNCHECKED: ClaimStatus.UNKNOWN}
+# what "below" takes from a bound; less than any two values differ
+STRICT = 1e-6
+CANNOT = r"(?:can(?:not| not|['’]t)|could(?: not|n['’]t)|unable to|(?:not possible|impossible) to)"
+DOES_NOT = r"(?:do(?:es)?(?: not|n['’]t)|did(?: not|n['’]t)|w(?:ill|ould) not|won['’]t|wouldn['’]t)"
+DENIED = re.compile(
+    rf"(?i)\b(?:{CANNOT}|(?:not|\w{{1,5}}n['’]t) (?:possible|feasible|achievable|attainable)|not be (?:met|satisfied)|"
+    r"(?:is not|isn['’]t|are not|aren['’]t) (?:a|any) (?:\w+ )?(?:schedule|solution|way|option|arrangement)s?|"
+    r"impossible|infeasib\w+|unfeasible|unattainable|unachievable|clash(?:es)?|"
+    r"no (?:feasible |possible |valid )?(?:schedule|solution|way|option|arrangement)s?)\b"
+)
+NO_BETTER = re.compile(
+    rf"(?i)\b(?:(?:{CANNOT}|{DOES_NOT}) (?:\w+ )?(?:be )?(?:lower|reduc|decreas|improv|bring|get|push|cut|help)\w*|"
+    r"no (?:lower|smaller|better|further|additional|improvement|reduction)|not (?:any )?(?:lower|better) than)\b"
+)
+LEAST = re.compile(
+    r"(?i)\b(?:lowest|least|smallest|minimum)\b(?=[^.;]{0,60}\b(?:possible|achievable|attainable|feasible|can|reach\w*)\b)|"
+    r"\b(?:possible|achievable|attainable|feasible)\s(?:minimum|lowest)\b"
+)
+REQUIRED = re.compile(r"(?i)\b(?:requires?|needs?|takes?|means?|forces?)\b(?=.*\bat least\b)")
+WITHOUT = re.compile(r"(?i)\bwithout\b")
+IN_FORCE = re.compile(
+    r"(?i)\b(?:model|(?:these|those|current|all|both|the) (?:\w+ )?(?:constraint|bound|limit|requirement|condition)s)\b"
+)
+# no claim at all
+DOUBTED = re.compile(r"(?i)\bnot (?:impossible|infeasible)\b|\?")
+ABOUT_LOAD = re.compile(r"(?i)\b(?:loads?|busiest|peak|students)\b")
+ABOUT_DEVIATION = re.compile(r"(?i)\b(?:deviation|(?:average|mean|overall) (?:change|shift))\b")
+UNITS = {ScheduleObjective.LOAD: Unit.STUDENTS, ScheduleObjective.DEVIATION: Unit.MINUTES}
+TURNED = {AmountRelation.ABOVE: AmountRelation.AT_MOST, AmountRelation.AT_LEAST: AmountRelation.BELOW}
 
 
 def check_figures(
@@ -89,7 +127,9 @@ class _Values:
             return Truth.TRUE
         if any(map(fits, self.earlier)):
             return Truth.EARLIER
-        return Truth.UNCHECKED if supposed else Truth.FALSE
+        if supposed:
+            return Truth.UNCHECKED
+        return Truth.FALSE
 
 
 @dataclass(frozen=True)
@@ -103,7 +143,10 @@ class _Judge:
         for amount in parsed.amounts:
             kind, values = self._judge_amount(parsed, amount)
             checked = values is not None and (amount.relation is AmountRelation.EQUAL or kind == "change")
-            truth = values.truth(amount.fits, supposed) if values and checked else Truth.UNCHECKED
+            if values and checked:
+                truth = values.truth(amount.fits, supposed)
+            else:
+                truth = Truth.UNCHECKED
             yield StatedFigure(kind, f"{amount.value:g} {amount.unit}", parsed.text, truth)
         for school, time in find_placements(parsed):
             statement = f"{self.district.schools[school].name} {format_clock(time.minutes or 0)}"
@@ -120,13 +163,17 @@ class _Judge:
             if schools and (amount.relation is AmountRelation.STEP or not MEAN.search(sentence.text)):
                 return "change", moved
             mean = self._compute_values(lambda schedule: [self.district.features(schedule).deviation])
-            return ("deviation", _join_values(mean, moved)) if MEAN.search(sentence.text) else ("unknown", None)
+            if MEAN.search(sentence.text):
+                return ("deviation", _join_values(mean, moved))
+            return ("unknown", None)
         carried = self._compute_values(lambda schedule: [self.district.schools[school].students for school in schools])
         if LOAD.search(sentence.text) or times:
             load = self._compute_values(lambda schedule: [self.district.features(schedule).load])
             at_times = self._compute_values(lambda schedule: [self.district.loads(schedule)[time] for time in times])
             return "load", _join_values(_join_values(load, at_times), carried)
-        return ("students", carried) if schools else ("unknown", None)
+        if schools:
+            return ("students", carried)
+        return ("unknown", None)
 
     def _judge_time(self, school: int, time: Named, supposed: bool) -> Truth:
         starts = self._compute_values(lambda schedule: [self.district.times[self.district.chosen(schedule)[school]]])
@@ -143,9 +190,6 @@ def _join_values(first: _Values, second: _Values) -> _Values:
     return _Values(first.presented + second.presented, first.earlier + second.earlier)
 
 
-STANDINGS = {Truth.FALSE: ClaimStatus.FALSE, Truth.UNCHECKED: ClaimStatus.UNKNOWN}
-
-
 def figure_remarks(
     district: District, text: str, presented: Sequence[str], earlier: Sequence[str]
 ) -> Iterator[AnswerRemark]:
@@ -155,41 +199,17 @@ def figure_remarks(
         yield AnswerRemark(RemarkKind.FIGURE, standing, f"{stated.told}: {stated.sentence}")
 
 
-STRICT = 1e-6  # what "below" takes from a bound; less than any two values differ
-
-CANNOT = r"(?:can(?:not| not|['’]t)|could(?: not|n['’]t)|unable to|(?:not possible|impossible) to)"
-DOES_NOT = r"(?:do(?:es)?(?: not|n['’]t)|did(?: not|n['’]t)|w(?:ill|ould) not|won['’]t|wouldn['’]t)"
-DENIED = re.compile(
-    rf"(?i)\b(?:{CANNOT}|(?:not|\w{{1,5}}n['’]t) (?:possible|feasible|achievable|attainable)|not be (?:met|satisfied)|"
-    r"(?:is not|isn['’]t|are not|aren['’]t) (?:a|any) (?:\w+ )?(?:schedule|solution|way|option|arrangement)s?|"
-    r"impossible|infeasib\w+|unfeasible|unattainable|unachievable|clash(?:es)?|"
-    r"no (?:feasible |possible |valid )?(?:schedule|solution|way|option|arrangement)s?)\b"
-)
-NO_BETTER = re.compile(
-    rf"(?i)\b(?:(?:{CANNOT}|{DOES_NOT}) (?:\w+ )?(?:be )?(?:lower|reduc|decreas|improv|bring|get|push|cut|help)\w*|"
-    r"no (?:lower|smaller|better|further|additional|improvement|reduction)|not (?:any )?(?:lower|better) than)\b"
-)
-LEAST = re.compile(
-    r"(?i)\b(?:lowest|least|smallest|minimum)\b(?=[^.;]{0,60}\b(?:possible|achievable|attainable|feasible|can|reach\w*)\b)|"
-    r"\b(?:possible|achievable|attainable|feasible)\s(?:minimum|lowest)\b"
-)
-REQUIRED = re.compile(r"(?i)\b(?:requires?|needs?|takes?|means?|forces?)\b(?=.*\bat least\b)")
-WITHOUT = re.compile(r"(?i)\bwithout\b")
-IN_FORCE = re.compile(
-    r"(?i)\b(?:model|(?:these|those|current|all|both|the) (?:\w+ )?(?:constraint|bound|limit|requirement|condition)s)\b"
-)
-DOUBTED = re.compile(r"(?i)\bnot (?:impossible|infeasible)\b|\?")  # no claim at all
-ABOUT_LOAD = re.compile(r"(?i)\b(?:loads?|busiest|peak|students)\b")
-ABOUT_DEVIATION = re.compile(r"(?i)\b(?:deviation|(?:average|mean|overall) (?:change|shift))\b")
-
-
 class ClaimKind(StrEnum):
     """What is said to be impossible."""
 
-    INFEASIBLE = "infeasible"  # to meet all constraints
-    NO_BETTER = "no better"  # to lower an objective
-    LEAST = "least"  # to go below a value that is said to be the least
-    UNPARSED = "unparsed"  # something, but who knows what
+    # to meet all constraints
+    INFEASIBLE = "infeasible"
+    # to lower an objective
+    NO_BETTER = "no better"
+    # to go below a value that is said to be the least
+    LEAST = "least"
+    # something, but who knows what
+    UNPARSED = "unparsed"
 
 
 class ClaimVerdict(StrEnum):
@@ -223,7 +243,8 @@ class Resolved:
 
     claim: ImpossibilityClaim
     verdict: ClaimVerdict
-    witness: ScheduleSolution | None = None  # schedule that shows that it is false; None where there is none to show
+    # schedule that shows that it is false; None where there is none to show
+    witness: ScheduleSolution | None = None
 
 
 def find_claims(district: District, text: str) -> tuple[ImpossibilityClaim, ...]:
@@ -255,9 +276,14 @@ def resolve_claim(
         return Resolved(claim, ClaimVerdict.TRUE if solution is None else ClaimVerdict.FALSE, solution)
     solution = _solve_least(claim.objective, oracle, _merge_constraints(in_force, claim))
     if claim.kind is ClaimKind.NO_BETTER:
-        value = claim.amount.value if claim.amount else _objective_value(incumbent, claim.objective)
+        if claim.amount:
+            value = claim.amount.value
+        else:
+            value = _objective_value(incumbent, claim.objective)
         lower = solution is not None and _objective_value(solution.features, claim.objective) < value - STRICT
-        return Resolved(claim, ClaimVerdict.FALSE, solution) if lower else Resolved(claim, ClaimVerdict.TRUE)
+        if lower:
+            return Resolved(claim, ClaimVerdict.FALSE, solution)
+        return Resolved(claim, ClaimVerdict.TRUE)
     # A least value may be meant of what the sentence names alone, too.
     for least in (solution, _solve_least(claim.objective, oracle, claim.constraints)):
         if least is not None and claim.amount and claim.amount.fits(_objective_value(least.features, claim.objective)):
@@ -284,7 +310,10 @@ def _parse_claim(district: District, sentence: ParsedSentence) -> ImpossibilityC
         if len(of_it) > 1 or (least and not of_it):
             return unparsed
         if _objective_value(constraints, objective) == inf:
-            kind = ClaimKind.LEAST if least else ClaimKind.NO_BETTER
+            if least:
+                kind = ClaimKind.LEAST
+            else:
+                kind = ClaimKind.NO_BETTER
             others = [amount for amount in equal if amount.unit is not UNITS[objective]]
             return ImpossibilityClaim(
                 kind, sentence.text, _with_bounds(constraints, others), objective, of_it[0] if of_it else None
@@ -294,9 +323,6 @@ def _parse_claim(district: District, sentence: ParsedSentence) -> ImpossibilityC
     if constraints == FREE and not (denied and IN_FORCE.search(sentence.text)):
         return unparsed
     return ImpossibilityClaim(ClaimKind.INFEASIBLE, sentence.text, constraints)
-
-
-UNITS = {ScheduleObjective.LOAD: Unit.STUDENTS, ScheduleObjective.DEVIATION: Unit.MINUTES}
 
 
 def _parse_constraints(district: District, sentence: ParsedSentence, *, turned: bool) -> Constraints | None:
@@ -312,21 +338,23 @@ def _parse_constraints(district: District, sentence: ParsedSentence, *, turned: 
     if any(time.minutes not in district.times for _, time in placed):
         return None
     if len({school for school, _ in placed}) < len({(school, time.minutes) for school, time in placed}):
-        return None  # "not at 9:30, but at 8:40", or "at 7:50 or 8:40"
+        # "not at 9:30, but at 8:40", or "at 7:50 or 8:40"
+        return None
     if {named.school for named in sentence.named if named.school is not None} - {school for school, _ in placed}:
-        return None  # a school without a time: moved, kept or swapped somehow
+        # a school without a time: moved, kept or swapped somehow
+        return None
     bounds = []
     for amount in sentence.amounts:
-        relation = TURNED.get(amount.relation, amount.relation) if turned else amount.relation
+        if turned:
+            relation = TURNED.get(amount.relation, amount.relation)
+        else:
+            relation = amount.relation
         if relation in (AmountRelation.ABOVE, AmountRelation.AT_LEAST, AmountRelation.STEP):
             return None
         if relation is not AmountRelation.EQUAL:
             bounds.append(replace(amount, relation=relation))
     fixed = frozenset((school, district.times.index(time.minutes or 0)) for school, time in placed)
     return _with_bounds(Constraints(fixed=fixed), bounds)
-
-
-TURNED = {AmountRelation.ABOVE: AmountRelation.AT_MOST, AmountRelation.AT_LEAST: AmountRelation.BELOW}
 
 
 def _with_bounds(constraints: Constraints, amounts: list[MentionedAmount]) -> Constraints:
@@ -346,11 +374,17 @@ def _nearest_objective(sentence: str, cue: int) -> ScheduleObjective | None:
         + [(match.start(), ScheduleObjective.DEVIATION) for match in ABOUT_DEVIATION.finditer(sentence)]
     )
     after = [objective for start, objective in mentions if start >= cue]
-    return after[0] if after else (mentions[-1][1] if mentions else None)
+    if after:
+        return after[0]
+    if mentions:
+        return mentions[-1][1]
+    return None
 
 
 def _objective_value(values: Features | Constraints, objective: ScheduleObjective) -> float:
-    return values.load if objective is ScheduleObjective.LOAD else values.deviation
+    if objective is ScheduleObjective.LOAD:
+        return values.load
+    return values.deviation
 
 
 def _solve_least(
@@ -369,8 +403,14 @@ def _merge_constraints(in_force: Constraints, claim: ImpossibilityClaim) -> Cons
         frozenset(choice for choice in choices if choice[0] not in schools)
         for choices in (in_force.fixed, in_force.forbidden)
     )
-    load = inf if claim.objective is ScheduleObjective.LOAD else in_force.load
-    deviation = inf if claim.objective is ScheduleObjective.DEVIATION else in_force.deviation
+    if claim.objective is ScheduleObjective.LOAD:
+        load = inf
+    else:
+        load = in_force.load
+    if claim.objective is ScheduleObjective.DEVIATION:
+        deviation = inf
+    else:
+        deviation = in_force.deviation
     return Constraints(
         fixed | named.fixed,
         forbidden,
@@ -391,6 +431,12 @@ def claim_remarks(
         if resolved.verdict is ClaimVerdict.UNPARSED or unknown:
             yield AnswerRemark(RemarkKind.IMPOSSIBLE, ClaimStatus.UNKNOWN, claim.sentence)
         else:
-            shown = f" ({resolved.witness.schedule}, {resolved.witness.features})" if resolved.witness else ""
-            standing = ClaimStatus.FALSE if resolved.verdict is ClaimVerdict.FALSE else ClaimStatus.TRUE
+            if resolved.witness:
+                shown = f" ({resolved.witness.schedule}, {resolved.witness.features})"
+            else:
+                shown = ""
+            if resolved.verdict is ClaimVerdict.FALSE:
+                standing = ClaimStatus.FALSE
+            else:
+                standing = ClaimStatus.TRUE
             yield AnswerRemark(RemarkKind.IMPOSSIBLE, standing, claim.sentence + shown)

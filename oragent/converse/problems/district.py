@@ -17,6 +17,34 @@ from oragent.milp.questions import WORDS
 LONGEST_NAME = 80
 
 
+# 7:50, 8:40 and 9:30 in the morning
+EARLY, MIDDLE, LATE = 470, 520, 570
+# what a conversation opens with; the optimum where both weights are 1
+DEFAULT = "CCCABAABBC"
+LONGEST_QUOTE = 60
+CLOCK = re.compile(r"(?i)(?<![\d:.])(\d{1,2}):([0-5]\d)(?!\d|:\d)(?:\s{0,2}([ap])\.?m\b\.?)?")
+FIRST = re.compile(r"[^\W\d_]{3,}")
+# words that tell no school from another
+GENERIC = {
+    "the",
+    "school",
+    "schools",
+    "high",
+    "middle",
+    "elementary",
+    "preschool",
+    "kindergarten",
+    "pre",
+    "k",
+    "pk",
+    "es",
+    "ms",
+    "hs",
+    "k8",
+    "dr",
+}
+
+
 def format_clock(minutes: int) -> str:
     """Write minutes after midnight as people do: 470 is ``7:50 AM``."""
     hours, rest = divmod(minutes, 60)
@@ -31,10 +59,14 @@ class School:
         ProblemError: unless it is such a school.
     """
 
-    name: str  # name of the school: one printable line, at most 80 characters
-    grade: str  # age group, such as ``HS``
-    students: int  # number of students who ride the bus, at least 0
-    current: int  # start time now, minutes after midnight
+    # name of the school: one printable line, at most 80 characters
+    name: str
+    # age group, such as ``HS``
+    grade: str
+    # number of students who ride the bus, at least 0
+    students: int
+    # start time now, minutes after midnight
+    current: int
 
     def __post_init__(self) -> None:
         for text in (self.name, self.grade):
@@ -54,8 +86,10 @@ class School:
 class Features:
     """What a schedule costs; recomputed from the schedule alone."""
 
-    load: int  # students carried at the busiest start time
-    deviation: float  # mean over the schools of the change against today, in minutes
+    # students carried at the busiest start time
+    load: int
+    # mean over the schools of the change against today, in minutes
+    deviation: float
 
     def __str__(self) -> str:
         return f"load {self.load:,} students, deviation {self.deviation:g} minutes"
@@ -70,8 +104,10 @@ class District:
     """
 
     name: str
-    schools: tuple[School, ...]  # schools of the district: at least one, no two of the same name
-    times: tuple[int, ...]  # start times to choose from, minutes after midnight, rising; 2 to 26 of them
+    # schools of the district: at least one, no two of the same name
+    schools: tuple[School, ...]
+    # start times to choose from, minutes after midnight, rising; 2 to 26 of them
+    times: tuple[int, ...]
 
     def __post_init__(self) -> None:
         if not self.schools or len({school.name.casefold() for school in self.schools}) < len(self.schools):
@@ -118,8 +154,6 @@ class District:
         return Features(max(self.loads(schedule)), moved / len(self.schools))
 
 
-EARLY, MIDDLE, LATE = 470, 520, 570  # 7:50, 8:40 and 9:30 in the morning
-
 SFUSD = District(
     "sfusd",
     (
@@ -137,17 +171,6 @@ SFUSD = District(
     (EARLY, MIDDLE, LATE),
 )
 
-DEFAULT = "CCCABAABBC"  # what a conversation opens with; the optimum where both weights are 1
-
-
-LONGEST_QUOTE = 60
-CLOCK = re.compile(r"(?i)(?<![\d:.])(\d{1,2}):([0-5]\d)(?!\d|:\d)(?:\s{0,2}([ap])\.?m\b\.?)?")
-FIRST = re.compile(r"[^\W\d_]{3,}")
-GENERIC = {  # words that tell no school from another
-    "the", "school", "schools", "high", "middle", "elementary", "preschool", "kindergarten", "pre", "k",
-    "pk", "es", "ms", "hs", "k8", "dr",
-}  # fmt: skip
-
 
 def quote_text(text: str) -> str:
     """Somebody else's text, short enough and harmless in a message: nothing in it reaches a terminal raw."""
@@ -162,36 +185,47 @@ def find_school(district: District, text: str) -> int | None:
     telling = set(words) - GENERIC
     partial = [position for position, name in enumerate(names) if telling and telling <= set(name)]
     fitting = exact or same or partial
-    return fitting[0] if len(fitting) == 1 else None
+    if len(fitting) == 1:
+        return fitting[0]
+    return None
 
 
 def short_names(district: District) -> dict[str, str]:
     """The first word of each school's name where only it has that, and the word alone means it."""
     first = {school.name: match[0] for school in district.schools if (match := FIRST.match(school.name))}
     words = list(first.values())
-    return {name: word for name, word in first.items() if words.count(word) == 1
-            and find_school(district, word) is not None}  # fmt: skip
+    return {
+        name: word for name, word in first.items() if words.count(word) == 1 and find_school(district, word) is not None
+    }
 
 
 def parse_minutes(text: str) -> Iterator[int]:
     """Every time of day in a text, in order, as minutes after midnight; in the morning where it does not say."""
     for hour, minute, half in CLOCK.findall(text):
         if int(hour) < 24:
-            hours = int(hour) % 12 + 12 * (half in "pP") if half and int(hour) <= 12 else int(hour)
+            if half and int(hour) <= 12:
+                hours = int(hour) % 12 + 12 * (half in "pP")
+            else:
+                hours = int(hour)
             yield hours * 60 + int(minute)
 
 
 def find_time(district: District, text: str) -> int | None:
     """The position of the start time in a text such as ``7:50 AM``; None where it is no or another time of day."""
     stated = set(parse_minutes(text))
-    return district.times.index(*stated) if len(stated) == 1 and stated <= set(district.times) else None
+    if len(stated) == 1 and stated <= set(district.times):
+        return district.times.index(*stated)
+    return None
 
 
 def unknown_school(district: District, text: str) -> str:
     """One line that says which schools there are, the nearest first."""
     names = [school.name for school in district.schools]
     near = get_close_matches(text[:LONGEST_QUOTE], names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
+    if near:
+        hint = f"did you mean {near[0]!r}?"
+    else:
+        hint = f"expected one of {', '.join(names)}"
     return f"{quote_text(text)} is no school of {district.name}, or not only one; {hint}"
 
 

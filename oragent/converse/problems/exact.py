@@ -15,8 +15,14 @@ from oragent.converse.decision import Solved
 from oragent.converse.problems.district import District, Features, format_clock
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 
-Choice = tuple[int, int]  # positions of a school and of a start time
-STUDENTS_A_UNIT = 100  # load is weighed in hundreds of students
+# positions of a school and of a start time
+Choice = tuple[int, int]
+# load is weighed in hundreds of students
+STUDENTS_A_UNIT = 100
+
+
+# of sums of a few floats; true differences are far larger
+TOLERANCE = 1e-9
 
 
 class ScheduleObjective(StrEnum):
@@ -59,8 +65,10 @@ class ObjectiveWeights:
         ProblemError: unless they are such numbers.
     """
 
-    load: float = 1.0  # cost of a hundred students, 0 or more
-    deviation: float = 1.0  # cost of a minute of mean change, 0 or more
+    # cost of a hundred students, 0 or more
+    load: float = 1.0
+    # cost of a minute of mean change, 0 or more
+    deviation: float = 1.0
 
     def __post_init__(self) -> None:
         for name, weight in (("load", self.load), ("deviation", self.deviation)):
@@ -95,7 +103,8 @@ class ScheduleOracle(Protocol):
         """The schedule of least cost that respects the constraints; None where there is no such schedule."""
 
 
-MOST = 2_000_000  # schedules; beyond, their table no longer fits comfortably into memory
+# schedules; beyond, their table no longer fits comfortably into memory
+MOST = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +112,12 @@ class Schedules:
     """Every schedule of a district, in the order AA...A, AA...B, ..., of n schools and N schedules."""
 
     district: District
-    times: NDArray[np.int8]  # ``(N, n)`` int8 array, position of each school's start time
-    load: NDArray[np.int64]  # ``(N,)`` int64 array, students at the busiest start time
-    deviation: NDArray[np.float64]  # ``(N,)`` float array, mean change in minutes
+    # ``(N, n)`` int8 array, position of each school's start time
+    times: NDArray[np.int8]
+    # ``(N,)`` int64 array, students at the busiest start time
+    load: NDArray[np.int64]
+    # ``(N,)`` float array, mean change in minutes
+    deviation: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.load)
@@ -153,9 +165,6 @@ def enumerate_schedules(district: District) -> Schedules:
     return table
 
 
-TOLERANCE = 1e-9  # of sums of a few floats; true differences are far larger
-
-
 @dataclass(frozen=True, eq=False)
 class Exact:
     """An oracle that has seen all schedules; among equals the first in the order AA...A, AA...B, ... wins."""
@@ -201,11 +210,16 @@ class Exact:
             optima = _least_cost_indices(optima, self.schedules.load)
         elif weights.deviation == 0 < weights.load:
             optima = _least_cost_indices(optima, self.schedules.deviation)
-        return self._make_solution(optima[0]) if len(optima) else None
+        if len(optima):
+            return self._make_solution(optima[0])
+        return None
 
     def least(self, objective: ScheduleObjective, constraints: Constraints = FREE) -> ScheduleSolution | None:
         """The least that an objective can be; among equals the other objective decides, then the order."""
-        alone = ObjectiveWeights(1, 0) if objective is ScheduleObjective.LOAD else ObjectiveWeights(0, 1)
+        if objective is ScheduleObjective.LOAD:
+            alone = ObjectiveWeights(1, 0)
+        else:
+            alone = ObjectiveWeights(0, 1)
         return self.least_cost(constraints, alone)
 
     def _find_optima(self, constraints: Constraints, weights: ObjectiveWeights) -> NDArray[np.intp]:
@@ -232,8 +246,10 @@ def _least_cost_indices(indices: NDArray[np.intp], cost: NDArray[np.float64] | N
 class FrontierPoint:
     """A point of a frontier."""
 
-    features: Features  # load and deviation, of which neither can fall unless the other rises
-    schedules: tuple[str, ...]  # schedules that reach it, all of them, in the order AA...A, AA...B,
+    # load and deviation, of which neither can fall unless the other rises
+    features: Features
+    # schedules that reach it, all of them, in the order AA...A, AA...B,
+    schedules: tuple[str, ...]
 
 
 def pareto_frontier(exact: Exact, constraints: Constraints = FREE) -> tuple[FrontierPoint, ...]:
@@ -276,15 +292,19 @@ class Solving:
         """The schedule of least cost that respects the constraints; None where there is none."""
         state = RestrictionState((weights.load, weights.deviation), to_restrictions(self.district, constraints))
         decision = self.solver(state).decision
-        return ScheduleSolution(decision, self.district.features(decision)) if decision else None
+        if decision:
+            return ScheduleSolution(decision, self.district.features(decision))
+        return None
 
 
 def to_restrictions(district: District, constraints: Constraints) -> tuple[Restriction, ...]:
     """Constraints of a district as restrictions of a state."""
     chosen = [(RestrictionKind.FIX, pair) for pair in sorted(constraints.fixed)]
     chosen += [(RestrictionKind.FORBID, pair) for pair in sorted(constraints.forbidden)]
-    result = [Restriction(kind, district.schools[school].name, format_clock(district.times[time]))
-             for kind, (school, time) in chosen]  # fmt: skip
+    result = [
+        Restriction(kind, district.schools[school].name, format_clock(district.times[time]))
+        for kind, (school, time) in chosen
+    ]
     for name, bound in (
         (ScheduleObjective.LOAD, constraints.load),
         (ScheduleObjective.DEVIATION, constraints.deviation),

@@ -43,9 +43,12 @@ from oragent.milp.solving import breaches
 
 LIMIT_S = 12.0
 NONZERO = 1e-9
-MOST_SHOWN, MOST_ROWS = 60, 12  # variables of a table, rows below it
-MOST_BOUNDED = 5000  # variables that can be bounded by name
-MOST_CHANGED = 200  # changed models in memory; the oldest go first
+# variables of a table, rows below it
+MOST_SHOWN, MOST_ROWS = 60, 12
+# variables that can be bounded by name
+MOST_BOUNDED = 5000
+# changed models in memory; the oldest go first
+MOST_CHANGED = 200
 DIGITS = 9
 
 
@@ -67,9 +70,11 @@ class FormulatedProblem:
         first = tuple(goals) or (_objective_goal(milp),)
         taken = {word for goal in first for word in (goal.name, goal.word)}
         senses = {Relation.AT_LEAST: Sense.MAXIMIZE}
-        rows = tuple(Goal(row.name, row.name, "", row.terms, meaning=row.meaning,
-                          sense=senses.get(row.relation, Sense.MINIMIZE))
-                     for row in milp.rows if row.terms and row.name not in taken)  # fmt: skip
+        rows = tuple(
+            Goal(row.name, row.name, "", row.terms, meaning=row.meaning, sense=senses.get(row.relation, Sense.MINIMIZE))
+            for row in milp.rows
+            if row.terms and row.name not in taken
+        )
         taken |= {row.name for row in rows}
         variable_goals = tuple(
             Goal(variable.name, variable.name, variable.unit, {variable.name: 1.0}, meaning=variable.meaning)
@@ -119,7 +124,9 @@ class FormulatedProblem:
     def limits(self, name: str) -> tuple[float, float] | None:
         """Return the model's own limits of a row or variable among the expressions; None if it sets no limit."""
         limits = self._limits.get(name)
-        return None if limits in (None, (-INFINITY, INFINITY)) else limits
+        if limits in (None, (-INFINITY, INFINITY)):
+            return None
+        return limits
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
         """The least or the most that an expression can be in a state, with the best decision that reaches it."""
@@ -169,14 +176,19 @@ class FormulatedProblem:
         except ValueError:
             raise ConfigError(f"{text[:40]!r} is no value of {one_line(item, 60)}; expected a number") from None
         if not variable.low <= value <= variable.high or (variable.is_integer and value != round(value)):
-            whole = "a whole number " if variable.is_integer else ""
+            if variable.is_integer:
+                whole = "a whole number "
+            else:
+                whole = ""
             ends = f"{variable.low:g} to {variable.high:g}"
             raise ConfigError(f"{value:g} is no value of {one_line(item, 60)}; expected {whole}from {ends}")
         return f"{value:.12g}"
 
     def options(self, item: str) -> tuple[str, ...]:
         """Both values of a binary variable."""
-        return ("0", "1") if self._variables[item].is_binary else ()
+        if self._variables[item].is_binary:
+            return ("0", "1")
+        return ()
 
     def short(self, item: str) -> str:
         """The name itself."""
@@ -234,11 +246,16 @@ class FormulatedProblem:
             unit, meaning = _escape_cell(variable.unit), _escape_cell(variable.meaning)
             lines.append(f"| {_escape_cell(name)} | {format_figure(value)} | {unit} | {meaning} |")
         hidden = len(values) - MOST_SHOWN
-        lines += [f"({hidden} more variables are not 0.)"] if hidden > 0 else []
+        if hidden > 0:
+            lines += [f"({hidden} more variables are not 0.)"]
+        else:
+            lines += []
         rest = len(self.base.variables) - len(values)
         lines += ["", *([f"Every other variable is 0 ({rest} of them)."] if rest else [])]
-        objectives = [f"{_escape_cell(goal.word)} {format_figure(value)} {_escape_cell(goal.unit)}".strip()
-                for goal, value in zip(self.expressions[: self.goals], features, strict=False)]  # fmt: skip
+        objectives = [
+            f"{_escape_cell(goal.word)} {format_figure(value)} {_escape_cell(goal.unit)}".strip()
+            for goal, value in zip(self.expressions[: self.goals], features, strict=False)
+        ]
         return "\n".join([*lines, f"Objectives: {'; '.join(objectives)}.", *self._describe_rows(features)])
 
     def _describe_rows(self, features: Sequence[float]) -> list[str]:
@@ -250,10 +267,16 @@ class FormulatedProblem:
             for goal, value in named
             if goal.name in rows and (limits := self.limits(goal.name))
         ]
-        row_texts.sort(key=lambda text: text.endswith((" = 0)", " <= 0)", " >= 0)")))  # limits that say more come first
+        # limits that say more come first
+        row_texts.sort(key=lambda text: text.endswith((" = 0)", " <= 0)", " >= 0)")))
         hidden = len(row_texts) - MOST_ROWS
-        more = f"; and {hidden} more" if hidden > 0 else ""
-        return [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{more}."] if row_texts else []
+        if hidden > 0:
+            more = f"; and {hidden} more"
+        else:
+            more = ""
+        if row_texts:
+            return [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{more}."]
+        return []
 
     def list_readings(self, decision: str, ranking: RankingQuestion) -> list[RankingReading]:
         """Figures by which a ranking of things can be made; none where no name says what the things are."""
@@ -289,11 +312,16 @@ class FormulatedProblem:
 
     def setting(self) -> str:
         """Describe the model to an optimisation agent."""
-        lines = [f"{goal.sense} {quote_line(goal.name)}{f' ({quote_line(goal.unit)})' if goal.unit else ''}: "
-                 f"{linear_words(goal.terms)}{f' + {goal.constant:g}' if goal.constant else ''}"
-                 f"{f' ({quote_line(goal.meaning)})' if goal.meaning else ''}"
-                 for goal in self.expressions[: self.goals]]  # fmt: skip
-        title = "Objective" if self.goals == 1 else f"{self.goals} objectives"
+        lines = [
+            f"{goal.sense} {quote_line(goal.name)}{f' ({quote_line(goal.unit)})' if goal.unit else ''}: "
+            f"{linear_words(goal.terms)}{f' + {goal.constant:g}' if goal.constant else ''}"
+            f"{f' ({quote_line(goal.meaning)})' if goal.meaning else ''}"
+            for goal in self.expressions[: self.goals]
+        ]
+        if self.goals == 1:
+            title = "Objective"
+        else:
+            title = f"{self.goals} objectives"
         return fill_template(
             "setting_model",
             name=quote_line(self.name),
@@ -310,8 +338,9 @@ class FormulatedProblem:
 
     def describe_values(self, decision: str, words: Sequence[str] | None) -> str:
         """Rows and variables that words name with their values in a decision; None: the rows that bind."""
-        return describe_binding(self.base, self.values(decision)) if words is None else describe_named(
-            self.base, self.values(decision), words)  # fmt: skip
+        if words is None:
+            return describe_binding(self.base, self.values(decision))
+        return describe_named(self.base, self.values(decision), words)
 
     def known(self) -> str:
         """Describe the problem to a decision agent."""
@@ -339,9 +368,19 @@ def _objective_goal(milp: Milp) -> Goal:
     taken = {row.name for row in milp.rows} | {
         variable.name for variable in milp.variables if not (is_variable and variable.name == objective.name)
     }
-    word = objective.name if objective.name and objective.name not in taken else "objective"
-    return Goal("objective", word, objective.unit, objective.terms, objective.constant, sense=milp.sense,
-                meaning=objective.meaning or objective.name)  # fmt: skip
+    if objective.name and objective.name not in taken:
+        word = objective.name
+    else:
+        word = "objective"
+    return Goal(
+        "objective",
+        word,
+        objective.unit,
+        objective.terms,
+        objective.constant,
+        sense=milp.sense,
+        meaning=objective.meaning or objective.name,
+    )
 
 
 def _changed_goal(goal: Goal, changes: Iterable[ModelChange]) -> Goal:
@@ -349,7 +388,9 @@ def _changed_goal(goal: Goal, changes: Iterable[ModelChange]) -> Goal:
         change.variable: change.low for change in changes if change.is_coefficient and change.subject == goal.name
     }
     terms = {name: value for name, value in {**goal.terms, **values}.items() if value}
-    return replace(goal, terms=terms) if values else goal
+    if values:
+        return replace(goal, terms=terms)
+    return goal
 
 
 def _read_tables(text: str) -> list[list[tuple[str, float]]]:

@@ -9,8 +9,10 @@ from functools import lru_cache
 from oragent.converse.problems.district import CLOCK, District, find_school, parse_minutes
 
 LONGEST_TEXT, LONGEST_SENTENCE = 100_000, 1000
-NEAR = 45  # characters before an amount in which a word can say what it is an amount of
-APPROXIMATE = 0.02  # what "about" excuses
+# characters before an amount in which a word can say what it is an amount of
+NEAR = 45
+# what "about" excuses
+APPROXIMATE = 0.02
 
 BREAK = re.compile(r"(?<=[.!?])(?<![ap]\.m\.)(?<!approx\.)\s+(?=[A-Z0-9*\"“(])|\n+")
 MARKER = re.compile(r"^\s*(?:\d+[.)]|[-*•#>]+)\s+")
@@ -50,7 +52,8 @@ class AmountRelation(StrEnum):
     BELOW = "below"
     ABOVE = "above"
     AT_LEAST = "at least"
-    STEP = "step"  # a difference: by so much, so much earlier
+    # a difference: by so much, so much earlier
+    STEP = "step"
 
 
 @dataclass(frozen=True)
@@ -77,17 +80,22 @@ class MentionedAmount:
 class Named:
     """A school or a time of day."""
 
-    school: int | None  # position of the school; None for a time
-    minutes: int | None  # time of day, minutes after midnight; None for a school
-    former: bool  # whether the time is one that is left, as in "from 9:20"
-    place: int  # place in the sentence where it begins
+    # position of the school; None for a time
+    school: int | None
+    # time of day, minutes after midnight; None for a school
+    minutes: int | None
+    # whether the time is one that is left, as in "from 9:20"
+    former: bool
+    # place in the sentence where it begins
+    place: int
 
 
 @dataclass(frozen=True)
 class ParsedSentence:
     """A sentence, taken apart."""
 
-    text: str  # text of the sentence, without Markdown's marks
+    # text of the sentence, without Markdown's marks
+    text: str
     named: tuple[Named, ...]
     amounts: tuple[MentionedAmount, ...]
 
@@ -127,10 +135,16 @@ def find_placements(sentence: ParsedSentence) -> Iterator[tuple[int, Named]]:
             if heading is not None:
                 yield named.school, heading
             else:
-                schools = [named.school] if closed else [*schools, named.school]
+                if closed:
+                    schools = [named.school]
+                else:
+                    schools = [*schools, named.school]
                 closed = False
             continue
-        heading = named if _is_heading(sentence.text, named.place) else None
+        if _is_heading(sentence.text, named.place):
+            heading = named
+        else:
+            heading = None
         closed = True
         if heading is None:
             for school in schools:
@@ -171,7 +185,10 @@ def _find_amounts(sentence: str) -> Iterator[MentionedAmount]:
         if _in_hundreds(unit, value, match[2], match[3]):
             value, slack = 100 * value, 100 * slack
         elif unit is Unit.STUDENTS or not match[2]:
-            slack = 0.0 if unit is Unit.STUDENTS else 0.5
+            if unit is Unit.STUDENTS:
+                slack = 0.0
+            else:
+                slack = 0.5
         if approximate := ABOUT.search(preceding):
             slack = max(slack, APPROXIMATE * value)
             preceding = preceding[: approximate.start()]
@@ -180,19 +197,25 @@ def _find_amounts(sentence: str) -> Iterator[MentionedAmount]:
 
 def _find_unit(word: str | None, preceding: str) -> Unit | None:
     if word:
-        return Unit.MINUTES if word.lower().startswith("min") else Unit.STUDENTS
+        if word.lower().startswith("min"):
+            return Unit.MINUTES
+        return Unit.STUDENTS
     minutes = [match.end() for match in OF_MINUTES.finditer(preceding)]
     students = [match.end() for match in OF_STUDENTS.finditer(preceding)]
     if not minutes and not students:
         return None
-    return Unit.MINUTES if max(minutes, default=-1) > max(students, default=-1) else Unit.STUDENTS
+    if max(minutes, default=-1) > max(students, default=-1):
+        return Unit.MINUTES
+    return Unit.STUDENTS
 
 
 def _in_hundreds(unit: Unit, value: float, decimals: str | None, word: str | None) -> bool:
     """Whether a load is told in hundreds of students: it says so, or it has decimals and no unit."""
     if unit is not Unit.STUDENTS:
         return False
-    return word.lower().startswith("hundred") if word else bool(decimals) and value < 100
+    if word:
+        return word.lower().startswith("hundred")
+    return bool(decimals) and value < 100
 
 
 def find_relation(preceding: str, after: str) -> AmountRelation:
@@ -205,4 +228,6 @@ def find_relation(preceding: str, after: str) -> AmountRelation:
         return AmountRelation.AT_LEAST
     if ABOVE.search(preceding):
         return AmountRelation.ABOVE
-    return AmountRelation.STEP if STEP.search(after) or BY.search(preceding) else AmountRelation.EQUAL
+    if STEP.search(after) or BY.search(preceding):
+        return AmountRelation.STEP
+    return AmountRelation.EQUAL

@@ -76,6 +76,14 @@ BINDING = re.compile(rf"(?i)\b(?:{FULL}|binds|at (?:its|the) limit|bottleneck|no
 LOOSE = re.compile(rf"(?i)\b(?:not (?:\w+ )?{FULL}|has (?:\w+ )?slack|unused|spare|(?:doesn't|does not) bind)\b")
 
 
+RELATIONS = {
+    AmountRelation.AT_MOST: "<=",
+    AmountRelation.BELOW: "<",
+    AmountRelation.AT_LEAST: ">=",
+    AmountRelation.ABOVE: ">",
+}
+
+
 def check_model_answer(problem: DecisionProblem, context: AnswerContext, solve: Solver | None) -> list[AnswerRemark]:
     """Check every sentence of an answer about a model.
 
@@ -116,10 +124,15 @@ class _Checker:
     @cached_property
     def now(self) -> str:
         """The decision in force: what the model says now."""
-        solved = self.solve(self.state) if self.solve is not None else None
+        if self.solve is not None:
+            solved = self.solve(self.state)
+        else:
+            solved = None
         if solved is not None and solved.decision:
             return solved.decision
-        return self.context.presented[-1] if self.context.presented else ""
+        if self.context.presented:
+            return self.context.presented[-1]
+        return ""
 
     @cached_property
     def called(self) -> frozenset[float]:
@@ -157,17 +170,24 @@ class _Checker:
             yield compared
         for number in clause.numbers:
             if number.value in given:
-                continue  # it is the condition
+                # it is the condition
+                continue
             standing, truth = self._judge_number(number, clause, sentence, supposed)
             shown = clause.text[max(0, number.start - 60) : number.end + 40].strip()
             yield AnswerRemark(RemarkKind.FIGURE, standing, f"{one_line(shown, 120)}{truth}")
-        self.last_part = clause.parts[-1][1] if clause.parts else self.last_part
+        if clause.parts:
+            self.last_part = clause.parts[-1][1]
+        else:
+            self.last_part = self.last_part
 
     def _judge_number(
         self, number: StatedNumber, clause: ModelClause, sentence: str, supposed: str
     ) -> tuple[ClaimStatus, str]:
         subject = clause.find_subject(number)
-        candidates = [subject] if subject else list(dict.fromkeys(part for _, part in clause.parts))
+        if subject:
+            candidates = [subject]
+        else:
+            candidates = list(dict.fromkeys(part for _, part in clause.parts))
         candidates = candidates or ([self.last_part] if self.last_part else [])
         if any(self._is_true_of(part, number, clause, supposed) for part in candidates):
             return ClaimStatus.TRUE, ""
@@ -187,10 +207,19 @@ class _Checker:
         if number.is_percent:
             return self._is_share(part, number, now, past)
         values = list(now)
-        values += past if PAST.search(text) else []
+        if PAST.search(text):
+            values += past
+        else:
+            values += []
         limits = self._limits(part)
-        values += limits if LIMITED.search(text) or FORMULA.search(text) else []
-        values += self._rates(part) if RATES.search(text) or FORMULA.search(text) else []
+        if LIMITED.search(text) or FORMULA.search(text):
+            values += limits
+        else:
+            values += []
+        if RATES.search(text) or FORMULA.search(text):
+            values += self._rates(part)
+        else:
+            values += []
         if DIFFERENCE.search(text) or UP.search(text) or DOWN.search(text):
             values += [new - old for new in now for old in (*past, *now)]
             values += [limit - value for limit in limits for value in now]
@@ -220,8 +249,12 @@ class _Checker:
         for problem in (self.at_hand, self.problem):
             if isinstance(problem, Editable):
                 limits += [*(problem.limits(part.name) or ())]
-            limits += [limit for variable in problem.base.variables if variable.name == part.name
-                       for limit in (variable.low, variable.high)]  # fmt: skip
+            limits += [
+                limit
+                for variable in problem.base.variables
+                if variable.name == part.name
+                for limit in (variable.low, variable.high)
+            ]
         limits += [restriction.value for restriction in self.state.restrictions if restriction.subject == part.name]
         return [limit for limit in limits if isfinite(limit)]
 
@@ -253,10 +286,12 @@ class _Checker:
             holds, truth = self._compare_one(clause.text, named[0])
         if holds is None:
             return None
-        standing = ClaimStatus.TRUE if holds else ClaimStatus.FALSE
+        if holds:
+            standing = ClaimStatus.TRUE
+        else:
+            standing = ClaimStatus.FALSE
         if not holds and not truth:
-            truth = ", ".join(f"{self._word(part)} is {format_figure(self._value(part, self.now))}"
-                              for part in named)  # fmt: skip
+            truth = ", ".join(f"{self._word(part)} is {format_figure(self._value(part, self.now))}" for part in named)
         return AnswerRemark(
             RemarkKind.COMPARISON, standing, one_line(clause.text, 120) + ("" if holds else f" ({truth})")
         )
@@ -269,7 +304,9 @@ class _Checker:
         if bool(more) == bool(fewer) or clause.numbers:
             return None
         first, second = (self._value(part, self.now) for part in named)
-        return first > second + TOLERANCE if more else first < second - TOLERANCE
+        if more:
+            return first > second + TOLERANCE
+        return first < second - TOLERANCE
 
     def _compare_one(self, text: str, part: StatementPart) -> tuple[bool | None, str]:
         if LOOSE.search(text) or BINDING.search(text):
@@ -292,7 +329,10 @@ class _Checker:
         return any((now - value if up else value - now) > TOLERANCE for value in earlier), truth
 
     def _check_binding(self, text: str, part: StatementPart) -> tuple[bool | None, str]:
-        limits = [*(self.at_hand.limits(part.name) or ())] if isinstance(self.at_hand, Editable) else []
+        if isinstance(self.at_hand, Editable):
+            limits = [*(self.at_hand.limits(part.name) or ())]
+        else:
+            limits = []
         limits += [restriction.value for restriction in self.state.restrictions if restriction.subject == part.name]
         limits = [limit for limit in limits if isfinite(limit)]
         if not limits:
@@ -325,8 +365,9 @@ class _Checker:
             return unknown
         goal = self.at_hand.expressions[0]
         value = format_figure(self.at_hand.features(solved.decision)[0])
-        return replace(unknown, standing=ClaimStatus.FALSE,
-                       text=f"{unknown.text} (it is possible, with {goal.word} {value})")  # fmt: skip
+        return replace(
+            unknown, standing=ClaimStatus.FALSE, text=f"{unknown.text} (it is possible, with {goal.word} {value})"
+        )
 
     def _denied_restrictions(self, sentence: str) -> Iterator[Restriction]:
         """Restrictions that a denial names: a part with each number of its clause."""
@@ -343,7 +384,10 @@ class _Checker:
                     continue
                 if sign is None and goal:
                     assert part.position is not None
-                    sign = "<=" if self.at_hand.expressions[part.position].sense is Sense.MINIMIZE else ">="
+                    if self.at_hand.expressions[part.position].sense is Sense.MINIMIZE:
+                        sign = "<="
+                    else:
+                        sign = ">="
                 if sign is None and part.name in {variable.name for variable in self.at_hand.base.variables}:
                     yield Restriction(RestrictionKind.FIX, part.name, f"{number.value:.12g}")
                 elif part.name in names:
@@ -360,7 +404,10 @@ class _Checker:
         goal = next((place for place, part in clause.parts if part.position == 0 and part.is_certain), None)
         if self.solve is None or goal is None or cue is None:
             return "", ()
-        condition = sentence[cue.end() : goal] if cue.start() < goal else sentence[cue.end() :]
+        if cue.start() < goal:
+            condition = sentence[cue.end() : goal]
+        else:
+            condition = sentence[cue.end() :]
         try:
             command = read_question(self.at_hand, f"what if {condition}")
             verb, _, rest = command.partition(" ")
@@ -374,8 +421,3 @@ class _Checker:
 
 def _is_denial(text: str) -> bool:
     return any(pattern.search(text) for pattern in (DENIED, NO_BETTER, BEYOND))
-
-
-RELATIONS = {
-    AmountRelation.AT_MOST: "<=", AmountRelation.BELOW: "<", AmountRelation.AT_LEAST: ">=", AmountRelation.ABOVE: ">",
-}  # fmt: skip

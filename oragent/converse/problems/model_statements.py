@@ -8,15 +8,18 @@ from itertools import pairwise
 from oragent.converse.problems.mentions import ABOUT, APPROXIMATE
 from oragent.milp.questions import WORDS, normalize_word
 
-SYNONYMS = ("objective", "optimum", "profit", "revenue", "cost", "margin")  # of the only objective
+# of the only objective
+SYNONYMS = ("objective", "optimum", "profit", "revenue", "cost", "margin")
 GENERIC = {"total", "limit", "capacity", "least", "most", "maximum", "minimum", "number", "value", "units", "each"}
 CLAUSE = re.compile(r"(?i)[;,](?=\s)|\s(?:and|but|while|whereas|so|with|because|since|when|after|once)\s")
 NUMBER = re.compile(
     r"(?<![\w.,])[-\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]|,\d|\.\d)(?P<percent>\s?%| percent)?"
 )
 COPULA = re.compile(r"(?i)\b(?:is|are|was|were|be|becomes?|of|to|at|equals?|reach\w*|comes)\W*$|[=:]\s*$")
-ADJACENT = 3  # characters between a number and the name behind it
-ROUND = 100.0  # from here on a whole number may be a rounded one
+# characters between a number and the name behind it
+ADJACENT = 3
+# from here on a whole number may be a rounded one
+ROUND = 100.0
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,10 @@ class StatementPart:
     """A part of a model that a sentence can name."""
 
     name: str
-    position: int | None  # position among the problem's expressions; None for a variable that is none
-    is_certain: bool = True  # whether the whole name was written; False for one word of it
+    # position among the problem's expressions; None for a variable that is none
+    position: int | None
+    # whether the whole name was written; False for one word of it
+    is_certain: bool = True
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,8 @@ class StatedNumber:
     """A number in a clause."""
 
     value: float
-    slack: float  # distance by which the true value may be off, since the number is rounded or said to be about right
+    # distance by which the true value may be off, since the number is rounded or said to be about right
+    slack: float
     is_percent: bool
     start: int
     end: int
@@ -65,13 +71,17 @@ class ModelClause:
         behind = [part for place, part in named if number.end <= place <= number.end + ADJACENT]
         if before and COPULA.search(self.text[before[-1][0] : number.start]):
             return before[-1][1]
-        return behind[0] if behind else None
+        if behind:
+            return behind[0]
+        return None
 
     @property
     def only_part(self) -> StatementPart | None:
         """The one part that is named; None if there is none or several."""
         named = {part.name: part for _, part in self.parts}
-        return next(iter(named.values())) if len(named) == 1 else None
+        if len(named) == 1:
+            return next(iter(named.values()))
+        return None
 
 
 class NameIndex:
@@ -85,7 +95,8 @@ class NameIndex:
     def __init__(self, objectives: Iterable[tuple[str, ...]], names: Iterable[tuple[str, int | None]]) -> None:
         self._whole: dict[str, list[tuple[tuple[str, ...], StatementPart]]] = {}
         self._single: dict[str, StatementPart | None] = {}
-        self._labels: set[tuple[str, str]] = set()  # words and digits that stand together in a name: "Lodz 2"
+        # words and digits that stand together in a name: "Lodz 2"
+        self._labels: set[tuple[str, str]] = set()
         taken: set[str] = set()
         aliases = list(objectives)
         for number, texts in enumerate(aliases):
@@ -129,8 +140,9 @@ class NameIndex:
         spans += [
             (start, end) for (_, _, word), (start, end, digits) in pairwise(tokens) if (word, digits) in self._labels
         ]
-        numbers = [number for number in _find_numbers(text)
-                   if not any(start <= number.start < end for start, end in spans)]  # fmt: skip
+        numbers = [
+            number for number in _find_numbers(text) if not any(start <= number.start < end for start, end in spans)
+        ]
         return ModelClause(text, tuple(parts), tuple(numbers))
 
     def read_clauses(self, sentence: str) -> list[ModelClause]:

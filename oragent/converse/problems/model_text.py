@@ -11,11 +11,15 @@ from oragent.milp.model import Milp, Relation, Row, Variable
 from oragent.milp.plain import number
 from oragent.milp.questions import split_words
 
-MOST_CHARACTERS = 12_000  # of a description, about 4,000 tokens
+# of a description, about 4,000 tokens
+MOST_CHARACTERS = 12_000
 MOST_TERMS, MOST_FAMILIES, MOST_MEMBERS, MOST_HITS = 40, 40, 3, 25
-FIGURE_DIGITS = 6  # decimals of a figure, as everywhere in a conversation
-MOST_ZEROS = 3  # values of 0 that are listed one by one
-INDEXED = re.compile(r"^(.*?)[\[(_ ]*\d.*$|^(.*?)[\[(].*$")  # a name with a number or an index
+# decimals of a figure, as everywhere in a conversation
+FIGURE_DIGITS = 6
+# values of 0 that are listed one by one
+MOST_ZEROS = 3
+# a name with a number or an index
+INDEXED = re.compile(r"^(.*?)[\[(_ ]*\d.*$|^(.*?)[\[(].*$")
 
 
 def describe_model(milp: Milp, limit: int = MOST_CHARACTERS) -> str:
@@ -38,8 +42,11 @@ def search_model(milp: Milp, text: str) -> str:
         for variable in milp.variables
         if _has_words(words, variable.name, variable.meaning, variable.unit)
     ]
-    rows += [row_line(row) for row in milp.rows if not _has_words(words, row.name, row.meaning)
-             and any(_has_words(words, name) for name in row.terms)]  # fmt: skip
+    rows += [
+        row_line(row)
+        for row in milp.rows
+        if not _has_words(words, row.name, row.meaning) and any(_has_words(words, name) for name in row.terms)
+    ]
     hits = [*variables[:MOST_HITS], *rows[: max(MOST_HITS, 2 * MOST_HITS - len(variables))]]
     hidden = len(rows) + len(variables) - len(hits)
     if not hits:
@@ -56,7 +63,10 @@ def describe_named(milp: Milp, values: Mapping[str, float], words: Sequence[str]
         lines.setdefault(count, []).append((_activity(row, values), _row_value(row, values)))
     for variable in milp.variables:
         value = values.get(variable.name, 0.0)
-        unit = f" {quote_line(variable.unit)}" if variable.unit else ""
+        if variable.unit:
+            unit = f" {quote_line(variable.unit)}"
+        else:
+            unit = ""
         text = f"{quote_line(variable.name)} = {number(value)}{unit}"
         count = len(stated & set(split_words(f"{variable.name} {variable.meaning}")))
         lines.setdefault(count, []).append((value, text))
@@ -68,22 +78,34 @@ def describe_named(milp: Milp, values: Mapping[str, float], words: Sequence[str]
     if not used and len(zeros) > MOST_ZEROS:
         return f"{len(zeros)} rows and variables have {quote_line(' '.join(words))!r} in their names; all are 0"
     shown = used[:MOST_HITS] + (zeros if len(zeros) <= MOST_ZEROS else [])
-    hidden = [f"and {len(used) - MOST_HITS} more"] if len(used) > MOST_HITS else []
-    hidden += [f"and {len(zeros)} others at 0"] if len(zeros) > MOST_ZEROS else []
+    if len(used) > MOST_HITS:
+        hidden = [f"and {len(used) - MOST_HITS} more"]
+    else:
+        hidden = []
+    if len(zeros) > MOST_ZEROS:
+        hidden += [f"and {len(zeros)} others at 0"]
+    else:
+        hidden += []
     return "\n".join([*shown, *hidden])
 
 
 def describe_binding(milp: Milp, values: Mapping[str, float]) -> str:
     """Return the inequalities that a point meets exactly; those at 0 are counted."""
-    binding = [row for row in milp.rows if row.relation is not Relation.EQUAL
-               and abs(_activity(row, values) - row.rhs) <= 1e-6 * max(1.0, abs(row.rhs))]  # fmt: skip
+    binding = [
+        row
+        for row in milp.rows
+        if row.relation is not Relation.EQUAL and abs(_activity(row, values) - row.rhs) <= 1e-6 * max(1.0, abs(row.rhs))
+    ]
     named = [_row_value(row, values) for row in binding if row.rhs]
     equations = sum(row.relation is Relation.EQUAL for row in milp.rows)
     summary = (
         f"{len(named)} inequalit{'y binds' if len(named) == 1 else 'ies bind'}; {len(binding) - len(named)} more are 0 "
         f"on both sides; {equations} rows are equations"
     )
-    more = [f"and {len(named) - MOST_HITS} more"] if len(named) > MOST_HITS else []
+    if len(named) > MOST_HITS:
+        more = [f"and {len(named) - MOST_HITS} more"]
+    else:
+        more = []
     return "\n".join([summary, *named[:MOST_HITS], *more])
 
 
@@ -104,17 +126,27 @@ def row_line(row: Row) -> str:
 
 def variable_line(variable: Variable) -> str:
     """A variable with its kind, bounds, unit and meaning."""
-    kind = "0 or 1" if variable.is_binary else (
-        f"{'whole number ' if variable.is_integer else ''}{limits_in_words(variable.low, variable.high)}")  # fmt: skip
-    unit = f", {quote_line(variable.unit)}" if variable.unit else ""
+    if variable.is_binary:
+        kind = "0 or 1"
+    else:
+        kind = f"{'whole number ' if variable.is_integer else ''}{limits_in_words(variable.low, variable.high)}"
+    if variable.unit:
+        unit = f", {quote_line(variable.unit)}"
+    else:
+        unit = ""
     return f"- {quote_line(variable.name)}: {kind}{unit}{_meaning_note(variable.meaning)}"
 
 
 def linear_words(terms: Mapping[str, float]) -> str:
     """A linear expression such as ``4 tables + 6 chairs``; of a long one its first terms and how many follow."""
-    parts = [f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else f'{number(abs(value))} '}{quote_line(name)}"
-             for name, value in list(terms.items())[:MOST_TERMS]]  # fmt: skip
-    more = f" + {len(terms) - MOST_TERMS} more terms" if len(terms) > MOST_TERMS else ""
+    parts = [
+        f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else f'{number(abs(value))} '}{quote_line(name)}"
+        for name, value in list(terms.items())[:MOST_TERMS]
+    ]
+    if len(terms) > MOST_TERMS:
+        more = f" + {len(terms) - MOST_TERMS} more terms"
+    else:
+        more = ""
     return f"{' '.join(parts).removeprefix('+ ') or '0'}{more}"
 
 
@@ -135,7 +167,9 @@ def _summarize_families(milp: Milp, limit: int) -> str:
     for title, parts in (("Rows", milp.rows), ("Variables", milp.variables)):
         lines += [f"{title} by family:", *_family_lines({part.name: part for part in parts})]
     text = "\n".join(lines)
-    return text if len(text) <= limit else f"{text[:limit].rpartition(chr(10))[0]}\n... (search_model finds the rest)"
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit].rpartition(chr(10))[0]}\n... (search_model finds the rest)"
 
 
 def _family_lines(examples: Mapping[str, Row | Variable]) -> Iterator[str]:
@@ -145,7 +179,10 @@ def _family_lines(examples: Mapping[str, Row | Variable]) -> Iterator[str]:
     counted = Counter({family: len(every) for family, every in members.items()})
     for family, count in counted.most_common(MOST_FAMILIES):
         first = examples[members[family][0]]
-        text = row_line(first) if isinstance(first, Row) else variable_line(first)
+        if isinstance(first, Row):
+            text = row_line(first)
+        else:
+            text = variable_line(first)
         others = ", ".join(quote_line(name) for name in members[family][1:MOST_MEMBERS])
         yield text if count == 1 else f"{text} [{count} such names: {others}{', ...' if count > MOST_MEMBERS else ''}]"
     if len(counted) > MOST_FAMILIES:
@@ -154,7 +191,9 @@ def _family_lines(examples: Mapping[str, Row | Variable]) -> Iterator[str]:
 
 def _family_name(name: str) -> str:
     indexed = INDEXED.match(name)
-    return (indexed[1] or indexed[2] or name) if indexed else name
+    if indexed:
+        return indexed[1] or indexed[2] or name
+    return name
 
 
 def _has_words(words: list[str], *texts: str) -> bool:
@@ -163,4 +202,6 @@ def _has_words(words: list[str], *texts: str) -> bool:
 
 
 def _meaning_note(text: str) -> str:
-    return f" ({quote_line(text)})" if text else ""
+    if text:
+        return f" ({quote_line(text)})"
+    return ""

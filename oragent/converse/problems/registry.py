@@ -12,7 +12,8 @@ from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.milp import files
 
-POOL, MOST_POOL = "pool.jsonl", 16 << 20  # what the modules of a formulation said, and its most bytes
+# what the modules of a formulation said, and its most bytes
+POOL, MOST_POOL = "pool.jsonl", 16 << 20
 LONGEST_UNIT = 40
 DISTRICT = re.compile(r"district:(\d{1,6}):(\d{1,6})(?::(\d{1,9}))?")
 
@@ -48,7 +49,11 @@ def open_problem(spec: str) -> DecisionProblem:
     milp = files.read(path)
     if path.name == "milp.json" and not milp.objective.unit:
         milp = replace(milp, objective=replace(milp.objective, unit=_read_objective_unit(path.with_name(POOL))))
-    stem = path.resolve().parent.name if path.name == "milp.json" else path.stem  # a run's folder says more
+    # a run's folder says more
+    if path.name == "milp.json":
+        stem = path.resolve().parent.name
+    else:
+        stem = path.stem
     return FormulatedProblem(milp, name=milp.name or stem)
 
 
@@ -63,5 +68,10 @@ def _read_objective_unit(pool: Path) -> str:
     parsed = [
         entry.get("parsed") for entry in entries if isinstance(entry, dict) and entry.get("module") == "formalization"
     ]
-    unit = parsed[-1].get("UNIT") if parsed and isinstance(parsed[-1], dict) else None
-    return one_line(unit.strip(), LONGEST_UNIT) if isinstance(unit, str) else ""
+    if parsed and isinstance(parsed[-1], dict):
+        unit = parsed[-1].get("UNIT")
+    else:
+        unit = None
+    if isinstance(unit, str):
+        return one_line(unit.strip(), LONGEST_UNIT)
+    return ""

@@ -7,19 +7,29 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_ROWS, MOST_COLUMNS = 1000, 16
-LONGEST_LINE, LONGEST_CELL = 5000, 300  # characters; the patterns below may take the square of that
+# characters; the patterns below may take the square of that
+LONGEST_LINE, LONGEST_CELL = 5000, 300
 CELL = re.compile(r"((?:[^|\\]|\\.)*)\|")
 RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
 EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(.+)\1")
 ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
+# opening brackets that are tried
+MOST_ATTEMPTS = 200
+MOST_NUMBER = 1e15
+NAME_KEYS = ("school", "school_name", "name")
+TIME_KEYS = ("proposed", "proposed_time", "new", "new_time", "start_time", "proposed_start_time", "start", "time")
+
+
 @dataclass(frozen=True)
 class MarkdownTable:
     """A table."""
 
-    header: tuple[str, ...]  # texts of the columns' heads, at least two
-    rows: tuple[tuple[str, ...], ...]  # texts of the cells, as many a row as there are columns
+    # texts of the columns' heads, at least two
+    header: tuple[str, ...]
+    # texts of the cells, as many a row as there are columns
+    rows: tuple[tuple[str, ...], ...]
 
 
 def read_tables(text: str) -> Iterator[MarkdownTable]:
@@ -56,7 +66,8 @@ def _split_cells(text: str) -> tuple[str, ...]:
     if "|" not in text:
         return ()
     if not re.search(r"(?<!\\)(\\\\)*\|$", stripped):
-        stripped += "|"  # the last border may be left out
+        # the last border may be left out
+        stripped += "|"
     return tuple(_plain_text(cell[:LONGEST_CELL]) for cell in CELL.findall(stripped))
 
 
@@ -67,12 +78,6 @@ def _plain_text(cell: str) -> str:
     return remove_escapes(cell).strip()
 
 
-MOST_ATTEMPTS = 200  # opening brackets that are tried
-MOST_NUMBER = 1e15
-NAME_KEYS = ("school", "school_name", "name")
-TIME_KEYS = ("proposed", "proposed_time", "new", "new_time", "start_time", "proposed_start_time", "start", "time")
-
-
 class _Object(list[tuple[str, Any]]):
     """A JSON object as its pairs, so that a key said twice is not lost."""
 
@@ -80,7 +85,10 @@ class _Object(list[tuple[str, Any]]):
 def read_proposals(text: str) -> Iterator[list[tuple[str, str]]]:
     """Every JSON object of texts, and every list of objects with a name and a time, as pairs in order."""
     for container in _walk_containers(text):
-        pairs = _of_object(container) if isinstance(container, _Object) else _of_list(container)
+        if isinstance(container, _Object):
+            pairs = _of_object(container)
+        else:
+            pairs = _of_list(container)
         if pairs:
             yield pairs
 
@@ -92,7 +100,10 @@ def _walk_containers(text: str) -> Iterator[list[Any]]:
         while stack:
             container = stack.pop()
             yield container
-            inner = [value for _, value in container] if isinstance(container, _Object) else container
+            if isinstance(container, _Object):
+                inner = [value for _, value in container]
+            else:
+                inner = container
             stack += [value for value in reversed(inner) if isinstance(value, list)]
 
 

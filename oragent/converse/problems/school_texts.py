@@ -26,6 +26,30 @@ from oragent.converse.prompting import fill_template
 from oragent.milp import Milp, Objective, Relation, Row, Variable, VariableKind
 from oragent.milp.model import Sense
 
+# characters; a reply beyond is cut, as no schedule needs so many
+LONGEST = 100_000
+BEFORE = {
+    "current",
+    "now",
+    "today",
+    "previous",
+    "old",
+    "original",
+    "before",
+    "existing",
+    "was",
+    "change",
+    "shift",
+    "difference",
+    "default",
+}
+# stronger than BEFORE
+AFTER = {"proposed", "new", "recommended", "final", "option", "proposal", "revised", "updated"}
+# what a cell says of the time before
+LEFT = re.compile(r"~~[^~]*~~|.*(?:→|⇒|->|=>)")
+LISTED = re.compile(r"\s*(?:[,;&]|<br ?/?>|\band\b)\s*")
+ASIDE = re.compile(r"\([^()]*\)")
+
 
 def render_schedule(district: District, schedule: str) -> str:
     """Write a schedule as a table of schools, with both objectives and the load of each start time below.
@@ -86,14 +110,8 @@ def _school_rows(district: District) -> Iterator[Row]:
         yield Row(f"max_students_per_time[{time}]", {"L": 1.0, **carried}, Relation.AT_LEAST, 0.0)
 
 
-LONGEST = 100_000  # characters; a reply beyond is cut, as no schedule needs so many
-BEFORE = {"current", "now", "today", "previous", "old", "original", "before", "existing", "was", "change", "shift",
-          "difference", "default"}  # fmt: skip
-AFTER = {"proposed", "new", "recommended", "final", "option", "proposal", "revised", "updated"}  # stronger than BEFORE
-LEFT = re.compile(r"~~[^~]*~~|.*(?:→|⇒|->|=>)")  # what a cell says of the time before
-LISTED = re.compile(r"\s*(?:[,;&]|<br ?/?>|\band\b)\s*")
-ASIDE = re.compile(r"\([^()]*\)")
-SchoolTime = tuple[str, str]  # a school and its start time, as written
+# a school and its start time, as written
+SchoolTime = tuple[str, str]
 
 
 def read_schedules(district: District, text: str) -> ProposedDecisions:
@@ -151,7 +169,9 @@ def _split_schools(district: District, cell: str) -> list[str]:
     if find_school(district, cell) is not None:
         return [cell]
     parts = [part for part in LISTED.split(cell) if part]
-    return parts if all(find_school(district, part) is not None for part in parts) else []
+    if all(find_school(district, part) is not None for part in parts):
+        return parts
+    return []
 
 
 def _build_schedule(district: District, rows: Iterable[SchoolTime]) -> tuple[str, str]:
@@ -160,7 +180,8 @@ def _build_schedule(district: District, rows: Iterable[SchoolTime]) -> tuple[str
     for name, time in rows:
         school, time_position = find_school(district, name), find_time(district, _proposed_time(time))
         if school is None and not CLOCK.search(time):
-            continue  # a row of totals
+            # a row of totals
+            continue
         if school is None:
             return "", unknown_school(district, name)
         if time_position is None:
@@ -177,4 +198,6 @@ def _proposed_time(cell: str) -> str:
     """The time that a cell proposes, without the earlier one that it may also tell."""
     remainder = LEFT.sub("", cell[:LONGEST_CELL])
     bare = ASIDE.sub("", remainder)
-    return bare if CLOCK.search(bare) else remainder
+    if CLOCK.search(bare):
+        return bare
+    return remainder

@@ -39,8 +39,17 @@ from oragent.converse.solving import begin, by_milp
 from oragent.converse.state import RestrictionState
 from oragent.milp import Milp, Relation, Row, Sense, SolveStatus
 
-LIMIT_S = 12.0  # of a solve of a district that is too large to enumerate: its proposal states its gap
+# of a solve of a district that is too large to enumerate: its proposal states its gap
+LIMIT_S = 12.0
 LONGEST_HEADLINE = 30
+
+
+MOST_SCHOOLS, MOST_TIMES = 500, 12
+# 7:30 and 9:30 in the morning
+FIRST, LAST = 450, 570
+# with the fewest and most students
+GRADES = (("ES", 90, 350), ("MS", 300, 900), ("HS", 700, 2000))
+SHARES = (0.6, 0.25, 0.15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +92,23 @@ class Schools:
         share = 1 / len(self.district.schools)
         changes = {f"c[{school}]": share for school in self._positions}
         return (
-            Goal(ScheduleObjective.LOAD, "load", "students", {"L": 1.0}, scale=STUDENTS_A_UNIT,
-                 model_unit="hundreds of students", meaning="students carried at the busiest start time"),
-            Goal(ScheduleObjective.DEVIATION, "deviation", "minutes", changes,
-                 meaning="mean change of start times against today"),
-        )  # fmt: skip
+            Goal(
+                ScheduleObjective.LOAD,
+                "load",
+                "students",
+                {"L": 1.0},
+                scale=STUDENTS_A_UNIT,
+                model_unit="hundreds of students",
+                meaning="students carried at the busiest start time",
+            ),
+            Goal(
+                ScheduleObjective.DEVIATION,
+                "deviation",
+                "minutes",
+                changes,
+                meaning="mean change of start times against today",
+            ),
+        )
 
     @cached_property
     def base(self) -> Milp:
@@ -97,7 +118,9 @@ class Schools:
     @cached_property
     def first(self) -> Solved:
         """The opening, or the schedule of least cost."""
-        return Solved(SolveStatus.OPTIMAL, self.opening) if self.opening else self.solve(begin(self))
+        if self.opening:
+            return Solved(SolveStatus.OPTIMAL, self.opening)
+        return self.solve(begin(self))
 
     @property
     def default(self) -> str:
@@ -108,7 +131,9 @@ class Schools:
     def exact(self) -> Exact | None:
         """All schedules; None where they are too many."""
         small = len(self.district.times) ** len(self.district.schools) <= MOST
-        return Exact(enumerate_schedules(self.district)) if small else None
+        if small:
+            return Exact(enumerate_schedules(self.district))
+        return None
 
     def item(self, text: str) -> str:
         """The school that a name can mean.
@@ -161,7 +186,9 @@ class Schools:
 
     def headline(self, decision: str) -> str:
         """The letters, where a line holds them."""
-        return decision if len(decision) <= LONGEST_HEADLINE else ""
+        if len(decision) <= LONGEST_HEADLINE:
+            return decision
+        return ""
 
     def render(self, decision: str) -> str:
         """The table of schools."""
@@ -197,7 +224,10 @@ class Schools:
         """Check figures, and with a solver claims of impossibility; English alone is understood."""
         remarks = [*figure_remarks(self.district, context.text, context.presented, context.earlier)]
         if solve is not None:
-            in_force = None if context.state is None else to_constraints(self.district, context.state)
+            if context.state is None:
+                in_force = None
+            else:
+                in_force = to_constraints(self.district, context.state)
             remarks += claim_remarks(Solving(self.district, solve), context.text, in_force, context.earlier[-1])
         return remarks
 
@@ -206,7 +236,9 @@ class Schools:
         if self.exact is None:
             return by_milp(self, state, self.limit_s)
         solution = self.exact.least_cost(to_constraints(self.district, state), ObjectiveWeights(*state.weights))
-        return Solved(SolveStatus.OPTIMAL, solution.schedule) if solution else Solved(SolveStatus.INFEASIBLE)
+        if solution:
+            return Solved(SolveStatus.OPTIMAL, solution.schedule)
+        return Solved(SolveStatus.INFEASIBLE)
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
         """The least or the most of load or deviation, by looking at all schedules.
@@ -260,12 +292,6 @@ class Schools:
 def sfusd() -> Schools:
     """The ten schools of San Francisco."""
     return Schools(SFUSD, DEFAULT)
-
-
-MOST_SCHOOLS, MOST_TIMES = 500, 12
-FIRST, LAST = 450, 570  # 7:30 and 9:30 in the morning
-GRADES = (("ES", 90, 350), ("MS", 300, 900), ("HS", 700, 2000))  # with the fewest and most students
-SHARES = (0.6, 0.25, 0.15)
 
 
 def generate_district(schools: int, times: int, seed: int = 0, limit_s: float = LIMIT_S) -> Schools:

@@ -15,7 +15,8 @@ from oragent.domains.driving.simulation import VehicleCommand, VehicleState
 if TYPE_CHECKING:
     from oragent.harness.guest import Guest
 
-Controller = Callable[[dict[str, Any], list[dict[str, Any]]], Any]  # of edge_info and vehicles_info
+# of edge_info and vehicles_info
+Controller = Callable[[dict[str, Any], list[dict[str, Any]]], Any]
 KEYS = ("veh_id", "acceleration", "lane_changing")
 MEMORY_BYTES, MEMORY_DEPTH = 65536, 16
 PLAIN = (type(None), bool, int, float, str)
@@ -101,7 +102,10 @@ def _read_action(action: Any, index: int) -> tuple[str, Any, Any]:
     if not isinstance(action, dict):
         raise CandidateError(f"action {index} is a {type(action).__name__}; expected a dict with {', '.join(KEYS)}")
     if missing := [key for key in KEYS if key not in action]:
-        vehicle = f" of vehicle {_shorten_repr(action['veh_id'])}" if "veh_id" in action else ""
+        if "veh_id" in action:
+            vehicle = f" of vehicle {_shorten_repr(action['veh_id'])}"
+        else:
+            vehicle = ""
         raise CandidateError(f"action {index}{vehicle} has no {missing[0]!r}; expected {', '.join(KEYS)}")
     name, acceleration, change = (action[key] for key in KEYS)
     if not isinstance(name, str):
@@ -119,7 +123,10 @@ def _make_command(state: VehicleState, kind: str, road: Road, acceleration: Any,
             f"lane_changing {_shorten_repr(change)} for vehicle {state.vehicle}; expected 1 (left), 0 or -1 (right)"
         )
     if not 0 <= state.lane + change < road.lanes:
-        side = "left" if change > 0 else "right"
+        if change > 0:
+            side = "left"
+        else:
+            side = "right"
         raise CandidateError(
             f"vehicle {state.vehicle} cannot change to the {side} of lane {state.lane}; lanes are 0 to {road.lanes - 1}"
         )
@@ -137,7 +144,8 @@ class Driver:
     """Asks the candidate in every second; all calls of a simulation may take ``limit_s`` wall seconds."""
 
     def __init__(self, guest: "Guest", name: str, *, limit_s: float) -> None:
-        guest.renew()  # what it kept of one simulation would help it in the next
+        # what it kept of one simulation would help it in the next
+        guest.renew()
         self._guest, self._name, self._limit_s, self._before = guest, name, limit_s, guest.seconds
 
     def announce(self, second: int) -> None:

@@ -16,7 +16,12 @@ import numpy as np
 from oragent.domains.driving.rules import TYPES
 
 Action = dict[str, Any]
-STOP = -9.0  # m/s², more than any vehicle can brake
+# m/s², more than any vehicle can brake
+STOP = -9.0
+
+
+# m, the gap that SUMO keeps to a vehicle that stands; less than that counts as a collision
+STANDING = 2.5
 
 
 def stand_still(edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:
@@ -46,26 +51,39 @@ class _Car:
     """A vehicle as the models see it; the end of a lane that leads elsewhere is one that stands there."""
 
     name: str
-    front: float  # m
-    rear: float  # m
-    speed: float  # m/s
+    # m
+    front: float
+    # m
+    rear: float
+    # m/s
+    speed: float
     lane: int
-    accel: float  # m/s², at most
-    decel: float  # m/s², at most, positive
-    targets: tuple[int, ...]  # lanes from which its route goes on
-    wish: int  # side on which they are: 1 left, -1 right, 0 for none
+    # m/s², at most
+    accel: float
+    # m/s², at most, positive
+    decel: float
+    # lanes from which its route goes on
+    targets: tuple[int, ...]
+    # side on which they are: 1 left, -1 right, 0 for none
+    wish: int
 
 
 @dataclass(frozen=True)
 class IdmMobil:
     """The Intelligent Driver Model for speeds and MOBIL for lanes, biased to lanes from which the route goes on."""
 
-    headway: float = 1.0  # desired time gap T, s
-    standstill: float = 3.0  # desired gap s0 of standing vehicles, m
-    politeness: float = 0.2  # weight p of what a change does to others
-    threshold: float = 0.2  # least gain that is worth a change, m/s²
-    safe: float = 4.0  # a new follower need not brake harder than that, m/s²
-    bias: float = 6.0  # gain of a change that the route calls for, m/s², where E0 ends; half of that where it begins
+    # desired time gap T, s
+    headway: float = 1.0
+    # desired gap s0 of standing vehicles, m
+    standstill: float = 3.0
+    # weight p of what a change does to others
+    politeness: float = 0.2
+    # least gain that is worth a change, m/s²
+    threshold: float = 0.2
+    # a new follower need not brake harder than that, m/s²
+    safe: float = 4.0
+    # gain of a change that the route calls for, m/s², where E0 ends; half of that where it begins
+    bias: float = 6.0
     # nobody changes within that many metres of E0's begin: who comes out of the junction there is not seen
     entry: float = 20.0
     # who must go right waits that many metres before E0's end and who must go left at it, so that they never wait side
@@ -76,7 +94,8 @@ class IdmMobil:
         """Decide on lanes, the vehicle in front first, then on speeds among those who stay and those who come."""
         length, lanes, limit = edge_info["length"], edge_info["lanes"], edge_info["speed_limit"]
         cars = [_make_car(vehicle) for vehicle in vehicles_info]
-        road = list(cars)  # a vehicle that changes is in both lanes for this second
+        # a vehicle that changes is in both lanes for this second
+        road = list(cars)
         moves: dict[str, int] = {}
         for car in cars:
             moves[car.name] = self._choose_change(car, road, length, lanes, limit)
@@ -125,7 +144,10 @@ class IdmMobil:
         leader = min(ahead, key=attrgetter("rear"), default=None)
         accelerations = [self._idm_acceleration(car, leader, limit)]
         if lane not in car.targets:
-            stop = length if min(car.targets) > lane else length - self.stagger
+            if min(car.targets) > lane:
+                stop = length
+            else:
+                stop = length - self.stagger
             if car.front < stop:
                 accelerations.append(self._idm_acceleration(car, replace(car, front=stop, rear=stop, speed=0.0), limit))
         return min(accelerations)
@@ -162,26 +184,31 @@ def _make_action(name: str, acceleration: float, change: int) -> Action:
     return {"veh_id": name, "acceleration": acceleration, "lane_changing": change}
 
 
-STANDING = 2.5  # m, the gap that SUMO keeps to a vehicle that stands; less than that counts as a collision
-
-
 @dataclass(frozen=True)
 class Cooperative:
     """Everyone cruises just below the limit; who must change looks for a gap early, and who can opens one for it."""
 
-    cruise: float = 12.6  # speed at which traffic flows, m/s
+    # speed at which traffic flows, m/s
+    cruise: float = 12.6
     # nobody changes within that many metres of E0's begin: who comes out of the junction there is not seen
     entry: float = 20.0
-    standing: float = 3.2  # gap to a vehicle ahead that stands, m
-    touching: float = 2.7  # least gap in a change, m
-    headway: float = 0.7  # further gap to a vehicle ahead, s
-    closing: float = 1.5  # further gap in a change, s of the difference in speed
+    # gap to a vehicle ahead that stands, m
+    standing: float = 3.2
+    # least gap in a change, m
+    touching: float = 2.7
+    # further gap to a vehicle ahead, s
+    headway: float = 0.7
+    # further gap in a change, s of the difference in speed
+    closing: float = 1.5
     # who must go right waits that many metres before E0's end, who must go left at it: they never wait side by side,
     # each in the other's way
     stagger: float = 35.0
-    comfort: float = 2.5  # braking for a gap to come, m/s²
-    yields: float = 1.5  # braking to open a gap for another, m/s²
-    sight: float = 25.0  # one opens a gap for those who are that many metres ahead at most
+    # braking for a gap to come, m/s²
+    comfort: float = 2.5
+    # braking to open a gap for another, m/s²
+    yields: float = 1.5
+    # one opens a gap for those who are that many metres ahead at most
+    sight: float = 25.0
     # where both stand side by side, slowing down opens no gap; another faster than that drives out of it, m/s
     crawl: float = 2.0
 
@@ -219,7 +246,10 @@ class Cooperative:
         leaders = [scene.neighbours(car, lane)[0] for lane in {car.lane, car.lane + change}]
         speeds += [self._follow_speed(car, leader) for leader in leaders if leader is not None]
         if car.wish and not change:
-            stop = scene.length if car.wish > 0 else scene.length - self.stagger
+            if car.wish > 0:
+                stop = scene.length
+            else:
+                stop = scene.length - self.stagger
             if car.front < stop:
                 speeds.append(_stopping_speed(stop - car.front, 0.0, self.comfort))
             beside, _ = scene.neighbours(car, car.lane + car.wish)

@@ -24,16 +24,20 @@ from oragent.domains.driving.scenario import Course, Scenario
 from oragent.domains.driving.simulation import Connected, Hosted
 from oragent.domains.driving.trials import Backend, Drive, Trial, drive, throughput
 
-SHOWN = 2  # demands of each size of which the drives are drawn
+# demands of each size of which the drives are drawn
+SHOWN = 2
 FLAGS = {
     "record": "draw the worst simulation: an animation and a time-space diagram",
     "beside": "likewise, with the seed's drive on the same demand beside it",
     "gui": "show the simulations in sumo-gui",
     "traci": "drive a SUMO process over TraCI instead of libsumo",
 }
-BELOW_FLOOR = "below_floor"  # the metric that says that an evaluation ended early, as its floor is out of reach
-Named = Callable[[str], Controller]  # makes a controller for the simulation of that name
-Paint = Callable[[Mapping[str, Drive], Road], None]  # of drives by label
+# the metric that says that an evaluation ended early, as its floor is out of reach
+BELOW_FLOOR = "below_floor"
+# makes a controller for the simulation of that name
+Named = Callable[[str], Controller]
+# of drives by label
+Paint = Callable[[Mapping[str, Drive], Road], None]
 
 
 class DrivingBaseline:
@@ -90,14 +94,22 @@ def _read_figures(file: Path) -> dict[str, int]:
 class Setup:
     """What an evaluation is asked to do."""
 
-    course: Course  # the demands of the problem
-    mode: str  # ``train``, ``val``, ``test`` or ``fresh``
-    sizes: tuple[int, ...]  # which of its cases
-    root: Path  # project root, for the throughputs of SUMO's own drivers
-    prefix: str = ""  # of files that are saved
-    flags: frozenset[str] = frozenset()  # of `FLAGS`
-    data: Path | None = None  # folder with the published demands; None: they are left out
-    fresh_seed: int | None = None  # of a fresh set of demands; None in other modes
+    # the demands of the problem
+    course: Course
+    # ``train``, ``val``, ``test`` or ``fresh``
+    mode: str
+    # which of its cases
+    sizes: tuple[int, ...]
+    # project root, for the throughputs of SUMO's own drivers
+    root: Path
+    # of files that are saved
+    prefix: str = ""
+    # of `FLAGS`
+    flags: frozenset[str] = frozenset()
+    # folder with the published demands; None: they are left out
+    data: Path | None = None
+    # of a fresh set of demands; None in other modes
+    fresh_seed: int | None = None
     # score that a candidate must be able to reach on ``val`` for the rest of it to be simulated; None: what nobody who
     # can win stays below
     floor: float | None = None
@@ -108,7 +120,9 @@ class Setup:
     @property
     def least(self) -> float | None:
         """Score that a candidate must be able to reach in this mode; None: every demand is simulated."""
-        return max(trials.HOPELESS, self.floor or trials.HOPELESS) if self.mode == "val" else None
+        if self.mode == "val":
+            return max(trials.HOPELESS, self.floor or trials.HOPELESS)
+        return None
 
 
 @dataclass(frozen=True)

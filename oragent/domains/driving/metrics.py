@@ -18,33 +18,45 @@ from oragent.domains.driving.scenario import SSM_FILE, STATISTICS_FILE
 from oragent.domains.driving.simulation import Second
 from oragent.domains.streams import cell
 
-TARGET_SPEED = 13.89  # m/s, the limit
-FLOOR = -100.0  # points
-SPEED_EDGES = (0.1, 0.3, 0.5, 0.7)  # shares of the loss
+# m/s, the limit
+TARGET_SPEED = 13.89
+# points
+FLOOR = -100.0
+# shares of the loss
+SPEED_EDGES = (0.1, 0.3, 0.5, 0.7)
 GAP_EDGES = (0.04, 0.1, 0.2, 0.3)
-COUNTED = {  # by our names
+# by our names
+COUNTED = {
     "collisions": "collisions",
     "emergency_stops": "emergencyStops",
     "emergency_braking": "emergencyBraking",
 }
-PLACE_EDGES = (0.2, 0.3, 0.4, 0.55)  # shares of E0's length
+# shares of E0's length
+PLACE_EDGES = (0.2, 0.3, 0.4, 0.55)
 
 
 @dataclass(frozen=True)
 class Figures:
     """What was measured in one simulation."""
 
-    collisions: int  # pairs of vehicles that touched
+    # pairs of vehicles that touched
+    collisions: int
     # emergency_stops, emergency_braking, teleports: as SUMO counts them
     emergency_stops: int
     emergency_braking: int
     teleports: int
-    critical_ttc: int  # pairs of vehicles with a time to collision of at most 1.5 s, on E0 or at its junctions
-    mean_speed: float  # over all vehicles and seconds on E0, m/s; 0 where nobody came
-    speed_variance: float  # likewise, m²/s²
-    throughput: int  # vehicles that reached their destination
-    travel_time: float  # their mean time in the network, s; 0 where there are none
-    lane_changes: int = 0  # on E0
+    # pairs of vehicles with a time to collision of at most 1.5 s, on E0 or at its junctions
+    critical_ttc: int
+    # over all vehicles and seconds on E0, m/s; 0 where nobody came
+    mean_speed: float
+    # likewise, m²/s²
+    speed_variance: float
+    # vehicles that reached their destination
+    throughput: int
+    # their mean time in the network, s; 0 where there are none
+    travel_time: float
+    # on E0
+    lane_changes: int = 0
     # where on E0 lanes are changed on average, 0 (its begin) to 1 (its end); 0 where none are
     change_place: float = 0.0
 
@@ -105,12 +117,16 @@ def selected(figures: Figures, reference: int) -> float:
 class Loss:
     """Points that a simulation lost, by what they were lost for; all are at least 0."""
 
-    speed: float  # too slow or too fast
+    # too slow or too fast
+    speed: float
     # emergency stops and brakings, critically close pairs: distances that were too small, without a collision
     gaps: float
-    accidents: float  # collisions and teleports
-    smoothness: float  # speeds that vary
-    traffic: float  # vehicles that did not get through
+    # collisions and teleports
+    accidents: float
+    # speeds that vary
+    smoothness: float
+    # vehicles that did not get through
+    traffic: float
 
     @property
     def total(self) -> float:
@@ -188,12 +204,19 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
     """
     counts = _read_statistics(work / STATISTICS_FILE)
     critical = list(_read_critical(_parse_root(work / SSM_FILE), road))
-    if not rules.published:  # SUMO tells a collision at every second for which it lasts
+    # SUMO tells a collision at every second for which it lasts
+    if not rules.published:
         counts["collisions"] = len({frozenset(pair) for second in seconds for pair in second.collisions})
     # Published speeds are looked at before each second, so that those after the last one are not seen.
-    seen = seconds[:-1] if rules.published else seconds
+    if rules.published:
+        seen = seconds[:-1]
+    else:
+        seen = seconds
     speeds = [state.speed for second in seen for state in second.states]
-    mean, variance = (float(np.mean(speeds)), float(np.var(speeds))) if speeds else (0.0, 0.0)
+    if speeds:
+        mean, variance = (float(np.mean(speeds)), float(np.var(speeds)))
+    else:
+        mean, variance = (0.0, 0.0)
     entered = {name: time for time, second in enumerate(seconds) for name in second.departed}
     times = [time - entered[name] for time, second in enumerate(seconds) for name in second.arrived]
     places = _change_places(seconds)

@@ -18,9 +18,39 @@ from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ProblemError
 
 EDGE = "E0"
-ENDS = ("J0", "J1")  # where it begins and ends
-SPEED_LIMIT = 13.89  # m/s
-CHANCE = 0.03  # that a vehicle comes, of each trial of a route and second
+# where it begins and ends
+ENDS = ("J0", "J1")
+# m/s
+SPEED_LIMIT = 13.89
+# that a vehicle comes, of each trial of a route and second
+CHANCE = 0.03
+
+
+ROUTES = (
+    ("-E1", "E4"),
+    ("-E1", "E5"),
+    ("-E1", "E6"),
+    ("-E2", "E4"),
+    ("-E2", "E6"),
+    ("-E3", "E4"),
+    ("-E3", "E5"),
+)
+# The same places with the published links: straight on from lanes 0 and 1 alone, and hardly anyone yields at J0.
+# For every edge into a junction: the edge that follows, the two lanes, and whether one passes there.
+LINKS = {
+    "-E0": (("E2", 0, 0, 1), ("E1", 0, 0, 1), ("E1", 1, 1, 1), ("E3", 2, 2, 1)),
+    "-E1": (("E3", 0, 0, 1), ("E0", 0, 0, 1), ("E0", 1, 1, 1), ("E2", 2, 2, 0)),
+    "-E2": (("E1", 0, 0, 1), ("E3", 0, 0, 1), ("E3", 1, 1, 1), ("E0", 2, 2, 1)),
+    "-E3": (("E0", 0, 0, 1), ("E2", 0, 0, 1), ("E2", 1, 1, 1), ("E1", 2, 2, 1)),
+    "-E4": (("E5", 0, 0, 0), ("-E0", 0, 0, 0), ("-E0", 1, 1, 0), ("E6", 2, 2, 0)),
+    "-E5": (("-E0", 0, 0, 0), ("E6", 0, 0, 0), ("E6", 1, 1, 0), ("E4", 2, 2, 0)),
+    "-E6": (("E4", 0, 0, 0), ("E5", 0, 0, 0), ("E5", 1, 1, 0), ("-E0", 2, 2, 1)),
+    "E0": (("E6", 0, 0, 0), ("E4", 0, 0, 0), ("E4", 1, 1, 1), ("E5", 2, 2, 1)),
+}
+# beside the compiled modules, and like them made anew where missing
+CACHE = Path(__file__).parent / "__pycache__"
+PATIENCE_S = 60.0
+INPUTS = {"road.nod.xml": "--node-files", "road.edg.xml": "--edge-files", "road.con.xml": "--connection-files"}
 
 
 @dataclass(frozen=True)
@@ -43,22 +73,28 @@ class Link:
     # from_lane, to_lane: lane 0 is the rightmost
     from_lane: int
     to_lane: int
-    passes: bool  # whether who goes there yields to nobody
+    # whether who goes there yields to nobody
+    passes: bool
 
 
 @dataclass(frozen=True)
 class RoadPlan:
     """A road before ``netconvert`` makes a network of it."""
 
-    name: str  # for people
+    # for people
+    name: str
     # names, places in metres; those of `ENDS` are priority junctions, the others dead ends
     nodes: Mapping[str, tuple[float, float]]
-    edges: tuple[Edge, ...]  # in the order in which they are written
+    # in the order in which they are written
+    edges: tuple[Edge, ...]
     # for each the edge by which a vehicle comes and the edge by which it leaves; E0 is between them
     routes: tuple[tuple[str, str], ...]
-    chances: tuple[float, ...]  # for each route the probability that a vehicle comes, of each trial a second
-    links: tuple[Link, ...] = ()  # across the junctions; none: netconvert guesses
-    options: tuple[str, ...] = ()  # of netconvert
+    # for each route the probability that a vehicle comes, of each trial a second
+    chances: tuple[float, ...]
+    # across the junctions; none: netconvert guesses
+    links: tuple[Link, ...] = ()
+    # of netconvert
+    options: tuple[str, ...] = ()
 
     @property
     def lanes(self) -> int:
@@ -94,45 +130,36 @@ def _both_ways(ways: Mapping[str, tuple[str, str]], lanes: int) -> tuple[Edge, .
     return there + tuple(Edge(f"-{edge.name}", edge.end, edge.start, lanes) for edge in there)
 
 
-ROUTES = (
-    ("-E1", "E4"), ("-E1", "E5"), ("-E1", "E6"),
-    ("-E2", "E4"), ("-E2", "E6"),
-    ("-E3", "E4"), ("-E3", "E5"),
-)  # fmt: skip
-
 # Two four-arm priority junctions, 200 m apart, without traffic lights; all arms have three lanes. Vehicles come in by
 # the western arm and the two beside it, and leave by the eastern arm and the two beside it.
 WEAVING = RoadPlan(
     name="weaving road",
     nodes={
-        "J0": (0, 0), "J1": (200, 0),
-        "west": (-50, 0), "north0": (0, 50), "south0": (0, -50),
-        "east": (250, 0), "north1": (200, 50), "south1": (200, -50),
+        "J0": (0, 0),
+        "J1": (200, 0),
+        "west": (-50, 0),
+        "north0": (0, 50),
+        "south0": (0, -50),
+        "east": (250, 0),
+        "north1": (200, 50),
+        "south1": (200, -50),
     },
     edges=_both_ways(
         {
             "E0": ("J0", "J1"),
-            "E1": ("J0", "west"), "E2": ("J0", "north0"), "E3": ("J0", "south0"),
-            "E4": ("J1", "east"), "E5": ("J1", "north1"), "E6": ("J1", "south1"),
+            "E1": ("J0", "west"),
+            "E2": ("J0", "north0"),
+            "E3": ("J0", "south0"),
+            "E4": ("J1", "east"),
+            "E5": ("J1", "north1"),
+            "E6": ("J1", "south1"),
         },
         lanes=3,
     ),
     routes=ROUTES,
     chances=(CHANCE,) * len(ROUTES),
-)  # fmt: skip
+)
 
-# The same places with the published links: straight on from lanes 0 and 1 alone, and hardly anyone yields at J0.
-# For every edge into a junction: the edge that follows, the two lanes, and whether one passes there.
-LINKS = {
-    "-E0": (("E2", 0, 0, 1), ("E1", 0, 0, 1), ("E1", 1, 1, 1), ("E3", 2, 2, 1)),
-    "-E1": (("E3", 0, 0, 1), ("E0", 0, 0, 1), ("E0", 1, 1, 1), ("E2", 2, 2, 0)),
-    "-E2": (("E1", 0, 0, 1), ("E3", 0, 0, 1), ("E3", 1, 1, 1), ("E0", 2, 2, 1)),
-    "-E3": (("E0", 0, 0, 1), ("E2", 0, 0, 1), ("E2", 1, 1, 1), ("E1", 2, 2, 1)),
-    "-E4": (("E5", 0, 0, 0), ("-E0", 0, 0, 0), ("-E0", 1, 1, 0), ("E6", 2, 2, 0)),
-    "-E5": (("-E0", 0, 0, 0), ("E6", 0, 0, 0), ("E6", 1, 1, 0), ("E4", 2, 2, 0)),
-    "-E6": (("E4", 0, 0, 0), ("E5", 0, 0, 0), ("E5", 1, 1, 0), ("-E0", 2, 2, 1)),
-    "E0": (("E6", 0, 0, 0), ("E4", 0, 0, 0), ("E4", 1, 1, 1), ("E5", 2, 2, 1)),
-}
 PUBLISHED = RoadPlan(
     name="published road",
     nodes=WEAVING.nodes,
@@ -163,7 +190,10 @@ def binary(name: str) -> Path:
         ProblemError: if it is not installed.
     """
     spec = find_spec("sumo")
-    path = Path(spec.origin).parent / "bin" / name if spec and spec.origin else None
+    if spec and spec.origin:
+        path = Path(spec.origin).parent / "bin" / name
+    else:
+        path = None
     if path is None or not path.is_file():
         raise ProblemError(f"SUMO is not installed (no program {name}): {extra_install_command('driving')}")
     return path
@@ -181,25 +211,26 @@ def versions() -> str:
         raise ProblemError(f"SUMO is not installed ({problem}): {extra_install_command('driving')}") from None
 
 
-CACHE = Path(__file__).parent / "__pycache__"  # beside the compiled modules, and like them made anew where missing
-PATIENCE_S = 60.0
-INPUTS = {"road.nod.xml": "--node-files", "road.edg.xml": "--edge-files", "road.con.xml": "--connection-files"}
-
-
 @dataclass(frozen=True)
 class Road:
     """What a controller and a scorer need to know of the network."""
 
-    file: Path  # the network as SUMO reads it
-    length: float  # of edge E0, metres
-    lanes: int  # of edge E0; lane 0 is the rightmost
-    speed_limit: float  # m/s
-    exits: dict[str, tuple[int, ...]]  # for every edge after E0 the lanes of E0 that lead there
+    # the network as SUMO reads it
+    file: Path
+    # of edge E0, metres
+    length: float
+    # of edge E0; lane 0 is the rightmost
+    lanes: int
+    # m/s
+    speed_limit: float
+    # for every edge after E0 the lanes of E0 that lead there
+    exits: dict[str, tuple[int, ...]]
     # boxes of the two junctions: left, bottom, right, top, metres
     junctions: tuple[tuple[float, float, float, float], ...]
     # centre line of every lane of an arm or of E0, for drawing: points ``((x, y), ...)`` in metres
     shapes: tuple[tuple[tuple[float, float], ...], ...]
-    plan: RoadPlan = WEAVING  # what it was built from
+    # what it was built from
+    plan: RoadPlan = WEAVING
 
     def within(self, x: float, y: float) -> bool:
         """Tell whether a point lies on E0 or at one of its two junctions."""
@@ -225,7 +256,10 @@ def build(folder: Path, plan: RoadPlan = WEAVING) -> Road:
         return read(cached, plan)
     with tempfile.TemporaryDirectory(dir=folder) as work:
         converted = _run_netconvert(Path(work), name, plan)
-        path = cached if _cache_network(converted, cached) else converted.replace(folder / name)
+        if _cache_network(converted, cached):
+            path = cached
+        else:
+            path = converted.replace(folder / name)
     return read(path, plan)
 
 
@@ -237,7 +271,8 @@ def read(file: Path, plan: RoadPlan = WEAVING) -> Road:
     first_lane = lanes[f"{EDGE}_0"]
     exits: dict[str, tuple[int, ...]] = {}
     for link in root.iter("connection"):
-        if link.get("from") == EDGE and link.get("dir") != "t":  # no route turns round
+        # no route turns round
+        if link.get("from") == EDGE and link.get("dir") != "t":
             exits[link.attrib["to"]] = (*exits.get(link.attrib["to"], ()), int(link.attrib["fromLane"]))
     junctions = [node.attrib["shape"] for node in root.iter("junction") if node.get("id") in ENDS]
     return Road(
@@ -289,7 +324,8 @@ def _cache_network(network: Path, cached: Path) -> bool:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(network.read_bytes())
-        Path(name).chmod(0o644)  # evaluations may run as somebody else
+        # evaluations may run as somebody else
+        Path(name).chmod(0o644)
         Path(name).replace(cached)
     except OSError:
         Path(name).unlink(missing_ok=True)

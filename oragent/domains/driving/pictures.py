@@ -22,11 +22,22 @@ from oragent.domains.driving.trials import Drive, iterate_moves
 
 EXITS = {"E4": ("#4c72b0", "straight on"), "E5": ("#c44e52", "to the left"), "E6": ("#55a868", "to the right")}
 ASPHALT, GROUND, PAINT = "#55585c", "#eef0ea", "#c9ccd0"
-LANE_WIDTH, VEHICLE_WIDTH = 3.2, 2.0  # m; twice as wide as long ones would be too small to see
+# m; twice as wide as long ones would be too small to see
+LANE_WIDTH, VEHICLE_WIDTH = 3.2, 2.0
 INCHES, DPI = (12.0, 4.6), 80
-FRAME_MS, PALETTE = 100, 64  # milliseconds a frame, colours
-APART_S = 60  # between two moments
-ENTRY = 20.0  # m; most change as soon as they are past it
+# milliseconds a frame, colours
+FRAME_MS, PALETTE = 100, 64
+# between two moments
+APART_S = 60
+# m; most change as soon as they are past it
+ENTRY = 20.0
+
+
+# m/s
+SPEEDS = Normalize(0.0, 15.0)
+COLOURS = colormaps["RdYlGn"]
+# for each drive
+DIAGRAM_INCHES, DIAGRAM_DPI = (12.0, 9.0), 110
 
 
 def animate(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
@@ -94,7 +105,10 @@ def _draw_frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) ->
     empty = canvas.copy_from_bbox(figure.bbox)
     departures = {departure.vehicle: departure for departure in ended.scenario.departures}
     arrived = np.cumsum([len(second.arrived) for second in ended.seconds])
-    name = f"{label}: {ended.scenario.name}" if label else ended.scenario.name
+    if label:
+        name = f"{label}: {ended.scenario.name}"
+    else:
+        name = ended.scenario.name
     for time in chosen:
         second = ended.seconds[time]
         vehicles.set_verts([_vehicle_outline(position, departures[position.vehicle]) for position in second.places])
@@ -102,7 +116,10 @@ def _draw_frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) ->
             [EXITS[road.plan.routes[departures[position.vehicle].route][1]][0] for position in second.places]
         )
         speeds = [state.speed for state in second.states]
-        pace = f"{np.mean(speeds):.1f} m/s" if speeds else "nobody moves"
+        if speeds:
+            pace = f"{np.mean(speeds):.1f} m/s"
+        else:
+            pace = "nobody moves"
         seen = f"on E0: {len(speeds)} vehicles, {pace}    arrived: {arrived[time]}"
         title.set_text(f"{name}    second {time + 1}    {seen}")
         canvas.restore_region(empty)
@@ -145,11 +162,6 @@ def _vehicle_outline(position: VehiclePosition, drawn: Departure) -> list[tuple[
     front = np.array([position.x, position.y])
     rear = front - along * TYPES[drawn.kind].length
     return [tuple(corner) for corner in (front + across, front - across, rear - across, rear + across)]
-
-
-SPEEDS = Normalize(0.0, 15.0)  # m/s
-COLOURS = colormaps["RdYlGn"]
-DIAGRAM_INCHES, DIAGRAM_DPI = (12.0, 9.0), 110  # for each drive
 
 
 def time_space(ended: Mapping[str, Drive], road: Road, file: Path) -> None:

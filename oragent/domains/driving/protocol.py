@@ -10,6 +10,16 @@ from oragent.domains.driving import metrics, rules
 from oragent.domains.driving.scenario import CASES, Scenario, read
 from oragent.domains.driving.trials import Drive
 
+COUNTED = (
+    "critical_ttc",
+    "collisions",
+    "emergency_stops",
+    "emergency_braking",
+    "teleports",
+    "mean_speed",
+    "speed_variance",
+)
+
 
 def drawn(seed: int) -> dict[int, Scenario]:
     """A pair of demands of the published law."""
@@ -50,8 +60,3 @@ def summary(pairs: Sequence[Mapping[int, Scenario]], simulate: Callable[[Scenari
             **{key: round(fmean(vars(measured_figures)[key] for measured_figures in measured), 3) for key in COUNTED},
         }
     return summary_metrics
-
-
-COUNTED = (
-    "critical_ttc", "collisions", "emergency_stops", "emergency_braking", "teleports", "mean_speed", "speed_variance",
-)  # fmt: skip

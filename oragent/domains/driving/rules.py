@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from oragent.domains.driving import network
 from oragent.domains.driving.network import EDGE, ENDS, RoadPlan
 
-TTC_THRESHOLD = 1.5  # s
+# s
+TTC_THRESHOLD = 1.5
 COMMON = (
     *("--step-length", "1"),
     *("--collision.action", "warn"),
@@ -18,17 +19,38 @@ SSM = ("--device.ssm.probability", "1", "--device.ssm.measures", "TTC", "--devic
 class SumoRules:
     """What SUMO is told besides road and demand, and what is made of what it tells."""
 
-    plan: RoadPlan  # the road
-    insertion: str  # attributes of every vehicle: on which lane and how fast it enters; empty: as SUMO's defaults are
-    spread: bool  # vehicles of one second come spread over it; else all at its beginning
-    options: tuple[str, ...]  # of SUMO
-    ssm: tuple[str, ...]  # options of its device for conflicts
-    watched: str  # where that device looks, as lines of a file; empty: everywhere
+    # the road
+    plan: RoadPlan
+    # attributes of every vehicle: on which lane and how fast it enters; empty: as SUMO's defaults are
+    insertion: str
+    # vehicles of one second come spread over it; else all at its beginning
+    spread: bool
+    # of SUMO
+    options: tuple[str, ...]
+    # options of its device for conflicts
+    ssm: tuple[str, ...]
+    # where that device looks, as lines of a file; empty: everywhere
+    watched: str
     # count as published: entries of the conflict file on all roads, one for ego and one for foe, speeds before each
     # second, rounded figures; vehicles are not given back to SUMO's drivers behind E0; and the simulation ends when all
     # have arrived
     published: bool = False
-    label: str = ""  # what names of scenarios end with
+    # what names of scenarios end with
+    label: str = ""
+
+
+PUBLISHED = SumoRules(
+    plan=network.PUBLISHED,
+    # The published files leave lane and speed of departure to SUMO, whose defaults changed between 1.20 and 1.28.
+    insertion="",
+    spread=True,
+    # and SUMO's own 300 s until a vehicle that stands is lifted out
+    options=COMMON,
+    ssm=SSM,
+    watched="",
+    published=True,
+    label="published protocol",
+)
 
 
 def ours(plan: RoadPlan, label: str = "") -> SumoRules:
@@ -47,28 +69,22 @@ def ours(plan: RoadPlan, label: str = "") -> SumoRules:
 
 
 OURS = ours(network.WEAVING)
-PUBLISHED = SumoRules(
-    plan=network.PUBLISHED,
-    # The published files leave lane and speed of departure to SUMO, whose defaults changed between 1.20 and 1.28.
-    insertion="",
-    spread=True,
-    options=COMMON,  # and SUMO's own 300 s until a vehicle that stands is lifted out
-    ssm=SSM,
-    watched="",
-    published=True,
-    label="published protocol",
-)
 
 
 @dataclass(frozen=True)
 class VehicleType:
     """A kind of vehicle."""
 
-    name: str  # also SUMO's vehicle class
-    share: float  # of all vehicles
-    length: float  # metres
-    max_accel: float  # m/s², positive
-    max_decel: float  # m/s², positive; what comfortable drivers brake with at most
+    # also SUMO's vehicle class
+    name: str
+    # of all vehicles
+    share: float
+    # metres
+    length: float
+    # m/s², positive
+    max_accel: float
+    # m/s², positive; what comfortable drivers brake with at most
+    max_decel: float
 
 
 TYPES = {

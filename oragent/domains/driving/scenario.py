@@ -18,13 +18,31 @@ from oragent.domains.driving import network, rules
 from oragent.domains.driving.network import EDGE, Edge, Link, RoadPlan
 from oragent.domains.driving.rules import TYPES, SumoRules, to_xml
 
-CASES = {2: "light", 3: "heavy"}  # trials a route and second
-LETTERS = {name[0]: name for name in TYPES}  # in files
-MOST_SECONDS, MOST_ROWS = 86_400, 100_000  # of a file: a day, and more than any road takes
-HORIZON = 600  # s
-QUIET = 30  # s at the end without arrivals
+# trials a route and second
+CASES = {2: "light", 3: "heavy"}
+# in files
+LETTERS = {name[0]: name for name in TYPES}
+# of a file: a day, and more than any road takes
+MOST_SECONDS, MOST_ROWS = 86_400, 100_000
+# s
+HORIZON = 600
+# s at the end without arrivals
+QUIET = 30
 DEMAND_FILE, WATCHED_FILE = "demand.rou.xml", "watched.txt"
 SSM_FILE, STATISTICS_FILE = "ssm.xml", "statistics.xml"
+
+
+# by size
+KILOMETRES = {1: 1, 2: 2, 3: 4}
+# of E0; its rightmost one begins as the ramp and ends as the way out
+LANES = {1: 3, 2: 4, 3: 5}
+# m
+ARM = 200.0
+# vehicles a second, lane of E0 and trial
+FLOW = 0.1
+# and their shares
+ROUTES = {("-E1", "E4"): 0.6, ("-E1", "E6"): 0.15, ("-E3", "E4"): 0.2, ("-E3", "E6"): 0.05}
+HEAVY = 3
 
 
 @dataclass(frozen=True)
@@ -101,7 +119,10 @@ def to_xml_file(departures: Sequence[Departure], rules: SumoRules) -> str:
     """Write the demand as SUMO reads it."""
     ways = enumerate(rules.plan.routes)
     routes = (f'<route id="r{index}" edges="{start} {EDGE} {end}"/>' for index, (start, end) in ways)
-    times = _spread_times(departures) if rules.spread else (str(departure.second) for departure in departures)
+    if rules.spread:
+        times = _spread_times(departures)
+    else:
+        times = (str(departure.second) for departure in departures)
     vehicles = (
         f'<vehicle id="{new.vehicle}" type="{new.kind}" route="r{new.route}" depart="{time}" {rules.insertion}/>'
         for new, time in zip(departures, times, strict=True)
@@ -122,11 +143,16 @@ def _spread_times(departures: Sequence[Departure]) -> Iterator[str]:
 class Scenario:
     """One simulation's task; raises `ValueError` unless there are such a case and at least a second of arrivals."""
 
-    trials: int  # 2 (light) or 3 (heavy): how many vehicles may come a route and second
-    seed: int  # of the demand
-    horizon: int = HORIZON  # simulated seconds
-    rules: SumoRules = rules.OURS  # by which it is run and counted
-    read_departures: tuple[Departure, ...] = field(default=(), repr=False)  # empty: drawn
+    # 2 (light) or 3 (heavy): how many vehicles may come a route and second
+    trials: int
+    # of the demand
+    seed: int
+    # simulated seconds
+    horizon: int = HORIZON
+    # by which it is run and counted
+    rules: SumoRules = rules.OURS
+    # empty: drawn
+    read_departures: tuple[Departure, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.trials not in CASES:
@@ -137,8 +163,14 @@ class Scenario:
     @property
     def name(self) -> str:
         """Such as ``heavy, demand seed 42``."""
-        special = f", {self.rules.label}" if self.rules.label else ""
-        demanded = "demand from a file" if self.read_departures else f"demand seed {self.seed}"
+        if self.rules.label:
+            special = f", {self.rules.label}"
+        else:
+            special = ""
+        if self.read_departures:
+            demanded = "demand from a file"
+        else:
+            demanded = f"demand seed {self.seed}"
         return f"{CASES[self.trials]}, {demanded}{special}"
 
     @cached_property
@@ -178,13 +210,6 @@ class Scenario:
         return arguments
 
 
-KILOMETRES = {1: 1, 2: 2, 3: 4}  # by size
-LANES = {1: 3, 2: 4, 3: 5}  # of E0; its rightmost one begins as the ramp and ends as the way out
-ARM = 200.0  # m
-FLOW = 0.1  # vehicles a second, lane of E0 and trial
-ROUTES = {("-E1", "E4"): 0.6, ("-E1", "E6"): 0.15, ("-E3", "E4"): 0.2, ("-E3", "E6"): 0.05}  # and their shares
-
-
 def plan(size: int) -> RoadPlan:
     """Plan the road of a size: who comes by the main road may want to leave to the right, who comes by the ramp not."""
     length, lanes = 1000.0 * KILOMETRES[size], LANES[size]
@@ -192,25 +217,29 @@ def plan(size: int) -> RoadPlan:
     return RoadPlan(
         name=f"{KILOMETRES[size]} km",
         nodes={
-            "J0": (0, 0), "J1": (length, 0),
-            "west": (-ARM, 0), "ramp": (-ARM, -ARM / 2),
-            "east": (length + ARM, 0), "way_out": (length + ARM, -ARM / 2),
+            "J0": (0, 0),
+            "J1": (length, 0),
+            "west": (-ARM, 0),
+            "ramp": (-ARM, -ARM / 2),
+            "east": (length + ARM, 0),
+            "way_out": (length + ARM, -ARM / 2),
         },
         edges=(
             Edge(EDGE, "J0", "J1", lanes),
-            Edge("-E1", "west", "J0", lanes - 1), Edge("-E3", "ramp", "J0", 1),
-            Edge("E4", "J1", "east", lanes - 1), Edge("E6", "J1", "way_out", 1),
+            Edge("-E1", "west", "J0", lanes - 1),
+            Edge("-E3", "ramp", "J0", 1),
+            Edge("E4", "J1", "east", lanes - 1),
+            Edge("E6", "J1", "way_out", 1),
         ),
         links=(
-            *(Link("-E1", EDGE, lane, lane + 1, True) for lane in main), Link("-E3", EDGE, 0, 0, True),
-            *(Link(EDGE, "E4", lane + 1, lane, True) for lane in main), Link(EDGE, "E6", 0, 0, True),
+            *(Link("-E1", EDGE, lane, lane + 1, True) for lane in main),
+            Link("-E3", EDGE, 0, 0, True),
+            *(Link(EDGE, "E4", lane + 1, lane, True) for lane in main),
+            Link(EDGE, "E6", 0, 0, True),
         ),
         routes=tuple(ROUTES),
         chances=tuple(FLOW * lanes * share for share in ROUTES.values()),
-    )  # fmt: skip
-
-
-HEAVY = 3
+    )
 
 
 @dataclass(frozen=True)
@@ -226,16 +255,21 @@ class CourseCase:
 class Course:
     """The demands of a problem."""
 
-    cases: Mapping[int, CourseCase]  # by size
-    sizes: Mapping[str, tuple[int, ...]]  # of each mode
+    # by size
+    cases: Mapping[int, CourseCase]
+    # of each mode
+    sizes: Mapping[str, tuple[int, ...]]
     # of the demands of each mode; those of ``final`` are for the last round of a run's best elites. A fresh set has
     # none: its seeds are drawn.
     seeds: Mapping[str, Sequence[int]]
     # seeds of the published protocol's demands in each mode; a mode that is not there leaves it out
     protocol: Mapping[str, Sequence[int]]
-    baseline: Path  # file of the throughputs of SUMO's own drivers, from the project root
-    call_limit_s: float = 2.0  # wall seconds that a candidate may take for one call
-    run_limit_s: float = 120.0  # likewise, for all calls of one simulation
+    # file of the throughputs of SUMO's own drivers, from the project root
+    baseline: Path
+    # wall seconds that a candidate may take for one call
+    call_limit_s: float = 2.0
+    # likewise, for all calls of one simulation
+    run_limit_s: float = 120.0
 
     @property
     def names(self) -> dict[int, str]:
@@ -244,7 +278,10 @@ class Course:
 
     def demands(self, mode: str, sizes: Sequence[int], fresh_seed: int | None = None) -> dict[int, list[Scenario]]:
         """Return the demands of a mode, or on a fresh set of as many demands as ``test`` has, by size."""
-        horizon = HORIZON // 2 if mode == "train" else HORIZON
+        if mode == "train":
+            horizon = HORIZON // 2
+        else:
+            horizon = HORIZON
         scenarios: dict[int, list[Scenario]] = {}
         for size in sizes:
             seeds, case = self.seeds["test" if fresh_seed is not None else mode], self.cases[size]

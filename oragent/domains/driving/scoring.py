@@ -18,8 +18,17 @@ from oragent.domains.driving.trials import Drive, iterate_moves
 from oragent.harness.drawing import MARGIN, SIDE, WIDTH, wrap_shapes
 
 FUNCTION = "driving_actions"
-HOOK = "second"  # of simulated time
+# of simulated time
+HOOK = "second"
 DRAWN = "demands of the same law, drawn anew; SUMO's own drivers were timed on them just now"
+
+
+# of speeds, the slowest first
+COLORS = "#a50026", "#f46d43", "#b8a020", "#66bd63", "#006837"
+# from one color to the next; between two drawn moments
+STEP_MPS, STEP_S = 3.0, 2
+# pixels
+PANEL, GAP, LEGEND = 110.0, 18.0, 26.0
 
 
 def score(
@@ -55,14 +64,21 @@ def score(
         floor=arguments.floor if arguments.protocol == "reevo" else None,
         watch=watching(HOOK),
     )
-    paint = partial(_draw_pictures, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
+    if setup.flags & {"record", "beside"}:
+        paint = partial(_draw_pictures, prefix=setup.prefix)
+    else:
+        paint = None
     asks = partial(driver, limit_s=course.run_limit_s)
     seed = arguments.place(Path("problems", problem, "heuristic.py"))
     with _seed_controller(seed, course, asks) if "beside" in setup.flags else nullcontext() as beside:
-        show = partial(_show_drive, driving_actions) if driving_actions.album is not None else None
+        if driving_actions.album is not None:
+            show = partial(_show_drive, driving_actions)
+        else:
+            show = None
         outcome = evaluate(setup, partial(asks, driving_actions), paint, beside, show)
     metrics, total = figures("score", outcome.scores)
-    if arguments.protocol == "oragent" and "paper_protocol" in outcome.metrics:  # the study's own score and demand
+    # the study's own score and demand
+    if arguments.protocol == "oragent" and "paper_protocol" in outcome.metrics:
         total = outcome.metrics["paper_protocol"]["score"]
     seconds = {
         "candidate_seconds": round(driving_actions.seconds, 3),
@@ -100,11 +116,6 @@ def _draw_pictures(ended: Mapping[str, Drive], road: Road, prefix: str) -> None:
     for file, paint in (("driving_worst.gif", pictures.animate), ("driving_worst_time_space.png", pictures.time_space)):
         paint(ended, road, Path(f"{prefix}{file}"))
         print(f"wrote {prefix}{file}")
-
-
-COLORS = "#a50026", "#f46d43", "#b8a020", "#66bd63", "#006837"  # of speeds, the slowest first
-STEP_MPS, STEP_S = 3.0, 2  # from one color to the next; between two drawn moments
-PANEL, GAP, LEGEND = 110.0, 18.0, 26.0  # pixels
 
 
 def draw_drive(road: Road, ended: Drive) -> str:

@@ -19,11 +19,14 @@ from oragent._base.errors import ProblemError
 from oragent.domains.driving import network
 from oragent.domains.driving.network import EDGE
 
-UNCONTROLLED_SPEED, UNCONTROLLED_CHANGES = -1.0, 1621  # SUMO's defaults: its own drivers decide
-NO_CHANGES = 0  # lane-change mode: none but those that are asked for, and these without regard for others
+# SUMO's defaults: its own drivers decide
+UNCONTROLLED_SPEED, UNCONTROLLED_CHANGES = -1.0, 1621
+# lane-change mode: none but those that are asked for, and these without regard for others
+NO_CHANGES = 0
 CHANGE_SECONDS = 5.0
 BOARD_BYTES = 64
-PATIENCE_S = 30.0  # for SUMO to listen
+# for SUMO to listen
+PATIENCE_S = 30.0
 ASK_AGAIN_S = 0.01
 WINDOW = ("--start", "--quit-on-end", "--delay", "100")
 
@@ -57,12 +60,15 @@ class VehiclePosition(NamedTuple):
 class Second(NamedTuple):
     """What one simulated second brought."""
 
-    states: list[VehicleState]  # all vehicles on E0, at its end
+    # all vehicles on E0, at its end
+    states: list[VehicleState]
     # departed, arrived: names of the vehicles that entered and left the network
     departed: list[str]
     arrived: list[str]
-    collisions: list[tuple[str, str]]  # pairs that touch at this moment
-    places: list[VehiclePosition]  # all vehicles, where that is recorded; else empty
+    # pairs that touch at this moment
+    collisions: list[tuple[str, str]]
+    # all vehicles, where that is recorded; else empty
+    places: list[VehiclePosition]
 
 
 class SumoSession:
@@ -139,10 +145,12 @@ class Hosted:
     """
 
     def __init__(self, arguments: Sequence[str], *, record: bool = False, release: bool = True) -> None:
-        library = network.load("libsumo")  # here, so that only the first of several simulations waits for it
+        # here, so that only the first of several simulations waits for it
+        library = network.load("libsumo")
         context = multiprocessing.get_context("fork")
         self._second = 0
-        self._board = mmap.mmap(-1, BOARD_BYTES)  # names the vehicle at hand, also after the child's death
+        # names the vehicle at hand, also after the child's death
+        self._board = mmap.mmap(-1, BOARD_BYTES)
         self._wire, theirs = context.Pipe()
         job = (library, [*arguments], (record, release), self._wire, theirs, self._board)
         self._child = context.Process(target=_host_simulation, args=job, daemon=True)
@@ -192,7 +200,8 @@ def _host_simulation(
     library: Any, arguments: list[str], ways: tuple[bool, bool], scorer: Connection, wire: Connection, board: mmap.mmap
 ) -> None:
     """Be the child: answer each request with what came of it, or with the reason why nothing did."""
-    scorer.close()  # so that the scorer's end ends us
+    # so that the scorer's end ends us
+    scorer.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     session: SumoSession | None = None
@@ -208,7 +217,8 @@ def _host_simulation(
             if request is None:
                 library.close()
             wire.send((None if request is None else session.step(request), ""))
-        except Exception as problem:  # libsumo raises its own exceptions, and C++'s as RuntimeError
+        except Exception as problem:
+            # libsumo raises its own exceptions, and C++'s as RuntimeError
             wire.send((None, str(problem) or type(problem).__name__))
             return
         if request is None:
@@ -255,7 +265,8 @@ class Connected:
             self._process.kill()
         self._process.wait()
         if self._connection is not None and getattr(self._connection, "_socket", None) is not None:
-            self._connection._socket.close()  # its own close() would wait for an answer of the dead
+            # its own close() would wait for an answer of the dead
+            self._connection._socket.close()
 
     @property
     def pid(self) -> int:
@@ -266,7 +277,8 @@ class Connected:
         """Simulate a second; see `Hosted`."""
         try:
             second = self._session.step(commands)
-        except Exception as problem:  # TraCI raises exceptions of its own, and the socket's
+        except Exception as problem:
+            # TraCI raises exceptions of its own, and the socket's
             raise failure(self._second, self._vehicle, problem) from None
         self._second += 1
         return second
@@ -274,7 +286,8 @@ class Connected:
     def finish(self) -> None:
         """End the simulation in order; see `Hosted`."""
         try:
-            self._connection.close()  # waits for the process
+            # waits for the process
+            self._connection.close()
         except Exception as problem:
             raise failure(self._second, "", problem) from None
 

@@ -15,7 +15,14 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Departure, Scenario
 from oragent.domains.driving.simulation import Connected, Hosted, Second, VehicleState
 
-Backend = Callable[..., Hosted | Connected]  # of SUMO's arguments, whether to record and to release
+# of SUMO's arguments, whether to record and to release
+Backend = Callable[..., Hosted | Connected]
+
+
+# demands a case that are simulated before one looks whether the rest is worth its time
+BLOCK = 4
+# points; the seed has 85: whose mean is two standard errors below that cannot win any more
+HOPELESS = 60.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,10 @@ def drive(
         with backend(scenario.write(Path(work), road), record=record, release=not published) as simulation:
             for second in range(scenario.horizon):
                 announce(second)
-                states = seconds[-1].states if seconds else []
+                if seconds:
+                    states = seconds[-1].states
+                else:
+                    states = []
                 commands = None
                 if controller is not None and states:
                     actions = controller(edge, control.vehicles_info(road, states, departures))
@@ -86,7 +96,10 @@ def _watch_record(
     had = {state.vehicle: state.speed for state in former_states}
     vehicles = control.vehicles_info(road, now.states, departures)
     for vehicle in vehicles:
-        vehicle["acceleration"] = vehicle["speed"] - had[vehicle["veh_id"]] if vehicle["veh_id"] in had else None
+        if vehicle["veh_id"] in had:
+            vehicle["acceleration"] = vehicle["speed"] - had[vehicle["veh_id"]]
+        else:
+            vehicle["acceleration"] = None
     pairs = [list(pair) for pair in now.collisions]
     return {"vehicles": vehicles, "departed": now.departed, "arrived": now.arrived, "collisions": pairs}
 
@@ -103,16 +116,14 @@ def throughput(scenario: Scenario, road: Road, folder: Path) -> int:
             return sum(len(simulation.step(None).arrived) for _ in range(scenario.horizon))
 
 
-BLOCK = 4  # demands a case that are simulated before one looks whether the rest is worth its time
-HOPELESS = 60.0  # points; the seed has 85: whose mean is two standard errors below that cannot win any more
-
-
 @dataclass(frozen=True)
 class Trial:
     """A simulation and what it is compared with."""
 
-    ended: Drive  # the simulation
-    reference: int  # throughput of SUMO's own drivers on the same demand
+    # the simulation
+    ended: Drive
+    # throughput of SUMO's own drivers on the same demand
+    reference: int
 
     @property
     def score(self) -> float:

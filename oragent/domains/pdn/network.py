@@ -18,14 +18,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-GRID = 10  # ports stand in a square of GRID x GRID, port = GRID * row + column
+# ports stand in a square of GRID x GRID, port = GRID * row + column
+GRID = 10
 PORTS = GRID * GRID
-FREQUENCIES = np.linspace(0.1e9, 20e9, 201)  # Hz, as in DevFormer (Kim et al. 2023, arXiv:2205.13225) and ReEvo
+# Hz, as in DevFormer (Kim et al. 2023, arXiv:2205.13225) and ReEvo
+FREQUENCIES = np.linspace(0.1e9, 20e9, 201)
 
-_DECAP_FARADS, _DECAP_OHMS = 0.1e-9, 0.1436  # DevFormer's MOS capacitor: a capacitance and its resistance in series
-_ASYMMETRY = 1e-3  # of the largest impedance: what a file in single precision, or a field solver's output, may have
+# DevFormer's MOS capacitor: a capacitance and its resistance in series
+_DECAP_FARADS, _DECAP_OHMS = 0.1e-9, 0.1436
+# of the largest impedance: what a file in single precision, or a field solver's output, may have
+_ASYMMETRY = 1e-3
 _VACUUM_PERMITTIVITY, _VACUUM_PERMEABILITY = 8.854e-12, 4e-7 * np.pi
-_COPPER = 5.8e7  # S/m
+# S/m
+_COPPER = 5.8e7
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +40,10 @@ class Network:
     # ``(p, p, f)`` complex array, ohms: voltage at the first port over the current into the second, at every frequency.
     # Symmetric in the ports; frequencies stand last, as what is computed is computed for all.
     impedance: NDArray[np.complex128]
-    frequencies: NDArray[np.float64]  # ``(f,)`` float array, Hz, positive
-    origin: str  # origin of the network, for people to read
+    # ``(f,)`` float array, Hz, positive
+    frequencies: NDArray[np.float64]
+    # origin of the network, for people to read
+    origin: str
 
     def __post_init__(self) -> None:
         expected = (len(self), len(self), len(self.frequencies))
@@ -63,7 +70,8 @@ class Network:
         """
         matrices = np.ascontiguousarray(np.moveaxis(impedance, 0, 2), dtype=np.complex128)
         largest = np.abs(matrices).max()
-        gap = max(np.abs(row - matrices[:, port]).max() for port, row in enumerate(matrices))  # by rows: less memory
+        # by rows: less memory
+        gap = max(np.abs(row - matrices[:, port]).max() for port, row in enumerate(matrices))
         if gap > _ASYMMETRY * largest:
             raise ValueError(f"impedance differs by up to {gap:.3g} ohms between its two directions")
         matrices += matrices.swapaxes(0, 1)
@@ -98,14 +106,17 @@ class Parameters:
     # the way there
     cell_farads: float = 1.5e-12
     cell_ohms: float = 50.0
-    package_cells: int = 7  # number of cells along each side of the package
-    cell_metres: float = 1e-3  # side of a package cell; the chip covers the three by three cells in the middle
+    # number of cells along each side of the package
+    package_cells: int = 7
+    # side of a package cell; the chip covers the three by three cells in the middle
+    cell_metres: float = 1e-3
     # gap_metres, permittivity, loss: thickness, permittivity relative to vacuum, and loss tangent of the dielectric
     # between the planes
     gap_metres: float = 50e-6
     permittivity: float = 4.2
     loss: float = 0.02
-    copper_metres: float = 18e-6  # thickness of each plane
+    # thickness of each plane
+    copper_metres: float = 18e-6
     # bump_ohms, bump_henries: resistance and inductance from a package cell to the chip: bumps, and vias through the
     # chip's layers
     bump_ohms: float = 0.5
@@ -129,7 +140,8 @@ def generate(parameters: Parameters | None = None, frequencies: NDArray[np.float
 def bumps(parameters: Parameters) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cells of the package, and of the chip above them, that bumps join: ``(9,)`` arrays."""
     middle = parameters.package_cells // 2 + np.arange(-1, 2)
-    spread = np.rint((np.arange(3) + 0.5) * GRID / 3 - 0.5).astype(np.int64)  # the chip's cell over each middle
+    # the chip's cell over each middle
+    spread = np.rint((np.arange(3) + 0.5) * GRID / 3 - 0.5).astype(np.int64)
     below = parameters.package_cells * middle[:, None] + middle
     return below.ravel(), (GRID * spread[:, None] + spread).ravel()
 

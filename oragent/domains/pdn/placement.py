@@ -17,20 +17,31 @@ from oragent.domains import streams
 from oragent.domains.pdn.network import FREQUENCIES, PORTS, Network, decap_magnitude
 
 DECAPS = 20
-STREAM = {"train": slice(0, 3), "val": slice(5, 10), "test": slice(36, 100)}  # of the hundred sites, as in ReEvo
+# of the hundred sites, as in ReEvo
+STREAM = {"train": slice(0, 3), "val": slice(5, 10), "test": slice(36, 100)}
 _SITES, _MOST_KEEPOUTS = 100, 15
 
-Site = tuple[int, NDArray[np.int64]]  # a probed port, and the ports that must stay free
+# a probed port, and the ports that must stay free
+Site = tuple[int, NDArray[np.int64]]
+
+
+NETWORK_FILE = "10x10_pkg_chip.npy"
+SITE_FILES = ("test_100_probe.npy", "test_100_keepout.npy", "test_100_keepout_num.npy")
+_ADVICE = "place the original, or remove what is there and oragent makes its own"
 
 
 @dataclass(frozen=True, eq=False)
 class PlacementInstance:
     """A network, a port that is looked at, and ports where no capacitor may go; `ValueError` without room for all."""
 
-    network: Network  # network as seen from its ports
-    probe: int  # port whose impedance counts; it takes no capacitor either
-    keepouts: NDArray[np.int64]  # ``(k,)`` int array of ports, different ones, without the probe
-    decaps: int = DECAPS  # number of capacitors to place
+    # network as seen from its ports
+    network: Network
+    # port whose impedance counts; it takes no capacitor either
+    probe: int
+    # ``(k,)`` int array of ports, different ones, without the probe
+    keepouts: NDArray[np.int64]
+    # number of capacitors to place
+    decaps: int = DECAPS
 
     def __post_init__(self) -> None:
         ports = np.append(self.keepouts, self.probe)
@@ -122,10 +133,6 @@ def reward(instance: PlacementInstance, seen: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(((former - np.abs(seen)) * (1e9 / instance.network.frequencies)).sum(axis=-1) / 10)
 
 
-NETWORK_FILE = "10x10_pkg_chip.npy"
-SITE_FILES = ("test_100_probe.npy", "test_100_keepout.npy", "test_100_keepout_num.npy")
-
-
 def read_network(folder: Path) -> Network | None:
     """Read the impedance of the 10 x 10 chip on its package.
 
@@ -183,16 +190,16 @@ def read_sites(folder: Path, network: Network) -> list[Site] | None:
     return sites
 
 
-_ADVICE = "place the original, or remove what is there and oragent makes its own"
-
-
 def _read_array(path: Path, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any]:
     """Read an array of a shape (None: any extent) and kind, finite."""
     expected = f"({', '.join('any' if extent is None else str(extent) for extent in shape)})"
     try:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as problem:
-        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        if str(problem):
+            reason = str(problem).splitlines()[0]
+        else:
+            reason = type(problem).__name__
         raise ProblemError(f"{path}: not a numpy array ({reason}); expected shape {expected}; {_ADVICE}") from None
     actual = getattr(array, "shape", ())
     fits = len(actual) == len(shape) and all(

@@ -26,8 +26,10 @@ from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
 from oragent.report.pages.text import format_share
 
 UNBOUNDED = Budget(evaluations=None)
-BOUNDS = ("model_calls", "tokens", "money", "seconds")  # of a budget
-ANY_MODEL = "of a contestant"  # in place of a model's name, to check the other settings
+# of a budget
+BOUNDS = ("model_calls", "tokens", "money", "seconds")
+# in place of a model's name, to check the other settings
+ANY_MODEL = "of a contestant"
 DASH = "–"
 
 
@@ -55,7 +57,9 @@ class MeasuredCases:
     def count_text(self) -> str:
         """Number of cases that are done, and of how many if some are missing."""
         count = len(self.cases)
-        return str(count) if count and count == self.total else f"{count} of {self.total}"
+        if count and count == self.total:
+            return str(count)
+        return f"{count} of {self.total}"
 
     def score_cases(self, score: Callable[[FinishedCase], float]) -> ModeScores:
         """Score each case, for paired comparisons."""
@@ -74,12 +78,15 @@ def difference_table(scores: Iterable[ModeScores], unit: str) -> TextTable:
     """
     rows = [
         (
-            f"{difference.first} − {difference.second}", str(difference.pairs), f"{difference.gain.mean:+.1f}",
-            f"{difference.gain.low:+.1f} to {difference.gain.high:+.1f}", format_share(difference.p),
+            f"{difference.first} − {difference.second}",
+            str(difference.pairs),
+            f"{difference.gain.mean:+.1f}",
+            f"{difference.gain.low:+.1f} to {difference.gain.high:+.1f}",
+            format_share(difference.p),
             format_share(difference.adjusted),
         )
         for difference in compare_pairs(combinations(scores, 2), "score", Direction.MAXIMIZE)
-    ]  # fmt: skip
+    ]
     return TextTable(("pair", unit, "difference", "95 %", "p", "p, all pairs"), tuple(rows))
 
 
@@ -97,7 +104,8 @@ def case_table(measured: Sequence[MeasuredCases], unit: str, describe: Callable[
 class CaseSettings:
     """Settings that all contestants of a benchmark of cases share."""
 
-    labels_readable: bool = False  # whether it runs where generated programs could read labels
+    # whether it runs where generated programs could read labels
+    labels_readable: bool = False
     # max_tokens, timeout_s: longest reply, and seconds for one; None: the default.
     max_tokens: int | None = None
     timeout_s: float | None = None
@@ -121,14 +129,18 @@ class CaseBenchmark(ABC):
     """Runner of a plan whose cells are studies of cases, each in a folder of its own, which can be resumed."""
 
     plan: BenchPlan
-    workers: int = 1  # cases at once; it changes no result
+    # cases at once; it changes no result
+    workers: int = 1
     # Callback that gets each case that is done, in words.
     note: Callable[[BenchCell, str], None] = lambda cell, text: None
     # Settings of models and budget from the command line, such as ``model.base_url=URL``.
     words: RuntimeWords = field(default_factory=RuntimeWords)
-    readable: Sequence[str] = ()  # subjects whose labels a generated program could read here
-    replay: Path | None = None  # folder of a benchmark of the same plan whose replies are given again; None to ask
-    roles: ClassVar[Sequence[str]] = ()  # roles in which models are asked
+    # subjects whose labels a generated program could read here
+    readable: Sequence[str] = ()
+    # folder of a benchmark of the same plan whose replies are given again; None to ask
+    replay: Path | None = None
+    # roles in which models are asked
+    roles: ClassVar[Sequence[str]] = ()
 
     @property
     @abstractmethod
@@ -216,7 +228,9 @@ class CaseBenchmark(ABC):
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Describe the outcome of a cell."""
         cases = self.finished_cases(cell, folder)
-        return self.describe_cell(cell, cases) if cases else ""
+        if cases:
+            return self.describe_cell(cell, cases)
+        return ""
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """Return the result of a complete cell: its score and the cost of all its cases."""
@@ -224,10 +238,15 @@ class CaseBenchmark(ABC):
         measure, score, failed = self.score_cell(cell, cases)
         spent = sum((case.spent for case in cases), Spent())
         return BenchResult(
-            cell, measure, {self.plan.terms.main: ModeScore(score)}, tried=len(cases), failed=failed,
+            cell,
+            measure,
+            {self.plan.terms.main: ModeScore(score)},
+            tried=len(cases),
+            failed=failed,
             spent=Cost(spent.model_calls, spent.tokens, spent.money),
-            seconds=sum(case.result.get("seconds", 0.0) for case in cases), folder=self.cell_folder(cell, folder),
-        )  # fmt: skip
+            seconds=sum(case.result.get("seconds", 0.0) for case in cases),
+            folder=self.cell_folder(cell, folder),
+        )
 
     def measure(self, folder: Path, kind: type[M]) -> dict[str, list[M]]:
         """Collect the finished cases by subject, one item for each contestant."""
@@ -253,7 +272,9 @@ class CaseBenchmark(ABC):
         shortcuts = {f"budget.{name}": value for name, value in vars(settings.budget).items() if name in BOUNDS}
         shortcuts |= {"model.max_tokens": settings.max_tokens, "model.timeout_s": settings.timeout_s}
         runtime = self.words.name_model(model or ANY_MODEL, self.roles, shortcuts)
-        return runtime if model else RuntimeSettings(budget=runtime.budget)
+        if model:
+            return runtime
+        return RuntimeSettings(budget=runtime.budget)
 
     def check_labels(self) -> None:
         """Refuse to run where generated programs could read labels, unless the settings accept it."""

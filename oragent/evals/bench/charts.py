@@ -22,8 +22,10 @@ COLORS = ("#D55E00", "#66737D", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#56
 Line = Literal["-", ":", "-."] | tuple[float, Sequence[float]]
 LINES: tuple[Line, ...] = ("-", ":", "-.", (0, (7, 2)))
 MARKERS = ("o", "^", "s", "v")
-CALLS = "calls"  # unit of the way to the best beside that of work
-WIDTH = 24  # characters of a contestant's name
+# unit of the way to the best beside that of work
+CALLS = "calls"
+# characters of a contestant's name
+WIDTH = 24
 CURVES = (
     "Line: mean over seeds of the best score so far. Band: from the worst to the best seed. Dashes: the {baseline}."
 )
@@ -125,7 +127,8 @@ def _draw_progress(
     rows = _spending_rows(subject, unit)
     results = [result for row in rows for result in row.results]
     at = np.arange(1, max(max(getattr(run.curve[-1].paid, unit), getattr(run.spent, unit)) for run in results) + 1)
-    for row in rows[::-1]:  # the best on top
+    # the best on top
+    for row in rows[::-1]:
         table, look = best_so_far(row.results, len(at), unit), styles[row.contestant]
         low, high = table.min(axis=0), table.max(axis=0)
         axes.fill_between(at, low, high, step="post", color=look.color, alpha=0.13, linewidth=0)

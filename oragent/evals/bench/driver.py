@@ -21,7 +21,13 @@ from oragent.evals.bench.result import CellReport, CellRunner, execute_plan
 from oragent.evals.bench.tables import VERDICT, TextTable
 from oragent.report.pages.html import make_environment
 
-WIDTH = 2000  # characters of a line on a cell: a long reason is told in whole
+# characters of a line on a cell: a long reason is told in whole
+WIDTH = 2000
+
+
+# exit codes
+COMPLETE, UNFINISHED, STOPPED = 0, 3, 130
+B = TypeVar("B", bound=CaseBenchmark)
 
 
 class Board:
@@ -46,8 +52,16 @@ class Board:
         self._count += 1
         self._bar.update()
         reason = cell_report.end.reason
-        how = f"unfinished: {reason}" if reason else "complete" if cell_report.fresh else "complete before"
-        remark = f"; {cell_report.remark}" if cell_report.remark else ""
+        if reason:
+            how = f"unfinished: {reason}"
+        elif cell_report.fresh:
+            how = "complete"
+        else:
+            how = "complete before"
+        if cell_report.remark:
+            remark = f"; {cell_report.remark}"
+        else:
+            remark = ""
         self._bar.write(f"{self._count:3d} of {self._total}  {one_line(f'{cell_report.cell}: {how}{remark}', WIDTH)}")
 
 
@@ -56,14 +70,12 @@ def rich_table(table: TextTable) -> RichTable:
     rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for column, head in enumerate(table.heads):
         wraps = " pairs" in head or head == VERDICT
-        fixed = bool(column) and not wraps  # figures stay whole where room is scarce, names go on below
+        # figures stay whole where room is scarce, names go on below
+        fixed = bool(column) and not wraps
         rich.add_column(Text(escape_text(head)), justify="right" if column else "left", overflow="fold", no_wrap=fixed)
     for row in table.rows:
         rich.add_row(*(Text(escape_text(value)) for value in row))
     return rich
-
-
-COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 
 @dataclass(frozen=True)
@@ -72,9 +84,6 @@ class Line:
 
     text: str
     style: str = ""
-
-
-B = TypeVar("B", bound=CaseBenchmark)
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,8 @@ class BenchCommand(Generic[B]):
             Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
         """
         bench.readable = bench.find_readable()
-        bench.read_runtime()  # a wrong setting is refused before anything is written
+        # a wrong setting is refused before anything is written
+        bench.read_runtime()
         bench.check_labels()
         self.manifest.write_plan(bench.plan, folder)
         prepare()
@@ -104,14 +114,23 @@ class BenchCommand(Generic[B]):
 
         stopped = run_cells(bench.plan, start, folder)
         complete = self._print_results(bench, folder, console, write=True)
-        return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+        if stopped:
+            return STOPPED
+        if complete:
+            return COMPLETE
+        return UNFINISHED
 
     def show_folder(self, folder: Path, console: Console, *, write: bool = True) -> int:
         """Print the tables of a benchmark as far as it is done; the exit code is 0 where all is done, else 3."""
         bench = self.open(self.manifest.read_plan(folder), folder)
         try:
-            bench.readable = bench.find_readable() if bench.settings.labels_readable else ()
-            return COMPLETE if self._print_results(bench, folder, console, write=write) else UNFINISHED
+            if bench.settings.labels_readable:
+                bench.readable = bench.find_readable()
+            else:
+                bench.readable = ()
+            if self._print_results(bench, folder, console, write=write):
+                return COMPLETE
+            return UNFINISHED
         finally:
             bench.close()
 

@@ -17,18 +17,24 @@ from oragent._base.errors import ConfigError, StoreError
 class BenchTerms:
     """The words of one kind of benchmark."""
 
-    benchmark: str  # the whole, such as "comparison"
+    # the whole, such as "comparison"
+    benchmark: str
     # subject, subjects: what is measured on, such as "problem".
     subject: str
     subjects: str
     # contestant, contestants: who is measured, such as "strategy".
     contestant: str
     contestants: str
-    modes: Mapping[str, str]  # kinds of score by name, and what each is in words; contestants are ranked by the first
-    baseline: str = "baseline"  # whose score is 0 when scores are normalised, such as "seed heuristic"
-    answer: str = "answer"  # what a run ends with and is scored by, such as "program"
-    work: str = "evaluations"  # unit in which the work of a run is counted, such as "evaluations"
-    noise: str = "instances"  # what one score is a mean over, such as "instances"
+    # kinds of score by name, and what each is in words; contestants are ranked by the first
+    modes: Mapping[str, str]
+    # whose score is 0 when scores are normalised, such as "seed heuristic"
+    baseline: str = "baseline"
+    # what a run ends with and is scored by, such as "program"
+    answer: str = "answer"
+    # unit in which the work of a run is counted, such as "evaluations"
+    work: str = "evaluations"
+    # what one score is a mean over, such as "instances"
+    noise: str = "instances"
 
     @property
     def main(self) -> str:
@@ -40,8 +46,10 @@ class BenchTerms:
 class BenchCell:
     """One run of a benchmark."""
 
-    subject: str  # what is measured on: a problem, a set of questions
-    contestant: str  # who is measured: a strategy, a method, an agent with a model
+    # what is measured on: a problem, a set of questions
+    subject: str
+    # who is measured: a strategy, a method, an agent with a model
+    contestant: str
     seed: int
 
     def __str__(self) -> str:
@@ -102,11 +110,13 @@ class Manifest:
     """Reader and writer of the plan file in the folders of one kind of benchmark."""
 
     file: str
-    terms: BenchTerms  # what the parts are called; the plurals are keys of the file
+    # what the parts are called; the plurals are keys of the file
+    terms: BenchTerms
     # Checks settings that were read, and fills in those that an older version did not know; it is also given what its
     # errors name.
     complete_settings: Callable[[Settings, str], Settings] = lambda settings, source: settings
-    free: tuple[str, ...] = ()  # settings that never change what is found, so that they may differ
+    # settings that never change what is found, so that they may differ
+    free: tuple[str, ...] = ()
 
     def write_plan(self, plan: BenchPlan, folder: Path) -> None:
         """Write a plan into its folder, or check that it agrees with the one that is there.
@@ -196,7 +206,12 @@ class Manifest:
 
 def _read_names(names: Any) -> dict[str, Any]:
     """Names, and what stands under each, of a list or a mapping."""
-    named = dict(names) if isinstance(names, dict) else dict.fromkeys(names) if isinstance(names, list) else None
+    if isinstance(names, dict):
+        named = dict(names)
+    elif isinstance(names, list):
+        named = dict.fromkeys(names)
+    else:
+        named = None
     if named is None or not all(isinstance(name, str) for name in named):
         raise TypeError(f"expected names, not {names!r}")
     return named
@@ -204,16 +219,23 @@ def _read_names(names: Any) -> dict[str, Any]:
 
 def _list_or_mapping(named: Mapping[str, Any]) -> list[str] | dict[str, Any]:
     """A list where nothing stands under the names."""
-    return list(named) if all(value in (None, {}) for value in named.values()) else dict(named)
+    if all(value in (None, {}) for value in named.values()):
+        return list(named)
+    return dict(named)
 
 
 def flatten_tree(tree: Settings, prefix: str = "") -> dict[str, Any]:
     """Values of a tree of settings by ``section.key``."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
-        flat |= flatten_tree(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+        if isinstance(value, Mapping):
+            flat |= flatten_tree(value, f"{prefix}{key}.")
+        else:
+            flat |= {f"{prefix}{key}": value}
     return flat
 
 
 def _format_value(value: Any) -> str:
-    return "null" if value is None else str(value)
+    if value is None:
+        return "null"
+    return str(value)

@@ -25,7 +25,8 @@ class Measure:
 class ModeScore:
     """A score in one mode."""
 
-    value: float  # in natural units
+    # in natural units
+    value: float
     # Half the width of the 95 % interval that came with it, over what it is a mean of; None where none came.
     noise: float | None = None
 
@@ -34,20 +35,28 @@ class ModeScore:
 class Cost:
     """Cost until some moment or in total."""
 
-    work: int = 0  # in the unit of the benchmark, such as evaluations
-    tokens: int = 0  # in and out
-    money: float = 0.0  # US dollars, of the replies whose price is known
-    unpriced: int = 0  # replies whose price is not known
-    calls: int = 0  # replies of models, where they are not the unit of work; 0 where nobody counts them apart
+    # in the unit of the benchmark, such as evaluations
+    work: int = 0
+    # in and out
+    tokens: int = 0
+    # US dollars, of the replies whose price is known
+    money: float = 0.0
+    # replies whose price is not known
+    unpriced: int = 0
+    # replies of models, where they are not the unit of work; 0 where nobody counts them apart
+    calls: int = 0
 
 
 @dataclass(frozen=True)
 class ProgressStep:
     """A score on the way of a run."""
 
-    score: float  # its own, in the main mode
-    best: float  # the best until then, its own included
-    paid: Cost  # until and with it
+    # its own, in the main mode
+    score: float
+    # the best until then, its own included
+    best: float
+    # until and with it
+    paid: Cost
 
 
 @dataclass(frozen=True)
@@ -56,14 +65,21 @@ class BenchResult:
 
     cell: BenchCell
     measure: Measure
-    scores: Mapping[str, ModeScore]  # by mode; the main mode is always there
-    baselines: Mapping[str, ModeScore] = field(default_factory=dict)  # of the baseline by mode, where there is one
-    tried: int = 0  # how many answers were tried: candidates, conversations, cases
-    failed: int = 0  # how many of them have no score
+    # by mode; the main mode is always there
+    scores: Mapping[str, ModeScore]
+    # of the baseline by mode, where there is one
+    baselines: Mapping[str, ModeScore] = field(default_factory=dict)
+    # how many answers were tried: candidates, conversations, cases
+    tried: int = 0
+    # how many of them have no score
+    failed: int = 0
     spent: Cost = Cost()
-    seconds: float = 0.0  # the run's own time, over all sittings
-    curve: tuple[ProgressStep, ...] = ()  # the way to the score in the main mode; empty where there is none
-    folder: Path | None = None  # where the run lives; None where it has no folder of its own
+    # the run's own time, over all sittings
+    seconds: float = 0.0
+    # the way to the score in the main mode; empty where there is none
+    curve: tuple[ProgressStep, ...] = ()
+    # where the run lives; None where it has no folder of its own
+    folder: Path | None = None
 
     def cost_to_reach(self, target: float) -> Cost | None:
         """Return the cost of reaching a score in the main mode; None where it was not reached."""
@@ -83,7 +99,8 @@ class Scale:
         """A normalised score; None where baseline and best are equal, so that there is no scale."""
         if self.best == self.baseline:
             return None
-        return (score - self.baseline) / (self.best - self.baseline) + 0.0  # and not -0.0
+        # and not -0.0
+        return (score - self.baseline) / (self.best - self.baseline) + 0.0
 
 
 def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> Scale | None:
@@ -97,7 +114,10 @@ def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> 
     baseline = next((result.baselines[mode].value for result in results if mode in result.baselines), None)
     if baseline is None or not scores:
         return None
-    published = measure.published if mode == terms.main else None
+    if mode == terms.main:
+        published = measure.published
+    else:
+        published = None
     if published is not None and measure.direction.better(published, baseline):
         return Scale(baseline, published, "best published")
     return Scale(baseline, measure.direction.best(scores), "best of these runs")
@@ -118,13 +138,18 @@ class ContestantDifference:
     first: str
     second: str
     mode: str
-    pairs: int  # number of seeds
+    # number of seeds
+    pairs: int
     # How much better the first is, in natural units, with its interval over seeds; above 0 is better.
     gain: MeanInterval
-    p: float | None  # p-value of the paired test; None for fewer than two pairs
-    adjusted: float | None  # the same, adjusted for all pairs of contestants in this mode
-    spread: float | None  # standard deviation of the difference between seeds; None for one pair
-    noise: float | None  # mean half-width of the intervals that came with the scores; None where one is not known
+    # p-value of the paired test; None for fewer than two pairs
+    p: float | None
+    # the same, adjusted for all pairs of contestants in this mode
+    adjusted: float | None
+    # standard deviation of the difference between seeds; None for one pair
+    spread: float | None
+    # mean half-width of the intervals that came with the scores; None where one is not known
+    noise: float | None
 
 
 def compare_pairs(
@@ -147,7 +172,9 @@ def mean_known(values: Iterable[float | None]) -> float | None:
     """The mean; None where one of the values is not known, or there is none."""
     listed = list(values)
     numbers = [value for value in listed if value is not None]
-    return mean(numbers) if numbers and len(numbers) == len(listed) else None
+    if numbers and len(numbers) == len(listed):
+        return mean(numbers)
+    return None
 
 
 def _compare_pair(
@@ -254,6 +281,7 @@ def _complete_cell(cell: BenchCell, runner: CellRunner, folder: Path) -> CellRep
             end = runner.run(cell, folder)
         if not end.stopped:
             remark = runner.finish(cell, folder)
-    except KeyboardInterrupt:  # a system that does not stop by itself is stopped here: what it has kept is kept
+    except KeyboardInterrupt:
+        # a system that does not stop by itself is stopped here: what it has kept is kept
         end = CellEnd("stopped by Ctrl-C", stopped=True)
     return CellReport(cell, end, fresh, remark)

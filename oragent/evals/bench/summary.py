@@ -19,7 +19,8 @@ from oragent.evals.bench.result import (
     mean_known,
 )
 
-TARGET = 0.5  # of the way from the baseline to the best found
+# of the way from the baseline to the best found
+TARGET = 0.5
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,22 @@ class SummaryRow:
     """A contestant on a subject."""
 
     contestant: str
-    results: tuple[BenchResult, ...]  # its complete runs, by seed
+    # its complete runs, by seed
+    results: tuple[BenchResult, ...]
     # Mean final score over seeds, with its interval, by mode; only of modes in which all runs have a score.
     means: Mapping[str, MeanInterval]
-    spread: float | None  # standard deviation of the final score between seeds, in the main mode; None for one seed
+    # standard deviation of the final score between seeds, in the main mode; None for one seed
+    spread: float | None
     # Half-width of the interval that came with a score in the main mode, mean over the runs; None where it is not
     # known.
     noise: float | None
     normalised: Mapping[str, float | None]
-    failed: float | None  # share of failures; None where there was nothing to fail
-    reached: tuple[Cost, ...]  # what it took each run to reach the target, those that did
-    spent: Cost  # in all, median over the runs
+    # share of failures; None where there was nothing to fail
+    failed: float | None
+    # what it took each run to reach the target, those that did
+    reached: tuple[Cost, ...]
+    # in all, median over the runs
+    spent: Cost
 
     @property
     def median_cost(self) -> Cost | None:
@@ -54,8 +60,10 @@ class SubjectSummary:
     name: str
     title: str
     direction: Direction
-    rows: tuple[SummaryRow, ...]  # a contestant each, the best mean in the main mode first
-    differences: tuple[ContestantDifference, ...]  # of all pairs of contestants, by mode
+    # a contestant each, the best mean in the main mode first
+    rows: tuple[SummaryRow, ...]
+    # of all pairs of contestants, by mode
+    differences: tuple[ContestantDifference, ...]
     scales: Mapping[str, Scale]
     # Score whose cost is asked for, half of the way to the best found; None where that is the baseline.
     target: float | None
@@ -66,7 +74,8 @@ class BenchSummary:
     """A benchmark."""
 
     terms: BenchTerms
-    contestants: tuple[str, ...]  # names in the plan's order, those included that have no complete run yet
+    # names in the plan's order, those included that have no complete run yet
+    contestants: tuple[str, ...]
     subjects: tuple[SubjectSummary, ...]
     # Mean normalised score over subjects for each contestant that has one on all of them, by mode, best first.
     overall: Mapping[str, Mapping[str, float]]
@@ -92,7 +101,10 @@ def _summarise_subject(terms: BenchTerms, results: Sequence[BenchResult]) -> Sub
     scales = {mode: scale_of_mode for mode in terms.modes if (scale_of_mode := make_scale(results, mode, terms))}
     baseline = next((run.baselines[terms.main].value for run in results if terms.main in run.baselines), None)
     best = direction.best(result.scores[terms.main].value for result in results)
-    target = None if baseline is None or best == baseline else baseline + TARGET * (best - baseline)
+    if baseline is None or best == baseline:
+        target = None
+    else:
+        target = baseline + TARGET * (best - baseline)
     contestants = dict.fromkeys(result.cell.contestant for result in results)
     rows = [
         _summarise_contestant(terms, [item for item in results if item.cell.contestant == name], scales, target)
@@ -121,7 +133,10 @@ def _summarise_contestant(
     }
     main = scores[terms.main]
     tried = sum(result.tried for result in results)
-    reached = [] if target is None else [result.cost_to_reach(target) for result in results]
+    if target is None:
+        reached = []
+    else:
+        reached = [result.cost_to_reach(target) for result in results]
     return SummaryRow(
         contestant=results[0].cell.contestant,
         results=tuple(results),
@@ -207,7 +222,10 @@ def _normalised_scores(summary: BenchSummary) -> dict[str, dict[tuple[str, int],
     for subject in summary.subjects:
         scale = subject.scales.get(mode)
         for result in (result for row in subject.rows for result in row.results if mode in result.scores):
-            share = scale.normalise(result.scores[mode].value) if scale else None
+            if scale:
+                share = scale.normalise(result.scores[mode].value)
+            else:
+                share = None
             if result.cell.contestant in scores and share is not None:
                 scores[result.cell.contestant][subject.name, result.cell.seed] = share
     return scores

@@ -10,8 +10,10 @@ from oragent.evals.bench.result import ContestantDifference, Cost
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
 from oragent.report.pages import text as in_words
 
-GAIN = "95 %"  # head of the interval of a difference
-VERDICT = "verdict"  # head of what a difference comes to
+# head of the interval of a difference
+GAIN = "95 %"
+# head of what a difference comes to
+VERDICT = "verdict"
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,20 @@ def describe_scales(subject: SubjectSummary, terms: BenchTerms) -> Sequence[str]
 def _finals_row(row: SummaryRow, terms: BenchTerms) -> tuple[str, ...]:
     main, *others = (_mean_cells(row.means.get(mode)) for mode in terms.modes)
     widths = map(_format_width, (row.spread, row.noise))
-    failed = "–" if row.failed is None else in_words.format_percent(row.failed)
+    if row.failed is None:
+        failed = "–"
+    else:
+        failed = in_words.format_percent(row.failed)
     return row.contestant, str(len(row.results)), *main, *widths, *(text for mean in others for text in mean), failed
 
 
 def _difference_row(difference: ContestantDifference, direction: Direction, terms: BenchTerms) -> tuple[str, ...]:
     low, high = sorted(direction.sign * end for end in (difference.gain.low, difference.gain.high))
     pair, gain = f"{difference.first} − {difference.second}", _signed_gain(difference.gain.mean, direction)
-    interval = f"{low:+.3g} to {high:+.3g}" if difference.pairs > 1 else "–"
+    if difference.pairs > 1:
+        interval = f"{low:+.3g} to {high:+.3g}"
+    else:
+        interval = "–"
     widths = map(_format_width, (difference.spread, difference.noise))
     p_values = map(in_words.format_share, (difference.p, difference.adjusted))
     return pair, difference.mode, gain, interval, *widths, *p_values, _difference_verdict(difference, terms)
@@ -104,19 +112,28 @@ def _difference_verdict(difference: ContestantDifference, terms: BenchTerms) -> 
         return "equal"
     if difference.adjusted is None or difference.adjusted >= ALPHA:
         return "no difference shown"
-    better = difference.first if difference.gain.mean > 0 else difference.second
+    if difference.gain.mean > 0:
+        better = difference.first
+    else:
+        better = difference.second
     is_small = difference.noise and abs(difference.gain.mean) < difference.noise
     return f"{better} is better{f', by less than ± {terms.noise}' if is_small else ''}"
 
 
 def _target_row(row: SummaryRow) -> tuple[str, ...]:
     median_cost = row.median_cost
-    until = _cost_cells(median_cost) if median_cost else ("–", "–", "–")
+    if median_cost:
+        until = _cost_cells(median_cost)
+    else:
+        until = ("–", "–", "–")
     return (row.contestant, f"{len(row.reached)} of {len(row.results)}", *until, *_cost_cells(row.spent))
 
 
 def _cost_cells(spent: Cost) -> tuple[str, str, str]:
-    money = in_words.format_money(spent.money, spent.unpriced) if spent.tokens else "–"
+    if spent.tokens:
+        money = in_words.format_money(spent.money, spent.unpriced)
+    else:
+        money = "–"
     return f"{spent.work:,}", f"{spent.tokens:,}", money
 
 
@@ -128,4 +145,6 @@ def _mean_cells(mean: MeanInterval | None) -> tuple[str, str]:
 
 
 def _format_width(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
+    if value is None:
+        return "–"
+    return f"{value:.3g}"

@@ -66,8 +66,14 @@ def describe_verdict(summary: BenchSummary) -> str:
         return "There is one strategy only: nothing to hold it against."
     if leader.is_shown:
         return f"{leader.name} is ahead of all others (p = {leader.p:.2g})."
-    why = "too few runs for a test" if leader.p is None else f"p = {leader.p:.3g}"
-    limits = f"; {leader.limits}" if leader.limits else ""
+    if leader.p is None:
+        why = "too few runs for a test"
+    else:
+        why = f"p = {leader.p:.3g}"
+    if leader.limits:
+        limits = f"; {leader.limits}"
+    else:
+        limits = ""
     return f"No strategy is shown to be ahead; {leader.name} has the highest mean ({why}{limits})."
 
 
@@ -147,7 +153,9 @@ def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent
     comparison = load_comparison(plan, SearchRunner(plan), folder)
     show_comparison(comparison, console)
     console.print(f"[bold]report[/] {escape(str(write_report(comparison)))}", highlight=False, soft_wrap=True)
-    return UNFINISHED if comparison.unfinished else COMPLETE
+    if comparison.unfinished:
+        return UNFINISHED
+    return COMPLETE
 
 
 def run_searches(plan: BenchPlan, kind: type[SearchRunner], on_event: OnEvent, folder: Path) -> bool:
@@ -161,7 +169,9 @@ def show_folder(folder: Path, console: Console) -> int:
     plan = reopen_plan(folder)
     comparison = load_comparison(plan, SearchRunner(plan), folder)
     show_comparison(comparison, console)
-    return UNFINISHED if comparison.unfinished else COMPLETE
+    if comparison.unfinished:
+        return UNFINISHED
+    return COMPLETE
 
 
 def write_page(folder: Path) -> Path:

@@ -32,6 +32,30 @@ OWN_SECTIONS = ("strategy", "or_agent", "archive", "cascade", "race", "twins", "
 ELSEWHERE = {STRATEGY: "the key strategy", FILE: "the key strategy", "seed": "--seeds"}
 
 
+TERMS = BenchTerms(
+    benchmark="comparison",
+    subject="problem",
+    subjects="problems",
+    contestant="strategy",
+    contestants="strategies",
+    modes={"val": "where the search looked (val)", "test": "held out (test)"},
+    baseline="seed heuristic",
+    answer="program",
+)
+OWN = {"seed": "--seeds", STRATEGY: "--strategies", FILE: "--strategies"}
+# What strategies by themselves have at different values, and all have alike here unless somebody sets it otherwise:
+# everyone gets all that the problem's folder says, and the same number of rounds in flight and of islands.
+FAIR = {
+    "strategy.window": 2,
+    "strategy.blocks": Blocks.ALL,
+    "strategy.features": True,
+    "strategy.standing": True,
+    "strategy.history": True,
+    "strategy.tuning": 0.0,
+    "archive.islands": 4,
+}
+
+
 @dataclass(frozen=True)
 class StrategyVariant:
     """Who is compared; settings are by ``section.key``, with ``strategy.name`` where the name does not say it."""
@@ -45,9 +69,12 @@ class Described:
     """A variant as a person writes it."""
 
     name: str
-    strategy: str  # name of a strategy, or path of one's own, from the variant's file
-    model: str | dict[str, Any] | None = None  # name of a model, or settings of one; None: as all have it
-    settings: dict[str, Any] = field(default_factory=dict)  # tree of settings, as in a run's configuration
+    # name of a strategy, or path of one's own, from the variant's file
+    strategy: str
+    # name of a model, or settings of one; None: as all have it
+    model: str | dict[str, Any] | None = None
+    # tree of settings, as in a run's configuration
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyVariant:
@@ -61,9 +88,15 @@ def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyV
         raise ConfigError(
             f"{source}: key 'name' must be up to 40 letters, digits, '.', '-' and '_', no sign first, not {name!r}"
         )
-    source = source if isinstance(variant, Path) else f"variant {name!r}"
+    if isinstance(variant, Path):
+        source = source
+    else:
+        source = f"variant {name!r}"
     settings = _read_settings(described, source)
-    word = str(base / described.strategy) if described.strategy.endswith(".py") else described.strategy
+    if described.strategy.endswith(".py"):
+        word = str(base / described.strategy)
+    else:
+        word = described.strategy
     if word == "auto":
         raise ConfigError(f"{source}: key 'strategy' must name a strategy, not 'auto'")
     named = {STRATEGY: word} | ({FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
@@ -102,7 +135,10 @@ def make_variant(name: str, settings: Mapping[str, Any], common: Config, source:
 def configure_variant(variant: StrategyVariant, common: Config | Mapping[str, Any], source: str, **more: Any) -> Config:
     """The whole configuration of a variant's runs; ``more`` are further keys, which it may override."""
     settings = {STRATEGY: variant.name, **more, **variant.settings}
-    tree = dump_settings(common) if isinstance(common, Config) else dict(common)
+    if isinstance(common, Config):
+        tree = dump_settings(common)
+    else:
+        tree = dict(common)
     return build_config(deepcopy(tree), [f"{key}={json.dumps(value)}" for key, value in settings.items()], source)
 
 
@@ -121,32 +157,11 @@ def _read_settings(described: Described, source: str) -> dict[str, Any]:
         if section not in OWN_SECTIONS:
             sections = ", ".join(OWN_SECTIONS)
             raise ConfigError(f"{source}: 'settings.{key}' must be the same for all; a variant may set {sections}")
-    model = {"name": described.model} if isinstance(described.model, str) else described.model or {}
+    if isinstance(described.model, str):
+        model = {"name": described.model}
+    else:
+        model = described.model or {}
     return settings | flatten_tree(model, "model.")
-
-
-TERMS = BenchTerms(
-    benchmark="comparison",
-    subject="problem",
-    subjects="problems",
-    contestant="strategy",
-    contestants="strategies",
-    modes={"val": "where the search looked (val)", "test": "held out (test)"},
-    baseline="seed heuristic",
-    answer="program",
-)
-OWN = {"seed": "--seeds", STRATEGY: "--strategies", FILE: "--strategies"}
-# What strategies by themselves have at different values, and all have alike here unless somebody sets it otherwise:
-# everyone gets all that the problem's folder says, and the same number of rounds in flight and of islands.
-FAIR = {
-    "strategy.window": 2,
-    "strategy.blocks": Blocks.ALL,
-    "strategy.features": True,
-    "strategy.standing": True,
-    "strategy.history": True,
-    "strategy.tuning": 0.0,
-    "archive.islands": 4,
-}
 
 
 def _complete_settings(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:
@@ -170,7 +185,10 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
             raise ConfigError(f"{setting!r}: a comparison sets this itself, by {option}")
     common = read_config(request.config, [*request.overrides, *settings])
     common = _equal_defaults(common, request.outputs)
-    usual = "" if request.variants else "gp,random,funsearch,or_agent"
+    if request.variants:
+        usual = ""
+    else:
+        usual = "gp,random,funsearch,or_agent"
     strategies = (request.strategies or usual).split(",")
     varied = [read_variant(variant, common) for variant in request.variants]
     return make_plan(problems, strategies, request.seeds or 3, common, root, varied)
@@ -235,10 +253,16 @@ def cell_config(plan: BenchPlan, cell: BenchCell) -> Config:
 def _equal_defaults(common: Config, folder: Path) -> Config:
     """Settings with what nobody has set made alike for all; or as the comparison that is in the folder has it."""
     tree = dump_settings(common)
-    begun = MANIFEST.read_plan(folder).settings if (folder / MANIFEST.file).is_file() else None
+    if (folder / MANIFEST.file).is_file():
+        begun = MANIFEST.read_plan(folder).settings
+    else:
+        begun = None
     chosen: dict[str, dict[str, Any]] = {"strategy": {}, "archive": {}}
     for key, value in FAIR.items():
         section, _, name = key.partition(".")
         if tree[section][name] is None:
-            chosen[section][name] = value if begun is None else begun[section][name]
+            if begun is None:
+                chosen[section][name] = value
+            else:
+                chosen[section][name] = begun[section][name]
     return build_config(tree | {section: tree[section] | values for section, values in chosen.items()}, [], "settings")

@@ -46,6 +46,17 @@ HELD_OUT = "test.yaml"
 Launch = Callable[[Config, Path, Problem, Callable[[], RunFolder], Observer], SearchResult]
 
 
+WORDS = {
+    "strategy.window": "rounds in flight",
+    "strategy.blocks": "building blocks shown",
+    "strategy.features": "meanings of features told",
+    "strategy.standing": "where the search stands told",
+    "strategy.history": "how programs came about told",
+    "strategy.tuning": "share of evaluations for tuning",
+    "archive.islands": "islands",
+}
+
+
 class SearchRunner:
     """Runs searches, each in a run's folder ``seed<seed>/<problem>/<time>-<strategy>`` of the comparison's.
 
@@ -89,7 +100,9 @@ class SearchRunner:
 
         outcome = self._launch(settings, home, problem, open_folder, self._observer(cell))
         write_report(opened[0].path)
-        return CellEnd() if outcome.complete else CellEnd(outcome.reason, stopped=outcome.reason == STOPPED)
+        if outcome.complete:
+            return CellEnd()
+        return CellEnd(outcome.reason, stopped=outcome.reason == STOPPED)
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Score a run's best program on the held-out set, if that was not done since."""
@@ -134,7 +147,8 @@ def read_run(cell: BenchCell, path: Path) -> BenchResult:
         measure=Measure(data.about.title, data.about.direction, data.about.references.get("best")),
         scores={"val": val["best"]} | ({"test": tested["best"]} if tested else {}),
         baselines={"val": val["seed"]} | ({"test": tested["seed"]} if tested else {}),
-        tried=data.spend.candidates - 1,  # programs, and replies that held none; the seed heuristic is not among them
+        # programs, and replies that held none; the seed heuristic is not among them
+        tried=data.spend.candidates - 1,
         failed=sum(len(group) for group in data.failures.values()),
         spent=Cost(data.spend.evaluations, calls.tokens, calls.cost, calls.unpriced, calls.number),
         seconds=data.spend.seconds,
@@ -150,7 +164,8 @@ def _find_run(strategy: str, folder: Path) -> Path | None:
             if about.read_about(path).strategy_name == strategy:
                 return path.parent
         except (ConfigError, StoreError):
-            continue  # killed while it was being written: nothing was paid for yet
+            # killed while it was being written: nothing was paid for yet
+            continue
     return None
 
 
@@ -202,17 +217,6 @@ def _half_width(interval: Any) -> float | None:
     return None
 
 
-WORDS = {
-    "strategy.window": "rounds in flight",
-    "strategy.blocks": "building blocks shown",
-    "strategy.features": "meanings of features told",
-    "strategy.standing": "where the search stands told",
-    "strategy.history": "how programs came about told",
-    "strategy.tuning": "share of evaluations for tuning",
-    "archive.islands": "islands",
-}
-
-
 def differing_settings(plan: BenchPlan) -> TextTable:
     """The settings that are not the same for all, a row each, as the runs have them, with defaults of strategies."""
     trees = _settings_by_contestant(plan)
@@ -251,7 +255,10 @@ def _settings_by_contestant(plan: BenchPlan) -> dict[str, Mapping[str, Any]]:
 
 def _format_value(value: Any) -> str:
     words = {None: "–", True: "yes", False: "no"}
-    text = words[value] if value is None or isinstance(value, bool) else str(value)
+    if value is None or isinstance(value, bool):
+        text = words[value]
+    else:
+        text = str(value)
     return clip_text(text)[0]
 
 
@@ -272,7 +279,9 @@ class Comparison:
         bounds = {name: bound for name, bound in named.items() if bound is not None}
         words = [f"${bound:,.2f}" if name == "money" else f"{bound:,} {name}" for name, bound in bounds.items()]
         bounds_text = ", ".join(words).replace("_", " ") or "no bound"
-        return f"{bounds_text}; until both evaluations and model calls are used up" if both else bounds_text
+        if both:
+            return f"{bounds_text}; until both evaluations and model calls are used up"
+        return bounds_text
 
     @property
     def model(self) -> str:

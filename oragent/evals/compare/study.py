@@ -29,8 +29,10 @@ from oragent.report.pages import text as in_words
 from oragent.search.config import Config, build_config
 from oragent.search.events import OnEvent, ignore_event
 
-BUDGET = 500  # evaluations, and model calls
-LEAST = 4  # programs of a first population, however small the scale
+# evaluations, and model calls
+BUDGET = 500
+# programs of a first population, however small the scale
+LEAST = 4
 PART_ONE = ("tsp_constructive", "tsp_pomo", "cvrp_aco", "cvrp_lehd", "bpp_offline_aco", "mkp_aco")
 PART_TWO = ("tsp_aco", "tsp_lehd", "cvrp_pomo", "bpp_online", "dpp_ga", "op_aco")
 TWELVE = (
@@ -40,8 +42,10 @@ TWELVE = (
 ABLATED = ("cvrp_pomo", "dpp_ga", "mkp_aco", "op_aco", "tsp_constructive", "bpp_online")
 METHODS = ("funsearch", "ael", "eoh", "reevo", "or_agent")
 RIVALS, OURS = Path("configs") / "study", Path("configs") / "or_agent_paper.yaml"
-SECTIONS = ("strategy", "or_agent", "archive")  # of a file that a contestant has of its own
-OPENINGS = ("initial_ideas", "first", "initial")  # sizes of first populations, which go with the scale
+# of a file that a contestant has of its own
+SECTIONS = ("strategy", "or_agent", "archive")
+# sizes of first populations, which go with the scale
+OPENINGS = ("initial_ideas", "first", "initial")
 # Half of the runs behind the study's table had these settings, and so had its "fast" ones.
 FAST = {"children": 1, "depth": 1, "elitist_enlargement": 5.0, "experiments": 4, "fast_crossover": False}
 
@@ -97,6 +101,29 @@ LAYOUTS: Mapping[str, Layout] = {
 }
 
 
+# Normalised scores of the study's Table 1, each of one run: FunSearch, AEL, EoH, ReEvo, OR-Agent.
+PRINTED: Mapping[str, tuple[float, ...]] = {
+    "tsp_constructive": (0.0, 0.878, 0.788, 1.0, 0.959),
+    "tsp_aco": (0.252, 0.0, 0.386, 0.258, 1.0),
+    "tsp_pomo": (0.0, 0.975, 1.0, 0.771, 0.884),
+    "tsp_lehd": (0.648, 0.0, 0.175, 0.259, 1.0),
+    "cvrp_aco": (0.0, 0.403, 1.0, 0.471, 0.680),
+    "cvrp_pomo": (0.0, 1.0, 0.418, 0.681, 0.986),
+    "cvrp_lehd": (0.0, 0.285, 0.855, 0.033, 1.0),
+    "bpp_online": (0.913, 1.0, 0.728, 0.0, 0.948),
+    "bpp_offline_aco": (0.290, 0.270, 0.0, 0.290, 1.0),
+    "dpp_ga": (0.294, 0.0, 1.0, 0.190, 0.787),
+    "mkp_aco": (0.833, 0.0, 0.633, 0.951, 1.0),
+    "op_aco": (0.653, 0.916, 0.0, 1.0, 0.839),
+}
+SCORES, SHARES, STUDY = "scores", "from the worst (0) to the best (1)", "the same, as the study printed it"
+# name of the last row
+AVERAGE = "average"
+# where there is nothing to show
+NONE = "–"
+TABLE = "study.md"
+
+
 def choose_layout(name: str, problems: Sequence[str]) -> Layout:
     """A layout by its name, on some of its problems where any are named."""
     if name not in LAYOUTS:
@@ -122,7 +149,8 @@ def common_settings(scale: float, overrides: Sequence[str]) -> Config:
     tree: dict[str, Any] = {
         "budget": {"evaluations": bound, "model_calls": bound, "until": "both"},
         "protocol": "oragent",
-        "limits": {"heuristic_s": None},  # of an evaluation's time a heuristic may take as much as it likes
+        # of an evaluation's time a heuristic may take as much as it likes
+        "limits": {"heuristic_s": None},
     }
     return build_config(tree, list(overrides), "settings")
 
@@ -130,7 +158,10 @@ def common_settings(scale: float, overrides: Sequence[str]) -> Config:
 def list_contestants(layout: Layout, name: str, scale: float) -> list[dict[str, Any]]:
     """The contestants of a layout as variants of a comparison."""
     if not layout.variants:
-        deep = {"depth": 5} if name == "driving" else {}
+        if name == "driving":
+            deep = {"depth": 5}
+        else:
+            deep = {}
         rivals = [(method, _read_settings(RIVALS / f"{method}.yaml")) for method in METHODS if method != "or_agent"]
         trees = [(method, _select_sections(tree, {})) for method, tree in rivals] + [
             ("or_agent", _select_sections(_read_settings(OURS), deep))
@@ -146,7 +177,9 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 def _select_sections(tree: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
     sections = {section: deepcopy(tree[section]) for section in SECTIONS if section in tree}
-    return {**sections, "or_agent": {**sections.get("or_agent", {}), **changed}} if changed else sections
+    if changed:
+        return {**sections, "or_agent": {**sections.get("or_agent", {}), **changed}}
+    return sections
 
 
 def _make_variant(title: str, tree: dict[str, Any], scale: float) -> dict[str, Any]:
@@ -156,26 +189,6 @@ def _make_variant(title: str, tree: dict[str, Any], scale: float) -> dict[str, A
             if scale < 1 and section.get(key):
                 section[key] = max(LEAST, round(section[key] * scale))
     return {"name": title, "strategy": strategy, "settings": tree}
-
-
-# Normalised scores of the study's Table 1, each of one run: FunSearch, AEL, EoH, ReEvo, OR-Agent.
-PRINTED: Mapping[str, tuple[float, ...]] = {
-    "tsp_constructive": (0.0, 0.878, 0.788, 1.0, 0.959),
-    "tsp_aco": (0.252, 0.0, 0.386, 0.258, 1.0),
-    "tsp_pomo": (0.0, 0.975, 1.0, 0.771, 0.884),
-    "tsp_lehd": (0.648, 0.0, 0.175, 0.259, 1.0),
-    "cvrp_aco": (0.0, 0.403, 1.0, 0.471, 0.680),
-    "cvrp_pomo": (0.0, 1.0, 0.418, 0.681, 0.986),
-    "cvrp_lehd": (0.0, 0.285, 0.855, 0.033, 1.0),
-    "bpp_online": (0.913, 1.0, 0.728, 0.0, 0.948),
-    "bpp_offline_aco": (0.290, 0.270, 0.0, 0.290, 1.0),
-    "dpp_ga": (0.294, 0.0, 1.0, 0.190, 0.787),
-    "mkp_aco": (0.833, 0.0, 0.633, 0.951, 1.0),
-    "op_aco": (0.653, 0.916, 0.0, 1.0, 0.839),
-}
-SCORES, SHARES, STUDY = "scores", "from the worst (0) to the best (1)", "the same, as the study printed it"
-AVERAGE = "average"  # name of the last row
-NONE = "–"  # where there is nothing to show
 
 
 def normalise_scores(scores: Mapping[str, float], sign: float) -> dict[str, float] | None:
@@ -254,10 +267,9 @@ def _final_means(rows: Sequence[SummaryRow]) -> dict[str, float]:
 def _format_cell(value: str, share: str) -> str:
     if value == NONE:
         return NONE
-    return f"{value} ({share})" if value else share
-
-
-TABLE = "study.md"
+    if value:
+        return f"{value} ({share})"
+    return share
 
 
 class StudyRunner(SearchRunner):
@@ -269,7 +281,8 @@ class StudyRunner(SearchRunner):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._unfit: dict[str, str] = {}  # why, by problem
+        # why, by problem
+        self._unfit: dict[str, str] = {}
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do a run, or the rest of it."""
@@ -317,11 +330,16 @@ def run(request: StudyRequest, root: Path, console: Console, on_event: OnEvent =
         f"[bold]table[/] {escape(str(folder / TABLE))}\n[bold]report[/] {escape(str(write_report(comparison)))}"
     )
     console.print(files_text, highlight=False, soft_wrap=True)
-    return UNFINISHED if comparison.unfinished else COMPLETE
+    if comparison.unfinished:
+        return UNFINISHED
+    return COMPLETE
 
 
 def _describe_runs(request: StudyRequest, model: str, budget: str) -> str:
-    runs = "one run" if request.seeds == 1 else f"{request.seeds} runs"
+    if request.seeds == 1:
+        runs = "one run"
+    else:
+        runs = f"{request.seeds} runs"
     return (
         "Scores, and in brackets where each lies between the worst (0) and the best (1) of its problem. "
         f"Each is of {runs}, with {model}, at a scale of {request.scale:g} ({budget}). "

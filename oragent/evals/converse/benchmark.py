@@ -36,11 +36,18 @@ from oragent.llm.model import Model
 from oragent.sandbox.sandbox import Sandbox
 
 TERMS = BenchTerms(
-    benchmark="evaluation", subject="problem", subjects="problems", contestant="contestant",
-    contestants="contestants", modes={"score": "mean utility over the greatest possible"}, answer="conversation",
-    work="calls", noise="conversations",
-)  # fmt: skip
-MOST_FINDINGS = 40  # of a conversation that are kept
+    benchmark="evaluation",
+    subject="problem",
+    subjects="problems",
+    contestant="contestant",
+    contestants="contestants",
+    modes={"score": "mean utility over the greatest possible"},
+    answer="conversation",
+    work="calls",
+    noise="conversations",
+)
+# of a conversation that are kept
+MOST_FINDINGS = 40
 UTILITIES, SCRIPTED = "utilities.json", "scripted"
 DECIDERS = ("llm", "rational", "myopic")
 RULE = {"rational": ranked_requests, "myopic": dropping_requests}
@@ -56,23 +63,28 @@ class EvaluationSettings(CaseSettings):
     decider: str = "llm"
     stopping: Stopping = Stopping.THRESHOLD
     knowing: Knowing = Knowing.TOOL
-    seed: int = 0  # seed of utilities, roles and cases
-    decider_model: str = ""  # model of the decision agents; empty: that of the contestant
+    # seed of utilities, roles and cases
+    seed: int = 0
+    # model of the decision agents; empty: that of the contestant
+    decider_model: str = ""
     # temperature, decider_temperature: sampling temperatures of agents and decision agents; None: the models' own.
     temperature: float | None = None
     decider_temperature: float | None = None
     paper_words: bool = False
-    limit: int | None = None  # most messages of a conversation; None: the default
+    # most messages of a conversation; None: the default
+    limit: int | None = None
 
 
 @dataclass
 class ConverseBenchmark(CaseBenchmark):
     """The runner of a plan's cells."""
 
-    folder: Path = Path()  # folder of the evaluation; its utilities lie in it
+    # folder of the evaluation; its utilities lie in it
+    folder: Path = Path()
     # Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
     given: DecisionProblem | None = None
-    stand_in: Model | None = None  # model that is asked in place of any other, for tests; None: those of the plan
+    # model that is asked in place of any other, for tests; None: those of the plan
+    stand_in: Model | None = None
     roles: ClassVar[Sequence[str]] = ("agent", "decider")
 
     @cached_property
@@ -83,7 +95,9 @@ class ConverseBenchmark(CaseBenchmark):
     @cached_property
     def problem(self) -> DecisionProblem:
         """The problem of the plan."""
-        return problem_of(next(iter(self.plan.subjects))) if self.given is None else self.given
+        if self.given is None:
+            return problem_of(next(iter(self.plan.subjects)))
+        return self.given
 
     @cached_property
     def known(self) -> Stakeholders:

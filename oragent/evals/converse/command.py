@@ -47,6 +47,9 @@ MOST_LISTED = 2000
 BINS = 20
 
 
+MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
+
+
 def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[tables.MeasuredContestant]) -> Path:
     """Write ``report.html`` and a page for each transcript that has none."""
     links: dict[tuple[str, str], str] = {}
@@ -66,17 +69,23 @@ def render_page(
     word, printed = bench.problem.vocabulary.decision, published_of(bench.problem)
     ends = f"Published: by the maximum / by itself / at the limit, of {printed.conversations}." if printed.ends else ""
     parts = [
-        ("Contestants", f"Mean score: utility of the best {word} shown over the greatest possible.",
-         tables.contestant_table(contestants)),
+        (
+            "Contestants",
+            f"Mean score: utility of the best {word} shown over the greatest possible.",
+            tables.contestant_table(contestants),
+        ),
         ("Paradigms", "Score / success in percent.", tables.paradigm_table(contestants)),
         ("Agents by style and feedback", "Score / success in percent, and turns.", tables.agent_table(contestants)),
         ("Models", "T-P-P against C-N-R.", tables.model_table(contestants)),
-        ("One-sided tests", "Paired sign-flip test of scores, exact McNemar test of success, adjusted by Holm.",
-         tables.contrast_table(contestants)),
+        (
+            "One-sided tests",
+            "Paired sign-flip test of scores, exact McNemar test of success, adjusted by Holm.",
+            tables.contrast_table(contestants),
+        ),
         ("Ends", ends, tables.end_table(contestants, word)),
         ("Audit", "Counts over all conversations of a contestant.", tables.audit_table(contestants)),
         *((title, "", table) for title, table in tables.group_tables(contestants)),
-    ]  # fmt: skip
+    ]
     return page_template(Path(__file__)).render(
         problem=bench.problem.name,
         decision=word,
@@ -96,12 +105,17 @@ def _list_conversations(
     """One line a conversation; those in which something was found come first."""
     rows = [
         {
-            "contestant": contestant.name, "name": case.name, "link": links.get((contestant.name, case.name), ""),
-            "score": case.result["score"], "end": case.result["end"], "turns": len(case.result["turns"]),
+            "contestant": contestant.name,
+            "name": case.name,
+            "link": links.get((contestant.name, case.name), ""),
+            "score": case.result["score"],
+            "end": case.result["end"],
+            "turns": len(case.result["turns"]),
             "found": sorted({finding["kind"].replace("_", " ") for finding in case.result["findings"]}),
         }
-        for contestant in contestants for case in contestant.cases
-    ]  # fmt: skip
+        for contestant in contestants
+        for case in contestant.cases
+    ]
     return sorted(rows, key=lambda row: -len(row["found"]))[:MOST_LISTED]
 
 
@@ -168,9 +182,6 @@ def _draw_successes(contestants: Sequence[tables.MeasuredContestant]) -> Figure:
     return figure
 
 
-MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
-
-
 @dataclass(frozen=True)
 class ConverseBenchRequest(BenchRequest):
     """Request of ``bench converse``."""
@@ -183,10 +194,12 @@ class ConverseBenchRequest(BenchRequest):
     models: Sequence[str] = ()
     tools: Sequence[str] = ("paper",)
     ablate: Sequence[str] = ()
-    utilities: str = "all"  # ``all``, ``paper``, a number, or a file
+    # ``all``, ``paper``, a number, or a file
+    utilities: str = "all"
     settings: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
-    replay: Path | None = None  # folder of an evaluation of the same plan whose replies are given again; None to ask
+    # folder of an evaluation of the same plan whose replies are given again; None to ask
+    replay: Path | None = None
 
 
 def run_bench(request: ConverseBenchRequest, console: Console) -> int:
@@ -197,7 +210,8 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     bench = ConverseBenchmark(
         plan, request.workers, words=request.words, replay=request.replay, folder=folder, given=given
     )
-    warnings, new = _utilities(bench.problem, plan, folder)  # checked before anything is written
+    # checked before anything is written
+    warnings, new = _utilities(bench.problem, plan, folder)
 
     def write_utilities() -> None:
         if new is not None:
@@ -226,14 +240,22 @@ show_bench = COMMAND.show_folder
 
 def _plan(request: ConverseBenchRequest) -> BenchPlan:
     settings: dict[str, Any] = {
-        "styles": ["vague", "precise"], "feedback": ["binary", "rich"], "decider": "llm", "stopping": "threshold",
-        "knowing": "tool", "utilities": request.utilities, "seed": request.seed,
-    }  # fmt: skip
+        "styles": ["vague", "precise"],
+        "feedback": ["binary", "rich"],
+        "decider": "llm",
+        "stopping": "threshold",
+        "knowing": "tool",
+        "utilities": request.utilities,
+        "seed": request.seed,
+    }
     settings |= {name: value for name, value in request.settings.items() if value is not None}
     choices: tuple[tuple[str, Sequence[str], str], ...] = (
-        ("styles", list(Style), "style"), ("feedback", list(Feedback), "feedback"), ("decider", DECIDERS, "decider"),
-        ("stopping", list(Stopping), "way of stopping"), ("knowing", list(Knowing), "way of knowing a utility"),
-    )  # fmt: skip
+        ("styles", list(Style), "style"),
+        ("feedback", list(Feedback), "feedback"),
+        ("decider", DECIDERS, "decider"),
+        ("stopping", list(Stopping), "way of stopping"),
+        ("knowing", list(Knowing), "way of knowing a utility"),
+    )
     for name, known, what in choices:
         for value in settings[name] if isinstance(settings[name], list) else [settings[name]]:
             if value not in known:
@@ -244,7 +266,8 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
     if talking and not settings.get("decider_model") and not any(one["model"] for one in own.values()):
         raise ConfigError("nobody plays the decision agent: name --decider-model, or take --decider rational or myopic")
     if talking and not settings.get("decider_model") and len(request.models) > 1:
-        settings["decider_model"] = request.models[0]  # held fixed while the agents' models vary
+        # held fixed while the agents' models vary
+        settings["decider_model"] = request.models[0]
     name = request.problem if isinstance(request.problem, str) else request.problem.name
     return BenchPlan(TERMS, {name: None}, own, (request.seed,), settings)
 

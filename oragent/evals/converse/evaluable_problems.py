@@ -19,6 +19,10 @@ from oragent.evals.converse.people.person import DROSSMAN, SchoolStakeholders
 from oragent.evals.converse.stakeholders import Evaluable, Published, Stakeholder, Stakeholders, measure_diversity
 from oragent.llm.callable import Scripted
 
+SCHEMA = 1
+# bytes
+LARGEST = 10_000_000
+
 
 def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
     """Return the stakeholders of a problem.
@@ -43,7 +47,9 @@ def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
 
 def published_of(problem: DecisionProblem) -> Published:
     """Return the figures that were published of a problem; empty where there are none."""
-    return DROSSMAN if isinstance(problem, Schools) and problem.district == SFUSD else Published()
+    if isinstance(problem, Schools) and problem.district == SFUSD:
+        return DROSSMAN
+    return Published()
 
 
 def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
@@ -52,10 +58,6 @@ def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
     if script is None:
         raise ConfigError(f"nothing stands in for a model where {one_line(problem.name, 60)} is talked about: name one")
     return Scripted(lambda request, number: script(request), name)
-
-
-SCHEMA = 1
-LARGEST = 10_000_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
             stakeholder, doubts = stakeholders.of(record)
         except ConfigError as error:
             raise ConfigError(f"{path}, utility {number}: {error}") from None
-        except (KeyError, TypeError, ValueError) as error:  # of a problem of somebody's own that takes it as it comes
+        except (KeyError, TypeError, ValueError) as error:
+            # of a problem of somebody's own that takes it as it comes
             reason = f"no record such as {one_line(problem.name, 60)} has: {one_line(str(error), 120)}"
             raise ConfigError(f"{path}, utility {number}: {reason}") from None
         loaded.append(stakeholder)
@@ -131,7 +134,10 @@ def utilities(spec: str, out: Path, seed: int, functions: int, console: Console)
     """Generate utilities for the problem of a name and write them; say how much they ask for."""
     problem = problem_of(spec)
     stakeholders = stakeholders_of(problem).generated(np.random.default_rng(seed), functions)
-    kind = f"function-centric, {functions}" if functions else "solution-centric"
+    if functions:
+        kind = f"function-centric, {functions}"
+    else:
+        kind = "solution-centric"
     write_utility_file(out, problem, stakeholders, f"{kind}, seed {seed}")
     diversity = measure_diversity(stakeholders)
     summary = (

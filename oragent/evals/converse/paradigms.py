@@ -29,8 +29,10 @@ class Asking:
 
     problem: DecisionProblem
     requests: Sequence[Request]
-    at_once: bool = False  # whether all of them go into one message, each in case those before cannot be met
-    in_words: bool = False  # whether a model reads them; the ``rules`` agent reads commands
+    # whether all of them go into one message, each in case those before cannot be met
+    at_once: bool = False
+    # whether a model reads them; the ``rules`` agent reads commands
+    in_words: bool = False
     says_farewell: bool = False
     _left: Iterator[tuple[Request, ...]] = field(init=False)
     _asked: tuple[Request, ...] = field(default=(), init=False)
@@ -40,9 +42,14 @@ class Asking:
 
     @classmethod
     def of(
-        cls, rule: Callable[[Stakeholder], Iterator[Request]], stakeholder: Stakeholder, problem: DecisionProblem,
-        *, at_once: bool = False, in_words: bool = False,
-    ) -> "Asking":  # fmt: skip
+        cls,
+        rule: Callable[[Stakeholder], Iterator[Request]],
+        stakeholder: Stakeholder,
+        problem: DecisionProblem,
+        *,
+        at_once: bool = False,
+        in_words: bool = False,
+    ) -> "Asking":
         """The agent that follows a rule, such as the rational or the myopic one."""
         return cls(problem, list(rule(stakeholder)), at_once, in_words)
 
@@ -88,7 +95,9 @@ def _restriction_words(problem: DecisionProblem, restriction: Restriction) -> st
 def _meets_restriction(problem: DecisionProblem, decision: str, restriction: Restriction) -> bool:
     if restriction.kind is RestrictionKind.BOUND:
         value = problem.features(decision)[_position_of(problem, restriction)]
-        return value <= restriction.limit + TOLERANCE if restriction.upper else value >= restriction.limit - TOLERANCE
+        if restriction.upper:
+            return value <= restriction.limit + TOLERANCE
+        return value >= restriction.limit - TOLERANCE
     # An option may be written in several ways, such as 1,000 and 1000.
     chosen = problem.option(restriction.subject, problem.chosen(decision)[restriction.subject])
     is_chosen = chosen == problem.option(restriction.subject, restriction.option)
@@ -157,9 +166,12 @@ def negotiate(solver: StateSolver, requests: Iterable[Request]) -> tuple[str, in
 
 
 def list_contestants(
-    agents: Sequence[str], paradigms: Sequence[str], models: Sequence[str], tools: Sequence[str] = (PAPER,),
+    agents: Sequence[str],
+    paradigms: Sequence[str],
+    models: Sequence[str],
+    tools: Sequence[str] = (PAPER,),
     ablate: Sequence[str] = (),
-) -> dict[str, dict[str, Any]]:  # fmt: skip
+) -> dict[str, dict[str, Any]]:
     """Every combination, by a name that says what is special about it."""
     kits = (PAPER, EXTENDED)
     choices: tuple[tuple[Sequence[str], Sequence[str], str], ...] = (
@@ -193,9 +205,18 @@ def name_of(settings: Mapping[str, Any]) -> str:
     if settings["paradigm"] == Paradigm.DEFAULT:
         return "default"
     parts = [f"{settings['agent']} {settings['paradigm']}"]
-    parts += [settings["model"]] if settings["model"] else []
-    parts += [f"{settings['tools']} tools"] if settings["tools"] != PAPER else []
-    parts += [f"without {settings['without']}"] if settings["without"] else []
+    if settings["model"]:
+        parts += [settings["model"]]
+    else:
+        parts += []
+    if settings["tools"] != PAPER:
+        parts += [f"{settings['tools']} tools"]
+    else:
+        parts += []
+    if settings["without"]:
+        parts += [f"without {settings['without']}"]
+    else:
+        parts += []
     return ", ".join(parts)
 
 

@@ -12,37 +12,61 @@ from oragent.converse.conversation import ConversationEnd, ConversationResult, s
 from oragent.converse.decision import AnswerContext, AnswerRemark, ClaimStatus, DecisionProblem, RemarkKind
 from oragent.converse.solving import StateSolver
 
-FIGURES = 5  # false figures of a conversation that are told one by one
+# false figures of a conversation that are told one by one
+FIGURES = 5
+
+
+MEASURED = ("score", "success", "turns", "calls")
+# what a pair has in common
+DECIDER = ("utility", "role", "style", "feedback")
 
 
 @dataclass(frozen=True)
 class AuditFinding:
     """Something that went wrong."""
 
-    kind: str  # kind of finding, a name of ``COUNTS``
-    turn: int  # number of the turn, from 1
-    text: str  # what it was, in words that may be a stranger's
+    # kind of finding, a name of ``COUNTS``
+    kind: str
+    # number of the turn, from 1
+    turn: int
+    # what it was, in words that may be a stranger's
+    text: str
 
 
 @dataclass(frozen=True)
 class AuditCounts:
     """How often what was found."""
 
-    figures: int = 0  # figures that were stated and checked
-    false_figures: int = 0  # figures that are not true of any decision shown
-    unsolved: int = 0  # decisions presented that no solver had returned
-    enumerated: int = 0  # programs that enumerate without a solver
-    silent: int = 0  # models with a silent error
-    claims: int = 0  # claims of impossibility that were resolved
-    false_claims: int = 0  # claims that are false
-    unparsed: int = 0  # claims that nobody understood
-    stalled: int = 0  # turns that were shown no better decision
-    below: int = 0  # 1 where the decision agent left below its maximum
-    failed: int = 0  # programs or tool calls that failed
-    half: int = 0  # proposals that were no full decision
-    leaks: int = 0  # messages that told a secret
-    sent_back: int = 0  # messages that were sent back for one
-    refused: int = 0  # checks of decisions that had not been shown
+    # figures that were stated and checked
+    figures: int = 0
+    # figures that are not true of any decision shown
+    false_figures: int = 0
+    # decisions presented that no solver had returned
+    unsolved: int = 0
+    # programs that enumerate without a solver
+    enumerated: int = 0
+    # models with a silent error
+    silent: int = 0
+    # claims of impossibility that were resolved
+    claims: int = 0
+    # claims that are false
+    false_claims: int = 0
+    # claims that nobody understood
+    unparsed: int = 0
+    # turns that were shown no better decision
+    stalled: int = 0
+    # 1 where the decision agent left below its maximum
+    below: int = 0
+    # programs or tool calls that failed
+    failed: int = 0
+    # proposals that were no full decision
+    half: int = 0
+    # messages that told a secret
+    leaks: int = 0
+    # messages that were sent back for one
+    sent_back: int = 0
+    # checks of decisions that had not been shown
+    refused: int = 0
     findings: tuple[AuditFinding, ...] = field(default=())
 
 
@@ -79,7 +103,10 @@ def audit_conversation(
     best = 0.0
     for number, turn in enumerate(outcome.turns, 1):
         solved |= set(turn.solved)
-        state = None if turn.state is None else state_of(turn.state)
+        if turn.state is None:
+            state = None
+        else:
+            state = state_of(turn.state)
         context = AnswerContext(turn.answer, turn.presented, earlier=tuple(seen), state=state)
         for remark in problem.check_answer(context, solver if doubts else None):
             _count_remark(remark, number, counts, findings)
@@ -114,7 +141,10 @@ def total_counts(audits: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _count_remark(remark: AnswerRemark, number: int, counts: Counter[str], findings: list[AuditFinding]) -> None:
-    kind = "figures" if remark.kind is RemarkKind.FIGURE else "claims"
+    if remark.kind is RemarkKind.FIGURE:
+        kind = "figures"
+    else:
+        kind = "claims"
     if remark.standing is ClaimStatus.UNKNOWN:
         if remark.kind is RemarkKind.IMPOSSIBLE:
             counts["unparsed"] += 1
@@ -143,21 +173,26 @@ class Scored:
 
     agent: str
     paradigm: str
-    model: str  # name of the optimisation agent's language model; empty for rules
-    utility: int  # position of the decision agent's utility in its set
-    traits: Mapping[str, str]  # what else is known of the decision agent's wishes, by name, such as what it cares for
-    role: str  # role that the decision agent plays; empty where that makes no difference, as with the default
-    style: str  # style of the decision agent, vague or precise; empty likewise
-    feedback: str  # feedback to the decision agent, binary or rich; empty likewise
-    score: float  # utility over the greatest possible, 0 to 1
+    # name of the optimisation agent's language model; empty for rules
+    model: str
+    # position of the decision agent's utility in its set
+    utility: int
+    # what else is known of the decision agent's wishes, by name, such as what it cares for
+    traits: Mapping[str, str]
+    # role that the decision agent plays; empty where that makes no difference, as with the default
+    role: str
+    # style of the decision agent, vague or precise; empty likewise
+    style: str
+    # feedback to the decision agent, binary or rich; empty likewise
+    feedback: str
+    # utility over the greatest possible, 0 to 1
+    score: float
     success: bool
     turns: int
     calls: int
 
 
-MEASURED = ("score", "success", "turns", "calls")
 GROUPS = tuple(field.name for field in fields(Scored) if field.name not in (*MEASURED, "traits"))
-DECIDER = ("utility", "role", "style", "feedback")  # what a pair has in common
 VARIED = tuple(name for name in GROUPS if name not in DECIDER)
 
 
@@ -178,11 +213,16 @@ class Contrast:
 
     better: str
     other: str
-    pairs: int  # number of decision agents that both sides had
-    scores: tuple[float, float]  # mean score of either side over the pairs, the better one first
-    successes: tuple[float, float]  # share of successes of either side over the pairs
-    score_p: float | None  # one-sided sign-flip test of scores, adjusted; None for fewer than two pairs
-    success_p: float | None  # one-sided exact McNemar test of success, adjusted
+    # number of decision agents that both sides had
+    pairs: int
+    # mean score of either side over the pairs, the better one first
+    scores: tuple[float, float]
+    # share of successes of either side over the pairs
+    successes: tuple[float, float]
+    # one-sided sign-flip test of scores, adjusted; None for fewer than two pairs
+    score_p: float | None
+    # one-sided exact McNemar test of success, adjusted
+    success_p: float | None
 
 
 def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], GroupMeans]:
@@ -236,13 +276,16 @@ def contrast_sides(cases: Iterable[Scored], by: str, better: str) -> list[Contra
     )
     return [
         Contrast(
-            better, rival, len(pairs),
+            better,
+            rival,
+            len(pairs),
             (fmean(ours.score for ours, _ in pairs), fmean(theirs.score for _, theirs in pairs)),
             (fmean(ours.success for ours, _ in pairs), fmean(theirs.success for _, theirs in pairs)),
-            score_p, success_p,
+            score_p,
+            success_p,
         )
         for rival, pairs, score_p, success_p in zip(others, paired, score_ps, success_ps, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 Pair = tuple[Scored, Scored]

@@ -14,8 +14,10 @@ from oragent.converse.state import Restriction
 from oragent.llm.callable import ScriptedReply
 from oragent.llm.model import Request as LlmRequest
 
-DECIDER = "decider"  # role in which a model that plays a stakeholder is asked
-Request = tuple[Restriction, ...]  # what is asked for at once, in place of all that was asked for before
+# role in which a model that plays a stakeholder is asked
+DECIDER = "decider"
+# what is asked for at once, in place of all that was asked for before
+Request = tuple[Restriction, ...]
 
 
 @dataclass(frozen=True)

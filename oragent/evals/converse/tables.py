@@ -16,6 +16,9 @@ from oragent.evals.converse.scoring import COUNTS, Contrast, Scored, contrast_si
 from oragent.evals.converse.stakeholders import Published
 from oragent.report.pages.text import format_money, format_share
 
+DASH = "–"
+P_DIGITS = 4
+
 
 @dataclass(frozen=True)
 class MeasuredContestant(MeasuredCases):
@@ -61,10 +64,6 @@ def measure_contestants(bench: ConverseBenchmark) -> list[MeasuredContestant]:
     return [replace(contestant, published=published) for contestant in contestants]
 
 
-DASH = "–"
-P_DIGITS = 4
-
-
 Tables = list[tuple[str, TextTable]]
 
 
@@ -81,7 +80,10 @@ def terminal_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
         ("One-sided tests", stack_tests(contrast_table(contestants))),
     )
     for title, table in titled:
-        tables += [(title, table)] if table.rows else []
+        if table.rows:
+            tables += [(title, table)]
+        else:
+            tables += []
     return tables
 
 
@@ -100,8 +102,11 @@ def stack_columns(table: TextTable, keys: int, what: str) -> TextTable:
     if not starts:
         return table
     heads = (*table.heads[:keys], what, "score / success", *table.heads[starts[0] + 1 : ends[0]])
-    rows = [(*row[:keys], table.heads[start], *row[start:end])
-            for row in table.rows for start, end in zip(starts, ends, strict=True)]  # fmt: skip
+    rows = [
+        (*row[:keys], table.heads[start], *row[start:end])
+        for row in table.rows
+        for start, end in zip(starts, ends, strict=True)
+    ]
     return TextTable(heads, tuple(rows))
 
 
@@ -115,8 +120,19 @@ def stack_tests(table: TextTable) -> TextTable:
 
 def contestant_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
     """A row a contestant: score and success with intervals, turns, calls, what it took."""
-    heads = ("contestant", "held", "score", "95 %", "success", "turns", "requests", "solver calls", "calls", "tokens",
-             "money")  # fmt: skip
+    heads = (
+        "contestant",
+        "held",
+        "score",
+        "95 %",
+        "success",
+        "turns",
+        "requests",
+        "solver calls",
+        "calls",
+        "tokens",
+        "money",
+    )
     rows = []
     for contestant in contestants:
         if not contestant.cases:
@@ -125,14 +141,21 @@ def contestant_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
         (summary,) = summarize_groups(contestant.scored, ()).values()
         calls = sum(case.spent.model_calls for case in contestant.cases)
         successes = sum(case.success for case in contestant.scored)
-        rows.append((
-            contestant.name, f"{len(contestant.cases)} of {contestant.total}", f"{summary.score.mean:.4f}",
-            f"{summary.score.low:.3f} to {summary.score.high:.3f}",
-            f"{100 * summary.success.mean:.2f} % ({successes} of {len(contestant.cases)})", f"{summary.turns:.2f}",
-            str(sum(case.turns for case in contestant.scored)), f"{summary.calls:.2f}", str(calls),
-            f"{sum(case.spent.tokens for case in contestant.cases):,}",
-            format_money(sum(case.spent.money for case in contestant.cases)),
-        ))  # fmt: skip
+        rows.append(
+            (
+                contestant.name,
+                f"{len(contestant.cases)} of {contestant.total}",
+                f"{summary.score.mean:.4f}",
+                f"{summary.score.low:.3f} to {summary.score.high:.3f}",
+                f"{100 * summary.success.mean:.2f} % ({successes} of {len(contestant.cases)})",
+                f"{summary.turns:.2f}",
+                str(sum(case.turns for case in contestant.scored)),
+                f"{summary.calls:.2f}",
+                str(calls),
+                f"{sum(case.spent.tokens for case in contestant.cases):,}",
+                format_money(sum(case.spent.money for case in contestant.cases)),
+            )
+        )
     return TextTable(heads, tuple(rows))
 
 
@@ -168,7 +191,10 @@ def agent_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
         row = [style, feedback]
         for name, cases in talking.items():
             selected = [case for case in cases if style == "all" or (case.style, case.feedback) == (style, feedback)]
-            turns = f"{fmean(case.turns for case in selected):.2f}" if selected else DASH
+            if selected:
+                turns = f"{fmean(case.turns for case in selected):.2f}"
+            else:
+                turns = DASH
             row += [_format_pair(selected), printed.agents.get((style, feedback), {}).get(name, DASH)]
             row += [turns, printed.turns.get((style, feedback), {}).get(name, DASH)]
         if any(cell != DASH for cell in row[2::4]):
@@ -212,14 +238,16 @@ def contrast_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 
 def end_table(contestants: Sequence[MeasuredContestant], decision: str) -> TextTable:
     """Tabulate how conversations ended; a column head contains the word for a decision."""
-    heads = ("contestant", "by the maximum", "by itself", "at the limit", "no say", f"no {decision} shown",
-             "published")  # fmt: skip
+    heads = ("contestant", "by the maximum", "by itself", "at the limit", "no say", f"no {decision} shown", "published")
     rows = []
     for contestant in contestants:
         ends = [case.result["end"] for case in contestant.cases]
         unseen = sum(not case.result["shown"] for case in contestant.cases)
         published = contestant.published.ends.get(contestant.agent, ())
-        shown = " / ".join(map(str, published)) if contestant.paradigm == Paradigm.CONVERSATION and published else DASH
+        if contestant.paradigm == Paradigm.CONVERSATION and published:
+            shown = " / ".join(map(str, published))
+        else:
+            shown = DASH
         kinds = (ConversationEnd.MAXIMUM, ConversationEnd.OWN, ConversationEnd.LIMIT, ConversationEnd.NONE)
         rows.append((contestant.name, *(str(ends.count(kind)) for kind in kinds), str(unseen), shown))
     return _with_printed(TextTable(heads, tuple(rows)), _published_figures(contestants))
@@ -243,8 +271,16 @@ def group_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
         for contestant in contestants:
             for (key,), summary in summarize_groups(contestant.scored, (name,)).items() if contestant.cases else ():
                 pair = f"{summary.score.mean:.3f} / {100 * summary.success.mean:.1f}"
-                rows.append((contestant.name, key or DASH, str(summary.cases), pair, f"{summary.turns:.2f}",
-                             f"{summary.calls:.2f}"))  # fmt: skip
+                rows.append(
+                    (
+                        contestant.name,
+                        key or DASH,
+                        str(summary.cases),
+                        pair,
+                        f"{summary.turns:.2f}",
+                        f"{summary.calls:.2f}",
+                    )
+                )
         heads = ("contestant", name, "cases", "score / success %", "turns", "solver calls")
         tables.append((f"By {name}", TextTable(heads, tuple(rows))))
     return tables
@@ -256,7 +292,8 @@ def _contrast_rows(contestants: Sequence[MeasuredContestant], by: str, better: s
         return []
     try:
         return [_contrast_row(contestant) for contestant in contrast_sides(cases, by, better)]
-    except ConfigError as problem:  # unfinished: a side without any pair yet
+    except ConfigError as problem:
+        # unfinished: a side without any pair yet
         return [(f"{better}: {problem}"[:120], *[DASH] * 5)]
 
 
@@ -271,10 +308,16 @@ def _model_row(model: str, ours: Sequence[Scored], theirs: Sequence[Scored]) -> 
     gain = points = DASH
     if ours and theirs:
         first, second = (fmean(case.score for case in side) for side in (ours, theirs))
-        gain = f"{100 * (first / second - 1):.1f} %" if second else DASH
+        if second:
+            gain = f"{100 * (first / second - 1):.1f} %"
+        else:
+            gain = DASH
         points = f"{100 * (fmean(c.success for c in ours) - fmean(c.success for c in theirs)):.1f}"
     mean: Callable[[Iterable[float]], str] = lambda values: f"{fmean(values):.2f}"  # noqa: E731  # twice below
-    turns, calls = (mean(c.turns for c in ours), mean(c.calls for c in ours)) if ours else (DASH, DASH)
+    if ours:
+        turns, calls = (mean(c.turns for c in ours), mean(c.calls for c in ours))
+    else:
+        turns, calls = (DASH, DASH)
     return model, _format_pair(ours), _format_pair(theirs), gain, points, turns, calls
 
 
@@ -288,17 +331,23 @@ def _by_agent(contestants: Sequence[MeasuredContestant]) -> dict[str, list[Score
 
 
 def _published_figures(contestants: Sequence[MeasuredContestant]) -> Published:
-    return contestants[0].published if contestants else Published()
+    if contestants:
+        return contestants[0].published
+    return Published()
 
 
 def _with_printed(table: TextTable, printed: Published) -> TextTable:
     """A table without its columns of published figures where nothing was published."""
-    return table if printed.note else table.drop_columns("published", "published ")
+    if printed.note:
+        return table
+    return table.drop_columns("published", "published ")
 
 
 def _main_agent(contestants: Sequence[MeasuredContestant]) -> str:
     names = [contestant.agent for contestant in contestants if contestant.agent]
-    return "T-P-P" if "T-P-P" in names else next(iter(names), "")
+    if "T-P-P" in names:
+        return "T-P-P"
+    return next(iter(names), "")
 
 
 def _format_pair(cases: Sequence[Scored]) -> str:
@@ -308,4 +357,8 @@ def _format_pair(cases: Sequence[Scored]) -> str:
 
 
 def _format_p(value: float | None) -> str:
-    return DASH if value is None else "< 0.0001" if value < 10.0**-P_DIGITS else f"{value:.{P_DIGITS}f}"
+    if value is None:
+        return DASH
+    if value < 10.0**-P_DIGITS:
+        return "< 0.0001"
+    return f"{value:.{P_DIGITS}f}"

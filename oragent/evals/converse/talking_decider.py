@@ -16,9 +16,18 @@ from oragent.llm.dialogue import Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 
 NUMBER = re.compile(r"(?<![\w.,:])(\d{0,4}[.,]\d{1,6}|\d{1,4})(?![\d:])(\s*%)?")
-TRIVIAL = (0.0, 0.5, 1.0)  # of any utility: they tell nothing
+# of any utility: they tell nothing
+TRIVIAL = (0.0, 0.5, 1.0)
 FORBIDDEN = ("model", "objective", "optimi[sz]\\w*", "preference", "utilit\\w*")
-PAPER_FORBIDDEN = (*FORBIDDEN, "solution")  # the published list; its own parent says "solution"
+# the published list; its own parent says "solution"
+PAPER_FORBIDDEN = (*FORBIDDEN, "solution")
+
+
+# of checks before a message
+LIMITS = ToolRounds(6, closing="")
+# patterns as a prompt tells them
+SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}
+FIRST = "Write your first message to the assistant."
 
 
 @dataclass(frozen=True)
@@ -55,11 +64,6 @@ def _is_secret(match: re.Match[str], numbers: Iterable[float]) -> bool:
     return any(abs(value - number) <= slack for number in numbers)
 
 
-LIMITS = ToolRounds(6, closing="")  # of checks before a message
-SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}  # patterns as a prompt tells them
-FIRST = "Write your first message to the assistant."
-
-
 class Style(StrEnum):
     """How it speaks."""
 
@@ -70,40 +74,52 @@ class Style(StrEnum):
 class Feedback(StrEnum):
     """What it learns of a decision."""
 
-    BINARY = "binary"  # whether the maximum is reached
-    RICH = "rich"  # value, maximum, what is met, and what would have to change
+    # whether the maximum is reached
+    BINARY = "binary"
+    # value, maximum, what is met, and what would have to change
+    RICH = "rich"
 
 
 class Template(StrEnum):
     """What it is told of the conversation, beside what the default template says."""
 
-    AWARE = "aware"  # one answer only will come
-    BLANK = "blank"  # the assistant knows nothing of the problem
+    # one answer only will come
+    AWARE = "aware"
+    # the assistant knows nothing of the problem
+    BLANK = "blank"
 
 
 class Knowing(StrEnum):
     """How it knows its utility."""
 
-    TOOL = "tool"  # as a table, and by a tool
-    PROMPT = "prompt"  # as a table
-    WORDS = "words"  # in words alone
+    # as a table, and by a tool
+    TOOL = "tool"
+    # as a table
+    PROMPT = "prompt"
+    # in words alone
+    WORDS = "words"
 
 
 @dataclass(frozen=True)
 class Persona:
     """A decision agent's character."""
 
-    role: str  # who it is, one of the roles of the problem
+    # who it is, one of the roles of the problem
+    role: str
     style: Style
     feedback: Feedback
-    templates: tuple[Template, ...] = ()  # what it is told of the conversation, beside the default
+    # what it is told of the conversation, beside the default
+    templates: tuple[Template, ...] = ()
     knowing: Knowing = Knowing.TOOL
-    paper: bool = False  # whether words are forbidden as published
+    # whether words are forbidden as published
+    paper: bool = False
 
     @property
     def forbidden(self) -> tuple[str, ...]:
         """Patterns of words that it must not use."""
-        return PAPER_FORBIDDEN if self.paper else FORBIDDEN
+        if self.paper:
+            return PAPER_FORBIDDEN
+        return FORBIDDEN
 
 
 @dataclass
@@ -111,10 +127,12 @@ class Talking:
     """A decision agent in one conversation."""
 
     asker: Asker
-    problem: DecisionProblem  # problem that is talked about; it is told nothing of its model
+    # problem that is talked about; it is told nothing of its model
+    problem: DecisionProblem
     stakeholder: Stakeholder
     persona: Persona
-    temperature: float | None = None  # sampling temperature; None: the model's own
+    # sampling temperature; None: the model's own
+    temperature: float | None = None
     says_farewell: bool = True
     messages: list[Message] = field(default_factory=list)
 
@@ -129,7 +147,10 @@ class Talking:
         if self.persona.knowing is not Knowing.TOOL:
             return ()
         words = self.problem.vocabulary
-        option = {"type": "string", "enum": list(words.options)} if words.options else {"type": "number"}
+        if words.options:
+            option = {"type": "string", "enum": list(words.options)}
+        else:
+            option = {"type": "number"}
         options = {"type": "object", "additionalProperties": option}
         schema = {"type": "object", "properties": {self._argument_schema: options}, "required": [self._argument_schema]}
         description = f"What a {words.decision} that you were just shown is worth to you: {self._feedback_words}."
@@ -167,8 +188,11 @@ class Talking:
 
         text = await work_with_tools(
             lambda sent, tools: self.asker.ask(DECIDER, sent, self.temperature, tools),
-            self.messages, self.tools, answer_check, LIMITS,
-        )  # fmt: skip
+            self.messages,
+            self.tools,
+            answer_check,
+            LIMITS,
+        )
         return text, events
 
     def _answer_check(self, call: ToolCall, presented: Sequence[str]) -> AgentEvent:
@@ -180,7 +204,10 @@ class Talking:
         options = _flatten_options(arguments.get(self._argument_schema), texts=bool(words.options))
         read, wrong = self.problem.read(json.dumps(options)), ""
         if not read.decisions:
-            wrong = read.problems[0] if read.problems else f"no {words.decision}: {self._feedback_words}"
+            if read.problems:
+                wrong = read.problems[0]
+            else:
+                wrong = f"no {words.decision}: {self._feedback_words}"
         elif read.decisions[0] not in presented:
             wrong = f"this is none of the {words.decision}s that you were just shown: check one of those"
         if wrong or not read.decisions:
@@ -199,11 +226,17 @@ def decider_prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: 
     if persona.knowing is Knowing.TOOL:
         check = "\n" + fill_template(f"check_{persona.feedback}", checking=checking, **parts) + "\n"
     text = fill_template(
-        "decider", known=problem.known(), character=profile.characters.get(persona.role, f"You are {persona.role}."),
-        forbidden=", ".join(f'"{word}"' for word in words), style=_style_text(problem, telling, persona.style),
-        wishes=profile.wishes, utility="" if persona.knowing is Knowing.WORDS else _worth_table(problem, stakeholder),
-        check=check, ending=fill_template("ending"), decision=names.decision,
-    )  # fmt: skip
+        "decider",
+        known=problem.known(),
+        character=profile.characters.get(persona.role, f"You are {persona.role}."),
+        forbidden=", ".join(f'"{word}"' for word in words),
+        style=_style_text(problem, telling, persona.style),
+        wishes=profile.wishes,
+        utility="" if persona.knowing is Knowing.WORDS else _worth_table(problem, stakeholder),
+        check=check,
+        ending=fill_template("ending"),
+        decision=names.decision,
+    )
     values = {"about": telling.about, "table": telling.table, "wishes": telling.wishes}
     return "\n\n".join([text, *(fill_template(template, **values) for template in persona.templates)])
 
@@ -211,18 +244,26 @@ def decider_prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: 
 def _style_text(problem: DecisionProblem, telling: PersonaTexts, style: Style) -> str:
     units = [quote_line(goal.unit) for goal in problem.expressions[: problem.goals] if goal.unit]
     examples = "".join(f'\n- "{sentence}"' for sentence in telling.examples.get(style, ()))
-    return fill_template(f"style_{style}", units=f" of {' and '.join(units)}" if units else "",
-                examples=f" Such as:{examples}" if examples else "")  # fmt: skip
+    return fill_template(
+        f"style_{style}",
+        units=f" of {' and '.join(units)}" if units else "",
+        examples=f" Such as:{examples}" if examples else "",
+    )
 
 
 def _worth_table(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
     """What each outcome is worth to it; empty where that is not told as a table."""
     table, greatest = stakeholder.profile.worth, stakeholder(problem.default).maximum
-    return fill_template("utility_table", table=table, maximum=f"{greatest:.3f}") if table else ""
+    if table:
+        return fill_template("utility_table", table=table, maximum=f"{greatest:.3f}")
+    return ""
 
 
 def _describe_judged(judged: Judged, feedback: Feedback) -> str:
-    reached = "reached" if judged.success else "not reached"
+    if judged.success:
+        reached = "reached"
+    else:
+        reached = "not reached"
     if feedback is Feedback.BINARY:
         return f"the most that can be had is {reached}"
     lines = [f"worth {judged.value:.3f} of at most {judged.maximum:.3f}: the most that can be had is {reached}"]

@@ -41,6 +41,39 @@ ABLATIONS: tuple[Mapping[str, Any], ...] = (
 )
 
 
+# SR with GPT-4, and prompt tokens a problem (mean and standard deviation), by set.
+GPT_4: Mapping[str, Mapping[str, float]] = {
+    "nl4opt": {"standard": 47.3, "reflexion": 53.0, "coe": 64.2, "optimus": 78.8, "ormind": 79.9},
+    "complexor": {"standard": 4.9, "reflexion": 16.8, "coe": 31.4, "optimus": 66.7, "ormind": 62.2},
+}
+PROMPT_TOKENS: Mapping[str, Mapping[str, tuple[int, int]]] = {
+    "nl4opt": {
+        "coe": (2003, 456),
+        "optimus": (2838, 822),
+        "ormind": (2676, 518),
+        "ormind without counterfactual and syntax_analysis": (1539, 228),
+    },
+    "complexor": {
+        "coe": (3288, 780),
+        "optimus": (3241, 1194),
+        "ormind": (3336, 997),
+        "ormind without counterfactual and syntax_analysis": (2390, 500),
+    },
+}
+NO_VALID_MODEL = (SolveVerdict.MODEL_FAILURE, SolveVerdict.UNSOLVED, SolveVerdict.UNSUPPORTED)
+TERMS = BenchTerms(
+    benchmark="benchmark",
+    subject="set",
+    subjects="sets",
+    contestant="method",
+    contestants="methods",
+    modes={"SR": "share of problems whose objective matches the reference"},
+    answer="model",
+    work="calls",
+    noise="problems",
+)
+
+
 def list_contestants(
     methods: Sequence[str], models: Sequence[str], temperatures: Sequence[float] = (0.0,), ablations: bool = False
 ) -> dict[str, dict[str, Any]]:
@@ -54,8 +87,14 @@ def list_contestants(
             for row in rows:
                 contestant = {**row, "model": model, "temperature": temperature}
                 label = options_of(contestant, FormulateBenchSettings()).label
-                label += f", {model}" if len(models) > 1 else ""
-                label += f", temperature {temperature:g}" if len(temperatures) > 1 else ""
+                if len(models) > 1:
+                    label += f", {model}"
+                else:
+                    label += ""
+                if len(temperatures) > 1:
+                    label += f", temperature {temperature:g}"
+                else:
+                    label += ""
                 settings_of[label] = contestant
     return settings_of
 
@@ -64,13 +103,18 @@ def list_contestants(
 class FormulateBenchSettings(CaseSettings):
     """Settings that all contestants of a benchmark of formulations share."""
 
-    limit: int | None = None  # number of problems of each set, the first ones; None: all
+    # number of problems of each set, the first ones; None: all
+    limit: int | None = None
     preset: str = "default"
     tolerance: str = "strict"
-    accept_infeasible: bool | None = None  # whether a confirmed infeasible model is an answer; None: as the preset says
-    witness: bool | None = None  # whether the checker's rows are solved too; None: as the preset says
-    battery: bool | None = None  # whether answers are tested by properties; None: as the preset says
-    bounds: Bounds = Bounds()  # a frozen value
+    # whether a confirmed infeasible model is an answer; None: as the preset says
+    accept_infeasible: bool | None = None
+    # whether the checker's rows are solved too; None: as the preset says
+    witness: bool | None = None
+    # whether answers are tested by properties; None: as the preset says
+    battery: bool | None = None
+    # a frozen value
+    bounds: Bounds = Bounds()
 
 
 def options_of(contestant: Mapping[str, Any], settings: FormulateBenchSettings) -> Options:
@@ -91,43 +135,48 @@ Rates = tuple[float, float | None, float | None]
 
 PUBLISHED: Mapping[str, Mapping[str, Rates]] = {
     "nl4opt": {
-        "tag-BART": (47.9, None, None), "optimus": (28.6, 4.0, 11.9), "cot": (45.8, 20.5, 9.4),
-        "progressive_hint": (42.1, 19.4, 10.3), "tot": (47.3, 17.4, 9.7), "got": (48.0, 16.9, 9.1),
-        "react": (48.5, 15.5, 11.2), "reflexion": (50.7, 7.3, 9.0), "spp": (46.8, 17.9, 13.6), "coe": (58.9, 3.8, 7.7),
-        "ormind": (68.8, 0.4, 2.0), "ormind with conductor": (63.2, 0.4, 1.4),
-        "ormind with terminology": (64.9, 0.4, 2.4), "ormind with reviewer": (33.0, 0.4, 6.6),
-        "ormind without semantic_encoder": (58.0, 1.0, 6.9), "ormind without formalization": (65.6, 1.4, 7.2),
-        "ormind without counterfactual": (59.4, 2.8, 11.1), "ormind without syntax_analysis": (62.2, 1.0, 8.3),
+        "tag-BART": (47.9, None, None),
+        "optimus": (28.6, 4.0, 11.9),
+        "cot": (45.8, 20.5, 9.4),
+        "progressive_hint": (42.1, 19.4, 10.3),
+        "tot": (47.3, 17.4, 9.7),
+        "got": (48.0, 16.9, 9.1),
+        "react": (48.5, 15.5, 11.2),
+        "reflexion": (50.7, 7.3, 9.0),
+        "spp": (46.8, 17.9, 13.6),
+        "coe": (58.9, 3.8, 7.7),
+        "ormind": (68.8, 0.4, 2.0),
+        "ormind with conductor": (63.2, 0.4, 1.4),
+        "ormind with terminology": (64.9, 0.4, 2.4),
+        "ormind with reviewer": (33.0, 0.4, 6.6),
+        "ormind without semantic_encoder": (58.0, 1.0, 6.9),
+        "ormind without formalization": (65.6, 1.4, 7.2),
+        "ormind without counterfactual": (59.4, 2.8, 11.1),
+        "ormind without syntax_analysis": (62.2, 1.0, 8.3),
         "standard": (42.4, 18.1, 13.2),
     },
     "complexor": {
-        "tag-BART": (0.0, None, None), "optimus": (9.5, 7.9, 15.0), "cot": (0.5, 35.3, 8.6),
-        "progressive_hint": (2.2, 35.1, 13.5), "tot": (4.9, 31.4, 7.6), "got": (4.3, 32.4, 8.1),
-        "react": (14.6, 31.9, 10.8), "reflexion": (13.5, 12.9, 10.1), "spp": (7.0, 46.5, 13.5), "coe": (25.9, 7.6, 6.4),
-        "ormind": (40.5, 5.4, 21.6), "ormind with conductor": (40.5, 2.7, 16.2),
-        "ormind with terminology": (29.7, 5.4, 29.7), "ormind with reviewer": (32.4, 0.0, 35.1),
-        "ormind without semantic_encoder": (32.4, 5.4, 24.3), "ormind without formalization": (35.1, 2.7, 32.4),
-        "ormind without counterfactual": (32.4, 10.8, 24.3), "ormind without syntax_analysis": (35.1, 5.4, 29.7),
+        "tag-BART": (0.0, None, None),
+        "optimus": (9.5, 7.9, 15.0),
+        "cot": (0.5, 35.3, 8.6),
+        "progressive_hint": (2.2, 35.1, 13.5),
+        "tot": (4.9, 31.4, 7.6),
+        "got": (4.3, 32.4, 8.1),
+        "react": (14.6, 31.9, 10.8),
+        "reflexion": (13.5, 12.9, 10.1),
+        "spp": (7.0, 46.5, 13.5),
+        "coe": (25.9, 7.6, 6.4),
+        "ormind": (40.5, 5.4, 21.6),
+        "ormind with conductor": (40.5, 2.7, 16.2),
+        "ormind with terminology": (29.7, 5.4, 29.7),
+        "ormind with reviewer": (32.4, 0.0, 35.1),
+        "ormind without semantic_encoder": (32.4, 5.4, 24.3),
+        "ormind without formalization": (35.1, 2.7, 32.4),
+        "ormind without counterfactual": (32.4, 10.8, 24.3),
+        "ormind without syntax_analysis": (35.1, 5.4, 29.7),
         "standard": (0.5, 36.8, 8.6),
     },
-}  # fmt: skip
-
-
-# SR with GPT-4, and prompt tokens a problem (mean and standard deviation), by set.
-GPT_4: Mapping[str, Mapping[str, float]] = {
-    "nl4opt": {"standard": 47.3, "reflexion": 53.0, "coe": 64.2, "optimus": 78.8, "ormind": 79.9},
-    "complexor": {"standard": 4.9, "reflexion": 16.8, "coe": 31.4, "optimus": 66.7, "ormind": 62.2},
 }
-PROMPT_TOKENS: Mapping[str, Mapping[str, tuple[int, int]]] = {
-    "nl4opt": {
-        "coe": (2003, 456), "optimus": (2838, 822), "ormind": (2676, 518),
-        "ormind without counterfactual and syntax_analysis": (1539, 228),
-    },
-    "complexor": {
-        "coe": (3288, 780), "optimus": (3241, 1194), "ormind": (3336, 997),
-        "ormind without counterfactual and syntax_analysis": (2390, 500),
-    },
-}  # fmt: skip
 
 
 def published_rates(subject: str, contestant: str) -> Rates | None:
@@ -136,14 +185,6 @@ def published_rates(subject: str, contestant: str) -> Rates | None:
         if subject.startswith(name):
             return rows.get(contestant)
     return None
-
-
-NO_VALID_MODEL = (SolveVerdict.MODEL_FAILURE, SolveVerdict.UNSOLVED, SolveVerdict.UNSUPPORTED)
-TERMS = BenchTerms(
-    benchmark="benchmark", subject="set", subjects="sets", contestant="method", contestants="methods",
-    modes={"SR": "share of problems whose objective matches the reference"}, answer="model", work="calls",
-    noise="problems",
-)  # fmt: skip
 
 
 @dataclass
@@ -163,7 +204,10 @@ class FormulateBenchmark(CaseBenchmark):
         if subject not in self._sets:
             problem_set = read_set(str(self.plan.subjects[subject]))
             limit = self.settings.limit
-            self._sets[subject] = replace(problem_set, cases=problem_set.cases[:limit]) if limit else problem_set
+            if limit:
+                self._sets[subject] = replace(problem_set, cases=problem_set.cases[:limit])
+            else:
+                self._sets[subject] = problem_set
         return self._sets[subject]
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
@@ -238,7 +282,8 @@ def can_read_labels(path: Path) -> bool:
     source = f"def solve(data):\n    return {{'x': open({json.dumps(str(path.resolve()))}, 'rb').read(1).hex()}}\n"
     with Sandbox(1) as box:
         ran = FormulationRunner(box, Bounds(program_s=10.0)).run_program(source, DEFAULT, {})
-    return ran.verdict is SolveVerdict.UNSOLVED  # it came to its end
+    # it came to its end
+    return ran.verdict is SolveVerdict.UNSOLVED
 
 
 def _case_record(result: FormulationResult, verdict: SolveVerdict) -> dict[str, Any]:
@@ -248,7 +293,13 @@ def _case_record(result: FormulationResult, verdict: SolveVerdict) -> dict[str, 
         reasons = [finding["reason"] for finding in (attempt["checks"] or {}).get("findings", ())]
         attempts.append([attempt["origin"], attempt["verdict"] or attempt["status"], reasons])
     return {
-        "verdict": str(verdict), "status": result.status, "objective": result.objective, "answer": result.answer,
-        "message": result.message, "program": result.program, "checks": result.checks, "attempts": attempts,
+        "verdict": str(verdict),
+        "status": result.status,
+        "objective": result.objective,
+        "answer": result.answer,
+        "message": result.message,
+        "program": result.program,
+        "checks": result.checks,
+        "attempts": attempts,
         "battery": [dict(attempt) for attempt in result.battery],
-    }  # fmt: skip
+    }

@@ -28,11 +28,29 @@ from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, Drawing, new_figure, render_figure
 from oragent.report.pages.text import format_money
 
+COLOURS = (BEST, KEPT, MUTED, OTHER)
+MANIFEST = Manifest("formulate-bench.yaml", benchmark.TERMS, free=("workers",))
+ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds")
+# methods of which all pairs are shown in a terminal; the page has all
+MOST_PAIRED = 3
+
 
 def rate_table(measured: Sequence[MeasuredCases]) -> TextTable:
     """Rates in percent, with an interval of the first over problems, and what was published."""
-    heads = ("method", "problems", "SR", "SR, 95 %", "MFFR", "IEFR", "wrong", "published SR / MFFR / IEFR", "calls",
-             "prompt tokens", "money", "seconds")  # fmt: skip
+    heads = (
+        "method",
+        "problems",
+        "SR",
+        "SR, 95 %",
+        "MFFR",
+        "IEFR",
+        "wrong",
+        "published SR / MFFR / IEFR",
+        "calls",
+        "prompt tokens",
+        "money",
+        "seconds",
+    )
     return TextTable(heads, tuple(_rate_row(method) for method in measured))
 
 
@@ -53,7 +71,9 @@ def battery_table(measured: Sequence[MeasuredCases]) -> TextTable | None:
         if tried:
             rows.append((row.contestant, *map(str, (len(tried), len(alarms), len(alarms) - right, right, passed))))
     heads = ("method", "answers tried", "alarms", "answer wrong", "answer right", "all checks passed")
-    return TextTable(heads, tuple(rows)) if rows else None
+    if rows:
+        return TextTable(heads, tuple(rows))
+    return None
 
 
 def misread_table(measured: Sequence[MeasuredCases], golds: Mapping[str, Milp]) -> TextTable | None:
@@ -75,7 +95,9 @@ def misread_table(measured: Sequence[MeasuredCases], golds: Mapping[str, Milp]) 
         names = ("caught", "right", "missed", "harmless", "alarms")
         rows.append((row.contestant, str(planted), *(str(counts[name]) for name in names)))
     heads = ("method", "misread", "caught", "then right", "missed", "no effect", "false alarms")
-    return TextTable(heads, tuple(rows)) if rows else None
+    if rows:
+        return TextTable(heads, tuple(rows))
+    return None
 
 
 def problem_table(measured: Sequence[MeasuredCases]) -> TextTable:
@@ -118,7 +140,10 @@ def _rate_row(method: MeasuredCases) -> tuple[str, ...]:
     rates, tokens = benchmark.verdict_rates(cases), [case.result["prompt_tokens"] for case in cases]
     interval = success_share([case.result["verdict"] == SolveVerdict.ACCEPT for case in cases])
     published = benchmark.published_rates(method.subject, method.contestant)
-    spread = f" ± {stdev(tokens):.0f}" if len(tokens) > 1 else ""
+    if len(tokens) > 1:
+        spread = f" ± {stdev(tokens):.0f}"
+    else:
+        spread = ""
     return (
         method.contestant,
         method.count_text,
@@ -141,11 +166,11 @@ def _outcome_text(case: FinishedCase) -> str:
     verdict = case.result["verdict"]
     if verdict == SolveVerdict.ACCEPT:
         return "accept"
-    detail = case.result["status"] if verdict == SolveVerdict.MODEL_FAILURE else ""
+    if verdict == SolveVerdict.MODEL_FAILURE:
+        detail = case.result["status"]
+    else:
+        detail = ""
     return f"{verdict.replace('_', ' ')}{f' ({detail})' if detail else ''}"
-
-
-COLOURS = (BEST, KEPT, MUTED, OTHER)
 
 
 def render_bench_page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], readable: Sequence[str] = ()) -> str:
@@ -153,9 +178,13 @@ def render_bench_page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], reada
     shown = [{**part, "figure": temperature_figure(part["name"], part["measured"])} for part in parts]
     models = list(dict.fromkeys(str(contestant["model"]) for contestant in plan.contestants.values()))
     return page_template(Path(__file__)).render(
-        plan=plan, parts=shown, readable=list(readable), settings=dict(plan.settings), models=models,
+        plan=plan,
+        parts=shown,
+        readable=list(readable),
+        settings=dict(plan.settings),
+        models=models,
         standing=[name for name in models if name in (*STAND_INS, ALL)],
-    )  # fmt: skip
+    )
 
 
 def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawing | None:
@@ -183,14 +212,10 @@ def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawi
     return render_figure(f"temperature {subject}", f"SR on {subject} over the temperature of every call", draw_figure)
 
 
-MANIFEST = Manifest("formulate-bench.yaml", benchmark.TERMS, free=("workers",))
-ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds")
-MOST_PAIRED = 3  # methods of which all pairs are shown in a terminal; the page has all
-
-
 def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     """Run what is missing of a benchmark, print its tables, write its page; return the exit code."""
-    require_supported_version("pulp")  # before the folder is made
+    # before the folder is made
+    require_supported_version("pulp")
     bench = benchmark.FormulateBenchmark(_build_plan(request, request.outputs), request.workers, words=request.words)
     return COMMAND.run(bench, request.outputs, console)
 
@@ -230,15 +255,20 @@ def omission_lines(problems: ProblemSet) -> list[str]:
 def _write_page(bench: benchmark.FormulateBenchmark, folder: Path) -> Path:
     parts = [
         {
-            "name": subject, "title": bench.problems(subject).title,
+            "name": subject,
+            "title": bench.problems(subject).title,
             "left_out": omission_lines(bench.problems(subject)),
-            "rates": rate_table(rows), "differences": success_differences(rows) if len(rows) > 1 else None,
-            "problems": problem_table(rows), "reference": reference_names(rows), "measured": rows,
-            "published": published_table(subject), "battery": battery_table(rows),
+            "rates": rate_table(rows),
+            "differences": success_differences(rows) if len(rows) > 1 else None,
+            "problems": problem_table(rows),
+            "reference": reference_names(rows),
+            "measured": rows,
+            "published": published_table(subject),
+            "battery": battery_table(rows),
             "misread": misread_table(rows, gold_models(bench.problems(subject))),
         }
         for subject, rows in bench.measure(folder, MeasuredCases).items()
-    ]  # fmt: skip
+    ]
     return save_text(folder / "report.html", render_bench_page(bench.plan, parts, bench.readable))
 
 
@@ -267,4 +297,6 @@ def _subject_name(spec: str) -> str:
     if not equals or form not in FORMS:
         return slug(Path(spec).stem)
     stem = slug(Path(rest).stem)
-    return stem if stem.startswith(form) else f"{form}-{stem}"
+    if stem.startswith(form):
+        return stem
+    return f"{form}-{stem}"

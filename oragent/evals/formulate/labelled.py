@@ -19,12 +19,18 @@ FIGURE = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 NONE = {"infeasible": "infeasible", "no feasible solution": "infeasible", "unbounded": "unbounded"}
 
 
+FAILED_RUNS = (SolveVerdict.RUNTIME_ERROR, SolveVerdict.COMPILE_ERROR, SolveVerdict.TIMEOUT, SolveVerdict.MEMORY)
+WITHOUT_OPTIMUM = ("infeasible", "unbounded")
+
+
 @dataclass(frozen=True)
 class Label:
     """What the answer is to be."""
 
-    objective: float | None = None  # the optimum; None where there is none, or where only values are known
-    status: str = "optimal"  # ``optimal``, ``infeasible`` or ``unbounded``
+    # the optimum; None where there is none, or where only values are known
+    objective: float | None = None
+    # ``optimal``, ``infeasible`` or ``unbounded``
+    status: str = "optimal"
     # Figures by label that are to be found among objective and values; empty where the objective decides.
     values: Mapping[str, float] = field(default_factory=dict, hash=False)
 
@@ -33,10 +39,14 @@ class Label:
 class Labelled:
     """A problem of a set."""
 
-    problem: ProblemText  # what a method sees
-    label: Label  # what it does not
-    gold: Milp | None = None  # a right model, where one is known
-    unsupported: str = ""  # why it is out of scope; empty where it is not
+    # what a method sees
+    problem: ProblemText
+    # what it does not
+    label: Label
+    # a right model, where one is known
+    gold: Milp | None = None
+    # why it is out of scope; empty where it is not
+    unsupported: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,15 +57,23 @@ class ProblemSet:
         ProblemError: There is no case.
     """
 
-    name: str  # short, for tables and folders
-    title: str  # one line, with what the figures of this set may be held against
-    cases: tuple[Labelled, ...]  # of which names differ
-    left_out: tuple[str, ...] = ()  # records that could not be used, a line each
-    source: Path | None = None  # file with the labels; None for one without
+    # short, for tables and folders
+    name: str
+    # one line, with what the figures of this set may be held against
+    title: str
+    # of which names differ
+    cases: tuple[Labelled, ...]
+    # records that could not be used, a line each
+    left_out: tuple[str, ...] = ()
+    # file with the labels; None for one without
+    source: Path | None = None
 
     def __post_init__(self) -> None:
         if not self.cases:
-            why = f" ({self.left_out[0]})" if self.left_out else ""
+            if self.left_out:
+                why = f" ({self.left_out[0]})"
+            else:
+                why = ""
             raise ProblemError(f"the set {self.name!r} has no problem that can be used{why}")
 
     @property
@@ -69,17 +87,23 @@ def read_figure(text: Any) -> float | str | None:
     if isinstance(text, list) and len(text) == 1:
         return read_figure(text[0])
     if isinstance(text, int | float) and not isinstance(text, bool):
-        return float(text) if math.isfinite(text) else None
+        if math.isfinite(text):
+            return float(text)
+        return None
     words = str(text).strip().strip("[]").strip("'\" ").lower()
     if words in NONE:
         return NONE[words]
     match = FIGURE.fullmatch(words.replace("$", ""))
-    return float(match.group().replace(",", "")) if match else None
+    if match:
+        return float(match.group().replace(",", ""))
+    return None
 
 
 def label_of(answer: float | str) -> Label:
     """The label of a figure or a status."""
-    return Label(status=answer) if isinstance(answer, str) else Label(answer)
+    if isinstance(answer, str):
+        return Label(status=answer)
+    return Label(answer)
 
 
 def slug(name: str) -> str:
@@ -92,10 +116,6 @@ def check_records(path: Path, content: Any) -> list[dict[str, Any]]:
     if not isinstance(content, list) or not all(isinstance(record, dict) for record in content):
         raise ProblemError(f"{show_path(path)}: expected a list of records, each an object")
     return content
-
-
-FAILED_RUNS = (SolveVerdict.RUNTIME_ERROR, SolveVerdict.COMPILE_ERROR, SolveVerdict.TIMEOUT, SolveVerdict.MEMORY)
-WITHOUT_OPTIMUM = ("infeasible", "unbounded")
 
 
 def grade_result(
@@ -113,7 +133,9 @@ def grade_result(
         return SolveVerdict(result.status)
     if result.status in WITHOUT_OPTIMUM:
         right = accept_infeasible and label.status == result.status
-        return SolveVerdict.ACCEPT if right else SolveVerdict.MODEL_FAILURE
+        if right:
+            return SolveVerdict.ACCEPT
+        return SolveVerdict.MODEL_FAILURE
     if result.objective is None:
         return SolveVerdict.MODEL_FAILURE
     if label.status != "optimal":
@@ -121,9 +143,13 @@ def grade_result(
     if label.values:
         figures = [result.objective, *_iterate_figures(result.values)]
         met = all(any(tolerance.accepts(figure, value) for figure in figures) for value in label.values.values())
-        return SolveVerdict.ACCEPT if met else SolveVerdict.WRONG_ANSWER
+        if met:
+            return SolveVerdict.ACCEPT
+        return SolveVerdict.WRONG_ANSWER
     right = label.objective is not None and tolerance.accepts(result.objective, label.objective)
-    return SolveVerdict.ACCEPT if right else SolveVerdict.WRONG_ANSWER
+    if right:
+        return SolveVerdict.ACCEPT
+    return SolveVerdict.WRONG_ANSWER
 
 
 def _iterate_figures(values: Any) -> Iterator[float]:

@@ -69,6 +69,40 @@ def checks(values, data):
 """
 
 
+FEEDBACK = re.compile(r"<feedback>\n(.*?)\n</feedback>", re.DOTALL)
+OPPOSITE = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.AT_LEAST}
+# what PuLP makes of signs in names
+PULP = str.maketrans("-+[] ->/", "________")
+# roles that are told of an error
+MENDING = ("supervisor_backward", "counterfactual", "optimus_debug")
+WORDS = {
+    "conductor": "the first of them",
+    "reviewer": "It says what the problem says.",
+    "syntax_analysis": "1. A name. 2. The line that is named.",
+    "unite": "all of them",
+    "score": "7",
+    "reflection": "Read every sentence of the problem once more.",
+    "coe_conductor": "the first of them",
+}
+STRUCTURED: Mapping[str, Any] = {
+    "propose": ["as the problem says", "in another way", "in a third way"],
+    "optimus_extract": {"variables": ["x"], "constraints": ["a limit"], "objective": "make it large"},
+    "coe_backward": {"caused_by_me": False, "reason": "", "refined": "as before"},
+}
+UNITS = {
+    "Worth": "money per unit",
+    "Constant": "money",
+    "Coefficients": "amount per unit",
+    "Limits": "amount",
+    "Least": "unit",
+    "Most": "unit",
+}
+# share of the cases in which ``misread`` misreads a figure
+MISREAD = 0.5
+# shares of the cases that ``scripted`` gets wrong at first: by an error, by a planted one
+BROKEN, PLANTED = 0.25, 0.5
+
+
 def parameters_of(milp: Milp) -> dict[str, Any]:
     """The figures of a model by parameter; what decides by its sign or kind alone is no figure."""
     return {
@@ -89,10 +123,12 @@ def program_of(milp: Milp, parameters: Mapping[str, Any] | None = None, function
     """A program that builds a model out of its data; without data it has the model's own figures."""
     rows = {row.name: (str(row.relation), tuple(row.terms)) for row in milp.rows}
     return PROGRAM.format(
-        parameters=dict(parameters or parameters_of(milp)), variables=_program_variables(milp), rows=rows,
+        parameters=dict(parameters or parameters_of(milp)),
+        variables=_program_variables(milp),
+        rows=rows,
         function=function,
         sense="LpMinimize" if milp.sense is Sense.MINIMIZE else "LpMaximize",
-    )  # fmt: skip
+    )
 
 
 def checker_of(milp: Milp) -> str:
@@ -100,20 +136,25 @@ def checker_of(milp: Milp) -> str:
     rows = {row.name: (str(row.relation), tuple(row.terms), row.meaning) for row in milp.rows}
     return CHECKER.format(
         parameters=parameters_of(milp), variables=_program_variables(milp), rows=rows, sense=str(milp.sense)
-    )  # fmt: skip
+    )
 
 
 def _program_variables(milp: Milp) -> dict[str, tuple[str, float | None, float | None, bool]]:
     """Column, bounds and integrality by name; PuLP changes names that are no words, so those get other columns."""
 
     def finite_or_none(value: float) -> float | None:
-        return value if math.isfinite(value) else None
+        if math.isfinite(value):
+            return value
+        return None
 
     variables: dict[str, tuple[str, float | None, float | None, bool]] = {}
     taken: set[str] = set()
     for index, variable in enumerate(milp.variables):
         word = variable.name.replace(" ", "_")
-        column = word if word.isidentifier() and word.isascii() and word not in taken else f"x_{index}"
+        if word.isidentifier() and word.isascii() and word not in taken:
+            column = word
+        else:
+            column = f"x_{index}"
         taken.add(column)
         variables[variable.name] = (
             column,
@@ -124,18 +165,17 @@ def _program_variables(milp: Milp) -> dict[str, tuple[str, float | None, float |
     return variables
 
 
-FEEDBACK = re.compile(r"<feedback>\n(.*?)\n</feedback>", re.DOTALL)
-OPPOSITE = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.AT_LEAST}
-PULP = str.maketrans("-+[] ->/", "________")  # what PuLP makes of signs in names
-
-
 class Fault(StrEnum):
     """What is wrong with a program."""
 
-    DROP = "drop"  # a row is missing
-    FLIP = "flip"  # a row is turned round
-    INTEGRALITY = "integrality"  # fractions are allowed
-    MISREAD = "misread"  # a figure of the text stands in the place of another one
+    # a row is missing
+    DROP = "drop"
+    # a row is turned round
+    FLIP = "flip"
+    # fractions are allowed
+    INTEGRALITY = "integrality"
+    # a figure of the text stands in the place of another one
+    MISREAD = "misread"
 
 
 @dataclass(frozen=True)
@@ -143,8 +183,10 @@ class Error:
     """An error to be planted."""
 
     fault: Fault
-    row: str = ""  # which row; empty for integrality, and for a figure of the objective
-    variable: str = ""  # variable whose coefficient is misread; empty for a right-hand side
+    # which row; empty for integrality, and for a figure of the objective
+    row: str = ""
+    # variable whose coefficient is misread; empty for a right-hand side
+    variable: str = ""
     figure: float = 0.0
 
     def __str__(self) -> str:
@@ -154,7 +196,10 @@ class Error:
 def errors_of(milp: Milp) -> list[Error]:
     """All single errors that can be planted in a model."""
     rows = [row.name for row in milp.rows]
-    whole = [Error(Fault.INTEGRALITY)] if milp.has_integers else []
+    if milp.has_integers:
+        whole = [Error(Fault.INTEGRALITY)]
+    else:
+        whole = []
     return [Error(fault, row) for fault in (Fault.DROP, Fault.FLIP) for row in rows] + whole
 
 
@@ -221,7 +266,10 @@ class GoldModel:
         """Answer in the request's role."""
         self.calls += 1
         key_match = KEY.fullmatch(request.key)
-        case = key_match["case"] if key_match else request.key
+        if key_match:
+            case = key_match["case"]
+        else:
+            case = request.key
         if case not in self._golds:
             raise ModelError(f"the model {self._name!r} knows no gold formulation of {case!r}: name another --model")
         text = self._write_reply(request, self._golds[case], self._errors.get(case))
@@ -230,13 +278,17 @@ class GoldModel:
         prompt_tokens = sum(estimate_tokens(message.content) for message in request.messages)
         return Reply(
             text, tokens_in=prompt_tokens, tokens_out=estimate_tokens(text), money=0.0, seconds=0.0, model=self._name
-        )  # fmt: skip
+        )
 
     def _write_reply(self, request: Request, gold: Milp, error: Error | None) -> str:
         role = request.role
-        if role == "semantic_encoder":  # who misreads a figure does so wherever it is read
+        # who misreads a figure does so wherever it is read
+        if role == "semantic_encoder":
             is_misread = error is not None and error.fault is Fault.MISREAD
-            read = plant_error(gold, error) if error is not None and is_misread else gold
+            if error is not None and is_misread:
+                read = plant_error(gold, error)
+            else:
+                read = gold
             return _fence("json", json.dumps(_encode_parameters(read)))
         if role == "formalization":
             return _fence("json", json.dumps(_formalize_gold(gold)))
@@ -251,26 +303,10 @@ class GoldModel:
         if error is not None and not _names_error(request.messages[0].content, gold, error):
             return _fence("python", program_of(plant_error(gold, error), parameters_of(gold)))
         right = program_of(gold)
-        if error is not None and error.fault is Fault.MISREAD:  # the data have the figures of the encoder
+        # the data have the figures of the encoder
+        if error is not None and error.fault is Fault.MISREAD:
             right = right.replace("data.get(name, value)", "value")
         return _fence("python", right)
-
-
-MENDING = ("supervisor_backward", "counterfactual", "optimus_debug")  # roles that are told of an error
-WORDS = {
-    "conductor": "the first of them",
-    "reviewer": "It says what the problem says.",
-    "syntax_analysis": "1. A name. 2. The line that is named.",
-    "unite": "all of them",
-    "score": "7",
-    "reflection": "Read every sentence of the problem once more.",
-    "coe_conductor": "the first of them",
-}
-STRUCTURED: Mapping[str, Any] = {
-    "propose": ["as the problem says", "in another way", "in a third way"],
-    "optimus_extract": {"variables": ["x"], "constraints": ["a limit"], "objective": "make it large"},
-    "coe_backward": {"caused_by_me": False, "reason": "", "refined": "as before"},
-}
 
 
 def seed_errors(
@@ -304,10 +340,6 @@ def _names_error(prompt: str, gold: Milp, error: Error) -> bool:
     return quoted(error.row) in feedback[1] or quoted(error.row.translate(PULP)) in feedback[1]
 
 
-UNITS = {"Worth": "money per unit", "Constant": "money", "Coefficients": "amount per unit", "Limits": "amount",
-         "Least": "unit", "Most": "unit"}  # fmt: skip
-
-
 def _encode_parameters(gold: Milp) -> dict[str, Any]:
     return {
         name: {"Type": "float", "Definition": name.lower(), "Unit": UNITS[name], "Kind": "vector", "Value": value}
@@ -326,10 +358,6 @@ def _formalize_gold(gold: Milp) -> dict[str, Any]:
 
 def _fence(tag: str, text: str) -> str:
     return f"```{tag}\n{text}\n```"
-
-
-MISREAD = 0.5  # share of the cases in which ``misread`` misreads a figure
-BROKEN, PLANTED = 0.25, 0.5  # shares of the cases that ``scripted`` gets wrong at first: by an error, by a planted one
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,40 @@ from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
-SPELLINGS = "nl4opt_test_gold.json"  # beside the verified set: it has the names' spellings
+# beside the verified set: it has the names' spellings
+SPELLINGS = "nl4opt_test_gold.json"
 STATUSES = {"infeasible": "infeasible", "4": "unbounded"}
 RELATIONS = {"LESS_OR_EQUAL": Relation.AT_MOST, "GREATER_OR_EQUAL": Relation.AT_LEAST}
 LARGER = {"maximize", "maximum"}
 WORDS = {word: NUMBER_WORDS[word] for word in NUMBER_WORDS.keys() - {"dozen", "thousand", "million"}}
 WORDS |= {"a": 1.0, "an": 1.0}
+
+
+SIZE = 3
+MARK = "# TO DO: variables (into `variables`), the objective, and every constraint with a short name"
+BODY = """import pulp
+
+
+def solve(data):
+{unpacked}
+    problem = pulp.LpProblem("model", {sense}
+    variables = {{}}  # by the name of a decision the PuLP variable itself, or a dict or list of them
+
+    {mark}
+
+    problem.solve()
+    return {{
+        "status": pulp.LpStatus[problem.status],
+        "objective_value": pulp.value(problem.objective),
+        "optimized_vars": variables,
+    }}
+"""
+SENSES = {"min": "pulp.LpMinimize)", "max": "pulp.LpMaximize)"}
+# names that the scaffold itself needs
+TAKEN = {"data", "problem", "pulp", "solve", "variables"}
+SENSE = re.compile(r"\b(min|max)imi[sz]")
+UNKNOWN = "pulp.LpMinimize)  # or pulp.LpMaximize"
+PARAMETER = re.compile(r"\\param\{([^}]*)\}")
 
 
 def read_nl4opt(path: Path) -> ProblemSet:
@@ -60,9 +88,13 @@ def read_nl4opt(path: Path) -> ProblemSet:
         except (KeyError, ValueError, TypeError, AttributeError, MilpError):
             gold = None
         cases.append(Labelled(ProblemText(name, question), label, gold))
-    whole = " (the published table is of all 289)" if len(cases) < 280 else ""
-    return ProblemSet(slug(path.stem), f"{len(cases)} problems of {path.name}{whole}", tuple(cases), tuple(left_out),
-                      path)  # fmt: skip
+    if len(cases) < 280:
+        whole = " (the published table is of all 289)"
+    else:
+        whole = ""
+    return ProblemSet(
+        slug(path.stem), f"{len(cases)} problems of {path.name}{whole}", tuple(cases), tuple(left_out), path
+    )
 
 
 def parse_number(text: str) -> float:
@@ -72,7 +104,10 @@ def parse_number(text: str) -> float:
         KeyError: It has a word that is none of a number.
     """
     plain = text.lower().replace(",", "").replace("$", "").replace("-", " ").strip()
-    share = 0.01 if re.search(r"%|percent|per cent", plain) else 1.0
+    if re.search(r"%|percent|per cent", plain):
+        share = 0.01
+    else:
+        share = 1.0
     plain = re.sub(r"%|percent|per cent|times|as much|as many|of\b|the\b", " ", plain)
     if match := re.search(r"\d+(?:\.\d+)?|\.\d+", plain):
         value = float(match.group())
@@ -81,7 +116,10 @@ def parse_number(text: str) -> float:
     total = 0.0
     for word in plain.split():
         factor = WORDS[word.removesuffix("s") if word.removesuffix("s") in ("third", "quarter") else word]
-        total = total * factor if total and (factor == 100.0 or factor < 1.0) else total + factor
+        if total and (factor == 100.0 or factor < 1.0):
+            total = total * factor
+        else:
+            total = total + factor
     return share * total
 
 
@@ -106,9 +144,10 @@ def gold_milp(record: Mapping[str, Any], spellings: Mapping[str, str]) -> Milp:
         _gold_row(index, entry, names, find_name, read_terms) for index, entry in enumerate(record["constraints"])
     )
     goal = record["objective"]
-    costs = (
-        read_terms(goal["terms"]) if goal["type"] == "objective" else dict.fromkeys(map(find_name, goal["vars"]), 1.0)
-    )
+    if goal["type"] == "objective":
+        costs = read_terms(goal["terms"])
+    else:
+        costs = dict.fromkeys(map(find_name, goal["vars"]), 1.0)
     return Milp(
         tuple(Variable(name, kind=VariableKind.INTEGER) for name in names),
         rows,
@@ -126,7 +165,10 @@ def _gold_row(
     terms: Callable[[Mapping[str, str]], dict[str, float]],
 ) -> Row:
     relation, kind = RELATIONS[entry["operator"]], entry["type"]
-    limit = parse_number(entry["limit"]) if "limit" in entry else 0.0
+    if "limit" in entry:
+        limit = parse_number(entry["limit"])
+    else:
+        limit = 0.0
     if kind == "linear":
         coefficients = terms(entry["terms"])
     elif kind in ("lowerbound", "upperbound"):
@@ -137,7 +179,10 @@ def _gold_row(
         share, limit = limit / 100 if limit > 1 else limit, 0.0
         coefficients = {name: (1.0 if name == find_name(entry["var"]) else 0.0) - share for name in names}
     else:
-        factor = parse_number(entry["param"]) if kind == "xby" else 1.0
+        if kind == "xby":
+            factor = parse_number(entry["param"])
+        else:
+            factor = 1.0
         coefficients = {find_name(entry["x_var"]): 1.0, find_name(entry["y_var"]): -factor}
     return Row(f"c{index}", coefficients, relation, limit)
 
@@ -164,7 +209,9 @@ def _read_label(record: Mapping[str, Any]) -> Label | None:
     if record.get("lpwp_answer", "") is None:
         return None
     status = STATUSES.get(str(record.get("gold_ip_status")))
-    return Label(status=status) if status else None
+    if status:
+        return Label(status=status)
+    return None
 
 
 def _load_records(path: Path, what: str = "NL4Opt's problems") -> list[dict[str, Any]]:
@@ -172,9 +219,6 @@ def _load_records(path: Path, what: str = "NL4Opt's problems") -> list[dict[str,
         return check_records(path, json.loads(read_text(path, what)))
     except json.JSONDecodeError as problem:
         raise ProblemError(f"{show_path(path)}, line {problem.lineno}: no JSON ({problem.msg})") from None
-
-
-SIZE = 3
 
 
 def family_set(size: str = "", seeds: int = 2) -> ProblemSet:
@@ -201,7 +245,10 @@ def read_table(path: Path) -> ProblemSet:
             begin, line_number = line_number + 1, reader.line_num
             answer = read_figure(row["answer"] or "")
             if not (row["question"] or "").strip() or answer is None:
-                what = "question" if not (row["question"] or "").strip() else "answer that is a number"
+                if not (row["question"] or "").strip():
+                    what = "question"
+                else:
+                    what = "answer that is a number"
                 left_out.append(f"line {begin}: record {number} has no {what}")
                 continue
             problem = ProblemText(f"{number:04d}", row["question"], background=row.get("background") or "")
@@ -221,7 +268,10 @@ def read_optibench(path: Path) -> ProblemSet:
             left_out.append(f"record {index}: no {'results' if question.strip() else 'question'} that can be used")
             continue
         kind = str(record.get("type") or "")
-        unsupported = "nonlinear" if kind.startswith("nonlinear") else ""
+        if kind.startswith("nonlinear"):
+            unsupported = "nonlinear"
+        else:
+            unsupported = ""
         cases.append(Labelled(ProblemText(f"{index:04d}", question), Label(values=results), unsupported=unsupported))
     scope = sum(not case.unsupported for case in cases)
     title = f"{scope} linear problems of {len(cases)} in {path.name}; the others are unsupported"
@@ -235,30 +285,6 @@ def _read_results(results: Any) -> dict[str, float]:
     return {name: value for name, value in figures.items() if isinstance(value, float)}
 
 
-MARK = "# TO DO: variables (into `variables`), the objective, and every constraint with a short name"
-BODY = """import pulp
-
-
-def solve(data):
-{unpacked}
-    problem = pulp.LpProblem("model", {sense}
-    variables = {{}}  # by the name of a decision the PuLP variable itself, or a dict or list of them
-
-    {mark}
-
-    problem.solve()
-    return {{
-        "status": pulp.LpStatus[problem.status],
-        "objective_value": pulp.value(problem.objective),
-        "optimized_vars": variables,
-    }}
-"""
-SENSES = {"min": "pulp.LpMinimize)", "max": "pulp.LpMaximize)"}
-TAKEN = {"data", "problem", "pulp", "solve", "variables"}  # names that the scaffold itself needs
-SENSE = re.compile(r"\b(min|max)imi[sz]")
-UNKNOWN = "pulp.LpMinimize)  # or pulp.LpMaximize"
-
-
 def build_scaffold(data: Mapping[str, Any], parameters: Any, texts: Sequence[str]) -> ProgramInterface:
     """The interface of a record.
 
@@ -267,7 +293,10 @@ def build_scaffold(data: Mapping[str, Any], parameters: Any, texts: Sequence[str
         parameters: The record's list of ``symbol``, ``definition`` and ``shape``; anything else counts as none.
         texts: What is to be made large or small, in words: the first that names one of both, and not the other, counts.
     """
-    listed = parameters if isinstance(parameters, list) else []
+    if isinstance(parameters, list):
+        listed = parameters
+    else:
+        listed = []
     shapes = {
         str(parameter.get("symbol")): parameter.get("shape") for parameter in listed if isinstance(parameter, dict)
     }
@@ -288,9 +317,6 @@ def shape_of(shape: Any, prefix: str = ", ") -> str:
     if not isinstance(shape, list) or not shape:
         return ""
     return f"{prefix}shape ({', '.join(one_line(str(part), 40) for part in shape[:6])})"
-
-
-PARAMETER = re.compile(r"\\param\{([^}]*)\}")
 
 
 def read_complexor(path: Path) -> ProblemSet:
@@ -328,11 +354,22 @@ def _problem_text(record: dict[str, Any]) -> str:
         f"- {parameter.get('symbol')}: {parameter.get('definition')}{shape_of(parameter.get('shape'))}"
         for parameter in usable
     ]
-    parts += ["\nParameters:", *told_of] if usable else []
+    if usable:
+        parts += ["\nParameters:", *told_of]
+    else:
+        parts += []
     for name in ("constraints", "objective"):
         content = record.get(name)
-        lines = content if isinstance(content, list) else [content] if content else []
-        head = [f"\n{name.capitalize()}:"] if lines else []
+        if isinstance(content, list):
+            lines = content
+        elif content:
+            lines = [content]
+        else:
+            lines = []
+        if lines:
+            head = [f"\n{name.capitalize()}:"]
+        else:
+            head = []
         parts += head + [f"- {PARAMETER.sub(chr(92) + '1', str(item))}" for item in lines]
     return "\n".join(parts)
 
@@ -354,5 +391,7 @@ def read_set(spec: str) -> ProblemSet:
         return FORMS[check_known(name, FORMS, "set of problems")](Path(rest))
     if spec.endswith(".csv"):
         return read_table(Path(spec))
-    raise ConfigError(f"{spec!r} is no set of problems: expected families, {', '.join(f'{n}=FILE' for n in FORMS)}, or "
-                      "FILE.csv with the columns question and answer")  # fmt: skip
+    raise ConfigError(
+        f"{spec!r} is no set of problems: expected families, {', '.join(f'{n}=FILE' for n in FORMS)}, or "
+        "FILE.csv with the columns question and answer"
+    )

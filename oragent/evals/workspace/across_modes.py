@@ -78,13 +78,15 @@ MAIN = (
     Scores("qwen3-14b", 20, 19, 18, 16, 61.03),
 )
 
-SNAPSHOT = (  # a later state of the release, withdrawn since: Gurobi 13.0.1, 180 s, some rows of two runs together
+# a later state of the release, withdrawn since: Gurobi 13.0.1, 180 s, some rows of two runs together
+SNAPSHOT = (
     Scores("gemini-3.1-pro", 72, 87, None, None, 73.0),
     Scores("claude-opus-4-6", 62, 87, None, None, 80.2),
     Scores("gpt-5.4", 59, 85, None, None, 86.5),
 )
 
-HIGHS = (  # the track nearest to ours
+# the track nearest to ours
+HIGHS = (
     Scores("gemini-3.1-pro", 66, 77, 76, 76, 57.65),
     Scores("claude-opus-4-6", 67, 83, 84, 87, 75.25),
     Scores("gpt-5.4", 59, 80, 85, 85, 82.20),
@@ -112,18 +114,22 @@ CORRELATIONS = {("build", "revise"): 0.82, ("build", "explain"): 0.16, ("revise"
 """Over the 20 models; the ranks of models with Gurobi and with COPT correlate by 0.73."""
 
 REVISE_FAILURES = {
-    "WrongValue": 19.1, "RuntimeError": 18.2, "TypeError": 3.1, "module_not_found": 2.8, "NameError": 2.2,
-}  # fmt: skip
+    "WrongValue": 19.1,
+    "RuntimeError": 18.2,
+    "TypeError": 3.1,
+    "module_not_found": 2.8,
+    "NameError": 2.2,
+}
 """Per cent of 2,000 trials of revise, by the release's labels."""
 
 
-def find_scores(model: str) -> Scores | None:
-    """A model's row of the main table; None if the paper does not have it."""
-    return next((row for row in MAIN if row.model == model), None)
-
-
-FIELDS = {"build": "build", "revise-code": "revise_code", "revise-model": "revise_model", "revise-all": "revise_all",
-          "explain": "explain"}  # fmt: skip
+FIELDS = {
+    "build": "build",
+    "revise-code": "revise_code",
+    "revise-model": "revise_model",
+    "revise-all": "revise_all",
+    "explain": "explain",
+}
 DASH = "–"
 NOT_EXECUTED = frozenset(
     (AttemptOutcome.NO_ATTEMPT, AttemptOutcome.TIMEOUT, AttemptOutcome.MEMORY, AttemptOutcome.RUNTIME_ERROR)
@@ -131,7 +137,8 @@ NOT_EXECUTED = frozenset(
 NOT_FEASIBLE = NOT_EXECUTED.union(
     (AttemptOutcome.NO_MODEL, AttemptOutcome.NO_OBJECTIVE, AttemptOutcome.INFEASIBLE, AttemptOutcome.UNBOUNDED)
 )
-PUBLISHED_GAINS = {  # of Zhou et al. 2026, means over the models in question
+# of Zhou et al. 2026, means over the models in question
+PUBLISHED_GAINS = {
     "revise-all − revise-code": mean(one.revise_all - one.revise_code for one in MAIN if one.revise_all is not None),
     "revise-model − revise-code": mean(
         one.revise_model - one.revise_code for one in MAIN if one.revise_model is not None
@@ -141,6 +148,11 @@ PUBLISHED_GAINS = {  # of Zhou et al. 2026, means over the models in question
     "revise-code, filesystem − flat": mean(one.revise_code[0] - one.revise_code[1] for one in FLAT),
     "explain, filesystem − flat": mean(one.explain[0] - one.explain[1] for one in FLAT),
 }
+
+
+def find_scores(model: str) -> Scores | None:
+    """A model's row of the main table; None if the paper does not have it."""
+    return next((row for row in MAIN if row.model == model), None)
 
 
 def rate_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTable | None:
@@ -185,8 +197,14 @@ def gain_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTab
         r = _correlate(*([points[subject, name] for name in shared] for subject in pair))
         published = CORRELATIONS.get((pair[0].split("-")[0], pair[1].split("-")[0]))
         if r is not None:
-            rows.append((f"correlation of {pair[0]} and {pair[1]}", f"{len(shared)} agents", f"{r:.2f}",
-                         DASH if published is None else f"{published:.2f}"))  # fmt: skip
+            rows.append(
+                (
+                    f"correlation of {pair[0]} and {pair[1]}",
+                    f"{len(shared)} agents",
+                    f"{r:.2f}",
+                    DASH if published is None else f"{published:.2f}",
+                )
+            )
     return TextTable(("what", "agent", "ours", "published"), tuple(rows)) if rows else None
 
 
@@ -230,8 +248,15 @@ def token_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTa
             gain = mean(revise.points) - mean(build.points)
             figures = (f"{gain:+.1f}", f"{more:.0f}", DASH)
             rows.append(("revise-code − build", name, *figures, DASH, f"{1000 * gain / more:+.2f}"))
-    heads = ("mode", "agent", "points", "prompt tokens", "points per 1,000 tokens", "on the front",
-             "points per 1,000 more")  # fmt: skip
+    heads = (
+        "mode",
+        "agent",
+        "points",
+        "prompt tokens",
+        "points per 1,000 tokens",
+        "on the front",
+        "points per 1,000 more",
+    )
     return TextTable(heads, tuple(rows)) if rows else None
 
 
@@ -286,10 +311,13 @@ def _pair_twins(
     """Pairs of contestants that differ in one setting alone."""
     measured = [agent for agent in every if agent.cases]
     return [
-        (agent, twin) for agent in measured for twin in measured
-        if agent.settings.get(key) == first and dict(agent.settings) == {**twin.settings, key: first}
+        (agent, twin)
+        for agent in measured
+        for twin in measured
+        if agent.settings.get(key) == first
+        and dict(agent.settings) == {**twin.settings, key: first}
         and twin.settings.get(key) == second
-    ]  # fmt: skip
+    ]
 
 
 def _gain_row(what: str, name: str, gain: float) -> tuple[str, ...]:
@@ -304,7 +332,8 @@ def _mean_prompt_tokens(agent: MeasuredAgent) -> float:
 def _correlate(first: Sequence[float], second: Sequence[float]) -> float | None:
     try:
         return correlation(first, second) if len(first) > 2 else None
-    except StatisticsError:  # all the same
+    except StatisticsError:
+        # all the same
         return None
 
 

@@ -35,13 +35,22 @@ from oragent.workspace.roles import PROMPTS as PRODUCT_PROMPTS
 from oragent.workspace.runner import LIMITS, ProgramRunner
 from oragent.workspace.tools import ToolSession
 
-PROMPTS = Path(__file__).parent / "prompts"  # those that only benchmarks use
+# those that only benchmarks use
+PROMPTS = Path(__file__).parent / "prompts"
 FLAT_CHARACTERS = 400_000
-JUDGE = "judge"  # role
-ATTEMPTS = 3  # of a judge
+# role
+JUDGE = "judge"
+# of a judge
+ATTEMPTS = 3
 ROLES = {Mode.BUILD: "builder", Mode.REVISE: "reviser", Mode.EXPLAIN: "explainer"}
-SHOWN = {RevisionView.CODE: "the program", RevisionView.MODEL: "the mathematical formulation",
-         RevisionView.ALL: "the program and the mathematical formulation"}  # fmt: skip
+SHOWN = {
+    RevisionView.CODE: "the program",
+    RevisionView.MODEL: "the mathematical formulation",
+    RevisionView.ALL: "the program and the mathematical formulation",
+}
+
+
+AGENTS = ("oracle", "copy", "planted", "records")
 
 
 class FileInterface(StrEnum):
@@ -73,7 +82,10 @@ def system_prompt(task: WorkspaceTask, manner: Manner) -> str:
 
 async def run_task(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner) -> AgentWork:
     """Do a task by a language model."""
-    request = f"Question: {task.question}" if task.mode is Mode.EXPLAIN else ""
+    if task.mode is Mode.EXPLAIN:
+        request = f"Question: {task.question}"
+    else:
+        request = ""
     if manner.interface is FileInterface.FLAT:
         return await _run_flat(case, task, desk, manner, request or "Begin.")
     return await work_in_session(case, ROLES[task.mode], system_prompt(task, manner), request or BEGIN, desk)
@@ -82,7 +94,10 @@ async def run_task(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, man
 async def _run_flat(
     case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner, request: str
 ) -> AgentWork:
-    form = "Answer with one fenced Python block: the whole program." if task.mode in PROGRAM else "Answer in Markdown."
+    if task.mode in PROGRAM:
+        form = "Answer with one fenced Python block: the whole program."
+    else:
+        form = "Answer in Markdown."
     flat = fill_prompt("flat", PROMPTS, form=form, files=render_files(desk.list_files()))
     prompt = f"{system_prompt(task, manner)}\n{flat}"
     reply = await case.ask(ROLES[task.mode], [Message("user", f"{prompt}\n{request}")], TEMPERATURE)
@@ -163,15 +178,14 @@ async def judge_answer(
     return judged.value
 
 
-AGENTS = ("oracle", "copy", "planted", "records")
-
-
 @dataclass(frozen=True)
 class Plant:
     """An error that was put into an exact model."""
 
-    kind: str  # ``row``, ``cell`` or ``operation``
-    name: str  # name of the row, or of the operation of the revision
+    # ``row``, ``cell`` or ``operation``
+    kind: str
+    # name of the row, or of the operation of the revision
+    name: str
     milp: Milp
 
 
@@ -198,7 +212,10 @@ def attempt_task(
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE
     if name == "oracle":
         # The tables of build have noise, so there the program holds the figures.
-        source = instance.programs[1] if revised else write_program(instance.milp, instance.title)
+        if revised:
+            source = instance.programs[1]
+        else:
+            source = write_program(instance.milp, instance.title)
         (folder / path).write_text(source, encoding="utf-8")
         return AgentWork(path, end="the exact model")
     plant = list_plants(instance, revised)[(task.number - 1) % len(list_plants(instance, revised))]
@@ -208,8 +225,14 @@ def attempt_task(
 
 def list_plants(instance: GeneratedInstance, revised: bool) -> list[Plant]:
     """One error of each kind that is possible, each moving the optimum far enough to fail."""
-    exact = instance.revised if revised else instance.milp
-    optimum = instance.revised_optimum if revised else instance.optimum
+    if revised:
+        exact = instance.revised
+    else:
+        exact = instance.milp
+    if revised:
+        optimum = instance.revised_optimum
+    else:
+        optimum = instance.optimum
     kinds = [*([_omit_operations(instance)] if revised else []), _omit_rules(exact), _alter_cells(exact)]
     planted = [plant for kind in kinds if (plant := _first_moving(kind, optimum)) is not None]
     if not planted:

@@ -19,25 +19,40 @@ from oragent.workspace.records import VersionRecords, read_version
 PANDAS = re.compile(r"^\s*(?:import|from) pandas\b", re.MULTILINE)
 
 
+# whose record should agree with whose reference
+VERSIONS = {Mode.BUILD: "original", Mode.REVISE: "revised"}
+# relative difference from which a reference is off its record
+OFF = 1e-6
+
+
 @dataclass(frozen=True)
 class TableAudit:
     """The tables of build, by numbers of instances."""
 
-    with_tables: tuple[int, ...]  # instances with a table beside the parameters
-    empty_tables: tuple[int, ...]  # instances with an empty table
-    empty_parameters: tuple[int, ...]  # instances with an empty file of parameters
-    bare_parameters: tuple[int, ...]  # instances with a header of parameters and no row
-    valueless: tuple[int, ...]  # instances with a parameter without a value
-    uneven: tuple[int, ...]  # instances with a file whose rows differ in length: it reads as plain CSV only
-    spaced: tuple[int, ...]  # instances with spaces behind the commas of the parameters' header
+    # instances with a table beside the parameters
+    with_tables: tuple[int, ...]
+    # instances with an empty table
+    empty_tables: tuple[int, ...]
+    # instances with an empty file of parameters
+    empty_parameters: tuple[int, ...]
+    # instances with a header of parameters and no row
+    bare_parameters: tuple[int, ...]
+    # instances with a parameter without a value
+    valueless: tuple[int, ...]
+    # instances with a file whose rows differ in length: it reads as plain CSV only
+    uneven: tuple[int, ...]
+    # instances with spaces behind the commas of the parameters' header
+    spaced: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class CodeAudit:
     """The programs of the originals of revise; none in a copy without them."""
 
-    files: Mapping[str, int]  # number of originals that have a program, by the program's name
-    pandas: tuple[int, ...]  # numbers of the originals whose program imports pandas, which fails on uneven tables
+    # number of originals that have a program, by the program's name
+    files: Mapping[str, int]
+    # numbers of the originals whose program imports pandas, which fails on uneven tables
+    pandas: tuple[int, ...]
 
 
 def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
@@ -53,16 +68,28 @@ def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
 
 def _table_traits(path: str, text: str) -> list[str]:
     table, general = tables.read_table(text).table, path.endswith(tables.PARAMETERS_FILE)
-    traits = [] if general else ["with_tables"]
+    if general:
+        traits = []
+    else:
+        traits = ["with_tables"]
     if table is None:
         return [*traits, "empty_parameters" if general else "empty_tables"]
     if any(len(row) != len(table.header) for row in table.rows):
         traits.append("uneven")
     if general:
         entries, _ = tables.read_parameters(table)
-        traits += ["bare_parameters"] if not table.rows else []
-        traits += ["valueless"] if any(not entry.value for entry in entries) else []
-        traits += ["spaced"] if any(name != name.strip() for name in table.header) else []
+        if not table.rows:
+            traits += ["bare_parameters"]
+        else:
+            traits += []
+        if any(not entry.value for entry in entries):
+            traits += ["valueless"]
+        else:
+            traits += []
+        if any(name != name.strip() for name in table.header):
+            traits += ["spaced"]
+        else:
+            traits += []
     return traits
 
 
@@ -73,26 +100,31 @@ def audit_code(workspaces: Mapping[int, Workspace]) -> CodeAudit:
     for number, workspace in workspaces.items():
         code = [file for path, file in workspace.of_role(FileRole.CODE).items() if path.startswith("original/")]
         names.update(file.name for file in code)
-        pandas += [number] if any(PANDAS.search(read_text(file)) for file in code) else []
+        if any(PANDAS.search(read_text(file)) for file in code):
+            pandas += [number]
+        else:
+            pandas += []
     return CodeAudit(dict(sorted(names.items())), tuple(pandas))
-
-
-VERSIONS = {Mode.BUILD: "original", Mode.REVISE: "revised"}  # whose record should agree with whose reference
-OFF = 1e-6  # relative difference from which a reference is off its record
 
 
 @dataclass(frozen=True)
 class RecordAudit:
     """The records of explain against the references of build and revise."""
 
-    solutions: int  # number of solver records, notes included
-    relaxations: int  # number of records of linear relaxations
-    notes: int  # number of records that only note what a search of the program's own found
-    rounded: int  # number of programs that print the value of a model, to fewer digits
-    unbacked: tuple[tuple[Mode, int], ...]  # programs that print a value that no solver record has, by mode and number
+    # number of solver records, notes included
+    solutions: int
+    # number of records of linear relaxations
+    relaxations: int
+    # number of records that only note what a search of the program's own found
+    notes: int
+    # number of programs that print the value of a model, to fewer digits
+    rounded: int
+    # programs that print a value that no solver record has, by mode and number
+    unbacked: tuple[tuple[Mode, int], ...]
     # References that differ from the record, by mode and number, with the relative difference.
     off: Mapping[tuple[Mode, int], float]
-    failing: tuple[tuple[Mode, int], ...]  # references that the record itself does not pass
+    # references that the record itself does not pass
+    failing: tuple[tuple[Mode, int], ...]
 
 
 @dataclass(frozen=True)
@@ -101,9 +133,12 @@ class RubricAudit:
 
     exact: int
     semantic: int
-    entities: int  # number of entities of all exact criteria
-    short_answers: float  # mean coverage of the reference answers, points, semantic criteria not counted as hit
-    echo: float  # mean coverage of the question given back, points
+    # number of entities of all exact criteria
+    entities: int
+    # mean coverage of the reference answers, points, semantic criteria not counted as hit
+    short_answers: float
+    # mean coverage of the question given back, points
+    echo: float
 
 
 def audit_records(release: Release) -> RecordAudit:
@@ -111,11 +146,20 @@ def audit_records(release: Release) -> RecordAudit:
     versions = _label_records(release)
     off, failing = {}, []
     for key, reference in release.references.items():
-        recorded = versions[key].objective if key in versions else None
-        error = None if recorded is None else relative_error(recorded, reference.objective)
+        if key in versions:
+            recorded = versions[key].objective
+        else:
+            recorded = None
+        if recorded is None:
+            error = None
+        else:
+            error = relative_error(recorded, reference.objective)
         if error is not None and error > OFF:
             off[key] = error
-            failing += [key] if error > reference.tolerance else []
+            if error > reference.tolerance:
+                failing += [key]
+            else:
+                failing += []
     backing = {key: records.backing for key, records in versions.items() if records.solved_models}
     return RecordAudit(
         solutions=sum(len(records.solutions) for records in versions.values()),
@@ -186,8 +230,10 @@ class ReleaseAudit:
     """All that there is to say of a release."""
 
     imported: Mapping[Mode, int]
-    variants: Mapping[RevisionView, int]  # number of revisions that can have each variant
-    stray: tuple[int, ...]  # revised documents beside the requirement, by number
+    # number of revisions that can have each variant
+    variants: Mapping[RevisionView, int]
+    # revised documents beside the requirement, by number
+    stray: tuple[int, ...]
     tables: TableAudit
     code: CodeAudit
     records: RecordAudit
@@ -245,7 +291,9 @@ def audit_release(release: Release) -> ReleaseAudit:
 
 
 def _count_line(numbers: Sequence[int], what: str) -> list[str]:
-    return [f"{len(numbers)} {what}: {_join_numbers(numbers)}"] if numbers else []
+    if numbers:
+        return [f"{len(numbers)} {what}: {_join_numbers(numbers)}"]
+    return []
 
 
 def _join_numbers(numbers: Iterable[int]) -> str:

@@ -37,10 +37,16 @@ from oragent.workspace.runner import LIMITS, ProgramRunner
 from oragent.workspace.tools import ToolSession
 
 TERMS = BenchTerms(
-    benchmark="benchmark", subject="mode", subjects="modes", contestant="agent", contestants="agents",
-    modes={"score": "Pass@1 in percent for build and revise, mean points for explain"}, answer="program or answer",
-    work="calls", noise="instances",
-)  # fmt: skip
+    benchmark="benchmark",
+    subject="mode",
+    subjects="modes",
+    contestant="agent",
+    contestants="agents",
+    modes={"score": "Pass@1 in percent for build and revise, mean points for explain"},
+    answer="program or answer",
+    work="calls",
+    noise="instances",
+)
 
 
 def list_subjects(modes: list[Mode], variants: list[RevisionView]) -> dict[str, Any]:
@@ -57,9 +63,12 @@ class WorkspaceBenchSettings(CaseSettings):
     """Settings that all agents of a benchmark of workspaces share."""
 
     set: str = ""
-    limit: int | None = None  # number of instances of each mode, the first ones; None: all
-    judge: str = ""  # model that judges answers; empty: predicates judge
-    penalty_max: float = PENALTY_PAPER  # largest penalty that a judge may give, in points
+    # number of instances of each mode, the first ones; None: all
+    limit: int | None = None
+    # model that judges answers; empty: predicates judge
+    judge: str = ""
+    # largest penalty that a judge may give, in points
+    penalty_max: float = PENALTY_PAPER
 
 
 @dataclass
@@ -161,7 +170,9 @@ class WorkspaceBenchmark(CaseBenchmark):
             raise WorkspaceError(f"no views in {self.root}; expected those of a set")
         source = f"open({str(first.resolve())!r}, 'rb').read(1)\n"
         ran = ProgramRunner(self.sandbox).run(view, "src/try.py", {"src/try.py": source})
-        return () if ran.code else (self.labels.title,)
+        if ran.code:
+            return ()
+        return (self.labels.title,)
 
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack

@@ -29,8 +29,20 @@ from oragent.workspace.layout import Mode
 from oragent.workspace.roles import Track
 
 MANIFEST = Manifest("workspace-bench.yaml", TERMS, free=("workers", "timeout_s"))
-IN_A_TERMINAL = ("agent", "instances", "Pass@1", "points", "95 %", "backed", "equivalent", "preserved", "coverage",
-                 "named", "citations that fail", "tool calls")  # fmt: skip
+IN_A_TERMINAL = (
+    "agent",
+    "instances",
+    "Pass@1",
+    "points",
+    "95 %",
+    "backed",
+    "equivalent",
+    "preserved",
+    "coverage",
+    "named",
+    "citations that fail",
+    "tool calls",
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,8 @@ def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[
     bench = WorkspaceBenchmark(_make_plan(request), request.workers, given_models=models or {}, words=request.words)
     try:
         for subject in bench.plan.subjects:
-            bench.tasks(subject)  # a set without it is refused before anything is paid for
+            # a set without it is refused before anything is paid for
+            bench.tasks(subject)
         return COMMAND.run(bench, request.outputs, console)
     finally:
         bench.close()
@@ -67,7 +80,10 @@ def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[
 
 def generate_and_report(domains: list[str], count: int, seed: int, out: Path, console: Console) -> int:
     """Make a set and say what is in it."""
-    names = tuple(DOMAINS) if domains in ([], ["all"]) else tuple(domains)
+    if domains in ([], ["all"]):
+        names = tuple(DOMAINS)
+    else:
+        names = tuple(domains)
     request = GenerateRequest(names, count, seed)
     instances = generate_set(request, out, lambda text: console.print(Text(text), soft_wrap=True))
     variables, rows = ([len(getattr(instance.milp, part)) for instance in instances] for part in ("variables", "rows"))
@@ -110,7 +126,10 @@ def _make_plan(request: WorkspaceBenchRequest) -> BenchPlan:
     contestants = {}
     for agent, interface, track in product(request.agents, request.interfaces, request.tracks):
         label = agent + (f", {interface}" if len(request.interfaces) > 1 else "")
-        label += f", {track}" if len(request.tracks) > 1 else ""
+        if len(request.tracks) > 1:
+            label += f", {track}"
+        else:
+            label += ""
         contestants[label] = {"agent": agent, "interface": str(interface), "track": str(track)}
     given = {name: value for name, value in request.settings.items() if value is not None}
     subjects = list_subjects(list(request.modes), list(variants))
@@ -139,27 +158,38 @@ def _write_page(bench: WorkspaceBenchmark, folder: Path) -> Path:
     agents_by_mode = bench.measure(folder, tables.MeasuredAgent)
     parts = [
         {
-            "name": subject, "scores": tables.score_table(subject, rows),
+            "name": subject,
+            "scores": tables.score_table(subject, rows),
             "floors": _subject_lines(bench, subject),
             "failures": None if subject == Mode.EXPLAIN else tables.failure_table(rows),
             "groups": tables.group_tables(subject, rows),
             "differences": difference_table([row.group for row in rows], "instances") if len(rows) > 1 else None,
-            "published": across_modes.published_table(subject, rows), "instances": tables.instance_table(rows),
+            "published": across_modes.published_table(subject, rows),
+            "instances": tables.instance_table(rows),
             "links": _link_files(folder, bench, rows),
         }
         for subject, rows in agents_by_mode.items()
-    ]  # fmt: skip
+    ]
     text = page_template(Path(__file__)).render(
-        plan=bench.plan, parts=parts, settings=dict(bench.plan.settings), title=bench.labels.title,
+        plan=bench.plan,
+        parts=parts,
+        settings=dict(bench.plan.settings),
+        title=bench.labels.title,
         readable=bool(bench.readable),
-        protocol=across_modes.PROTOCOL, sizes=bench.sizes, published=across_modes.published_tables(),
-        together=[(title, table) for title, table in (
-            ("Programs that ran, and whose model has a point", across_modes.rate_table(agents_by_mode)),
-            ("Gains and correlations", across_modes.gain_table(agents_by_mode)),
-            ("Solver tracks, and how far modes lie apart", across_modes.track_table(agents_by_mode)),
-            ("What prompt tokens buy", across_modes.token_table(agents_by_mode)),
-        ) if table is not None],
-    )  # fmt: skip
+        protocol=across_modes.PROTOCOL,
+        sizes=bench.sizes,
+        published=across_modes.published_tables(),
+        together=[
+            (title, table)
+            for title, table in (
+                ("Programs that ran, and whose model has a point", across_modes.rate_table(agents_by_mode)),
+                ("Gains and correlations", across_modes.gain_table(agents_by_mode)),
+                ("Solver tracks, and how far modes lie apart", across_modes.track_table(agents_by_mode)),
+                ("What prompt tokens buy", across_modes.token_table(agents_by_mode)),
+            )
+            if table is not None
+        ],
+    )
     return save_text(folder / "report.html", text)
 
 

@@ -22,19 +22,26 @@ from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tables import CsvTable, locate_cell
 
 FUNCTION = re.compile(r"^def (\w+)\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
-PRESERVED = 1e-4  # relative, of the original's optimum at the revision's neutral values
-MOST = 12  # differences that are kept
-MOST_TRIALS = 6  # of perturbed data, until one moves the optimum
+# relative, of the original's optimum at the revision's neutral values
+PRESERVED = 1e-4
+# differences that are kept
+MOST = 12
+# of perturbed data, until one moves the optimum
+MOST_TRIALS = 6
 
 
 @dataclass(frozen=True)
 class InstanceLabels:
     """Labels of an instance, which no agent sees."""
 
-    reference: Reference | None = None  # reference of a build or revision; None for a question
-    original: float | None = None  # reference of the version before; None where there is none
-    rubric: Rubric | None = None  # rubric of a question; None for any other
-    instance: GeneratedInstance | None = None  # exact models; None where they are not known, as in the public release
+    # reference of a build or revision; None for a question
+    reference: Reference | None = None
+    # reference of the version before; None where there is none
+    original: float | None = None
+    # rubric of a question; None for any other
+    rubric: Rubric | None = None
+    # exact models; None where they are not known, as in the public release
+    instance: GeneratedInstance | None = None
 
 
 def grade_program(
@@ -50,10 +57,16 @@ def grade_program(
     record = _make_record(task, graded, release_label(ran.attempt, graded), labels)
     differences = _compare_with_exact(task, ran, labels)
     record["differences"] = [str(difference) for difference in differences[:MOST]]
-    record["equivalent"] = is_equivalent(task, folder, ran, path, labels, runner) if graded.is_passed else None
+    if graded.is_passed:
+        record["equivalent"] = is_equivalent(task, folder, ran, path, labels, runner)
+    else:
+        record["equivalent"] = None
     record["missing_operations"] = _missing_operations(task, ran, labels)
     if task.mode is Mode.REVISE:
-        record["preserved"] = check_preserved(folder, path, labels, runner) if labels.instance else None
+        if labels.instance:
+            record["preserved"] = check_preserved(folder, path, labels, runner)
+        else:
+            record["preserved"] = None
         record["kept"] = _kept_share(folder, path)
     record["seconds_run"] = ran.wall_s
     return record
@@ -73,7 +86,10 @@ def is_equivalent(
     last = ran.last_model
     if last is not None and last.milp is not None and not compare_models(last.milp, _exact_model(task, known)):
         return True
-    prefix, source = ("revised/", known.programs[1]) if task.mode is Mode.REVISE else ("", known.programs[0])
+    if task.mode is Mode.REVISE:
+        prefix, source = ("revised/", known.programs[1])
+    else:
+        prefix, source = ("", known.programs[0])
     whole, shown = _figure_tables(task, known), list_files(folder)
     clean = {name: table for name, table in whole.items() if _is_shown(shown, f"{prefix}data/{name}", table)}
     for changed in _perturb(clean):
@@ -81,7 +97,10 @@ def is_equivalent(
         data = {name: tables.write_table(table) for name, table in whole.items()} | texts
         exact = {f"exact/data/{name}": text for name, text in data.items()} | {"exact/src/program.py": source}
         reference = runner.run(task.view, "exact/src/program.py", exact).printed_objective.value
-        before = known.revised_optimum if task.mode is Mode.REVISE else known.optimum
+        if task.mode is Mode.REVISE:
+            before = known.revised_optimum
+        else:
+            before = known.optimum
         if reference is None or is_within_tolerance(reference, before, 10 * PRESERVED):
             continue
         after = runner.run(folder, path, {f"{prefix}data/{name}": text for name, text in texts.items()})
@@ -97,23 +116,32 @@ def _is_shown(files: Mapping[str, Path], path: str, table: CsvTable) -> bool:
 
 def _perturb(clean: Mapping[str, CsvTable]) -> list[dict[str, CsvTable]]:
     """Return trials of other data: first all columns of figures changed, each by its own factor, then one each."""
-    columns = [(name, at) for name, table in clean.items() for at in range(len(table.header))
-               if table.rows and all(tables.parse_number(row[at]) is not None for row in table.rows)]  # fmt: skip
+    columns = [
+        (name, at)
+        for name, table in clean.items()
+        for at in range(len(table.header))
+        if table.rows and all(tables.parse_number(row[at]) is not None for row in table.rows)
+    ]
     factors = {column: 1.02 + 0.013 * (number % 5) for number, column in enumerate(columns)}
     trials = [factors, *({column: 1.1} for column in columns)]
     return [
-        {name: _scale(clean[name], {at: by for (file, at), by in trial.items() if file == name})
-         for name in dict.fromkeys(file for file, _ in trial)}
-        for trial in trials[:MOST_TRIALS] if trial
-    ]  # fmt: skip
+        {
+            name: _scale(clean[name], {at: by for (file, at), by in trial.items() if file == name})
+            for name in dict.fromkeys(file for file, _ in trial)
+        }
+        for trial in trials[:MOST_TRIALS]
+        if trial
+    ]
 
 
 def _scale(table: CsvTable, factors: Mapping[int, float]) -> CsvTable:
     rows = [
-        tuple(f"{factors[at] * (tables.parse_number(cell) or 0.0):.10g}" if at in factors else cell
-              for at, cell in enumerate(row))
+        tuple(
+            f"{factors[at] * (tables.parse_number(cell) or 0.0):.10g}" if at in factors else cell
+            for at, cell in enumerate(row)
+        )
         for row in table.rows
-    ]  # fmt: skip
+    ]
     return CsvTable(table.header, tuple(rows))
 
 
@@ -122,13 +150,24 @@ def grade_answer(task: WorkspaceTask, answer: str, labels: InstanceLabels, judge
     assert labels.rubric is not None
     missed = Judgement({criterion.id: False for criterion in labels.rubric.semantic}, {}, None)
     scored = score_answer(labels.rubric, answer, judged or missed)
-    marks = None if scored.marks is None else vars(scored.marks)
+    if scored.marks is None:
+        marks = None
+    else:
+        marks = vars(scored.marks)
     return {
-        "mode": str(task.mode), "number": task.number, "dimension": labels.rubric.dimension,
-        "family": labels.instance.domain if labels.instance else "", "coverage": scored.coverage, "total": scored.total,
-        "marks": marks, "exact": dict(scored.exact), "semantic": dict(scored.semantic), "judged": judged is not None,
-        "passed": scored.coverage >= 35.0 - 1e-9, "outcome": f"{scored.coverage:.1f} of 35",
-    }  # fmt: skip
+        "mode": str(task.mode),
+        "number": task.number,
+        "dimension": labels.rubric.dimension,
+        "family": labels.instance.domain if labels.instance else "",
+        "coverage": scored.coverage,
+        "total": scored.total,
+        "marks": marks,
+        "exact": dict(scored.exact),
+        "semantic": dict(scored.semantic),
+        "judged": judged is not None,
+        "passed": scored.coverage >= 35.0 - 1e-9,
+        "outcome": f"{scored.coverage:.1f} of 35",
+    }
 
 
 def check_preserved(folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner) -> bool | None:
@@ -160,14 +199,26 @@ def _with_values(table: CsvTable, values: Mapping[str, float]) -> CsvTable:
 def _make_record(task: WorkspaceTask, grading: Grade, label: str, labels: InstanceLabels) -> dict[str, Any]:
     instance = labels.instance
     return {
-        "mode": str(task.mode), "number": task.number, "outcome": str(grading.outcome), "passed": grading.is_passed,
-        "strict": grading.strict, "objective": grading.objective, "error": grading.error, "note": grading.note,
-        "backing": None if grading.backing is None else str(grading.backing), "label": label,
+        "mode": str(task.mode),
+        "number": task.number,
+        "outcome": str(grading.outcome),
+        "passed": grading.is_passed,
+        "strict": grading.strict,
+        "objective": grading.objective,
+        "error": grading.error,
+        "note": grading.note,
+        "backing": None if grading.backing is None else str(grading.backing),
+        "label": label,
         "unbacked": grading.backing in (Backing.OTHER, Backing.NONE),
-        "family": instance.domain if instance else "", "operator": instance.revision if instance else "",
-        "depth": instance.depth if instance else "", "differences": [], "missing_operations": [], "preserved": None,
-        "kept": None, "equivalent": None,
-    }  # fmt: skip
+        "family": instance.domain if instance else "",
+        "operator": instance.revision if instance else "",
+        "depth": instance.depth if instance else "",
+        "differences": [],
+        "missing_operations": [],
+        "preserved": None,
+        "kept": None,
+        "equivalent": None,
+    }
 
 
 def _compare_with_exact(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> tuple[ModelDifference, ...]:
@@ -180,7 +231,9 @@ def _compare_with_exact(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLa
 
 
 def _exact_model(task: WorkspaceTask, instance: GeneratedInstance) -> Milp:
-    return instance.revised if task.mode is Mode.REVISE else instance.milp
+    if task.mode is Mode.REVISE:
+        return instance.revised
+    return instance.milp
 
 
 def _figure_tables(task: WorkspaceTask, instance: GeneratedInstance) -> dict[str, CsvTable]:
@@ -202,9 +255,10 @@ def _missing_operations(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLa
     wrong = {rule_of(difference.name) for difference in differences if difference.name}
     objective = any("objective" in difference.text for difference in differences)
     return [
-        name for name in instance.operations
+        name
+        for name in instance.operations
         if name.partition(" ")[2] in wrong or (name == "modify_objective" and objective)
-    ]  # fmt: skip
+    ]
 
 
 def _split_functions(source: str) -> dict[str, str]:

@@ -64,26 +64,47 @@ Entities = list[tuple[str, list[str]]]
 Sentences = list[tuple[str, list[str], bool]]
 
 
+PROGRAM = "src/optimization_model.py"
+# least relative change of the optimum by a revision; agreement of two solves
+MOVED, SAME = 0.01, 1e-6
+# instances that are drawn until one revision of it is accepted
+ATTEMPTS = 8
+
+
 def draft_rubric(instance: GeneratedInstance, after: ProgramRun) -> dict[str, Any]:
     """Return the question of an instance with its checklist, as the release writes rubrics."""
     kind = (instance.number - 1) % 3
     text, entities, sentences, answer = (_ask_trace, _ask_comparison, _ask_interpretation)[kind](instance, after)
     checklist: list[dict[str, Any]] = []
     for what, names in entities:
-        checklist.append({"criterion_id": f"c{len(checklist) + 1}", "checklist_type": "exact_match", "criterion": what,
-                          "target_entities": list(dict.fromkeys(names))})  # fmt: skip
+        checklist.append(
+            {
+                "criterion_id": f"c{len(checklist) + 1}",
+                "checklist_type": "exact_match",
+                "criterion": what,
+                "target_entities": list(dict.fromkeys(names)),
+            }
+        )
     for what, together, denied in sentences:
-        checklist.append({
-            "criterion_id": f"c{len(checklist) + 1}", "checklist_type": "llm_boolean_judgment", "criterion": what,
-            "instruction_for_judge": "A hit where one sentence says it, and none the contrary.",
-            "predicate": {"together": together, "denied": denied},
-        })  # fmt: skip
+        checklist.append(
+            {
+                "criterion_id": f"c{len(checklist) + 1}",
+                "checklist_type": "llm_boolean_judgment",
+                "criterion": what,
+                "instruction_for_judge": "A hit where one sentence says it, and none the contrary.",
+                "predicate": {"together": together, "denied": denied},
+            }
+        )
     return {
-        "instance_id": f"made_explain_{instance.number:03d}", "workspace_id": f"made_{instance.number:03d}_explain",
-        "instance_number": instance.number, "dimension": DIMENSIONS[kind], "question": text,
-        "expected_short_answer": answer, "multi_hop_path": f"{REQUIREMENT} -> program -> data -> records",
+        "instance_id": f"made_explain_{instance.number:03d}",
+        "workspace_id": f"made_{instance.number:03d}_explain",
+        "instance_number": instance.number,
+        "dimension": DIMENSIONS[kind],
+        "question": text,
+        "expected_short_answer": answer,
+        "multi_hop_path": f"{REQUIREMENT} -> program -> data -> records",
         "checklist": checklist,
-    }  # fmt: skip
+    }
 
 
 def format_number(value: float) -> str:
@@ -95,7 +116,10 @@ def _ask_trace(instance: GeneratedInstance, after: ProgramRun) -> tuple[str, Ent
     names = [figure.name for figure in instance.figures]
     rules = list(changed_rules(instance.milp, instance.revised))
     entities: Entities = [("Names the new figures", names), ("Names their file", [tables.PARAMETERS_FILE])]
-    entities += [("Names the rules", rules[:4])] if rules else []
+    if rules:
+        entities += [("Names the rules", rules[:4])]
+    else:
+        entities += []
     values = [(figure.name, format_number(figure.value)) for figure in instance.figures]
     sentences: Sentences = [(f"Gives the value of {name}", [name, value], False) for name, value in values]
     return TRACE, entities, sentences, "; ".join(f"{name} = {value}" for name, value in values)
@@ -113,8 +137,14 @@ def _ask_comparison(instance: GeneratedInstance, after: ProgramRun) -> tuple[str
         ("Gives both optima", [old, new]),
         ("Names the figures", [named.name for named in instance.figures]),
     ]
-    entities += [("Names the rules that are new or changed", rules[:4])] if rules else []
-    entities += [("Names the new decisions", sorted(kinds)[:3])] if kinds else []
+    if rules:
+        entities += [("Names the rules that are new or changed", rules[:4])]
+    else:
+        entities += []
+    if kinds:
+        entities += [("Names the new decisions", sorted(kinds)[:3])]
+    else:
+        entities += []
     return COMPARE, entities, [("Says by how much", [old, new, change], False)], f"It moves from {old} to {new}."
 
 
@@ -135,24 +165,26 @@ def _ask_interpretation(instance: GeneratedInstance, after: ProgramRun) -> tuple
     row = max((item.name for item in last.milp.rows), key=lambda name: (abs(round(duals[name], 9)), name))
     slack = [item.name for item in last.milp.rows if last.solution.slacks[item.name] > 1e-6][:1]
     entities: Entities = [("Names the dearest limit and its dual", [row, format_number(duals[row])])]
-    entities += [("Names one that leaves room", slack)] if slack else []
+    if slack:
+        entities += [("Names one that leaves room", slack)]
+    else:
+        entities += []
     worth: Sentences = [("Says what one unit is worth", [row, format_number(duals[row])], False)]
     return MARGIN, entities, worth, f"{row} binds; one unit more changes the objective by {format_number(duals[row])}."
-
-
-PROGRAM = "src/optimization_model.py"
-MOVED, SAME = 0.01, 1e-6  # least relative change of the optimum by a revision; agreement of two solves
-ATTEMPTS = 8  # instances that are drawn until one revision of it is accepted
 
 
 @dataclass(frozen=True)
 class GenerateRequest:
     """Settings of a set."""
 
-    domains: tuple[str, ...]  # names of domains; taken in turn
-    count: int  # number of instances of each mode
-    seed: int  # seed; who knows it can make the labels, so that a private one measures better
-    noise: int = 3  # most kinds of noise of an instance
+    # names of domains; taken in turn
+    domains: tuple[str, ...]
+    # number of instances of each mode
+    count: int
+    # seed; who knows it can make the labels, so that a private one measures better
+    seed: int
+    # most kinds of noise of an instance
+    noise: int = 3
 
 
 @dataclass(frozen=True)
@@ -172,7 +204,10 @@ def generate_set(
     """Make a set in a new folder."""
     unknown = [name for name in request.domains if name not in DOMAINS]
     if unknown or not request.domains or request.count < 1 or request.seed < 0:
-        what = f"domain {unknown[0]!r}" if unknown else f"{request.count} instances with seed {request.seed}"
+        if unknown:
+            what = f"domain {unknown[0]!r}"
+        else:
+            what = f"{request.count} instances with seed {request.seed}"
         raise WorkspaceError(f"{what}: expected a count from 1 on, a seed from 0 on, and some of {', '.join(DOMAINS)}")
     if out.exists():
         raise WorkspaceError(f"{shorten_path(out)} is there already; expected a new folder")
@@ -238,7 +273,9 @@ def _run_accepted(
     neutral = [replace(figure, value=figure.neutral) for figure in figures]
     write_artifacts(folder, _revise_artifacts(clean, revision, neutral))
     back = runner.run(folder, PROGRAM, source).printed_objective.value
-    return after if back is not None and math.isclose(back, old, rel_tol=SAME) else None
+    if back is not None and math.isclose(back, old, rel_tol=SAME):
+        return after
+    return None
 
 
 def has_moved(value: float, former: float) -> bool:
@@ -253,7 +290,8 @@ def is_proven(ran: ProgramRun) -> bool:
         return False
     problem = to_pulp(last.milp).problem
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # PuLP 4 has it under another name
+        # PuLP 4 has it under another name
+        warnings.simplefilter("ignore", DeprecationWarning)
         solver = (getattr(pulp, "PULP_CBC_CMD", None) or pulp.COIN_CMD)(msg=0, timeLimit=60, gapRel=0)
         try:
             if not solver.available():
@@ -261,7 +299,10 @@ def is_proven(ran: ProgramRun) -> bool:
             problem.solve(solver)
         except (pulp.PulpSolverError, OSError):
             return True
-    second = pulp.value(problem.objective) if problem.status == pulp.LpStatusOptimal else math.nan
+    if problem.status == pulp.LpStatusOptimal:
+        second = pulp.value(problem.objective)
+    else:
+        second = math.nan
     return math.isclose(second, value, rel_tol=SAME, abs_tol=1e-3)
 
 
@@ -276,21 +317,32 @@ def _revise_artifacts(artifacts: Artifacts, revision: DomainRevision, figures: S
 
 
 def _describe_instance(
-    number: int, domain: Domain, revision: DomainRevision, figures: tuple[NewFigure, ...],
-    runs: tuple[ProgramRun, ProgramRun], clean: Artifacts, steps: tuple[NoiseStep, ...],
-) -> GeneratedInstance:  # fmt: skip
+    number: int,
+    domain: Domain,
+    revision: DomainRevision,
+    figures: tuple[NewFigure, ...],
+    runs: tuple[ProgramRun, ProgramRun],
+    clean: Artifacts,
+    steps: tuple[NoiseStep, ...],
+) -> GeneratedInstance:
     old, new = (_solved_milp(ran) for ran in runs)
     optimum, moved = (float(ran.printed_objective.value or 0.0) for ran in runs)
     rules = changed_rules(old, new)
     operations = tuple(f"{'+' if kind == 'new' else 'modify_'}constraint {rule}" for rule, kind in rules.items())
-    operations += ("modify_objective",) if dict(old.objective.terms) != dict(new.objective.terms) else ()
+    if dict(old.objective.terms) != dict(new.objective.terms):
+        operations += ("modify_objective",)
+    else:
+        operations += ()
     kinds = {rule_of(entry.name) for entry in new.variables} - {rule_of(entry.name) for entry in old.variables}
-    depth = Diff({
-        RevisionOperation.ADD_VARIABLE: len(kinds), RevisionOperation.MODIFY_DATA: len(figures),
-        RevisionOperation.ADD_CONSTRAINT: sum(entry.startswith("+") for entry in operations),
-        RevisionOperation.MODIFY_CONSTRAINT: sum(entry.startswith("modify_c") for entry in operations),
-        RevisionOperation.MODIFY_OBJECTIVE: int("modify_objective" in operations),
-    }).depth.name  # fmt: skip
+    depth = Diff(
+        {
+            RevisionOperation.ADD_VARIABLE: len(kinds),
+            RevisionOperation.MODIFY_DATA: len(figures),
+            RevisionOperation.ADD_CONSTRAINT: sum(entry.startswith("+") for entry in operations),
+            RevisionOperation.MODIFY_CONSTRAINT: sum(entry.startswith("modify_c") for entry in operations),
+            RevisionOperation.MODIFY_OBJECTIVE: int("modify_objective" in operations),
+        }
+    ).depth.name
     return GeneratedInstance(
         number=number,
         domain=domain.name,
@@ -355,7 +407,10 @@ def _write_views(draft: _Draft, out: Path) -> dict[str, Any]:
         folder = Path(scratch)
         write_artifacts(folder / "build", draft.noisy)
         for version, is_revised in (("original", 0), ("revised", 1)):
-            artifacts = draft.revised if is_revised else draft.clean
+            if is_revised:
+                artifacts = draft.revised
+            else:
+                artifacts = draft.clean
             for mode in (Mode.REVISE, Mode.EXPLAIN):
                 write_artifacts(folder / mode / version, artifacts)
             for path, text in write_records(draft.runs[is_revised], timed=False).items():
@@ -375,7 +430,10 @@ def _write_views(draft: _Draft, out: Path) -> dict[str, Any]:
             name, labels = f"made_{instance.number:03d}_{mode}", labels_of({}, read)
             if mode is not Mode.EXPLAIN:
                 labels = labels_of({name: _make_reference(instance, mode)}, read)
-            variant = RevisionView.ALL if mode is Mode.REVISE else None
+            if mode is Mode.REVISE:
+                variant = RevisionView.ALL
+            else:
+                variant = None
             view = copy_view(
                 open_workspace(folder / mode, mode), out / "views" / name, labels, variant, vault=out / VAULT
             )
@@ -384,7 +442,10 @@ def _write_views(draft: _Draft, out: Path) -> dict[str, Any]:
 
 
 def _make_reference(instance: GeneratedInstance, mode: Mode) -> Reference:
-    value = instance.optimum if mode is Mode.BUILD else instance.revised_optimum
+    if mode is Mode.BUILD:
+        value = instance.optimum
+    else:
+        value = instance.revised_optimum
     return Reference(
         f"made_{instance.number:03d}_{mode}", mode, instance.number, f"{instance.domain}-{instance.number}", value
     )

@@ -27,20 +27,29 @@ from oragent.workspace.objective import (
 )
 from oragent.workspace.reading import finite_number, read_jsonl, read_text, shorten, shorten_path
 
-TOLERANCE = 0.01  # relative, of the public release
+# relative, of the public release
+TOLERANCE = 0.01
 HEADER = ("workspace_id", "task_type", "instance_number", "instance_id", "reference_objective", "relative_tolerance")
+
+
+# relative tolerance that is reported beside the release's
+STRICT = 1e-6
 
 
 @dataclass(frozen=True)
 class Reference:
     """The label of one build or revise instance."""
 
-    workspace_id: str  # id of the workspace: ``or_space_007_build`` in the public release
+    # id of the workspace: ``or_space_007_build`` in the public release
+    workspace_id: str
     mode: Mode
     number: int
-    instance_id: str  # id of the source that the instance comes from
-    objective: float  # objective of the reference program, in the units of the instance
-    tolerance: float = TOLERANCE  # relative error up to which a value passes
+    # id of the source that the instance comes from
+    instance_id: str
+    # objective of the reference program, in the units of the instance
+    objective: float
+    # relative error up to which a value passes
+    tolerance: float = TOLERANCE
 
 
 def workspace_id(mode: Mode, number: int) -> str:
@@ -79,9 +88,6 @@ def _read_reference(row: dict[str, str], location: str) -> Reference:
     return Reference(row["workspace_id"], mode, int(number), row["instance_id"], objective, tolerance)
 
 
-STRICT = 1e-6  # relative tolerance that is reported beside the release's
-
-
 class AttemptOutcome(StrEnum):
     """Outcome of an attempt: passed, or the first kind of failure that holds, in this order."""
 
@@ -107,10 +113,14 @@ class Grade:
 
     workspace_id: str
     outcome: AttemptOutcome
-    strict: bool  # whether it also passes at ``STRICT``
-    objective: float | None  # value that was graded; None where there was none
-    error: float | None  # relative error of the value; None where there was no value
-    note: str = ""  # note on what was wrong with the output, one line; empty where nothing was
+    # whether it also passes at ``STRICT``
+    strict: bool
+    # value that was graded; None where there was none
+    objective: float | None
+    # relative error of the value; None where there was no value
+    error: float | None
+    # note on what was wrong with the output, one line; empty where nothing was
+    note: str = ""
     # Backing of the value, a mark that does not change the outcome; None where nobody watched.
     backing: Backing | None = None
 
@@ -138,7 +148,10 @@ def grade_attempt(
         return Grade(reference.workspace_id, stopped or AttemptOutcome.NO_OBJECTIVE, False, value, None, printed.note)
     outcome = compare_value(value, reference, original, attempt.direction)
     error = relative_error(value, reference.objective)
-    mark = None if attempt.objectives is None else objective.find_backing(printed, attempt.objectives)
+    if attempt.objectives is None:
+        mark = None
+    else:
+        mark = objective.find_backing(printed, attempt.objectives)
     return Grade(reference.workspace_id, outcome, error <= STRICT, value, error, printed.note, mark)
 
 
@@ -156,8 +169,13 @@ def compare_value(
         return AttemptOutcome.UNREVISED
     if direction is None:
         return AttemptOutcome.WRONG_VALUE
-    better = value < reference.objective if direction is Sense.MINIMIZE else value > reference.objective
-    return AttemptOutcome.MISSING_CONSTRAINT if better else AttemptOutcome.WRONG_DATA
+    if direction is Sense.MINIMIZE:
+        better = value < reference.objective
+    else:
+        better = value > reference.objective
+    if better:
+        return AttemptOutcome.MISSING_CONSTRAINT
+    return AttemptOutcome.WRONG_DATA
 
 
 def _early_failure(attempt: ProgramAttempt, printed: PrintedObjective, demand_model: bool) -> AttemptOutcome | None:
@@ -188,10 +206,16 @@ def release_label(attempt: ProgramAttempt, grade: Grade) -> str:
         return "ApiException"
     if attempt.stop is not StopReason.ENDED:
         last = (attempt.stderr.strip().splitlines() or [""])[-1].partition(":")[0]
-        names = {"TypeError": "TypeError", "NameError": "NameError", "UnboundLocalError": "NameError",
-                 "ModuleNotFoundError": "module_not_found"}  # fmt: skip
+        names = {
+            "TypeError": "TypeError",
+            "NameError": "NameError",
+            "UnboundLocalError": "NameError",
+            "ModuleNotFoundError": "module_not_found",
+        }
         return names.get(last, "RuntimeError")
-    return "WrongValue" if attempt.stdout.strip() else "EmptyOutput"
+    if attempt.stdout.strip():
+        return "WrongValue"
+    return "EmptyOutput"
 
 
 STATUSES = {
@@ -208,8 +232,10 @@ class Prediction:
     """Predicted status and objective of one instance."""
 
     workspace_id: str
-    status: str  # status as the solver named it; only ``Optimal`` can pass
-    objective: float | None  # value of the objective; None where none was found
+    # status as the solver named it; only ``Optimal`` can pass
+    status: str
+    # value of the objective; None where none was found
+    objective: float | None
 
 
 @dataclass(frozen=True)
@@ -279,7 +305,10 @@ def grade_predictions(
         raise stranger_error(strangers[0], next(iter(by_name)))
     grades = []
     for name, reference in by_name.items():
-        original = originals.get(reference.number) if originals and reference.mode is Mode.REVISE else None
+        if originals and reference.mode is Mode.REVISE:
+            original = originals.get(reference.number)
+        else:
+            original = None
         grades.append(_grade_prediction(predictions.get(name), reference, original))
     return PredictionScore(tuple(grades))
 

@@ -32,10 +32,14 @@ class Release:
     """A release as it lies on disk."""
 
     root: Path
-    workspaces: Mapping[tuple[Mode, int], Workspace]  # workspaces by mode and number
-    references: Mapping[tuple[Mode, int], Reference]  # labels of build and revise, by mode and number
-    rubrics: Mapping[int, Rubric]  # labels of explain, by number
-    hashes: frozenset[str]  # SHA-256 of the files of labels
+    # workspaces by mode and number
+    workspaces: Mapping[tuple[Mode, int], Workspace]
+    # labels of build and revise, by mode and number
+    references: Mapping[tuple[Mode, int], Reference]
+    # labels of explain, by number
+    rubrics: Mapping[int, Rubric]
+    # SHA-256 of the files of labels
+    hashes: frozenset[str]
 
     def of_mode(self, mode: Mode) -> dict[int, Workspace]:
         """The workspaces of a mode, by number."""
@@ -44,7 +48,10 @@ class Release:
     def labels_of(self, mode: Mode, number: int) -> views.HiddenLabels:
         """Return the labels that must not be in the view of an instance; evidence of explain may hold objectives."""
         reference = self.references.get((mode, number))
-        references = {reference.workspace_id: reference} if reference else {}
+        if reference:
+            references = {reference.workspace_id: reference}
+        else:
+            references = {}
         return views.labels_of(references, self.rubrics.get(number), self.hashes)
 
 
@@ -83,7 +90,10 @@ def read_release(root: Path) -> Release:
 
 def _open_instances(top: Path, mode: Mode) -> dict[int, Workspace]:
     folder = top / f"{mode}_workspaces"
-    names = sorted(folder.iterdir()) if folder.is_dir() else []
+    if folder.is_dir():
+        names = sorted(folder.iterdir())
+    else:
+        names = []
     folders = {int(match[1]): path for path in names if (match := INSTANCE.fullmatch(path.name))}
     for path in folders.values():
         if path.is_symlink():
@@ -128,7 +138,10 @@ def import_release(
         made = {}
         for (mode, number), workspace in release.workspaces.items():
             name, labels = workspace_id(mode, number), release.labels_of(mode, number)
-            chosen = views.fitting_variant(workspace, variant) if mode is Mode.REVISE else None
+            if mode is Mode.REVISE:
+                chosen = views.fitting_variant(workspace, variant)
+            else:
+                chosen = None
             view = views.copy_view(workspace, folder / "views" / name, labels, chosen, note, folder / "vault")
             views.write_manifest(view, folder / "manifests" / f"{name}.json")
             made[name] = view
@@ -153,9 +166,12 @@ class LabelSet:
     """All that is needed to score what others found."""
 
     title: str
-    references: Mapping[Mode, Mapping[str, Reference]]  # references by mode and workspace id
-    rubrics: Mapping[str, Rubric]  # rubrics by instance id
-    release: Release | None = None  # the release that they come from, which has records too; None for any other set
+    # references by mode and workspace id
+    references: Mapping[Mode, Mapping[str, Reference]]
+    # rubrics by instance id
+    rubrics: Mapping[str, Rubric]
+    # the release that they come from, which has records too; None for any other set
+    release: Release | None = None
 
     @property
     def originals(self) -> dict[int, float]:
@@ -188,7 +204,10 @@ def read_labels(root: Path) -> LabelSet:
     found_references = {
         mode: dict(read_references(paths[mode])) if paths[mode].is_file() else {} for mode in (Mode.BUILD, Mode.REVISE)
     }
-    rubrics = read_rubrics(paths[Mode.EXPLAIN]) if paths[Mode.EXPLAIN].is_file() else {}
+    if paths[Mode.EXPLAIN].is_file():
+        rubrics = read_rubrics(paths[Mode.EXPLAIN])
+    else:
+        rubrics = {}
     count = sum(map(len, found_references.values())) + len(rubrics)
     if not count:
         raise WorkspaceError(f"{shorten_path(vault)} holds no labels; expected {', '.join(map(vault_file, Mode))}")

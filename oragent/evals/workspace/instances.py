@@ -38,7 +38,10 @@ def plant_noise(artifacts: Artifacts, rng: np.random.Generator, count: int) -> t
     """Plant up to ``count`` kinds of noise, drawn at random; each at most once."""
     steps: list[NoiseStep] = []
     for kind in rng.permutation(list(KINDS)):
-        planted = KINDS[str(kind)](artifacts, rng) if len(steps) < count else None
+        if len(steps) < count:
+            planted = KINDS[str(kind)](artifacts, rng)
+        else:
+            planted = None
         if planted is not None:
             artifacts = planted[0]
             steps.append(NoiseStep(str(kind), planted[1]))
@@ -55,10 +58,15 @@ def _map_column(artifacts: Artifacts, where: Where, header: str, change: Callabl
 
 def _draw_column(artifacts: Artifacts, rng: np.random.Generator, fits: Callable[[str, Sequence[str]], bool]) -> Where:
     columns = [
-        (name, column) for name, table in sorted(artifacts.tables.items()) if name != tables.PARAMETERS_FILE
-        for column in table.header[1:] if fits(column, table.column(column))
-    ]  # fmt: skip
-    return columns[int(rng.integers(len(columns)))] if columns else ()
+        (name, column)
+        for name, table in sorted(artifacts.tables.items())
+        if name != tables.PARAMETERS_FILE
+        for column in table.header[1:]
+        if fits(column, table.column(column))
+    ]
+    if columns:
+        return columns[int(rng.integers(len(columns)))]
+    return ()
 
 
 def _are_numeric(cells: Sequence[str]) -> bool:
@@ -83,14 +91,22 @@ def _plant_unit(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifac
 
 
 def _plant_separators(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
-    where = _draw_column(artifacts, rng, lambda column, cells: all(cell.isdecimal() for cell in cells)
-                         and any(len(cell) > 3 for cell in cells))  # fmt: skip
-    return (_map_column(artifacts, where, where[1], lambda cell: f"{int(cell):,}"), where) if where else None
+    where = _draw_column(
+        artifacts,
+        rng,
+        lambda column, cells: all(cell.isdecimal() for cell in cells) and any(len(cell) > 3 for cell in cells),
+    )
+    if where:
+        return (_map_column(artifacts, where, where[1], lambda cell: f"{int(cell):,}"), where)
+    return None
 
 
 def _plant_validity(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
-    names = [name for name, table in sorted(artifacts.tables.items())
-             if name != tables.PARAMETERS_FILE and VALID not in table.header]  # fmt: skip
+    names = [
+        name
+        for name, table in sorted(artifacts.tables.items())
+        if name != tables.PARAMETERS_FILE and VALID not in table.header
+    ]
     name = names[int(rng.integers(len(names)))]
     table = artifacts.tables[name]
     old = table.rows[int(rng.integers(len(table.rows)))]
@@ -125,8 +141,10 @@ def _plant_mail(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifac
     table = artifacts.tables[tables.PARAMETERS_FILE]
     at = int(rng.integers(len(table.rows)))
     name, value, unit, meaning = table.rows[at]
-    mails = [MAIL.format("2025-02-24", name, value, unit, meaning),
-             MAIL.format("2025-01-13", name, _scale_cell(value, Decimal("1.25")), unit, meaning)]  # fmt: skip
+    mails = [
+        MAIL.format("2025-02-24", name, value, unit, meaning),
+        MAIL.format("2025-01-13", name, _scale_cell(value, Decimal("1.25")), unit, meaning),
+    ]
     rows = table.rows[:at] + table.rows[at + 1 :]
     noisy = artifacts.with_table(tables.PARAMETERS_FILE, CsvTable(table.header, rows))
     return noisy.with_document(MAILS, "\n---\n".join(mails) + "\n"), (str(at),)
@@ -148,17 +166,24 @@ class GeneratedInstance:
     number: int
     domain: str
     revision: str
-    depth: str  # depth of the revision, ``L1`` to ``L5``
+    # depth of the revision, ``L1`` to ``L5``
+    depth: str
     title: str
-    programs: tuple[str, str]  # programs of the planning team, before and after the revision
-    milp: Milp  # exact original
+    # programs of the planning team, before and after the revision
+    programs: tuple[str, str]
+    # exact original
+    milp: Milp
     revised: Milp
-    optimum: float  # of the original, by two solvers
+    # of the original, by two solvers
+    optimum: float
     revised_optimum: float
     figures: tuple[NewFigure, ...]
-    operations: tuple[str, ...]  # operations of the revision, such as ``+constraint safety``
-    tables: Mapping[str, CsvTable]  # tables without noise, by file name
-    noise: tuple[NoiseStep, ...]  # noise of the build view
+    # operations of the revision, such as ``+constraint safety``
+    operations: tuple[str, ...]
+    # tables without noise, by file name
+    tables: Mapping[str, CsvTable]
+    # noise of the build view
+    noise: tuple[NoiseStep, ...]
 
 
 def instance_json(instance: GeneratedInstance) -> str:
@@ -183,7 +208,8 @@ def read_instances(root: Path) -> dict[int, GeneratedInstance]:
     instances = {}
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
         plain = read_json(path)
-        if isinstance(plain, dict) and "family" in plain:  # of a set that an earlier version made
+        # of a set that an earlier version made
+        if isinstance(plain, dict) and "family" in plain:
             continue
         try:
             plain |= {name: as_json.from_dict(plain[name]) for name in ("milp", "revised")}

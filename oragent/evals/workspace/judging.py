@@ -13,7 +13,8 @@ from oragent.evals.workspace.rubric import Rubric, collect_once, coverage_points
 from oragent.workspace.layout import FileRole, Mode, Workspace, role_of
 from oragent.workspace.reading import finite_number, parse_json, read_jsonl, read_text, shorten, shorten_path
 
-LIMIT = 1_000_000  # characters
+# characters
+LIMIT = 1_000_000
 ORDER = (
     FileRole.DOCUMENT,
     FileRole.PARAMETERS,
@@ -23,6 +24,12 @@ ORDER = (
     FileRole.LOG,
     FileRole.RECORD,
 )
+
+
+# points that unsupported claims may cost, by the paper and the release
+PENALTY_PAPER, PENALTY_RELEASE = 12.0, 20.0
+POSITIVE = {"reasoning": 35.0, "grounding": 20.0, "answer_quality": 10.0}
+PENALTY = "hallucination_penalty"
 
 
 def gather_evidence(workspace: Workspace, limit: int = LIMIT) -> str:
@@ -49,28 +56,30 @@ def _in_order(files: Mapping[str, Path]) -> list[tuple[str, Path]]:
     return sorted(included, key=lambda file: (ORDER.index(role_of(file[0])), file[0]))
 
 
-PENALTY_PAPER, PENALTY_RELEASE = 12.0, 20.0  # points that unsupported claims may cost, by the paper and the release
-POSITIVE = {"reasoning": 35.0, "grounding": 20.0, "answer_quality": 10.0}
-PENALTY = "hallucination_penalty"
-
-
 @dataclass(frozen=True)
 class JudgePoints:
     """The four parts of a score that need a judge, in points."""
 
-    reasoning: float  # 0 to 35, facts connected by the logic of the model
-    grounding: float  # 0 to 20, claims supported by the evidence
-    answer_quality: float  # 0 to 10, direct, coherent, right terms and units
-    penalty: float  # 0 to 12 or 20, for unsupported claims; taken away
+    # 0 to 35, facts connected by the logic of the model
+    reasoning: float
+    # 0 to 20, claims supported by the evidence
+    grounding: float
+    # 0 to 10, direct, coherent, right terms and units
+    answer_quality: float
+    # 0 to 12 or 20, for unsupported claims; taken away
+    penalty: float
 
 
 @dataclass(frozen=True)
 class Judgement:
     """Decisions and marks of one judge on one answer."""
 
-    decisions: Mapping[str, bool]  # decisions on all semantic criteria, by their ids
-    reasons: Mapping[str, str]  # reasons that the judge gave for each decision and mark, by id or name
-    marks: JudgePoints | None  # marks of the four parts; None where predicates judged, which give none
+    # decisions on all semantic criteria, by their ids
+    decisions: Mapping[str, bool]
+    # reasons that the judge gave for each decision and mark, by id or name
+    reasons: Mapping[str, str]
+    # marks of the four parts; None where predicates judged, which give none
+    marks: JudgePoints | None
 
 
 @dataclass(frozen=True)
@@ -78,10 +87,13 @@ class AnswerScore:
     """The score of one answer."""
 
     instance_id: str
-    exact: Mapping[str, bool]  # decisions on all entities, by ``c<criterion>.e<entity>``
+    # decisions on all entities, by ``c<criterion>.e<entity>``
+    exact: Mapping[str, bool]
     semantic: Mapping[str, bool]
-    coverage: float  # points for both, 0 to 35
-    marks: JudgePoints | None  # marks of the judge for its four parts; None without a judge
+    # points for both, 0 to 35
+    coverage: float
+    # marks of the judge for its four parts; None without a judge
+    marks: JudgePoints | None
 
     @property
     def total(self) -> float | None:
@@ -206,7 +218,10 @@ def _read_decisions(items: object, rubric: Rubric, location: str) -> tuple[dict[
     decisions: dict[str, bool] = {}
     reasons: dict[str, str] = {}
     for item in items:
-        name, hit = (item.get("criterion_id"), item.get("hit")) if isinstance(item, dict) else (None, None)
+        if isinstance(item, dict):
+            name, hit = (item.get("criterion_id"), item.get("hit"))
+        else:
+            name, hit = (None, None)
         if name not in criteria:
             raise WorkspaceError(
                 f"{location} decides {shorten(repr(name), 40)}; expected {', '.join(criteria) or 'nothing'}"
@@ -225,9 +240,15 @@ def _read_decisions(items: object, rubric: Rubric, location: str) -> tuple[dict[
 
 
 def _read_mark(value: object, name: str, maximum: float, location: str) -> tuple[float, str]:
-    score = value.get("score") if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping):
+        score = value.get("score")
+    else:
+        score = None
     points = finite_number(score)
     if points is None or not 0 <= points <= maximum:
-        shown = "missing" if score is None else shorten(repr(score), 40)
+        if score is None:
+            shown = "missing"
+        else:
+            shown = shorten(repr(score), 40)
         raise WorkspaceError(f"{location}: {name}.score is {shown}; expected a number from 0 to {maximum:g}")
     return points, str(value.get("reason") or "") if isinstance(value, Mapping) else ""

@@ -22,17 +22,26 @@ from oragent.evals.workspace.views import RevisionNote, RevisionView
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import shorten
 
+PREDICTIONS = ("records", "originals")
+ANSWERS = ("short", "questions", "empty")
+JUDGEMENTS = ("all", "none")
+
 
 @dataclass(frozen=True)
 class Outputs:
     """Outputs to score, as the command line names them."""
 
     root: Path
-    predictions: str = ""  # file or word; empty for none
-    answers: str = ""  # file or word; empty for none
-    judgements: str = ""  # file or word; empty: predicates judge
-    modes: tuple[Mode, ...] = ()  # modes that count; empty: those that there is something for
-    penalty_max: float = 12.0  # largest penalty of a judge
+    # file or word; empty for none
+    predictions: str = ""
+    # file or word; empty for none
+    answers: str = ""
+    # file or word; empty: predicates judge
+    judgements: str = ""
+    # modes that count; empty: those that there is something for
+    modes: tuple[Mode, ...] = ()
+    # largest penalty of a judge
+    penalty_max: float = 12.0
 
 
 def import_command(root: Path, out: Path | None, variant: RevisionView, note: RevisionNote, console: Console) -> int:
@@ -50,7 +59,10 @@ def score_command(outputs: Outputs, console: Console) -> int:
     labels = read_labels(outputs.root)
     if outputs.predictions:
         scores = prediction_scores(labels, outputs.predictions, outputs.modes)
-        floor = prediction_scores(labels, "originals") if Mode.REVISE in scores and labels.originals else {}
+        if Mode.REVISE in scores and labels.originals:
+            floor = prediction_scores(labels, "originals")
+        else:
+            floor = {}
         console.print(Text(f"{labels.title}: predictions", style="bold"))
         console.print(rich_table(prediction_table(scores, floor)))
         _print_lines(console, outcome_lines(scores))
@@ -63,17 +75,14 @@ def score_command(outputs: Outputs, console: Console) -> int:
 
 def question_floor(labels: LabelSet) -> float | None:
     """Return the coverage of the questions themselves as answers: the floor of each score."""
-    return explain_scores(labels, "questions", "none", 12.0).coverage if labels.rubrics else None
+    if labels.rubrics:
+        return explain_scores(labels, "questions", "none", 12.0).coverage
+    return None
 
 
 def _print_lines(console: Console, lines: Sequence[str]) -> None:
     for text in lines:
         console.print(Text(text), soft_wrap=True)
-
-
-PREDICTIONS = ("records", "originals")
-ANSWERS = ("short", "questions", "empty")
-JUDGEMENTS = ("all", "none")
 
 
 @dataclass(frozen=True)
@@ -163,7 +172,10 @@ def prediction_table(
     for mode, score in scores.items():
         count = len(score.grades)
         shares = (f"{score.pass_rate:.1f} %", f"{100 * score.strict_count / count:.1f} %")
-        nothing = f"{floor[mode].pass_rate:.1f} %" if mode in floor else "–"
+        if mode in floor:
+            nothing = f"{floor[mode].pass_rate:.1f} %"
+        else:
+            nothing = "–"
         rows.append((str(mode), f"{score.passed_count} of {count}", *shares, nothing))
     return TextTable(("mode", "passed", "Pass@1", "at 1e-6", "doing nothing"), tuple(rows))
 
@@ -174,8 +186,14 @@ def outcome_lines(scores: Mapping[Mode, grading.PredictionScore], limit: int = 1
     for mode, score in scores.items():
         for outcome, count in score.outcome_counts.items():
             names = ", ".join(shorten(name, 60) for name in score.of_outcome(outcome)[:limit])
-            more = f" and {count - limit} more" if count > limit else ""
-            listed = f": {names}{more}" if outcome is not grading.AttemptOutcome.PASSED or count <= limit else ""
+            if count > limit:
+                more = f" and {count - limit} more"
+            else:
+                more = ""
+            if outcome is not grading.AttemptOutcome.PASSED or count <= limit:
+                listed = f": {names}{more}"
+            else:
+                listed = ""
             lines.append(f"{mode}: {count} {outcome}{listed}")
     return lines
 
@@ -186,8 +204,10 @@ def answer_table(explained: Explained, echo: float | None) -> TextTable:
     parts = ("reasoning", "grounding", "answer_quality", "penalty")
     means = [sum(getattr(marked, name) for marked in marks) / len(marks) if marks else None for name in parts]
     named = {
-        "coverage": explained.coverage, **dict(zip(parts, means, strict=True)), "total": explained.total,
+        "coverage": explained.coverage,
+        **dict(zip(parts, means, strict=True)),
+        "total": explained.total,
         "coverage of the questions": echo,
-    }  # fmt: skip
+    }
     rows = tuple((name, "–" if value is None else f"{value:.4f}") for name, value in named.items())
     return TextTable((f"{len(explained.results)} answers", "points"), rows)

@@ -13,7 +13,8 @@ from oragent.workspace.reading import read_jsonl, shorten, shorten_path
 
 Entry = TypeVar("Entry")
 ENDS = re.compile(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)(?<!\bvs)[.!]+(?=\s|$)"  # a point, but for those of abbreviations
+    # a point, but for those of abbreviations
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)(?<!\bvs)[.!]+(?=\s|$)"
     r"|(?<=\?)(?=\s|$)|\n\s*\n|\n\s*(?=[-*#]|\d+[.)]\s)"
 )
 DENIALS = re.compile(
@@ -22,19 +23,31 @@ DENIALS = re.compile(
 )
 
 
+# points for naming and saying everything
+COVERAGE = 35.0
+IDENTIFIER = re.compile(r"c[0-9]+")
+
+
 @dataclass(frozen=True)
 class Predicate:
     """Predicate that one sentence has to fulfil."""
 
-    together: tuple[str, ...]  # names and numbers that must stand in it, all of them
+    # names and numbers that must stand in it, all of them
+    together: tuple[str, ...]
     # Whether the fact is a negative one, as in "row 3 does not bind": then the sentence must hold a denial.
     denied: bool = False
 
     @staticmethod
     def read(value: object, location: str) -> "Predicate":
         """A predicate from a rubric: ``{"together": [TEXT, ...], "denied": false}``."""
-        together = value.get("together") if isinstance(value, Mapping) else None
-        denied = value.get("denied", False) if isinstance(value, Mapping) else None
+        if isinstance(value, Mapping):
+            together = value.get("together")
+        else:
+            together = None
+        if isinstance(value, Mapping):
+            denied = value.get("denied", False)
+        else:
+            denied = None
         if not isinstance(together, list) or not together or not isinstance(denied, bool):
             raise WorkspaceError(
                 f"{location} has a predicate without names; expected together: a list, denied: true or false"
@@ -60,10 +73,6 @@ def split_sentences(text: str) -> list[str]:
     return [part.strip() for part in ENDS.split(text) if part and part.strip()]
 
 
-COVERAGE = 35.0  # points for naming and saying everything
-IDENTIFIER = re.compile(r"c[0-9]+")
-
-
 class CriterionKind(StrEnum):
     """Way in which a criterion is decided."""
 
@@ -75,11 +84,15 @@ class CriterionKind(StrEnum):
 class Criterion:
     """One line of a checklist."""
 
-    id: str  # id of the criterion: ``c1``, ``c2`` and so on
-    kind: CriterionKind  # kind of criterion: exact, decided by matching, or semantic, decided by a judge or a predicate
+    # id of the criterion: ``c1``, ``c2`` and so on
+    id: str
+    # kind of criterion: exact, decided by matching, or semantic, decided by a judge or a predicate
+    kind: CriterionKind
     text: str
-    entities: tuple[str, ...] = ()  # entities that an exact criterion wants named; at least one
-    instruction: str = ""  # instruction for judges: when to give a hit
+    # entities that an exact criterion wants named; at least one
+    entities: tuple[str, ...] = ()
+    # instruction for judges: when to give a hit
+    instruction: str = ""
     # Predicate that decides a semantic criterion without a judge; None where there is none.
     predicate: Predicate | None = None
 
@@ -88,13 +101,17 @@ class Criterion:
 class Rubric:
     """The label of one explain instance."""
 
-    instance_id: str  # id of the instance: ``OR_explain_007`` in the public release
+    # id of the instance: ``OR_explain_007`` in the public release
+    instance_id: str
     number: int
-    dimension: str  # dimension of explanation that is tested
+    # dimension of explanation that is tested
+    dimension: str
     question: str
     criteria: tuple[Criterion, ...]
-    short_answer: str = ""  # reference answer, for people; it need not hit every criterion
-    path: str = ""  # documents, code, data and records that the answer has to connect
+    # reference answer, for people; it need not hit every criterion
+    short_answer: str = ""
+    # documents, code, data and records that the answer has to connect
+    path: str = ""
 
     @property
     def exact(self) -> tuple[Criterion, ...]:
@@ -202,7 +219,10 @@ def _read_criterion(item: object, location: str) -> Criterion:
         raise WorkspaceError(
             f"{location}: {name} is {kind} with {len(entities)} entities; only exact criteria have some"
         )
-    predicate = Predicate.read(item["predicate"], f"{location}: {name}") if "predicate" in item else None
+    if "predicate" in item:
+        predicate = Predicate.read(item["predicate"], f"{location}: {name}")
+    else:
+        predicate = None
     instruction = str(item.get("instruction_for_judge") or "")
     return Criterion(
         name, CriterionKind(kind), _require_text(item, "criterion", location), tuple(entities), instruction, predicate

@@ -22,6 +22,11 @@ from oragent.report.pages.text import format_money
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import list_files, read_text, shorten
 
+# names that are listed
+MOST_MISSING = 12
+PROGRAM_HEADS = ("at 1e-6", "backed", "equivalent", "preserved", "kept")
+PARTS = ("reasoning", "grounding", "answer_quality", "penalty")
+
 
 class Difficulty(StrEnum):
     """Difficulty of an instance relative to the others of its mode."""
@@ -55,11 +60,6 @@ def tertiles(results: Sequence[float]) -> list[Difficulty]:
     return [of_result[result] for result in results]
 
 
-MOST_MISSING = 12  # names that are listed
-PROGRAM_HEADS = ("at 1e-6", "backed", "equivalent", "preserved", "kept")
-PARTS = ("reasoning", "grounding", "answer_quality", "penalty")
-
-
 @dataclass(frozen=True)
 class MeasuredAgent(MeasuredCases):
     """An agent on a mode, all seeds together."""
@@ -77,7 +77,9 @@ class MeasuredAgent(MeasuredCases):
 
 def _case_points(subject: str, case: FinishedCase) -> float:
     if subject != Mode.EXPLAIN:
-        return 100.0 if case.result["passed"] else 0.0
+        if case.result["passed"]:
+            return 100.0
+        return 0.0
     return float(case.result["coverage"] if case.result["total"] is None else case.result["total"])
 
 
@@ -85,8 +87,19 @@ def score_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
     """One row an agent, with a bootstrap interval over instances and what it took."""
     explain = subject == Mode.EXPLAIN
     columns = ("coverage", *PARTS, "citations that fail") if explain else PROGRAM_HEADS
-    heads = ("agent", "instances", "points" if explain else "Pass@1", "95 %", *columns, "named", "tool calls", "calls",
-             "tokens", "money", "seconds")  # fmt: skip
+    heads = (
+        "agent",
+        "instances",
+        "points" if explain else "Pass@1",
+        "95 %",
+        *columns,
+        "named",
+        "tool calls",
+        "calls",
+        "tokens",
+        "money",
+        "seconds",
+    )
     return TextTable(heads, tuple(_score_row(agent, explain, len(columns)) for agent in rows))
 
 
@@ -99,12 +112,18 @@ def _score_row(agent: MeasuredAgent, explain: bool, width: int) -> tuple[str, ..
     cells = _answer_cells(results) if explain else _program_cells(results)
     named = [result["named"] for result in results if result["named"] is not None]
     return (
-        agent.contestant, agent.count_text,
-        f"{interval.mean:.1f}", f"{interval.low:.1f} to {interval.high:.1f}", *cells,
-        f"{sum(named)} of {len(named)}" if named else "–", f"{mean(result['calls'] for result in results):.1f}",
-        f"{mean(case.spent.model_calls for case in cases):.1f}", f"{mean(case.spent.tokens for case in cases):.0f}",
-        format_money(sum(case.spent.money for case in cases)), f"{sum(result['seconds'] for result in results):.1f}",
-    )  # fmt: skip
+        agent.contestant,
+        agent.count_text,
+        f"{interval.mean:.1f}",
+        f"{interval.low:.1f} to {interval.high:.1f}",
+        *cells,
+        f"{sum(named)} of {len(named)}" if named else "–",
+        f"{mean(result['calls'] for result in results):.1f}",
+        f"{mean(case.spent.model_calls for case in cases):.1f}",
+        f"{mean(case.spent.tokens for case in cases):.0f}",
+        format_money(sum(case.spent.money for case in cases)),
+        f"{sum(result['seconds'] for result in results):.1f}",
+    )
 
 
 def _program_cells(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -117,8 +136,9 @@ def _program_cells(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         f"{100 * sum(bool(result['strict']) for result in results) / count:.1f}",
         f"{sum(not result['unbacked'] for result in passed)} of {len(passed)}" if passed else "–",
         f"{sum(equivalent)} of {len(equivalent)}" if equivalent else "–",
-        f"{sum(preserved)} of {len(preserved)}" if preserved else "–", f"{100 * mean(shares):.0f} %" if shares else "–",
-    )  # fmt: skip
+        f"{sum(preserved)} of {len(preserved)}" if preserved else "–",
+        f"{100 * mean(shares):.0f} %" if shares else "–",
+    )
 
 
 def _answer_cells(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

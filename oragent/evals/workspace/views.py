@@ -23,9 +23,28 @@ from oragent.workspace.reading import list_files, read_bytes, read_json, shorten
 
 VAULT = "vault"
 LABEL_FILES = frozenset({"reference_objectives.csv", "rubrics.jsonl", "judge_prompt.md", "empirical_difficulty.csv"})
-SHORTEST = 24  # characters of a sentence that stands nowhere by chance
-DIGITS = 5  # significant ones, of a number that stands nowhere by chance
+# characters of a sentence that stands nowhere by chance
+SHORTEST = 24
+# significant ones, of a number that stands nowhere by chance
+DIGITS = 5
 NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
+
+
+NOTE = "REVISE_NOTE.md"
+METADATA = "metadata.json"
+ALLOWED = {
+    "instance_id": str,
+    "instance_number": int,
+    "original_instance_id": str,
+    "source_revise_instance": str,
+    "domain": str,
+    "explain_task": dict,
+}
+ALLOWED_TASK = {"dimension": str, "domain": str, "question": str}
+GIVEN = {FileRole.DOCUMENT, FileRole.PARAMETERS, FileRole.TABLE}
+EVERYTHING = GIVEN | {FileRole.CODE, FileRole.FORMULATION, FileRole.LOG, FileRole.RECORD}
+# where the program has to go
+PROGRAM = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}
 
 
 class Trace(StrEnum):
@@ -41,11 +60,14 @@ class Trace(StrEnum):
 class HiddenLabels:
     """Labels that must not be found."""
 
-    names: frozenset[str] = LABEL_FILES  # names of files of labels, without their folders
-    hashes: frozenset[str] = frozenset()  # SHA-256 of files of labels
+    # names of files of labels, without their folders
+    names: frozenset[str] = LABEL_FILES
+    # SHA-256 of files of labels
+    hashes: frozenset[str] = frozenset()
     # Sentences of answers and checklists, each with the label that it is of.
     sentences: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, float] = field(default_factory=dict)  # reference objectives, each with the label that it is of
+    # reference objectives, each with the label that it is of
+    values: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,8 +76,10 @@ class Leak:
 
     path: str
     trace: Trace
-    label: str  # name of the label, never its content
-    certain: bool = True  # whether chance is out of the question; a value of few digits may stand in any table
+    # name of the label, never its content
+    label: str
+    # whether chance is out of the question; a value of few digits may stand in any table
+    certain: bool = True
 
 
 def labels_of(
@@ -109,17 +133,6 @@ def _find_values(path: str, text: str, values: Mapping[str, float]) -> list[Leak
     return leaks
 
 
-NOTE = "REVISE_NOTE.md"
-METADATA = "metadata.json"
-ALLOWED = {
-    "instance_id": str, "instance_number": int, "original_instance_id": str, "source_revise_instance": str,
-    "domain": str, "explain_task": dict,
-}  # fmt: skip
-ALLOWED_TASK = {"dimension": str, "domain": str, "question": str}
-GIVEN = {FileRole.DOCUMENT, FileRole.PARAMETERS, FileRole.TABLE}
-EVERYTHING = GIVEN | {FileRole.CODE, FileRole.FORMULATION, FileRole.LOG, FileRole.RECORD}
-
-
 class RevisionView(StrEnum):
     """Part of the original that a revision shows."""
 
@@ -133,7 +146,6 @@ SHOWN_OF_ORIGINAL = {
     RevisionView.MODEL: GIVEN | {FileRole.FORMULATION},
     RevisionView.ALL: GIVEN | {FileRole.CODE, FileRole.FORMULATION},
 }
-PROGRAM = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}  # where the program has to go
 
 
 class RevisionNote(StrEnum):
@@ -149,11 +161,15 @@ class AgentView:
 
     folder: Path
     mode: Mode
-    variant: RevisionView | None  # variant: how much of the original it shows; None unless it is a revision
+    # variant: how much of the original it shows; None unless it is a revision
+    variant: RevisionView | None
     entries: tuple[ManifestEntry, ...]
-    hidden: tuple[str, ...]  # files of the workspace that it does not show
-    removed: tuple[str, ...]  # keys of the metadata that it does not show
-    chances: tuple[Leak, ...]  # values of labels that stand in it, too short to be more than chance
+    # files of the workspace that it does not show
+    hidden: tuple[str, ...]
+    # keys of the metadata that it does not show
+    removed: tuple[str, ...]
+    # values of labels that stand in it, too short to be more than chance
+    chances: tuple[Leak, ...]
 
 
 def public_metadata(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -194,7 +210,10 @@ def _is_shown(path: str, mode: Mode, variant: RevisionView | None) -> bool:
         return version in {"docs", "data"} and role_of(path) in GIVEN
     if mode is Mode.EXPLAIN:
         return version in {"original", "revised"} and role_of(path) in EVERYTHING
-    roles = SHOWN_OF_ORIGINAL[variant] if version == "original" and variant else GIVEN
+    if version == "original" and variant:
+        roles = SHOWN_OF_ORIGINAL[variant]
+    else:
+        roles = GIVEN
     return version in {"original", "revised"} and role_of(path) in roles
 
 
@@ -215,7 +234,10 @@ def copy_view(
     _require_apart(folder, vault)
     files = visible_files(workspace, variant)
     metadata, removed = public_metadata(workspace.metadata)
-    extra = {METADATA: json.dumps(metadata, indent=2, ensure_ascii=False)} if metadata else {}
+    if metadata:
+        extra = {METADATA: json.dumps(metadata, indent=2, ensure_ascii=False)}
+    else:
+        extra = {}
     if note is RevisionNote.DESCRIPTION and workspace.mode is Mode.REVISE:
         extra[NOTE] = str(workspace.metadata.get("revise_description") or "") + "\n"
     try:
@@ -234,8 +256,13 @@ def copy_view(
 
 def write_manifest(view: AgentView, path: Path) -> None:
     """Write what a view shows and hides, with hashes, as JSON; outside the view, as it names hidden files."""
-    manifest = {"mode": view.mode, "variant": view.variant, "files": [asdict(entry) for entry in view.entries],
-            "hidden": view.hidden, "removed": view.removed}  # fmt: skip
+    manifest = {
+        "mode": view.mode,
+        "variant": view.variant,
+        "files": [asdict(entry) for entry in view.entries],
+        "hidden": view.hidden,
+        "removed": view.removed,
+    }
     _write_bytes(path, json.dumps(manifest, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace"))
 
 
@@ -254,7 +281,10 @@ def _write_files(
         (folder / empty).mkdir(parents=True)
     entries = []
     for path in sorted({*files, *extra}):
-        content = extra[path].encode("utf-8", "backslashreplace") if path in extra else read_bytes(files[path])
+        if path in extra:
+            content = extra[path].encode("utf-8", "backslashreplace")
+        else:
+            content = read_bytes(files[path])
         _write_bytes(folder / path, content)
         entries.append(ManifestEntry(path, role_of(path), len(content), sha256_of(content)))
     return tuple(entries)
@@ -286,12 +316,16 @@ def _refuse_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
 class WorkspaceTask:
     """One instance."""
 
-    name: str  # id of its workspace
+    # id of its workspace
+    name: str
     number: int
     mode: Mode
-    variant: RevisionView | None  # how much of the original a revision shows; None for any other mode
-    view: Path  # folder of its view in the set
-    question: str = ""  # question; empty where none is asked
+    # how much of the original a revision shows; None for any other mode
+    variant: RevisionView | None
+    # folder of its view in the set
+    view: Path
+    # question; empty where none is asked
+    question: str = ""
 
 
 def list_tasks(
@@ -310,10 +344,21 @@ def list_tasks(
         if folder.is_symlink():
             raise WorkspaceError(f"{shorten_path(folder)} is a link: a set holds files and folders only; copy it in")
         if len(parts) == 3 and parts[2] == mode and parts[1].isdecimal():
-            metadata = read_json(folder / "metadata.json") if (folder / "metadata.json").is_file() else {}
-            question = str(metadata.get("explain_task", {}).get("question", "")) if mode is Mode.EXPLAIN else ""
+            if (folder / "metadata.json").is_file():
+                metadata = read_json(folder / "metadata.json")
+            else:
+                metadata = {}
+            if mode is Mode.EXPLAIN:
+                question = str(metadata.get("explain_task", {}).get("question", ""))
+            else:
+                question = ""
             has_program = any((folder / "original" / "src").glob("*.py"))
-            shown = None if mode is not Mode.REVISE else variant if has_program else RevisionView.MODEL
+            if mode is not Mode.REVISE:
+                shown = None
+            elif has_program:
+                shown = variant
+            else:
+                shown = RevisionView.MODEL
             listed.append(WorkspaceTask(folder.name, int(parts[1]), mode, shown, folder, question))
     if not listed:
         raise WorkspaceError(f"no view of {mode} in {shorten_path(views)}; expected such as made_001_{mode}")
@@ -323,7 +368,9 @@ def list_tasks(
 def fitting_subject(root: Path, variant: RevisionView) -> RevisionView:
     """Return the variant that the revisions of a set can show: the formulation alone, if none has a program."""
     shown = {task.variant for task in list_tasks(root, Mode.REVISE, variant)}
-    return RevisionView.MODEL if shown == {RevisionView.MODEL} else variant
+    if shown == {RevisionView.MODEL}:
+        return RevisionView.MODEL
+    return variant
 
 
 def lay_out(task: WorkspaceTask, folder: Path) -> Path:

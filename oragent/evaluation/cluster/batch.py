@@ -21,11 +21,15 @@ from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKin
 from oragent.sandbox.isolation.environment import SECRET
 
 WORKER = "oragent.evaluation.cluster.worker"
-CALL_S = 60.0  # in which a batch system answers
+# in which a batch system answers
+CALL_S = 60.0
 LOOK_S = 20.0
-HASTY_S = 60.0  # a job that ends sooner ended in vain
-HASTY = 3  # such jobs, after which no more are submitted
-DEATH_S = 300  # after which a worker that finds no scheduler ends
+# a job that ends sooner ended in vain
+HASTY_S = 60.0
+# such jobs, after which no more are submitted
+HASTY = 3
+# after which a worker that finds no scheduler ends
+DEATH_S = 300
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ def _job_classes() -> dict[ClusterKind, Any]:
     with IMPORTING:
         take, signal.signal = signal.signal, lambda *_: None
         try:
-            from dask_jobqueue.lsf import LSFJob  # heavy, and optional
+            # heavy, and optional
+            from dask_jobqueue.lsf import LSFJob
             from dask_jobqueue.pbs import PBSJob
             from dask_jobqueue.slurm import SLURMJob
         finally:
@@ -71,16 +76,30 @@ def job_script(where: ClusterSettings, address: str, tls: Certificates, logs: Pa
     words = [word for kind, path in files.items() for word in (f"--tls-{kind}", shlex.quote(str(path)))]
     if where.kind is ClusterKind.LSF:
         account_options = {"project": where.account, "lsf_units": "mb"}
-        walltime = where.walltime.rpartition(":")[0]  # hours and minutes
+        # hours and minutes
+        walltime = where.walltime.rpartition(":")[0]
     else:
         account_options, walltime = {"account": where.account}, where.walltime
     made = job(
-        scheduler=address, name=name, job_name="oragent", cores=where.cores, memory=where.memory, processes=1,
-        nanny=False, interface=where.interface, death_timeout=DEATH_S, worker_command=WORKER, worker_extra_args=words,
-        job_extra_directives=list(where.directives), job_script_prologue=list(where.prologue),
-        log_directory=str(logs), python=shlex.quote(sys.executable), queue=where.queue, walltime=walltime,
+        scheduler=address,
+        name=name,
+        job_name="oragent",
+        cores=where.cores,
+        memory=where.memory,
+        processes=1,
+        nanny=False,
+        interface=where.interface,
+        death_timeout=DEATH_S,
+        worker_command=WORKER,
+        worker_extra_args=words,
+        job_extra_directives=list(where.directives),
+        job_script_prologue=list(where.prologue),
+        log_directory=str(logs),
+        python=shlex.quote(sys.executable),
+        queue=where.queue,
+        walltime=walltime,
         **account_options,
-    )  # fmt: skip
+    )
     return str(made.job_script())
 
 
@@ -97,7 +116,8 @@ class BatchJobs:
     ) -> None:
         self._where, self._tls, self._folder, self._event, self._look_s = where, tls, folder, event, look_s
         self._system = SYSTEMS[where.kind]
-        self._jobs: dict[str, float] = {}  # when each was submitted
+        # when each was submitted
+        self._jobs: dict[str, float] = {}
         self._closed, self._lock = threading.Event(), threading.Lock()
         self._submitted = self._hasty = 0
         if shutil.which(self._system.submit[0]) is None:
@@ -128,13 +148,22 @@ class BatchJobs:
         path = self._folder / f"{name}.sh"
         path.write_text(job_script(self._where, address, self._tls, self._folder / "logs", name), encoding="utf-8")
         path.chmod(0o700)
-        text = path.read_text(encoding="utf-8") if self._system.standard_input else None
-        words = self._system.submit if self._system.standard_input else (*self._system.submit, str(path))
+        if self._system.standard_input:
+            text = path.read_text(encoding="utf-8")
+        else:
+            text = None
+        if self._system.standard_input:
+            words = self._system.submit
+        else:
+            words = (*self._system.submit, str(path))
         answer = self._call_command(words, text)
         match = NUMBER.search(answer)
         if match is None:
             raise SandboxError(f"{words[0]} does not say which job it made: {_one_line(answer)}")
-        number = match.group() if self._where.kind is not ClusterKind.PBS else answer.split()[0]
+        if self._where.kind is not ClusterKind.PBS:
+            number = match.group()
+        else:
+            number = answer.split()[0]
         self._jobs[number] = time.monotonic()
         self._event(f"job {number} submitted")
 
@@ -144,7 +173,10 @@ class BatchJobs:
             with suppress(SandboxError), self._lock:
                 for number in self._find_ended_jobs():
                     age_s = time.monotonic() - self._jobs.pop(number)
-                    self._hasty = self._hasty + 1 if age_s < max(HASTY_S, 2 * self._look_s) else 0
+                    if age_s < max(HASTY_S, 2 * self._look_s):
+                        self._hasty = self._hasty + 1
+                    else:
+                        self._hasty = 0
                     again = self._hasty <= HASTY and not self._closed.is_set()
                     self._event(
                         f"job {number} ended after {age_s:.0f} s"
@@ -157,7 +189,10 @@ class BatchJobs:
         if not self._jobs:
             return []
         words = self._system.listing
-        words += (",".join(self._jobs),) if self._where.kind is ClusterKind.SLURM else ()
+        if self._where.kind is ClusterKind.SLURM:
+            words += (",".join(self._jobs),)
+        else:
+            words += ()
         there = self._call_command(tuple(words), None, strict=self._where.kind is not ClusterKind.SLURM)
         known_jobs = set(NUMBER.findall(there))
         return [number for number in self._jobs if NUMBER.findall(number)[0] not in known_jobs]

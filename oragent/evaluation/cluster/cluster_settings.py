@@ -21,6 +21,12 @@ FORMS = "local:N, tcp://HOST:PORT, tls://HOST:PORT, slurm, pbs, lsf, or a file (
 MOST_LOCAL = 512
 
 
+NAME = "oragent cluster"
+# a clock may be off by so much
+MARGIN = datetime.timedelta(days=2)
+VALID = datetime.timedelta(days=365)
+
+
 class ClusterKind(StrEnum):
     """Who starts the workers, and how."""
 
@@ -121,7 +127,9 @@ def parse_cluster(word: str) -> ClusterSettings:
     path = Path(word)
     if not path.is_file():
         raise ConfigError(f"--cluster {word} is not known, and there is no such file; it takes {FORMS}")
-    return _read_scheduler_file(path) if path.suffix == ".json" else _read_settings_file(path)
+    if path.suffix == ".json":
+        return _read_scheduler_file(path)
+    return _read_settings_file(path)
 
 
 def _worker_count(word: str) -> int:
@@ -181,18 +189,17 @@ def _is_loopback(host: str) -> bool:
 def _reason_text(problem: ValueError) -> str:
     """One line of it; pydantic says its own around ours."""
     errors = getattr(problem, "errors", None)
-    text = str(errors()[0]["msg"]) if callable(errors) else str(problem)
+    if callable(errors):
+        text = str(errors()[0]["msg"])
+    else:
+        text = str(problem)
     return text.removeprefix("Value error, ")
-
-
-NAME = "oragent cluster"
-MARGIN = datetime.timedelta(days=2)  # a clock may be off by so much
-VALID = datetime.timedelta(days=365)
 
 
 def make_certificates(folder: Path) -> Certificates:
     """Write a key and its certificate, which is also who signs it, into a folder that nobody else can read."""
-    from cryptography import x509  # optional
+    # optional
+    from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.x509.oid import NameOID

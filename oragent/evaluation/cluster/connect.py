@@ -32,11 +32,15 @@ from oragent.evaluation.cluster.worker_entry import handle_request, unpack_line
 from oragent.evaluation.pool import Places
 from oragent.evaluation.problem import Problem
 
-GRACE_S = 3.0  # for further workers, once there is one, or all that there are cannot be used
+# for further workers, once there is one, or all that there are cannot be used
+GRACE_S = 3.0
 SLACK_S = 20.0
-LOCAL_S = 60.0  # in which the workers of this machine are there
-AHEAD = 4  # one evaluation more is given out for so many that run
-EVENTS = 10_000  # that are remembered
+# in which the workers of this machine are there
+LOCAL_S = 60.0
+# one evaluation more is given out for so many that run
+AHEAD = 4
+# that are remembered
+EVENTS = 10_000
 LOG_BYTES = 4 << 20
 
 
@@ -49,7 +53,8 @@ class Cluster:
         self._content, self._patience = content, patience
         self._log_path: Path | None = None
         self.places, self.events = Places(), deque[str](maxlen=EVENTS)
-        self.at_once = 0  # evaluations, with the workers that there are now
+        # evaluations, with the workers that there are now
+        self.at_once = 0
         self.handshakes: list[Handshake] = []
         self.dask_client: DaskClient | None = None
         self.starter: LocalWorkers | BatchJobs | None = None
@@ -86,7 +91,8 @@ class Cluster:
 
     def notify_changed(self) -> None:
         """There are other workers than before; may be called in any thread."""
-        with suppress(RuntimeError):  # the loop may be over
+        # the loop may be over
+        with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._update_places)
 
     def _update_places(self) -> None:
@@ -102,7 +108,8 @@ class Cluster:
     async def wait_ready(self, where: ClusterSettings) -> None:
         """Wait for workers: for all where they are started here; else for one, and a moment for others."""
         assert self.dask_client is not None
-        give_up = self._loop.time() + where.patience_s + SLACK_S  # the Dask process knows better why, and says it first
+        # the Dask process knows better why, and says it first
+        give_up = self._loop.time() + where.patience_s + SLACK_S
         until = self._loop.time() + LOCAL_S if where.kind is ClusterKind.LOCAL else give_up
         workers = self.dask_client.workers
         while workers.places < (where.expected or 1) and self._loop.time() < until:
@@ -161,12 +168,16 @@ async def connect_cluster(
         tls = where.tls if folder is None else cluster_settings.make_certificates(folder)
         cluster.starter = _make_starter(where, tls, folder, cluster.log_event)
         order = {
-            "manifest": content.manifest, "places": {name: str(path) for name, path in content.paths.items()},
-            "address": where.address, "host": "127.0.0.1" if where.kind is ClusterKind.LOCAL else None,
-            "interface": where.interface, "wait_s": where.patience_s,
+            "manifest": content.manifest,
+            "places": {name: str(path) for name, path in content.paths.items()},
+            "address": where.address,
+            "host": "127.0.0.1" if where.kind is ClusterKind.LOCAL else None,
+            "interface": where.interface,
+            "wait_s": where.patience_s,
             "tls": tls and {"ca": str(tls.ca), "certificate": str(tls.certificate), "key": str(tls.key)},
-            "handshake": handshake_to_json(await asyncio.to_thread(make_handshake)), "floor": None,
-        }  # fmt: skip
+            "handshake": handshake_to_json(await asyncio.to_thread(make_handshake)),
+            "floor": None,
+        }
         start = cluster.starter.start if cluster.starter else lambda address: None
         # Where Dask's own configuration lies, and what of it stands in the environment.
         variables = {name: value for name, value in os.environ.items() if name.startswith("DASK_") or name == "HOME"}

@@ -18,12 +18,15 @@ from oragent.evaluation.job import walk_files
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.messages import is_safe_name
 
-ROOT, APART = "home", "problem"  # where a root and a problem outside of it lie on a worker
-DATA = ("checkpoints", "data")  # what of a root an evaluator may read beside its problem's folder
+# where a root and a problem outside of it lie on a worker
+ROOT, APART = "home", "problem"
+# what of a root an evaluator may read beside its problem's folder
+DATA = ("checkpoints", "data")
 PART_BYTES = 4 << 20
 MOST_BYTES = 4 << 30
 MOST_FILES = 20_000
-OLD_S = 14 * 86_400  # content that nobody asked for so long goes
+# content that nobody asked for so long goes
+OLD_S = 14 * 86_400
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,10 @@ class Content:
     """All files that evaluations of a problem need."""
 
     pieces: tuple[Piece, ...]
-    evaluator: str  # name of the problem's evaluator among them
-    paths: Mapping[str, Path]  # paths on the engine's disk by name; empty on a worker
+    # name of the problem's evaluator among them
+    evaluator: str
+    # paths on the engine's disk by name; empty on a worker
+    paths: Mapping[str, Path]
 
     @cached_property
     def manifest(self) -> str:
@@ -86,7 +91,10 @@ class Content:
 def gather_content(problem: Problem, root: Path) -> Content:
     """Look at what goes to the workers: the problem's folder, and data and checkpoints below the root."""
     folder, root = problem.folder.resolve(), root.resolve()
-    home = f"{ROOT}/{folder.relative_to(root).as_posix()}" if folder.is_relative_to(root) else f"{APART}/{folder.name}"
+    if folder.is_relative_to(root):
+        home = f"{ROOT}/{folder.relative_to(root).as_posix()}"
+    else:
+        home = f"{APART}/{folder.name}"
     home = home.removesuffix("/.")
     paths = {f"{home}/{path.relative_to(folder).as_posix()}": path for path in walk_files(folder)}
     for name in DATA:
@@ -118,7 +126,8 @@ class ContentStore:
         status = self._folder.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
             raise SandboxError(f"{self._folder} is not this user's alone: remove it, or set TMPDIR")
-        self._folder.chmod(0o711)  # whom root becomes for an evaluation goes through
+        # whom root becomes for an evaluation goes through
+        self._folder.chmod(0o711)
         self._contents: dict[str, Content] = {}
         self._drafts: dict[str, Path] = {}
         self._remove_old()
@@ -127,7 +136,9 @@ class ContentStore:
         """The folder of content that is there, whole and unchanged; None otherwise."""
         folder = self._folder / digest
         if digest in self._contents and digest not in self._drafts:
-            return folder if folder.is_dir() else None
+            if folder.is_dir():
+                return folder
+            return None
         return None
 
     def evaluator_name(self, digest: str) -> str:
@@ -169,7 +180,8 @@ class ContentStore:
         for path in (draft, *draft.rglob("*")):
             path.chmod(0o555 if path.is_dir() else 0o444)
         draft.chmod(0o755)
-        with suppress(OSError):  # where another worker of this machine was first
+        # where another worker of this machine was first
+        with suppress(OSError):
             draft.rename(self._folder / digest)
         _remove_read_only(draft)
         del self._drafts[digest]

@@ -20,7 +20,8 @@ from oragent.evaluation.cluster.worker import last_line
 from oragent.evaluation.cluster.worker_entry import LineConnection, handle_request
 from oragent.sandbox.limits import server_environment
 
-RESTARTS = 5  # of one run's Dask process
+# of one run's Dask process
+RESTARTS = 5
 MOST_PLACES = 100_000
 MOST_WORKERS = 20_000
 
@@ -30,8 +31,10 @@ class KnownWorkers:
 
     def __init__(self) -> None:
         self.workers: dict[str, tuple[Handshake, int]] = {}
-        self.refused: dict[str, tuple[str, str]] = {}  # host, and why
-        self.looked_at = 0  # those of whom it is not known yet whether they can be used
+        # host, and why
+        self.refused: dict[str, tuple[str, str]] = {}
+        # those of whom it is not known yet whether they can be used
+        self.looked_at = 0
 
     def take_snapshot(self) -> "KnownWorkers":
         """Copy the current state."""
@@ -67,11 +70,13 @@ class DaskClient:
         self._futures: dict[int, Future[str]] = {}
         self._lock, self._number, self._starts = threading.Lock(), 0, 0
         self._closed, self._arrived = False, False
-        self.fatal = ""  # why nothing can be done any more
+        # why nothing can be done any more
+        self.fatal = ""
         self._process: subprocess.Popen[bytes] | None = None
         self._wire: LineConnection | None = None
         self._reader: threading.Thread | None = None
-        self._scratch = Path(tempfile.mkdtemp(prefix="oragent-dask-"))  # all that its process may write
+        # all that its process may write
+        self._scratch = Path(tempfile.mkdtemp(prefix="oragent-dask-"))
         self.workers = KnownWorkers()
 
     def start(self) -> None:
@@ -82,10 +87,14 @@ class DaskClient:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "oragent.evaluation.cluster.dask_process", str(theirs.fileno())],
-                cwd=self._scratch, env=server_environment() | self._variables | {"TMPDIR": str(self._scratch)},
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                start_new_session=True, pass_fds=[theirs.fileno()],
-            )  # fmt: skip
+                cwd=self._scratch,
+                env=server_environment() | self._variables | {"TMPDIR": str(self._scratch)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                pass_fds=[theirs.fileno()],
+            )
         self._wire = LineConnection(ours)
         self._send_message(self._order)
         self._reader = threading.Thread(target=self._read_messages, args=(self._wire, self._process, log), daemon=True)
@@ -130,7 +139,8 @@ class DaskClient:
             if self._wire:
                 self._wire.send(message)
         except OSError:
-            pass  # its end is seen by who reads
+            # its end is seen by who reads
+            pass
 
     def _read_messages(self, wire: LineConnection, process: "subprocess.Popen[bytes]", log: IO[bytes]) -> None:
         while (message := wire.receive()) is not None:
@@ -159,7 +169,11 @@ class DaskClient:
 
     def _handle_message(self, message: dict[str, Any]) -> None:
         if "number" in message:
-            lost = None if "answer" in message else EvaluationLost(_one_line(message["lost"]))  # else it is none
+            # else it is none
+            if "answer" in message:
+                lost = None
+            else:
+                lost = EvaluationLost(_one_line(message["lost"]))
             with self._lock:
                 future = self._futures.pop(int(message["number"]), None)
             if future is not None:
@@ -194,7 +208,8 @@ class DaskClient:
         """Start workers for a scheduler; what keeps them from being started ends the run."""
         try:
             self._moved(address)
-        except Exception as problem:  # also of a library: nobody waits for workers that never come
+        except Exception as problem:
+            # also of a library: nobody waits for workers that never come
             self.fatal = str(problem) or type(problem).__name__
             self._lose_all(self.fatal)
             self._changed()

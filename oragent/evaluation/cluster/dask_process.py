@@ -34,10 +34,14 @@ from oragent.evaluation.cluster.worker_entry import LONGEST, content_missing, ha
 from oragent.sandbox.isolation import kernel, landlock
 from oragent.sandbox.isolation.environment import interpreter_paths
 
-LOOK_S = 0.5  # between two looks at who is there
-SILENT_S = 60.0  # a scheduler that answers nothing for so long is gone
-ADMIT_S = 600.0  # a worker that cannot be introduced and given the content by then is left alone for a while
-SIDE_BY_SIDE = 16  # workers that are given the content at once
+# between two looks at who is there
+LOOK_S = 0.5
+# a scheduler that answers nothing for so long is gone
+SILENT_S = 60.0
+# a worker that cannot be introduced and given the content by then is left alone for a while
+ADMIT_S = 600.0
+# workers that are given the content at once
+SIDE_BY_SIDE = 16
 NAMES = ("hosts", "resolv.conf", "nsswitch.conf", "host.conf", "gai.conf", "services", "passwd", "localtime", "ssl")
 SYSTEM = (*(f"/etc/{name}" for name in NAMES), "/proc", "/sys/fs/cgroup", "/run/systemd/resolve", "/dev/urandom")
 
@@ -57,7 +61,8 @@ class ClusterBridge:
     def __init__(self, order: Mapping[str, Any], writer: asyncio.StreamWriter) -> None:
         self._order, self._writer = order, writer
         self._roster = WorkerRegistry()
-        self._waiting: deque[tuple[int, str, str]] = deque()  # number, key and request of copies nobody could take yet
+        # number, key and request of copies nobody could take yet
+        self._waiting: deque[tuple[int, str, str]] = deque()
         self._flying: dict[int, asyncio.Task[None]] = {}
         self._admitting: dict[str, asyncio.Task[None]] = {}
         manifest = Content.from_manifest(order["manifest"])
@@ -65,7 +70,10 @@ class ClusterBridge:
         self._content = Content(manifest.pieces, manifest.evaluator, places)
         self._engine = read_handshake(order["handshake"])
         floor = order.get("floor")
-        self._floor = None if floor is None else frozenset(floor)
+        if floor is None:
+            self._floor = None
+        else:
+            self._floor = frozenset(floor)
         self._gate = asyncio.Semaphore(SIDE_BY_SIDE)
         self._hosts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._heard = self._served = time.monotonic()
@@ -96,29 +104,37 @@ class ClusterBridge:
                 self._floor = frozenset(message["floor"])
 
     async def _start_scheduler(self) -> Any:
-        from distributed import Scheduler  # heavy, and optional
+        # heavy, and optional
+        from distributed import Scheduler
 
         if self._address:
             return None
         scheduler = await Scheduler(
-            protocol="tls", host=self._order["host"], interface=self._order["interface"], port=0,
-            dashboard_address="127.0.0.1:0", security=self._make_security(),
-        )  # fmt: skip
+            protocol="tls",
+            host=self._order["host"],
+            interface=self._order["interface"],
+            port=0,
+            dashboard_address="127.0.0.1:0",
+            security=self._make_security(),
+        )
         self._address = scheduler.address
         return scheduler
 
     def _make_security(self) -> Any:
-        from distributed.security import Security  # heavy, and optional
+        # heavy, and optional
+        from distributed.security import Security
 
         files = self._order["tls"]
         if files is None:
-            return Security()  # what Dask's own configuration says
+            # what Dask's own configuration says
+            return Security()
         kinds = {"cert": files["certificate"], "key": files["key"]}
         roles = {f"tls_{role}_{kind}": kinds[kind] for role in ("client", "scheduler", "worker") for kind in kinds}
         return Security(require_encryption=True, tls_ca_file=files["ca"], **roles)
 
     async def _connect_client(self) -> Any:
-        from distributed import Client  # heavy, and optional
+        # heavy, and optional
+        from distributed import Client
 
         give_up = time.monotonic() + self._order["wait_s"]
         while True:
@@ -195,7 +211,8 @@ class ClusterBridge:
                 if not why:
                     async with self._gate, self._hosts[handshake.host]:
                         why = await self._send_content(address)
-        except Exception as problem:  # whatever a worker of another version raises, Dask hands on
+        except Exception as problem:
+            # whatever a worker of another version raises, Dask hands on
             self._report_event(f"{address} is left alone for a while: {_one_line(problem)}")
             self._roster.rest_worker(address, time.monotonic())
             return
@@ -207,12 +224,18 @@ class ClusterBridge:
         if odd := describe_oddity(handshake, time.time()):
             self._report_event(f"{handshake.host} ({address}): {odd}")
         self._roster.accept_worker(address)
-        places = self._roster.workers[address].places if address in self._roster.workers else 0
+        if address in self._roster.workers:
+            places = self._roster.workers[address].places
+        else:
+            places = 0
         self._send_engine(joined=address, places=places, handshake=handshake_to_json(handshake))
         self._assign_waiting()
 
     def _describe_weaker_isolation(self, handshake: Handshake) -> str:
-        missing = set(handshake.not_held) - self._floor if self._floor is not None else set()
+        if self._floor is not None:
+            missing = set(handshake.not_held) - self._floor
+        else:
+            missing = set()
         if not missing:
             return ""
         return f"it came late, and does not keep a candidate from this, as all others do: {'; '.join(sorted(missing))}"
@@ -236,9 +259,15 @@ class ClusterBridge:
     async def _call_worker(self, address: str, request: str, *parts: bytes) -> str:
         self._numbers += 1
         future = self._client.submit(
-            handle_request, request, *parts, workers=[address], allow_other_workers=False, pure=False, retries=0,
+            handle_request,
+            request,
+            *parts,
+            workers=[address],
+            allow_other_workers=False,
+            pure=False,
+            retries=0,
             key=f"oragent-{os.getpid()}-{id(self)}-{self._numbers}",
-        )  # fmt: skip
+        )
         try:
             answer = await future
             if not isinstance(answer, str) or len(answer) >= LONGEST:
@@ -254,7 +283,8 @@ class ClusterBridge:
             if address is None:
                 self._waiting.append((number, key, request))
                 if not self._roster.has_free:
-                    self._waiting.rotate(1)  # it stays the first
+                    # it stays the first
+                    self._waiting.rotate(1)
                     return
             else:
                 self._flying[number] = asyncio.create_task(self._run_copy(number, address, request))
@@ -273,7 +303,8 @@ class ClusterBridge:
         except Exception as problem:
             why = f"its worker failed: {_one_line(problem)}"
         if self._flying.pop(number, None) is None:
-            return  # told before
+            # told before
+            return
         if why:
             self._send_engine(number=number, lost=why)
         self._roster.end_copy(number, well=well)
@@ -323,15 +354,18 @@ async def _serve_engine(connection: socket.socket) -> None:
 
 def main(descriptor: int) -> None:
     """Serve the engine at the other end of a socket, whose descriptor was inherited."""
-    import dask.config  # heavy, and optional
+    # heavy, and optional
+    import dask.config
     import distributed  # noqa: F401  all of it, before files are given up
 
     dask.config.set(CONFIGURATION)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each worker is a connection or two
+    # each worker is a connection or two
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with suppress(ConnectionError):
         asyncio.run(_serve_engine(socket.socket(fileno=descriptor)))
-    os._exit(0)  # no thread of anybody's is waited for
+    # no thread of anybody's is waited for
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -22,12 +22,17 @@ from oragent.evaluation.cluster.worker_entry import (
 )
 from oragent.evaluation.pool import EvaluationPool, Places
 
-LOSSES = 10  # of one evaluation, one after the other, after which something is wrong that no worker will mend
-COPIES = 3  # of one evaluation at once
-AGAIN = -1  # what was lost goes first: others wait for what was begun earlier
-KNOWN = 5  # evaluations that must have ended before the time that they took says which are late
+# of one evaluation, one after the other, after which something is wrong that no worker will mend
+LOSSES = 10
+# of one evaluation at once
+COPIES = 3
+# what was lost goes first: others wait for what was begun earlier
+AGAIN = -1
+# evaluations that must have ended before the time that they took says which are late
+KNOWN = 5
 RECENT = 200
-WHOLE_BYTES = 256 << 20  # of content that can be sent along with a job
+# of content that can be sent along with a job
+WHOLE_BYTES = 256 << 20
 
 
 class EvaluationLost(Exception):
@@ -46,12 +51,17 @@ class LatenessRule:
     """When an evaluation is late."""
 
     floor_s: float = 30.0
-    factor: float = 3.0  # times as long as the longest of the recent ones
+    # times as long as the longest of the recent ones
+    factor: float = 3.0
 
     def late_s(self, recent: "deque[float]", job: Job) -> float:
         """Seconds after which a job is started a second time."""
-        bound = job.limits.idle_s + 3 * job.limits.cpu_s  # measured twice at 1.2 times its limit, at most
-        usual = self.factor * max(recent) if len(recent) >= KNOWN else bound
+        # measured twice at 1.2 times its limit, at most
+        bound = job.limits.idle_s + 3 * job.limits.cpu_s
+        if len(recent) >= KNOWN:
+            usual = self.factor * max(recent)
+        else:
+            usual = bound
         return self.floor_s + min(usual, bound)
 
 
@@ -111,7 +121,10 @@ class Dispatcher:
         """Put a job to the executor, in a place that was taken for it and is free again when that has ended."""
         self.counts["begun"] += 1
         try:
-            words = self._add_content(text) if along else (text,)
+            if along:
+                words = self._add_content(text)
+            else:
+                words = (text,)
             copy = asyncio.wrap_future(self._executor.submit(handle_request, *words))
         except (BrokenExecutor, RuntimeError) as problem:
             self._places.give_back()
@@ -122,7 +135,8 @@ class Dispatcher:
     def _release_place(self, copy: "asyncio.Future[str]") -> None:
         self._places.give_back()
         if not copy.cancelled():
-            copy.exception()  # looked at, whether anybody still waits for it or not
+            # looked at, whether anybody still waits for it or not
+            copy.exception()
 
     def _duplicate_late(self, copies: "dict[asyncio.Future[str], float]", text: str) -> None:
         now = asyncio.get_running_loop().time()
@@ -130,13 +144,16 @@ class Dispatcher:
             self._record_event("late", "an evaluation is late, and begun elsewhere as well; the first result counts")
             copies[self._begin_copy(text)] = now
         else:
-            copies[next(iter(copies))] = now  # looked at again after as long
+            # looked at again after as long
+            copies[next(iter(copies))] = now
 
     def _read_outcome(self, copy: "asyncio.Future[str]") -> Evaluation | str:
         """What came of one copy: an evaluation; why there is none; nothing where its worker only lacks the content."""
         try:
             answer = copy.result()
-            return "" if self._whole and answer == content_missing(self._content.digest) else read_answer(answer)
+            if self._whole and answer == content_missing(self._content.digest):
+                return ""
+            return read_answer(answer)
         except (BrokenExecutor, SandboxError) as problem:
             raise SandboxError(
                 f"no evaluation can be run on the cluster any more: {escape_text(str(problem))}"
@@ -149,7 +166,8 @@ class Dispatcher:
             return self._record_event("lost", f"an evaluation was lost: {problem}")
         except asyncio.CancelledError:
             return self._record_event("lost", "an evaluation was lost: the executor gave it up")
-        except Exception as problem:  # whatever an executor's own worker raises is not the candidate's fault
+        except Exception as problem:
+            # whatever an executor's own worker raises is not the candidate's fault
             return self._record_event("lost", f"an evaluation was lost: {type(problem).__name__}: {problem}")
 
     def _record_event(self, kind: str, text: str) -> str:

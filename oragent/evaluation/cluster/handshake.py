@@ -24,11 +24,14 @@ from oragent._base.plain import escape_text
 from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_means
 from oragent.sandbox.limits import count_processors, server_environment
 
-SCORING = ("numpy", "scipy", "numba", "torch")  # packages whose version can change a score
+# packages whose version can change a score
+SCORING = ("numpy", "scipy", "numba", "torch")
 LEAST_ROOM_MB = 256
-CLOCK_S = 60.0  # so far off a clock is worth a remark; nothing depends on it
+# so far off a clock is worth a remark; nothing depends on it
+CLOCK_S = 60.0
 PATIENCE_S = 120.0
-SHOWN = 200  # characters of what a worker says of itself
+# characters of what a worker says of itself
+SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -37,23 +40,34 @@ class Handshake:
 
     host: str
     version: str
-    code: str  # hash of oragent's own code
+    # hash of oragent's own code
+    code: str
     python: str
-    packages: Mapping[str, str]  # versions of the packages that can change a score
+    # versions of the packages that can change a score
+    packages: Mapping[str, str]
     machine: str
-    cores: int  # processors that it may use
-    not_held: tuple[str, ...]  # what nothing keeps a candidate from there
-    clock: float  # seconds since 1970, by its clock
-    room_mb: float  # free room for temporary files, in MiB
+    # processors that it may use
+    cores: int
+    # what nothing keeps a candidate from there
+    not_held: tuple[str, ...]
+    # seconds since 1970, by its clock
+    clock: float
+    # free room for temporary files, in MiB
+    room_mb: float
 
 
 def make_handshake() -> Handshake:
     """Look at this machine, in a process of its own, as trying what can be held forks; a SandboxError if that fails."""
     try:
         ended = subprocess.run(
-            [sys.executable, "-m", __name__], env=server_environment() | {"TMPDIR": tempfile.gettempdir()},
-            capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL, check=True,
-        )  # fmt: skip
+            [sys.executable, "-m", __name__],
+            env=server_environment() | {"TMPDIR": tempfile.gettempdir()},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            stdin=subprocess.DEVNULL,
+            check=True,
+        )
         return read_handshake(json.loads(ended.stdout))
     except (subprocess.SubprocessError, OSError, ValueError) as problem:
         raise SandboxError(f"a worker cannot look at its own machine: {problem}") from None
@@ -116,7 +130,9 @@ def reason_to_refuse(worker: Handshake, engine: Handshake) -> str:
 def describe_oddity(worker: Handshake, now: float) -> str:
     """Describe what is unusual about a worker but harmless; empty for nothing."""
     off_s = worker.clock - now
-    return f"its clock is {off_s:+.0f} s off; no evaluation depends on it" if abs(off_s) > CLOCK_S else ""
+    if abs(off_s) > CLOCK_S:
+        return f"its clock is {off_s:+.0f} s off; no evaluation depends on it"
+    return ""
 
 
 def describe_weakest(workers: Sequence[Handshake]) -> str:
@@ -125,7 +141,10 @@ def describe_weakest(workers: Sequence[Handshake]) -> str:
     if not missing:
         return ""
     count = sum(bool(worker.not_held) for worker in workers)
-    where = f"on {count} of {len(workers)} workers" if len(workers) > 1 else "on its worker"
+    if len(workers) > 1:
+        where = f"on {count} of {len(workers)} workers"
+    else:
+        where = "on its worker"
     return f"{where} nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor --cluster' says where)"
 
 
@@ -158,9 +177,11 @@ def handshake_to_json(handshake: Handshake) -> dict[str, Any]:
 class WorkerStatus(StrEnum):
     """What a worker is good for."""
 
-    NEW = "new"  # nobody has looked at it yet
+    # nobody has looked at it yet
+    NEW = "new"
     FIT = "fit"
-    RESTING = "resting"  # its machine was in trouble; it is looked at again later
+    # its machine was in trouble; it is looked at again later
+    RESTING = "resting"
     REFUSED = "refused"
 
 
@@ -171,25 +192,32 @@ class WorkerEntry:
     address: str
     places: int
     standing: WorkerStatus = WorkerStatus.NEW
-    running: dict[int, str] = field(default_factory=dict)  # keys of evaluations by the numbers of their copies
-    until: float = 0.0  # time at which it is looked at again, where it rests
-    troubles: int = 0  # how often its machine was in trouble, one after the other
+    # keys of evaluations by the numbers of their copies
+    running: dict[int, str] = field(default_factory=dict)
+    # time at which it is looked at again, where it rests
+    until: float = 0.0
+    # how often its machine was in trouble, one after the other
+    troubles: int = 0
 
     @property
     def free(self) -> int:
         """Number of further evaluations that it can begin."""
-        return self.places - len(self.running) if self.standing is WorkerStatus.FIT else 0
+        if self.standing is WorkerStatus.FIT:
+            return self.places - len(self.running)
+        return 0
 
 
 class WorkerRegistry:
     """The workers of a cluster, as the Dask process knows them."""
 
-    REST_S = 15.0  # after a trouble; twice as long after each further one
+    # after a trouble; twice as long after each further one
+    REST_S = 15.0
     LONGEST_REST_S = 300.0
 
     def __init__(self) -> None:
         self.workers: dict[str, WorkerEntry] = {}
-        self._free: dict[str, None] = {}  # who can begin something, the longest free first
+        # who can begin something, the longest free first
+        self._free: dict[str, None] = {}
         self._at: dict[int, str] = {}
 
     @property
@@ -218,7 +246,10 @@ class WorkerRegistry:
         """A worker is gone; the numbers of the copies that are lost with it."""
         worker = self.workers.pop(address, None)
         self._free.pop(address, None)
-        lost = list(worker.running) if worker else []
+        if worker:
+            lost = list(worker.running)
+        else:
+            lost = []
         for number in lost:
             del self._at[number]
         return lost
@@ -266,10 +297,16 @@ class WorkerRegistry:
     def end_copy(self, number: int, *, well: bool = True) -> None:
         """A copy has ended, however; ``well`` where its machine was not in trouble."""
         address = self._at.pop(number, None)
-        worker = self.workers.get(address) if address else None
+        if address:
+            worker = self.workers.get(address)
+        else:
+            worker = None
         if worker is not None:
             worker.running.pop(number, None)
-            worker.troubles = 0 if well else worker.troubles
+            if well:
+                worker.troubles = 0
+            else:
+                worker.troubles = worker.troubles
             self._update_free(worker)
 
     def _update_free(self, worker: WorkerEntry) -> None:

@@ -18,8 +18,10 @@ from oragent.evaluation.cluster.cluster_settings import Certificates
 from oragent.sandbox.limits import server_environment
 
 LOOK_S = 0.25
-HASTY_S = 10.0  # a worker that ends sooner ended in vain
-HASTY = 5  # such ends, one after the other, after which no more are started
+# a worker that ends sooner ended in vain
+HASTY_S = 10.0
+# such ends, one after the other, after which no more are started
+HASTY = 5
 
 
 @dataclass
@@ -60,12 +62,28 @@ class LocalWorkers:
         log = tempfile.TemporaryFile()  # noqa: SIM115
         process = subprocess.Popen(
             [
-                sys.executable, "-m", "oragent.evaluation.cluster.worker", self._address, "--with-parent",
-                "--nthreads", "1", "--memory-limit", "0", "--name", f"local-{self._number}", "--host", "127.0.0.1",
+                sys.executable,
+                "-m",
+                "oragent.evaluation.cluster.worker",
+                self._address,
+                "--with-parent",
+                "--nthreads",
+                "1",
+                "--memory-limit",
+                "0",
+                "--name",
+                f"local-{self._number}",
+                "--host",
+                "127.0.0.1",
                 *words,
             ],
-            cwd="/", env=server_environment(), stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
+            cwd="/",
+            env=server_environment(),
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
         return _StartedWorker(process, time.monotonic(), log)
 
     def _replace_ended_workers(self) -> None:
@@ -75,7 +93,10 @@ class LocalWorkers:
                     if worker.process.poll() is None or self._closed.is_set():
                         continue
                     lived_s = time.monotonic() - worker.since
-                    self._hasty = self._hasty + 1 if lived_s < HASTY_S else 0
+                    if lived_s < HASTY_S:
+                        self._hasty = self._hasty + 1
+                    else:
+                        self._hasty = 0
                     if self._hasty < HASTY:
                         self._event(f"a worker of this machine ended ({worker.process.returncode}); another is started")
                         self._clean_up(worker)
@@ -101,16 +122,20 @@ def last_line(log: IO[bytes]) -> str:
     """The last line of a log that says anything."""
     log.seek(0)
     lines = [text for text in log.read()[-2000:].decode(errors="replace").splitlines() if text.strip()]
-    return escape_text(lines[-1])[:300] if lines else "they say nothing"
+    if lines:
+        return escape_text(lines[-1])[:300]
+    return "they say nothing"
 
 
-WITH_PARENT = "--with-parent"  # it ends when its standard input does, as that is its parent's
+# it ends when its standard input does, as that is its parent's
+WITH_PARENT = "--with-parent"
 CONFIGURATION: dict[str, Any] = {"distributed.worker.http.routes": [], "distributed.admin.system-monitor.disk": False}
 
 
 def main(words: list[str]) -> None:
     """Work until the scheduler is gone, or the parent is."""
-    import dask.config  # heavy, and optional
+    # heavy, and optional
+    import dask.config
     from distributed.cli import dask_worker
 
     if WITH_PARENT in words:

@@ -29,11 +29,19 @@ from oragent.evaluation.problem import load_problem
 from oragent.sandbox.limits import count_processors
 from oragent.sandbox.messages import EndReason, Limits
 
-MOST_CHARACTERS = 16 << 20  # of an answer: an evaluator's output is bounded to 1 MiB, which escapes make longer
+# of an answer: an evaluator's output is bounded to 1 MiB, which escapes make longer
+MOST_CHARACTERS = 16 << 20
 TEXTS = ("message", "traceback", "log", "output")
 TIMES = ("queued_s", "wall_s", "cpu_s", "peak_mb")
 OF_EVALUATORS = frozenset(Status) - {Status.SCREENED}
 ENDS = frozenset(map(str, EndReason)) | {""}
+
+
+# bytes of a line: an answer in a text of JSON again
+LONGEST = 2 * MOST_CHARACTERS
+# with less room than that a failure may be the disk's fault
+FULL_MB = 16
+_LOCK = threading.Lock()
 
 
 class MalformedAnswer(OragentError):
@@ -47,15 +55,23 @@ class WorkerTrouble(OragentError):
 def make_request(job: Job, content: Content) -> str:
     """A job as a worker gets it; where files lie there is the worker's business."""
     plain = {
-        "source": job.source, "limits": vars(job.limits), "mode": job.mode, "problem_size": job.problem_size,
-        "arguments": job.arguments, "names": job.names, "environment": dict(job.environment),
-    }  # fmt: skip
+        "source": job.source,
+        "limits": vars(job.limits),
+        "mode": job.mode,
+        "problem_size": job.problem_size,
+        "arguments": job.arguments,
+        "names": job.names,
+        "environment": dict(job.environment),
+    }
     return json.dumps({"do": "evaluate", "content": content.digest, "job": plain})
 
 
 def read_job(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
     """Read a job as the engine sent it, on a worker that has its content in a folder."""
-    root = folder / ROOT if (folder / ROOT).is_dir() else folder
+    if (folder / ROOT).is_dir():
+        root = folder / ROOT
+    else:
+        root = folder
     return Job(
         evaluator=folder / evaluator,
         source=plain["source"],
@@ -117,7 +133,10 @@ def read_evaluation(plain: object) -> Evaluation:
     ):
         raise MalformedAnswer("an evaluation whose features are no numbers")
     numbers = [plain[name] for name in TIMES]
-    numbers += [] if plain["score"] is None else [abs(plain["score"]) if _is_number(plain["score"]) else None]
+    if plain["score"] is None:
+        numbers += []
+    else:
+        numbers += [abs(plain["score"]) if _is_number(plain["score"]) else None]
     if not all(_is_number(value) and value >= 0 for value in numbers):
         raise MalformedAnswer("an evaluation whose figures are no numbers")
     try:
@@ -141,9 +160,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-LONGEST = 2 * MOST_CHARACTERS  # bytes of a line: an answer in a text of JSON again
-
-
 def pack_line(message: dict[str, Any]) -> bytes:
     """A message as a line."""
     return json.dumps(message).encode() + b"\n"
@@ -157,7 +173,9 @@ def unpack_line(received: bytes) -> dict[str, Any] | None:
         message = json.loads(received)
     except (ValueError, RecursionError):
         return None
-    return message if isinstance(message, dict) else None
+    if isinstance(message, dict):
+        return message
+    return None
 
 
 class LineConnection:
@@ -181,7 +199,8 @@ class LineConnection:
 
     def end(self) -> None:
         """Let both sides know that nothing more comes; who reads here closes it."""
-        with suppress(OSError):  # the other side may have been the first to go
+        # the other side may have been the first to go
+        with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
@@ -189,10 +208,6 @@ class LineConnection:
         self.end()
         self._lines.close()
         self._connection.close()
-
-
-FULL_MB = 16  # with less room than that a failure may be the disk's fault
-_LOCK = threading.Lock()
 
 
 def handle_request(request: str, *parts: bytes) -> str:
@@ -263,14 +278,16 @@ def _content_store() -> ContentStore:
     return ContentStore()
 
 
-_runners: dict[int, Callable[[Job], Evaluation]] = {}  # by process: a fork of this one has servers of its own
+# by process: a fork of this one has servers of its own
+_runners: dict[int, Callable[[Job], Evaluation]] = {}
 
 
 def _process_runner() -> Callable[[Job], Evaluation]:
     """The runner of this process, whose servers stay for as long as it lives."""
     with _LOCK:
         if os.getpid() not in _runners:
-            runner = EvaluationRunner(count_processors(), alone=False)  # several stations may share a machine
+            # several stations may share a machine
+            runner = EvaluationRunner(count_processors(), alone=False)
             atexit.register(runner.close)
             _runners[os.getpid()] = runner
         return _runners[os.getpid()]

@@ -50,7 +50,8 @@ async def _check_and_revise(session: FormulationSession) -> FormulationAttempt:
         if checked is None or checked.state is not CheckStatus.FAILED:
             break
         await modules.revise_program(session, checked.feedback)
-        if session.options.keep_best:  # the last revision is checked too: nothing is asked for that
+        # the last revision is checked too: nothing is asked for that
+        if session.options.keep_best:
             repairs = await _repair(session, repairs)
             await session.check_newest()
             if not disputed and _keeps_dispute(session):

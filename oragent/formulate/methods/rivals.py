@@ -20,6 +20,47 @@ from oragent.formulate.session import FormulationAttempt, FormulationSession, em
 from oragent.llm.model import Message
 from oragent.milp.solution import TOLERANCES
 
+MOST_HINTS = 5
+MOST_TRIALS = 3
+STEPS = ("variables", "constraints", "objective")
+PROPOSED, KEPT = 3, 2
+PATTERNS: Mapping[str, str] = {
+    "ratio": "x is at least 70 % of x + y: x >= 0.7 * (x + y), linear; never divide by a variable",
+    "fixed cost": "cost f if x > 0: binary z, x <= M * z with the smallest M that holds, cost f * z",
+    "either or": "one of two rows: binary z, a <= b + M * z and c <= d + M * (1 - z)",
+    "at least k": "at least k of n: sum of binaries >= k",
+    "implication": "if a then b, for binaries: a <= b",
+    "absolute value": "|e| in a minimisation: t >= e, t >= -e, minimise t",
+    "maximum": "smallest largest value: t >= every value, minimise t; largest smallest: t <= every value, maximise t",
+    "inventory": "stock after a period = stock before + made - sold; the first stock is given, stocks are not negative",
+    "assignment": "binary x[i, j]; every i once: sum over j = 1; every j at most once: sum over i <= 1",
+    "transport": "amount x[i, j] >= 0; sum over j <= supply of i; sum over i >= demand of j",
+    "flow": "what enters a node leaves it, but for source and sink; each arc within its capacity",
+    "covering": "every element is in a set that is chosen: sum of the binaries of its sets >= 1",
+    "knapsack": "sum of weights of what is chosen <= capacity; binaries, or integers where several may be taken",
+    "blending": "share of a part in a mix: amount of the part >= share * amount of the whole",
+    "ordering": "i before j: start[j] >= start[i] + time[i] - M * (1 - before[i, j])",
+    "tour": "every place entered and left once; u[i] - u[j] + n * x[i, j] <= n - 1 but for the first place",
+    "integer": "people, trips, machines and pills come in whole numbers: cat='Integer'; litres and hours do not",
+    "piecewise": "a cost with falling steps needs binaries; one with rising steps in a minimisation does not",
+}
+MOST_ACTIONS = 8
+# of the values that are told
+MOST_VALUE_CHARACTERS = 2000
+LOOKUP = re.compile(r"^\W*lookup\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+EXPERTS = {
+    "terminology": "explains the terms of the business",
+    "parameters": "takes the parameters and their units out of the text",
+    "modelling": "writes variables, constraints and objective",
+    "modelling_knowledge": "knows which patterns of modelling fit",
+    "programming_example": "shows how such models are written with PuLP",
+    "programming": "writes the program",
+    "lp_file": "writes the model as an LP file, to see that it is linear",
+    "reviewer": "looks for mistakes in what was said",
+}
+ASKED, TRIALS = 4, 3
+DEBUGS, MOST_CLAUSES = 3, 30
+
 
 async def standard(session: FormulationSession) -> FormulationAttempt:
     """Ask once, run once."""
@@ -34,9 +75,6 @@ async def cot(session: FormulationSession) -> FormulationAttempt:
 async def spp(session: FormulationSession) -> FormulationAttempt:
     """Ask once, run once."""
     return await session.ask_and_run("spp", f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('spp')}")
-
-
-MOST_HINTS = 5
 
 
 async def progressive_hint(session: FormulationSession) -> FormulationAttempt:
@@ -55,15 +93,15 @@ async def progressive_hint(session: FormulationSession) -> FormulationAttempt:
     return session.newest
 
 
-MOST_TRIALS = 3
-
-
 async def reflexion(session: FormulationSession) -> FormulationAttempt:
     """Write, run, reflect, again."""
     memory: list[str] = []
     for trial in range(MOST_TRIALS):
         lessons = "\n".join(f"- {lesson}" for lesson in memory)
-        memory_text = session.fill_prompt("reflexion", memory=lessons) if memory else ""
+        if memory:
+            memory_text = session.fill_prompt("reflexion", memory=lessons)
+        else:
+            memory_text = ""
         now = await session.ask_and_run("reflexion", f"{session.fill_prompt('standard')}\n\n{memory_text}".strip())
         if trial == MOST_TRIALS - 1:
             break
@@ -73,10 +111,6 @@ async def reflexion(session: FormulationSession) -> FormulationAttempt:
             break
         memory.append(remark)
     return session.newest
-
-
-STEPS = ("variables", "constraints", "objective")
-PROPOSED, KEPT = 3, 2
 
 
 async def tot(session: FormulationSession) -> FormulationAttempt:
@@ -98,10 +132,13 @@ async def _grow_thoughts(session: FormulationSession, unite: bool) -> Formulatio
         grown = [text for partial in survivors for text in await _propose(session, step, partial)]
         scored = [(await _score_thought(session, text), -index, text) for index, text in enumerate(grown)]
         survivors = [text for _, _, text in sorted(scored, reverse=True)[:KEPT]] or survivors
-    role = "got" if unite else "tot"
+    if unite:
+        role = "got"
+    else:
+        role = "tot"
     return await session.ask_and_run(
         role, f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('formulated', partial=survivors[0])}"
-    )  # fmt: skip
+    )
 
 
 async def _propose(session: FormulationSession, step: str, partial: str) -> Sequence[str]:
@@ -116,40 +153,17 @@ async def _score_thought(session: FormulationSession, partial: str) -> int:
     except ReplyError:
         return 0
     match = re.search(r"\d+", text)
-    return min(10, int(match.group()[:3])) if match else 0
-
-
-PATTERNS: Mapping[str, str] = {
-    "ratio": "x is at least 70 % of x + y: x >= 0.7 * (x + y), linear; never divide by a variable",
-    "fixed cost": "cost f if x > 0: binary z, x <= M * z with the smallest M that holds, cost f * z",
-    "either or": "one of two rows: binary z, a <= b + M * z and c <= d + M * (1 - z)",
-    "at least k": "at least k of n: sum of binaries >= k",
-    "implication": "if a then b, for binaries: a <= b",
-    "absolute value": "|e| in a minimisation: t >= e, t >= -e, minimise t",
-    "maximum": "smallest largest value: t >= every value, minimise t; largest smallest: t <= every value, maximise t",
-    "inventory": "stock after a period = stock before + made - sold; the first stock is given, stocks are not negative",
-    "assignment": "binary x[i, j]; every i once: sum over j = 1; every j at most once: sum over i <= 1",
-    "transport": "amount x[i, j] >= 0; sum over j <= supply of i; sum over i >= demand of j",
-    "flow": "what enters a node leaves it, but for source and sink; each arc within its capacity",
-    "covering": "every element is in a set that is chosen: sum of the binaries of its sets >= 1",
-    "knapsack": "sum of weights of what is chosen <= capacity; binaries, or integers where several may be taken",
-    "blending": "share of a part in a mix: amount of the part >= share * amount of the whole",
-    "ordering": "i before j: start[j] >= start[i] + time[i] - M * (1 - before[i, j])",
-    "tour": "every place entered and left once; u[i] - u[j] + n * x[i, j] <= n - 1 but for the first place",
-    "integer": "people, trips, machines and pills come in whole numbers: cat='Integer'; litres and hours do not",
-    "piecewise": "a cost with falling steps needs binaries; one with rising steps in a minimisation does not",
-}
+    if match:
+        return min(10, int(match.group()[:3]))
+    return 0
 
 
 def look_up_pattern(term: str) -> str:
     """Return the pattern of a term or of the nearest one, or the list of terms."""
     near = difflib.get_close_matches(term.lower().strip(), PATTERNS, 1, 0.5)
-    return f"{near[0]}: {PATTERNS[near[0]]}" if near else f"nothing on that; terms: {', '.join(PATTERNS)}"
-
-
-MOST_ACTIONS = 8
-MOST_VALUE_CHARACTERS = 2000  # of the values that are told
-LOOKUP = re.compile(r"^\W*lookup\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+    if near:
+        return f"{near[0]}: {PATTERNS[near[0]]}"
+    return f"nothing on that; terms: {', '.join(PATTERNS)}"
 
 
 async def react(session: FormulationSession) -> FormulationAttempt:
@@ -161,8 +175,10 @@ async def react(session: FormulationSession) -> FormulationAttempt:
         observed = await _act(session, reply.text)
         if not observed:
             break
-        messages += [Message("assistant", reply.text),
-                     Message("user", session.fill_prompt("observation", observation=observed))]  # fmt: skip
+        messages += [
+            Message("assistant", reply.text),
+            Message("user", session.fill_prompt("observation", observation=observed)),
+        ]
     if not session.attempts:
         session.attempts.append(empty_attempt("react", 0, "no program was run"))
     return session.newest
@@ -174,7 +190,9 @@ async def _act(session: FormulationSession, text: str) -> str:
         source = extract_program(text, session.problem.interface.function)
     except ReplyError:
         match = LOOKUP.search(text)
-        return look_up_pattern(match[1]) if match else ""
+        if match:
+            return look_up_pattern(match[1])
+        return ""
     if session.attempts and session.newest.source == source:
         return ""
     return outcome_text(await session.run_program("react", source))
@@ -185,21 +203,11 @@ def outcome_text(attempt: FormulationAttempt) -> str:
     if attempt.has_failed:
         return attempt.error
     values = str(attempt.ran.values)
-    told = values if len(values) <= MOST_VALUE_CHARACTERS else f"{values[:MOST_VALUE_CHARACTERS]}..."
+    if len(values) <= MOST_VALUE_CHARACTERS:
+        told = values
+    else:
+        told = f"{values[:MOST_VALUE_CHARACTERS]}..."
     return f"status {attempt.ran.status}, objective {attempt.ran.objective}, values {told}"
-
-
-EXPERTS = {
-    "terminology": "explains the terms of the business",
-    "parameters": "takes the parameters and their units out of the text",
-    "modelling": "writes variables, constraints and objective",
-    "modelling_knowledge": "knows which patterns of modelling fit",
-    "programming_example": "shows how such models are written with PuLP",
-    "programming": "writes the program",
-    "lp_file": "writes the model as an LP file, to see that it is linear",
-    "reviewer": "looks for mistakes in what was said",
-}
-ASKED, TRIALS = 4, 3
 
 
 async def coe(session: FormulationSession) -> FormulationAttempt:
@@ -244,9 +252,6 @@ def _comments_text(comments: list[tuple[str, str]]) -> str:
     return "\n\n".join(f"## {name}\n{comment}" for name, comment in comments) or "(nothing)"
 
 
-DEBUGS, MOST_CLAUSES = 3, 30
-
-
 async def optimus(session: FormulationSession) -> FormulationAttempt:
     """Take apart, formulate and code each part, assemble, run, debug."""
     parts_found: dict[str, Any] = (
@@ -284,4 +289,6 @@ async def _say_or_nothing(session: FormulationSession, role: str, **values: str)
 def _as_texts(value: Any) -> list[str]:
     if isinstance(value, list):
         return [str(item) for item in value]
-    return [str(value)] if value else []
+    if value:
+        return [str(value)]
+    return []

@@ -16,6 +16,14 @@ DISTRICTS = "Ash Birch Cedar Elm Fir Hazel Larch Maple Oak Pine Rowan Willow dis
 PROJECTS = "solar wind ferry hotel dairy harbour cinema nursery quarry project"
 
 
+DEPOTS = "north south east west harbour airport depot"
+SHOPS = "Alton Bexley Corby Derby Exeter Fleet Goole Hove Ilford Kendal shop"
+WORKERS = "Ada Ben Cleo Dan Eva Finn Gus Hana Ivo Jana worker"
+TASKS = "painting wiring plumbing tiling roofing glazing flooring sanding masonry carpentry task"
+PLACES = "Lyon Turin Basel Ghent Trier Metz Nancy Ulm Linz Graz warehouse"
+CUSTOMERS = "Abel Boyd Cruz Dunn Ekman Ford Gray Hale Ibsen Jung Katz Lund customer"
+
+
 def generate_knapsack(seed: int, size: int = 8) -> FamilyInstance:
     """A van and ``size`` pieces, each to be taken or left."""
     rng = instance_rng(seed, size)
@@ -40,7 +48,8 @@ def generate_covering(seed: int, size: int = 6) -> FamilyInstance:
     sites, districts = take_names(SITES, size), take_names(DISTRICTS, size + size // 2)
     cost = {site: int(rng.integers(30, 100)) for site in sites}
     reaches: dict[str, list[str]] = {site: [d for d in districts if rng.random() < 0.35] for site in sites}
-    for district in districts:  # each is reached from somewhere
+    # each is reached from somewhere
+    for district in districts:
         if not any(district in reached for reached in reaches.values()):
             reaches[sites[int(rng.integers(size))]].append(district)
     text = f"""
@@ -143,7 +152,10 @@ def generate_products(seed: int, categories: int, count: int) -> dict[str, Any]:
         raise MilpError(f"{count} products for {categories} categories: expected at least one each")
     table = []
     for number in range(count):
-        category = number if number < categories else int(rng.integers(categories))
+        if number < categories:
+            category = number
+        else:
+            category = int(rng.integers(categories))
         product: dict[str, Any] = {
             "name": f"P{number + 1}",
             "category": f"C{category + 1}",
@@ -187,10 +199,6 @@ def build_configuration(data: Mapping[str, Any]) -> Milp:
     )
 
 
-DEPOTS = "north south east west harbour airport depot"
-SHOPS = "Alton Bexley Corby Derby Exeter Fleet Goole Hove Ilford Kendal shop"
-
-
 def generate_transport(seed: int, size: int = 4) -> FamilyInstance:
     """``size`` shops and about half as many depots, at least two.
 
@@ -216,10 +224,6 @@ def generate_transport(seed: int, size: int = 4) -> FamilyInstance:
     return solve_instance("transport", seed, size, text, {"supply": supply, "demand": demand, "cost": cost}, milp)
 
 
-WORKERS = "Ada Ben Cleo Dan Eva Finn Gus Hana Ivo Jana worker"
-TASKS = "painting wiring plumbing tiling roofing glazing flooring sanding masonry carpentry task"
-
-
 def generate_assignment(seed: int, size: int = 4) -> FamilyInstance:
     """``size`` workers and as many tasks.
 
@@ -240,10 +244,6 @@ def generate_assignment(seed: int, size: int = 4) -> FamilyInstance:
     objective = Objective({pairs[w, t]: hours[w][t] for w, t in pairs}, unit="hours")
     milp = Milp(variables, tuple(rows), objective, Sense.MINIMIZE, "assignment")
     return solve_instance("assignment", seed, size, text, {"hours": hours}, milp)
-
-
-PLACES = "Lyon Turin Basel Ghent Trier Metz Nancy Ulm Linz Graz warehouse"
-CUSTOMERS = "Abel Boyd Cruz Dunn Ekman Ford Gray Hale Ibsen Jung Katz Lund customer"
 
 
 def generate_facility_location(seed: int, size: int = 4) -> FamilyInstance:

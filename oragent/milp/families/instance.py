@@ -16,11 +16,16 @@ from oragent.milp.solving import solve
 class FamilyInstance:
     """A problem with everything that is known of it."""
 
-    name: str  # ``family-seed-size``
-    text: str  # in words: every figure of ``data`` stands in it, or it names the table in backquotes
-    data: Mapping[str, Any]  # figures as plain lists, dicts, texts and numbers
-    milp: Milp  # an exact model of it
-    optimum: float  # of the model, proven
+    # ``family-seed-size``
+    name: str
+    # in words: every figure of ``data`` stands in it, or it names the table in backquotes
+    text: str
+    # figures as plain lists, dicts, texts and numbers
+    data: Mapping[str, Any]
+    # an exact model of it
+    milp: Milp
+    # of the model, proven
+    optimum: float
 
 
 Generate = Callable[[int, int], FamilyInstance]
@@ -49,4 +54,6 @@ def take_names(pool: str, count: int) -> list[str]:
 
 def join_words(items: Sequence[str]) -> str:
     """Join for a sentence: ``a, b and c``."""
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+    if len(items) == 1:
+        return items[0]
+    return f"{', '.join(items[:-1])} and {items[-1]}"

@@ -9,6 +9,14 @@ PRODUCTS = "tables chairs desks shelves beds cabinets benches stools drawers fra
 MACHINES = "saw lathe sander press drill oven station"
 
 
+CRUDES = "Arabian Brent Tapis Maya Urals Bonny Dubai Oman crude"
+FOODS = "bread milk eggs rice beans potatoes cheese apples fish lentils cabbage oats food"
+NUTRIENTS = "protein calcium iron fibre zinc iodine nutrient"
+# cm
+ROLL = 100
+JOBS = "red blue green white black amber violet grey job"
+
+
 def generate_product_mix(seed: int, size: int = 4) -> FamilyInstance:
     """A workshop with ``size`` products and about half as many machines.
 
@@ -37,9 +45,6 @@ def generate_product_mix(seed: int, size: int = 4) -> FamilyInstance:
     return solve_instance("product_mix", seed, size, text, data, milp)
 
 
-CRUDES = "Arabian Brent Tapis Maya Urals Bonny Dubai Oman crude"
-
-
 def generate_blending(seed: int, size: int = 4) -> FamilyInstance:
     """A refinery that blends ``size`` crude oils, at least two.
 
@@ -50,7 +55,8 @@ def generate_blending(seed: int, size: int = 4) -> FamilyInstance:
     cost = {crude: int(rng.integers(40, 90)) for crude in crudes}
     stock = {crude: int(rng.integers(30, 80)) * 10 for crude in crudes}
     octane = {crude: int(rng.integers(80, 105)) for crude in crudes}
-    sulphur = {crude: int(rng.integers(2, 30)) for crude in crudes}  # kg a barrel-hundred
+    # kg a barrel-hundred
+    sulphur = {crude: int(rng.integers(2, 30)) for crude in crudes}
     # A blend in proportion to stock is feasible, so the limits lie on its far side.
     all_stock = sum(stock.values())
     barrels = int(all_stock * 0.6)
@@ -72,14 +78,15 @@ def generate_blending(seed: int, size: int = 4) -> FamilyInstance:
     variables = tuple(Variable(c, 0, stock[c], unit="barrels") for c in crudes)
     milp = Milp(variables, rows, Objective(cost, unit="EUR"), Sense.MINIMIZE, "blending")
     data = {
-        "cost": cost, "stock": stock, "octane": octane, "sulphur": sulphur, "barrels": barrels,
-        "least_octane": least_octane, "most_sulphur": most_sulphur,
-    }  # fmt: skip
+        "cost": cost,
+        "stock": stock,
+        "octane": octane,
+        "sulphur": sulphur,
+        "barrels": barrels,
+        "least_octane": least_octane,
+        "most_sulphur": most_sulphur,
+    }
     return solve_instance("blending", seed, size, text, data, milp)
-
-
-FOODS = "bread milk eggs rice beans potatoes cheese apples fish lentils cabbage oats food"
-NUTRIENTS = "protein calcium iron fibre zinc iodine nutrient"
 
 
 def generate_diet(seed: int, size: int = 5) -> FamilyInstance:
@@ -130,7 +137,10 @@ def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
     variables += [Variable(f"store {m}", unit="casks", meaning=f"kept after month {m}") for m in months]
     rows = [Row(f"cleaning {m}", {f"brew {m}": 1, f"clean {m}": -total}, Relation.AT_MOST, 0) for m in months]
     for month, amount in zip(months, demand, strict=True):
-        before = {f"store {month - 1}": 1} if month > 1 else {}
+        if month > 1:
+            before = {f"store {month - 1}": 1}
+        else:
+            before = {}
         terms = {f"brew {month}": 1, f"store {month}": -1} | before
         rows.append(Row(f"balance {month}", terms, Relation.EQUAL, amount, f"deliver {amount} casks"))
     prices = {"clean": setup, "brew": unit, "store": storage}
@@ -138,9 +148,6 @@ def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
     milp = Milp(tuple(variables), tuple(rows), Objective(costs, unit="EUR"), Sense.MINIMIZE, "lot sizing")
     data = {"demand": demand, "setup": setup, "unit": unit, "storage": storage}
     return solve_instance("lot_sizing", seed, size, text, data, milp)
-
-
-ROLL = 100  # cm
 
 
 def generate_cutting_stock(seed: int, size: int = 3) -> FamilyInstance:
@@ -180,9 +187,6 @@ def _maximal_patterns(room: int, widths: Sequence[int]) -> Iterator[tuple[int, .
             waste = remaining - sum(number * width for number, width in zip(rest, widths[1:], strict=True))
             if waste < widths[0]:
                 yield (count, *rest)
-
-
-JOBS = "red blue green white black amber violet grey job"
 
 
 def generate_setups(seed: int, size: int = 4) -> FamilyInstance:
@@ -231,8 +235,15 @@ def _build_model(
         rows.append(Row(f"one at most after {job}", {arcs[job, to]: 1 for to in setup[job]}, Relation.AT_MOST, 1))
         rows.append(Row(f"late {job}", {f"late {job}": 1, f"end of {job}": -1}, Relation.AT_LEAST, -due[job]))
     for (first, job), arc in arcs.items():
-        before = {f"end of {first}": -1.0} if first != "start" else {}
-        slack = horizon - quickest[job] if first != "start" else 0  # what the ends may differ by if it is not so
+        if first != "start":
+            before = {f"end of {first}": -1.0}
+        else:
+            before = {}
+        # what the ends may differ by if it is not so
+        if first != "start":
+            slack = horizon - quickest[job]
+        else:
+            slack = 0
         terms = {f"end of {job}": 1.0, arc: -float(takes[first, job] + slack)} | before
         rows.append(Row(f"time of {arc}", terms, Relation.AT_LEAST, -slack))
     costs = {f"late {job}": weight[job] for job in jobs}

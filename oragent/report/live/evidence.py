@@ -26,9 +26,12 @@ from oragent.search.store import ISOLATION, Store
 from oragent.search.strategies.or_agent.tree import MEMORY, MemoryNote
 
 MAX_ELITES = 60
-MAX_GUARANTEES, MAX_GUARANTEE = 40, 200  # of a machine, and characters of each
-MAX_NOTES, MAX_NOTE = 200, 4_000  # notes of the memory that are shown, and characters of each
-RECORD = re.compile(r"[\[{]|[0-9a-f]{16}")  # how notes begin that are data for the strategy, and no words
+# of a machine, and characters of each
+MAX_GUARANTEES, MAX_GUARANTEE = 40, 200
+# notes of the memory that are shown, and characters of each
+MAX_NOTES, MAX_NOTE = 200, 4_000
+# how notes begin that are data for the strategy, and no words
+RECORD = re.compile(r"[\[{]|[0-9a-f]{16}")
 
 
 def read_trust(reader: RunReader) -> dict[str, Any]:
@@ -57,7 +60,9 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         "sets": clean_value(_describe_sets(sets, val)) if sets else [],
         "figures": clean_value(dict(sets.figures)) if sets else {},
         "audits": escape_text(str(audits)) if audits.number else "",
-        "final": None if final is None else {
+        "final": None
+        if final is None
+        else {
             "sentence": escape_text(final.sentence),
             "ranked": [[escape_text(rank.id), str(rank.measured), rank.val] for rank in final.ranked],
         },
@@ -67,7 +72,7 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         "command": escape_text(eval_command(reader.about.problem_reference, best_file(folder))),
         "isolation": isolation,
         "pictures": [_describe_picture(image) for image in read_pictures(folder)],
-    }  # fmt: skip
+    }
 
 
 def _read_isolation(store: Store) -> dict[str, Any] | None:
@@ -81,7 +86,9 @@ def _read_isolation(store: Store) -> dict[str, Any] | None:
         for items in lists
         if isinstance(items, list)
     ]
-    return {"held": texts[0], "missing": texts[1], "where": "the machine of this run"} if len(texts) == 2 else None
+    if len(texts) == 2:
+        return {"held": texts[0], "missing": texts[1], "where": "the machine of this run"}
+    return None
 
 
 def _read_head(folder: Path) -> list[str]:
@@ -105,7 +112,9 @@ def _opened(reader: RunReader) -> Iterator[Store]:
 def _read_figures(database: Database, name: str) -> dict[str, Any]:
     query = "SELECT score, metrics FROM candidates JOIN evaluations USING (fingerprint) WHERE round = ? AND number = ?"
     row = database.query_row(query, *map(int, name.split(".")))
-    return {} if row is None else {**parse_json(row["metrics"][:MAX_JSON]), "score": row["score"]}
+    if row is None:
+        return {}
+    return {**parse_json(row["metrics"][:MAX_JSON]), "score": row["score"]}
 
 
 def _describe_picture(picture: Picture) -> dict[str, Any]:
@@ -121,16 +130,20 @@ def _describe_sets(sets: Sets, val: tuple[dict[str, Any], dict[str, Any]]) -> li
     pairs = {"val": compare_pairs(sets.direction, *val), **sets.pairs}
     for name, (seed, best) in sets.scores.items():
         pair = pairs.get(name)
-        verdict = "the search chose the best by this set, so chance is part of it" if name == "val" else ""
+        if name == "val":
+            verdict = "the search chose the best by this set, so chance is part of it"
+        else:
+            verdict = ""
         described.append(
             {
                 "name": name,
                 "seed": {"score": seed.score, "interval": seed.interval},
                 "best": {"score": best.score, "interval": best.interval},
-                "pair": None if pair is None else {**vars(pair), "counts": pair.counts,
-                                                   "verdict": verdict or pair.verdict},
+                "pair": None
+                if pair is None
+                else {**vars(pair), "counts": pair.counts, "verdict": verdict or pair.verdict},
             }
-        )  # fmt: skip
+        )
     return described
 
 
@@ -141,7 +154,10 @@ def read_ideas(reader: RunReader) -> dict[str, Any]:
         research = read_research(notes)
         grown: dict[tuple[str, str], int] = {}
         for note in notes:
-            text = MemoryNote.load(note.text).text if note.kind == MEMORY else note.text
+            if note.kind == MEMORY:
+                text = MemoryNote.load(note.text).text
+            else:
+                text = note.text
             if not RECORD.match(text) and " " in text:
                 grown.setdefault((note.kind, text), note.round)
     latest = sorted(((number, *key) for key, number in grown.items()), reverse=True)[:MAX_NOTES]

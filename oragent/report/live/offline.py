@@ -24,10 +24,31 @@ from oragent.report.pages.text import format_duration, format_score, read_tokens
 
 STATIC = Path(__file__).with_name("static")
 VENDORED = ("uplot.js", "diff.js", "prism.js")
-MODULES = ("dom.js", "format.js", "data.js", "table.js", "charts.js", "code.js", "overview.js", "candidates.js",
-           "structure.js", "evidence.js", "compare.js", "steering.js", "app.js")  # fmt: skip
+MODULES = (
+    "dom.js",
+    "format.js",
+    "data.js",
+    "table.js",
+    "charts.js",
+    "code.js",
+    "overview.js",
+    "candidates.js",
+    "structure.js",
+    "evidence.js",
+    "compare.js",
+    "steering.js",
+    "app.js",
+)
 IMPORT = re.compile(r"^import\s[^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=function|const|class|async|let)", re.MULTILINE)
+
+
+MAX_ROWS = 200_000
+# candidates with program, prompt and reply: the way to the best, then the latest that were placed
+MAX_DETAILS = 200
+# of these
+MAX_BYTES = 4_000_000
+MAX_PARQUET_ROWS = 1_000_000
 
 
 def join_modules() -> str:
@@ -66,11 +87,6 @@ def _expect_open(text: str) -> str:
     return text
 
 
-MAX_ROWS = 200_000
-MAX_DETAILS = 200  # candidates with program, prompt and reply: the way to the best, then the latest that were placed
-MAX_BYTES = 4_000_000  # of these
-
-
 def write_report(folder: Path) -> Path:
     """Write ``report.html`` into the folder of a run."""
     return write_offline(folder, folder / "report.html")
@@ -96,7 +112,8 @@ def write_offline(folder: Path, out: Path) -> Path:
         "elites": read_elites(reader),
         "calls": [],
     }
-    nonce = hashlib.sha256(escape_json(data).encode("utf-8", "replace")).hexdigest()[:32]  # no text can hold its own
+    # no text can hold its own
+    nonce = hashlib.sha256(escape_json(data).encode("utf-8", "replace")).hexdigest()[:32]
     policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data: blob:"
     page = make_page(nonce, data, _summarize(data))
     page = page.replace("<title>", f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<title>', 1)
@@ -149,9 +166,6 @@ def _summarize(data: dict[str, Any]) -> str:
             parts.append(f"<h2>{name}: {detail['score']}</h2><pre>{escape(detail['source'])}</pre>")
     parts.append(f"<p>To continue: <code>{escape(summary['command'])}</code></p>")
     return "".join(parts)
-
-
-MAX_PARQUET_ROWS = 1_000_000
 
 
 def write_parquet(reader: RunReader) -> bytes:

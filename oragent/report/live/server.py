@@ -37,6 +37,12 @@ REPORT_POLICY = (
 )
 
 
+# set for the page of a running search: it ends when its standard input does
+WATCHED = "ORAGENT_WATCHED"
+# longest wait for the address
+START_S = 30.0
+
+
 def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[str, Any]], str] | None = None) -> Any:
     """Make the ASGI application."""
     try:
@@ -57,9 +63,11 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
                 return await handler(request)
             except OragentError as problem:
                 return JSONResponse({"error": escape_text(str(problem))}, 404, HEADERS)
-            except (OSError, ValueError, RecursionError) as problem:  # such as NUL in a path, deep JSON
+            except (OSError, ValueError, RecursionError) as problem:
+                # such as NUL in a path, deep JSON
                 return JSONResponse({"error": f"the request cannot be read ({type(problem).__name__})"}, 400, HEADERS)
-            except ClientDisconnect:  # nobody reads the answer
+            except ClientDisconnect:
+                # nobody reads the answer
                 return JSONResponse({"error": "the request did not come to its end"}, 400, HEADERS)
 
         return checked
@@ -82,7 +90,9 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
 
     def number(request: Request, name: str) -> int:
         text = request.query_params.get(name, "0")
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
+        if text.isascii() and text.isdecimal() and len(text) < 16:
+            return int(text)
+        return 0
 
     def get_candidates(request: Request) -> dict[str, Any]:
         return watched.candidates(request.query_params.get("run", ""), number(request, "after"))
@@ -102,7 +112,8 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
                 elif time.monotonic() - sent > KEEP_ALIVE_S:
                     sent = time.monotonic()
                     yield ": alive\n\n"
-                await asyncio.sleep((current_tick() + 1) * POLL_S - time.monotonic())  # all watchers at once
+                # all watchers at once
+                await asyncio.sleep((current_tick() + 1) * POLL_S - time.monotonic())
 
         return StreamingResponse(follow(), media_type="text/event-stream", headers=HEADERS)
 
@@ -137,8 +148,13 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
 
     routes = {
         "/": get_page,
-        "/api/runs": answer(lambda request: {"root": escape_text(str(watched.root)), "runs": watched.list_runs(),
-                                             "steering": steer is not None}),
+        "/api/runs": answer(
+            lambda request: {
+                "root": escape_text(str(watched.root)),
+                "runs": watched.list_runs(),
+                "steering": steer is not None,
+            }
+        ),
         "/api/summary": answer(lambda request: watched.summary(request.query_params.get("run", ""))),
         "/api/candidates": answer(get_candidates),
         "/api/candidate": answer(lambda request: run_of(request).read_candidate(request.query_params.get("id", ""))),
@@ -150,8 +166,9 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
         "/api/parquet": get_parquet,
         "/api/ranks": answer(lambda request: rank_runs(watched, request.query_params.get("runs", ""))),
         "/events": get_events,
-        "/pages/{token}/{path:path}": get_written_page,  # the token is in the path, so that relative links have it
-    }  # fmt: skip
+        # the token is in the path, so that relative links have it
+        "/pages/{token}/{path:path}": get_written_page,
+    }
     return Starlette(
         routes=[
             *(Route(path, guard(handler)) for path, handler in routes.items()),
@@ -183,18 +200,18 @@ def serve(
             asyncio.run(server.serve(sockets=[listening]))
 
 
-WATCHED = "ORAGENT_WATCHED"  # set for the page of a running search: it ends when its standard input does
-START_S = 30.0  # longest wait for the address
-
-
 @contextmanager
 def open_companion(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
     """Serve the page of a run from another process, print its address, and open it where there is a screen."""
     command = [sys.executable, "-m", "oragent", "watch", str(folder)]
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
         env={**os.environ, WATCHED: "1", "COLUMNS": "10000"},
-    )  # fmt: skip
+    )
     try:
         line = _read_line(process)
         if not line:

@@ -30,13 +30,19 @@ from oragent.search.folder import repeat_command
 from oragent.search.store import MIGRATIONS, SCHEMA, VERSION, is_running, read_features, read_parents
 
 T = TypeVar("T")
-QUERY_S = 5.0  # CPU seconds
-FIRST_ROWS, PAGE_ROWS = 4_000, 20_000  # of the first page, so that something is shown soon, and of the others
-TEXT = 200_000  # characters of a program, prompt, reply or log that are shown
+# CPU seconds
+QUERY_S = 5.0
+# of the first page, so that something is shown soon, and of the others
+FIRST_ROWS, PAGE_ROWS = 4_000, 20_000
+# characters of a program, prompt, reply or log that are shown
+TEXT = 200_000
 MESSAGE = 160
-MAX_JSON = 1 << 20  # characters of metrics
-MAX_VALUES = 900  # of a query
-MAX_TIES = 200  # candidates with the best score whose lengths are compared
+# characters of metrics
+MAX_JSON = 1 << 20
+# of a query
+MAX_VALUES = 900
+# candidates with the best score whose lengths are compared
+MAX_TIES = 200
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,12 @@ class CallGroup:
     tokens_in: int
     tokens_out: int
     tokens_cached: int
-    money: float  # US dollars over replies of known price
-    unpriced: int  # number of replies of unknown price
-    seconds: float  # seconds of waiting, summed
+    # US dollars over replies of known price
+    money: float
+    # number of replies of unknown price
+    unpriced: int
+    # seconds of waiting, summed
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -390,7 +399,8 @@ def _group_calls(database: Database) -> list[CallGroup]:
         FROM replies GROUP BY role, model ORDER BY calls DESC LIMIT 100"""
     try:
         return [CallGroup(**clean_value(dict(row))) for row in database.query_rows(query)]
-    except StoreError:  # an older layout without one of the columns
+    except StoreError:
+        # an older layout without one of the columns
         return []
 
 
@@ -423,7 +433,8 @@ def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, st
     possible = [
         [] if row["call"] is None else list_possible_keys(row["round"], row["branch"], row["call"]) for row in rows
     ]
-    if database.layout != VERSION:  # it has no keys
+    # it has no keys
+    if database.layout != VERSION:
         return [(keys[0], "") if keys else ("", "") for keys in possible]
     keys = sorted({key for each in possible for key in each})
     models: dict[str, str] = {}
@@ -436,7 +447,8 @@ def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, st
 
 def _make_columns(rows: Sequence[Row], after: int, replies: Sequence[tuple[str, str]]) -> CandidateColumns:
     names = rows[0].keys() if rows else ()
-    values = dict(zip(names, zip(*rows, strict=True), strict=True))  # much faster than a look-up for each cell
+    # much faster than a look-up for each cell
+    values = dict(zip(names, zip(*rows, strict=True), strict=True))
     column: Callable[[str], Sequence[Any]] = lambda name: values.get(name, ())  # noqa: E731
     marks = {"NEW": "N", "IMPROVED": "I", "NOT_ADDED": "-"}
     statuses, status = _index_texts(column("status"))
@@ -497,7 +509,9 @@ def _round(value: float | None) -> float:
 def _lay_out(source: str) -> str:
     """Return a program formatted from its syntax tree; empty if it is written like that already."""
     text = lay_out(source) if len(source) <= TEXT else source
-    return "" if text.strip() == source.strip() and len(source) <= TEXT else _cut(text)
+    if text.strip() == source.strip() and len(source) <= TEXT:
+        return ""
+    return _cut(text)
 
 
 def _cut(text: str | None) -> str:
@@ -515,4 +529,6 @@ def clean_value(value: Any) -> Any:
         return [clean_value(item) for item in value]
     if isinstance(value, float) and value - value != 0:
         return str(value)
-    return value if isinstance(value, int | float) or value is None else escape_text(str(value))
+    if isinstance(value, int | float) or value is None:
+        return value
+    return escape_text(str(value))

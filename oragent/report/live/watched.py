@@ -25,20 +25,40 @@ MAX_DEPTH, MAX_FOLDERS, MAX_LISTED = 6, 20_000, 2_000
 SKIPPED = {"candidates", "figures", "pictures", "cache"}
 
 
+POLL_S = 0.5
+# least time between two scans of the folder
+LIST_S = 5.0
+# largest share of time for repeated summaries: a watched run must not become slower
+SHARE = 0.01
+# of candidates that are kept for other watchers
+SHARED_ROWS = 2_000
+MAX_PAGE = 64 << 20
+# runs whose strategies are ranked
+MAX_RANKED = 500
+
+
 @dataclass(frozen=True)
 class ListedFolder:
     """A folder that the page lists."""
 
-    id: str  # path below the root, with slashes; ``.`` for the root itself
+    # path below the root, with slashes; ``.`` for the root itself
+    id: str
     kind: FolderKind
     path: Path
-    changed: float  # time of its last change, seconds since 1970
-    page: str  # name of a finished page in it; empty if there is none
+    # time of its last change, seconds since 1970
+    changed: float
+    # name of a finished page in it; empty if there is none
+    page: str
 
     def describe(self) -> dict[str, object]:
         """Return the entry as the page gets it."""
-        return {"id": escape_text(self.id), "kind": str(self.kind), "changed": self.changed, "page": self.page,
-                "running": self.kind is FolderKind.SEARCH and is_running(self.path)}  # fmt: skip
+        return {
+            "id": escape_text(self.id),
+            "kind": str(self.kind),
+            "changed": self.changed,
+            "page": self.page,
+            "running": self.kind is FolderKind.SEARCH and is_running(self.path),
+        }
 
 
 def list_folders(root: Path) -> list[ListedFolder]:
@@ -50,7 +70,10 @@ def list_folders(root: Path) -> list[ListedFolder]:
 def _walk(root: Path) -> Iterator[tuple[Path, set[str]]]:
     for count, (folder, folders, names) in enumerate(os.walk(root, followlinks=False)):
         depth, entries = len(Path(folder).relative_to(root).parts), {*folders, *names}
-        folders[:] = [] if depth >= MAX_DEPTH or count >= MAX_FOLDERS else sorted(set(folders) - SKIPPED)
+        if depth >= MAX_DEPTH or count >= MAX_FOLDERS:
+            folders[:] = []
+        else:
+            folders[:] = sorted(set(folders) - SKIPPED)
         yield Path(folder), entries
 
 
@@ -64,14 +87,6 @@ def _describe_folder(root: Path, folder: Path, names: set[str]) -> ListedFolder 
         return None
     page = next((name for name in PAGES if name in names), "")
     return ListedFolder(folder.relative_to(root).as_posix(), kind, folder, changed, page)
-
-
-POLL_S = 0.5
-LIST_S = 5.0  # least time between two scans of the folder
-SHARE = 0.01  # largest share of time for repeated summaries: a watched run must not become slower
-SHARED_ROWS = 2_000  # of candidates that are kept for other watchers
-MAX_PAGE = 64 << 20
-MAX_RANKED = 500  # runs whose strategies are ranked
 
 
 class Watched:
@@ -162,7 +177,8 @@ def current_tick() -> int:
     return int(time.monotonic() / POLL_S)
 
 
-Block = tuple[str, int]  # problem and seed of the search
+# problem and seed of the search
+Block = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -171,8 +187,10 @@ class RankedPair:
 
     first: str
     second: str
-    gain: float  # mean gain of the first on the second, as a share of the seed heuristic's score
-    p: float | None  # p-value of the sign-flip test, adjusted for all pairs; None for fewer than two blocks
+    # mean gain of the first on the second, as a share of the seed heuristic's score
+    gain: float
+    # p-value of the sign-flip test, adjusted for all pairs; None for fewer than two blocks
+    p: float | None
 
 
 @dataclass(frozen=True)
@@ -197,10 +215,16 @@ class Ranking:
 
 def rank_strategies(gains: Mapping[str, Mapping[Block, float]]) -> Ranking:
     """Rank strategies on the blocks that all have, by their gains on the seed heuristic; above 0 is better."""
-    common = sorted(set.intersection(*map(set, gains.values()))) if gains else []
+    if gains:
+        common = sorted(set.intersection(*map(set, gains.values())))
+    else:
+        common = []
     names = list(gains)
     ranks = _mean_ranks([[gains[name][block] for name in names] for block in common], len(names))
-    order = sorted(range(len(names)), key=lambda at: ranks[at]) if common else []
+    if common:
+        order = sorted(range(len(names)), key=lambda at: ranks[at])
+    else:
+        order = []
     tests = [(first, second, *_compare(gains[first], gains[second])) for first, second in combinations(names, 2)]
     adjusted = adjust_holm([p for *_, p in tests])
     pairs = [RankedPair(first, second, gain, p) for (first, second, gain, _), p in zip(tests, adjusted, strict=True)]
@@ -214,9 +238,12 @@ def rank_strategies(gains: Mapping[str, Mapping[Block, float]]) -> Ranking:
 
 
 def _mean_ranks(rows: Sequence[Sequence[float]], number: int) -> list[float]:
-    from scipy.stats import rankdata  # takes long to import
+    # takes long to import
+    from scipy.stats import rankdata
 
-    return [] if not rows else [float(rank) for rank in rankdata(-np.asarray(rows), axis=1).reshape(-1, number).mean(0)]
+    if not rows:
+        return []
+    return [float(rank) for rank in rankdata(-np.asarray(rows), axis=1).reshape(-1, number).mean(0)]
 
 
 def _critical_difference(strategies: int, blocks: int) -> float | None:
@@ -240,7 +267,10 @@ def read_gains(summaries: Sequence[Mapping[str, Any]]) -> dict[str, dict[Block, 
         seed, best = summary["seed_score"], summary["best_score"]
         if seed is None or best is None:
             continue
-        sign = -1 if summary["direction"] == "minimize" else 1
+        if summary["direction"] == "minimize":
+            sign = -1
+        else:
+            sign = 1
         name = f"{summary['strategy'] or 'auto'}{' with ' + summary['model'] if summary['model'] else ''}"
         gains.setdefault(name, {})[summary["problem"], summary["search_seed"]] = sign * (best - seed) / (abs(seed) or 1)
     return gains

@@ -19,16 +19,19 @@ from oragent._base.plain import one_line
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color); the greys are ours.
 BEST, KEPT, OTHER, FAILED = "#0072B2", "#56B4E9", "#D5DBE0", "#D55E00"
-MANY = 600  # marks of a kind, above which they are drawn as one picture: an SVG would grow by a line for each
+# marks of a kind, above which they are drawn as one picture: an SVG would grow by a line for each
+MANY = 600
 INK, MUTED, FAINT, EMPTY = "#26323B", "#66737D", "#E9EDF0", "#F2F4F6"
 SCALE = LinearSegmentedColormap.from_list("oragent", ["#DCE9F3", "#8FBFDE", "#2F7FB8", "#0B3C66"])
 
 STYLE = {
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # it comes with matplotlib, so it is there and the same everywhere
+    # it comes with matplotlib, so it is there and the same everywhere
+    "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8.5,
     "text.color": INK,
-    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    # a dollar sign in a name is a dollar sign
+    "text.parse_math": False,
     "axes.titlesize": 9,
     "axes.titlelocation": "left",
     "axes.labelsize": 8.5,
@@ -38,8 +41,10 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
-    "axes.formatter.useoffset": False,  # an axis reads in the units of what it shows, not as +2.094e3
-    "axes.formatter.limits": (-5, 9),  # powers of ten below and beyond
+    # an axis reads in the units of what it shows, not as +2.094e3
+    "axes.formatter.useoffset": False,
+    # powers of ten below and beyond
+    "axes.formatter.limits": (-5, 9),
     "grid.color": FAINT,
     "grid.linewidth": 0.8,
     "xtick.color": "#B4BEC6",
@@ -48,9 +53,16 @@ STYLE = {
     "ytick.labelcolor": MUTED,
     "xtick.major.size": 3,
     "ytick.major.size": 3,
-    "svg.fonttype": "none",  # text stays text: it can be selected and read aloud, and files stay small
+    # text stays text: it can be selected and read aloud, and files stay small
+    "svg.fonttype": "none",
     "savefig.facecolor": "white",
 }
+
+
+NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
+DPI = 160
+# pixels of a page for a point, so that texts have one size in all figures
+ZOOM = 1.5
 
 
 def apply_style(name: str) -> AbstractContextManager[None]:
@@ -76,11 +88,6 @@ def fit_label(text: str, width: int = 40) -> str:
     return "".join(char if font.get_char_index(ord(char)) else "?" for char in one_line(text, width))
 
 
-NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
-DPI = 160
-ZOOM = 1.5  # pixels of a page for a point, so that texts have one size in all figures
-
-
 @dataclass(frozen=True)
 class Drawing:
     """A finished figure."""
@@ -88,7 +95,8 @@ class Drawing:
     name: str
     caption: str
     svg: str
-    png: bytes  # picture at 160 dots an inch, PNG
+    # picture at 160 dots an inch, PNG
+    png: bytes
 
     @property
     def inline(self) -> str:
@@ -98,7 +106,10 @@ class Drawing:
         svg = re.sub(r' id="([^"]*)"', lambda match: match.group() if match.group(1) in referred else "", svg)
         head, rest = svg.split(">", 1)
         width = re.search(r' width="([\d.]+)pt"', head)
-        bound = f"max-width:{ZOOM * float(width.group(1)):.0f}px" if width else ""
+        if width:
+            bound = f"max-width:{ZOOM * float(width.group(1)):.0f}px"
+        else:
+            bound = ""
         head = re.sub(r' (width|height)="[^"]*"', "", head)
         return f'{head} style="{bound}">{rest}'
 

@@ -23,12 +23,14 @@ def find_fault(headers: Mapping[str, str], token_in_address: str, token: str) ->
     """Return why a request is refused, or an empty text."""
     host = headers.get("host", "")
     if host.rpartition(":")[0] not in (HOST, "localhost"):
-        return f"ask by {HOST}"  # another name that resolves to this machine: DNS rebinding
+        # another name that resolves to this machine: DNS rebinding
+        return f"ask by {HOST}"
     origin = headers.get("origin")
     if origin is not None and origin != f"http://{host}":
         return "requests from other pages are refused"
     from_elsewhere = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
-    if from_elsewhere and headers.get("sec-fetch-mode") != "navigate":  # a link in a mail may open the page
+    # a link in a mail may open the page
+    if from_elsewhere and headers.get("sec-fetch-mode") != "navigate":
         return "requests from other pages are refused"
     given = headers.get("x-token") or token_in_address
     if not hmac.compare_digest(given.encode(), token.encode()):
@@ -61,7 +63,8 @@ def open_server(application: Any, port: int, **options: Any) -> Iterator[tuple[A
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
-            listening.listen(64)  # a browser that is quicker than the server waits
+            # a browser that is quicker than the server waits
+            listening.listen(64)
         except OSError as problem:
             raise ConfigError(f"cannot listen on port {port}: {problem.strerror}; give another one, --port") from None
         settings = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off", **options)

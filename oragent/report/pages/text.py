@@ -11,16 +11,22 @@ from oragent._base.plain import escape_text, shorten
 from oragent._base.plain import format_count as format_count
 from oragent.programs.inspection import lay_out
 
-MAX_LINES = 1500  # of a program that goes into a comparison, whose cost grows with the square of them
+# of a program that goes into a comparison, whose cost grows with the square of them
+MAX_LINES = 1500
 MAX_WIDTH = 2000
+
+
+DARK = ':root[data-theme="dark"]'
 
 
 @dataclass(frozen=True)
 class DiffLine:
     """A line of a comparison."""
 
-    kind: str  # ``added``, ``removed``, ``same``, or ``gap`` where lines that are equal were left out
-    text: str  # text of the line, with its mark in front
+    # ``added``, ``removed``, ``same``, or ``gap`` where lines that are equal were left out
+    kind: str
+    # text of the line, with its mark in front
+    text: str
 
 
 def fitted_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
@@ -32,7 +38,10 @@ def fitted_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
         waiting = index + 1 < len(lines)
         if len(out) + len(wrapped) + waiting > limit:
             return [*out, f"  and {len(lines) - index} more: see the report"]
-        out += wrapped if len(text) > width else [text]
+        if len(text) > width:
+            out += wrapped
+        else:
+            out += [text]
     return out
 
 
@@ -70,8 +79,10 @@ def diff_lines(old_text: str, new_text: str) -> list[DiffLine]:
 class Gain:
     """Difference between two scores."""
 
-    amount: float  # difference in the problem's natural units; above 0 is better, whatever the direction
-    share: float | None  # amount relative to the size of the reference score; None if that is 0
+    # difference in the problem's natural units; above 0 is better, whatever the direction
+    amount: float
+    # amount relative to the size of the reference score; None if that is 0
+    share: float | None
     direction: Direction
 
     @property
@@ -80,30 +91,40 @@ class Gain:
         if not self.amount:
             return "as good as the seed"
         lower = (self.amount > 0) == (self.direction is Direction.MINIMIZE)
-        share = "" if self.share is None else f" ({format_percent(abs(self.share))})"
+        if self.share is None:
+            share = ""
+        else:
+            share = f" ({format_percent(abs(self.share))})"
         return f"{abs(self.amount):.4g} {'lower' if lower else 'higher'} than the seed{share}"
 
 
 def measure_gain(direction: Direction, reference: float, after: float) -> Gain:
     """Measure a step from one score to another."""
-    amount = direction.sign * (after - reference) + 0.0  # and not -0.0
+    # and not -0.0
+    amount = direction.sign * (after - reference) + 0.0
     return Gain(amount, amount / abs(reference) if reference else None, direction)
 
 
 def format_score(value: float | None) -> str:
     """Format a score with six significant digits; None is a dash."""
-    return "–" if value is None else f"{value:.6g}"
+    if value is None:
+        return "–"
+    return f"{value:.6g}"
 
 
 def format_share(value: float | None) -> str:
     """Format a share or a p-value with three decimals; None is a dash."""
-    return "–" if value is None else f"{value:.3f}"
+    if value is None:
+        return "–"
+    return f"{value:.3f}"
 
 
 def format_percent(share: float) -> str:
     """Format a share in percent with three significant digits."""
     value = 100 * share
-    return f"{value:.0f} %" if value >= 99.95 or not value else f"{value:.3g} %"
+    if value >= 99.95 or not value:
+        return f"{value:.0f} %"
+    return f"{value:.3g} %"
 
 
 def format_duration(seconds: float) -> str:
@@ -120,14 +141,16 @@ def format_duration(seconds: float) -> str:
 
 def format_money(dollars: float, unpriced: int = 0) -> str:
     """Format US dollars, with the number of calls of unknown price."""
-    amount = f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
+    if dollars >= 1:
+        amount = f"${dollars:,.2f}"
+    else:
+        amount = f"${dollars:.4f}"
     others = f"{format_count(unpriced, 'call')} of unknown price"
     if unpriced:
-        return f"{amount} + {others}" if dollars else others
+        if dollars:
+            return f"{amount} + {others}"
+        return others
     return amount
-
-
-DARK = ':root[data-theme="dark"]'
 
 
 def read_tokens() -> str:

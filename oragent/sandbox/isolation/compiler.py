@@ -41,7 +41,8 @@ LINKED = frozenset(
 )
 PROGRAMS = ("as", "ld", "ld.bfd", "ld.gold", "ld.lld")
 ASK_S = 20.0
-CPU_S = 30  # of each of its processes
+# of each of its processes
+CPU_S = 30
 MEMORY_MB = 2048
 FILE_MB = 32
 OUTPUT_BYTES = 64 << 10
@@ -54,14 +55,17 @@ class CompilerResult:
     """How a compiler ended."""
 
     code: int
-    output: str  # what it said, at most 64 KiB
-    confined: bool = True  # whether it was started at all; otherwise ``output`` says why not
+    # what it said, at most 64 KiB
+    output: str
+    # whether it was started at all; otherwise ``output`` says why not
+    confined: bool = True
 
 
 def run_compiler(argv: Sequence[str], folder: Path, variables: Mapping[str, str]) -> CompilerResult:
     """Run a compiler, given by its whole path, in a folder that it alone may write, with these variables alone."""
     readable = compiler_files(argv[0], variables.get("PATH", os.defpath))
-    folder.chmod(0o777)  # it may be nobody in particular
+    # it may be nobody in particular
+    folder.chmod(0o777)
     reader, writer = os.pipe()
     scorer, pid = os.getpid(), os.fork()
     if pid == 0:
@@ -84,7 +88,9 @@ def _read_chunk(reader: int, until: float) -> bytes:
     waiting = select.poll()
     waiting.register(reader, select.POLLIN)
     ready = waiting.poll(max(0.0, until - time.monotonic()) * 1000)
-    return os.read(reader, 1 << 16) if ready else b""
+    if ready:
+        return os.read(reader, 1 << 16)
+    return b""
 
 
 def _exec_compiler(
@@ -137,7 +143,9 @@ def _ask(*command: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return f"{ended.stdout}\n{ended.stderr}" if "-v" in command or not ended.returncode else ended.stdout
+    if "-v" in command or not ended.returncode:
+        return f"{ended.stdout}\n{ended.stderr}"
+    return ended.stdout
 
 
 def _confine_compiler(folder: Path, readable: tuple[Path, ...], parent: int) -> None:

@@ -27,8 +27,14 @@ BY_HAND = frozenset(WORDS.split())
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 TAKEN = re.compile(r"PATH|HOME|TMPDIR|(?:LD|DYLD|PYTHON|ORAGENT|BASH)_?\w*|\w*_NUM_THREADS")
 Value = str | bool | int | float | None
-LINE = "ORAGENT_DEVICE_LINE"  # tells a command which descriptor is its line, where it was given one
-RESTARTED = "ORAGENT_RESTARTED"  # an environment that has it holds nothing that would have to go
+# tells a command which descriptor is its line, where it was given one
+LINE = "ORAGENT_DEVICE_LINE"
+# an environment that has it holds nothing that would have to go
+RESTARTED = "ORAGENT_RESTARTED"
+
+
+NOBODY = 65534
+PACKAGE = Path(__file__).parents[2]
 
 
 def allowed_environment() -> dict[str, str]:
@@ -69,10 +75,6 @@ def restart_without_secrets(also: Collection[str] = ()) -> None:
     sys.stderr.flush()
     clean = {name: value for name, value in os.environ.items() if name not in extra} | {RESTARTED: "1"}
     os.execve(sys.executable, [sys.executable, *words], clean)
-
-
-NOBODY = 65534
-PACKAGE = Path(__file__).parents[2]
 
 
 def become_nobody(*capabilities: int) -> None:

@@ -25,13 +25,20 @@ GUEST_ROOT = "ORAGENT_GUEST_ROOT"
 class Cage:
     """What holds guests, as far as it can be made before they are."""
 
-    memory_mb: int  # private memory that a guest may take, beside what it was born with, in MiB
-    rules: int = -1  # descriptor of their Landlock rules; -1 for none
-    prepared: Path | None = None  # folder that becomes a guest's root; None where it has to make one
-    born_with: int = 0  # bytes of private memory that a guest has at its birth; 0 for what it finds then
-    home: int = -1  # descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root
-    is_prepared: bool = False  # whether who forks them has done all that each would do first
-    shown: tuple[Path, ...] = ()  # files that guests can read beside Python's
+    # private memory that a guest may take, beside what it was born with, in MiB
+    memory_mb: int
+    # descriptor of their Landlock rules; -1 for none
+    rules: int = -1
+    # folder that becomes a guest's root; None where it has to make one
+    prepared: Path | None = None
+    # bytes of private memory that a guest has at its birth; 0 for what it finds then
+    born_with: int = 0
+    # descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root
+    home: int = -1
+    # whether who forks them has done all that each would do first
+    is_prepared: bool = False
+    # files that guests can read beside Python's
+    shown: tuple[Path, ...] = ()
 
     @classmethod
     def make(cls, memory_mb: int, born_with: int = 0, shown: tuple[Path, ...] = ()) -> Self:
@@ -40,7 +47,8 @@ class Cage:
         if is_allowed(Means.LANDLOCK):
             with suppress(OSError):
                 rules = landlock.make_ruleset((*_readable_files(), *shown), (), network=False)
-        prepared = None if shown else os.environ.get(GUEST_ROOT)  # which shows Python's files alone
+        # which shows Python's files alone
+        prepared = None if shown else os.environ.get(GUEST_ROOT)
         return cls(memory_mb, rules, Path(prepared) if prepared else None, born_with, shown=shown)
 
     @contextmanager
@@ -51,7 +59,8 @@ class Cage:
             return
         kernel.unshare(kernel.CLONE_NEWPID)
         try:
-            yield 0  # from inside a namespace, a parent outside has no number
+            # from inside a namespace, a parent outside has no number
+            yield 0
         finally:
             kernel.rejoin_namespace(self.home)
 
@@ -106,7 +115,8 @@ def confine_guest(cage: Cage, parent: int) -> None:
         }
     )
     drop_privileges()
-    kernel.die_with_parent(parent)  # a change of user would have undone it
+    # a change of user would have undone it
+    kernel.die_with_parent(parent)
     if cage.rules >= 0:
         landlock.enforce_ruleset(cage.rules)
     if is_allowed(Means.SECCOMP):

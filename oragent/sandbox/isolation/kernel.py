@@ -14,7 +14,8 @@ from oragent.sandbox.isolation.means import LINUX as LINUX
 libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
 CALLS = "syscall", "prctl", "unshare", "setns", "mount", "umount2", "pivot_root", "capget", "capset"
 for _name in CALLS if libc is not None else ():
-    getattr(libc, _name, None)  # looked up once: every process that is forked later would do it again
+    # looked up once: every process that is forked later would do it again
+    getattr(libc, _name, None)
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
@@ -25,7 +26,8 @@ PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
 CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN = 2, 21
 CAPABILITY_VERSION_3 = 0x20080522
-SYS_MOUNT_SETATTR = 442  # one number on every architecture, as for all calls since Linux 5.1
+# one number on every architecture, as for all calls since Linux 5.1
+SYS_MOUNT_SETATTR = 442
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC = 1, 2, 4, 8
 
@@ -57,7 +59,10 @@ def hide_memory() -> None:
 @contextmanager
 def show_memory() -> Iterator[None]:
     """Take ``hide_memory`` back for the time of a step that a process without an owner may not make."""
-    dumpable = prctl(PR_GET_DUMPABLE) if LINUX else 1
+    if LINUX:
+        dumpable = prctl(PR_GET_DUMPABLE)
+    else:
+        dumpable = 1
     try:
         if dumpable != 1:
             prctl(PR_SET_DUMPABLE, 1)
@@ -77,12 +82,16 @@ def lower_limits(limits: Mapping[int, int]) -> None:
     """Bound this process and all that it will start, for good; a limit that is lower already stays."""
     for limit, value in limits.items():
         hard = resource.getrlimit(limit)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        if hard == resource.RLIM_INFINITY:
+            value = value
+        else:
+            value = min(value, hard)
         try:
             resource.setrlimit(limit, (value, value))
         except (OSError, ValueError):
             if LINUX:
-                raise  # other systems refuse a bound below what is mapped, and some have none on memory at all
+                # other systems refuse a bound below what is mapped, and some have none on memory at all
+                raise
 
 
 def no_new_privileges() -> None:
@@ -103,7 +112,10 @@ def rejoin_namespace(descriptor: int) -> None:
 
 def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> None:
     """Mount a file system, or change how one is mounted."""
-    name = kind.encode() if kind else None
+    if kind:
+        name = kind.encode()
+    else:
+        name = None
     _call_libc("mount", name, os.fsencode(target), name, ctypes.c_ulong(flags), options.encode() or None)
 
 
@@ -172,7 +184,8 @@ def keep_capabilities(*numbers: int) -> None:
                 setattr(word, kind, getattr(word, kind) | 1 << number % 32)
         _call_libc("capset", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
         for number in numbers:
-            prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)  # kept by programs that are started, too
+            # kept by programs that are started, too
+            prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)
 
 
 def _call_libc(name: str, *args: object) -> int:

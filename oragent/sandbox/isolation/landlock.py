@@ -18,18 +18,26 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 GET_VERSION, RULE_PATH_BENEATH = 1, 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 READ = EXECUTE | READ_FILE | READ_DIR
-FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15  # those that a rule on a single file may name
+# those that a rule on a single file may name
+FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15
 NEWEST = 6
-WITHOUT_FILES = 4  # the first version that can bound something else alone
-SCOPES = 6  # the first that keeps signals from processes outside
+# the first version that can bound something else alone
+WITHOUT_FILES = 4
+# the first that keeps signals from processes outside
+SCOPES = 6
 # All rights that a version of the interface knows: file system, network, scope.
 RIGHTS = {
     1: ((1 << 13) - 1, 0, 0),
-    2: ((1 << 14) - 1, 0, 0),  # moving files between folders
-    3: ((1 << 15) - 1, 0, 0),  # truncation
-    4: ((1 << 15) - 1, 3, 0),  # TCP
-    5: ((1 << 16) - 1, 3, 0),  # ioctl on devices
-    6: ((1 << 16) - 1, 3, 3),  # abstract sockets and signals of processes outside
+    # moving files between folders
+    2: ((1 << 14) - 1, 0, 0),
+    # truncation
+    3: ((1 << 15) - 1, 0, 0),
+    # TCP
+    4: ((1 << 15) - 1, 3, 0),
+    # ioctl on devices
+    5: ((1 << 16) - 1, 3, 0),
+    # abstract sockets and signals of processes outside
+    6: ((1 << 16) - 1, 3, 3),
 }
 
 
@@ -45,7 +53,9 @@ class _Beneath(ctypes.Structure):
 
 def abi_version() -> int:
     """The version of the interface that this kernel has and that the user lets us use, 0 for none."""
-    return min(_kernel_version(), newest_landlock()) if is_allowed(Means.LANDLOCK) else 0
+    if is_allowed(Means.LANDLOCK):
+        return min(_kernel_version(), newest_landlock())
+    return 0
 
 
 @cache
@@ -76,7 +86,10 @@ def make_ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int],
     if version < (1 if read is not None else WITHOUT_FILES):
         raise OSError("this kernel has no Landlock for this")
     files, net, scoped = RIGHTS[version]
-    files = 0 if read is None else files
+    if read is None:
+        files = 0
+    else:
+        files = files
     handled = _Ruleset(files, 0 if network else net, scoped)
     size = ctypes.c_size_t(ctypes.sizeof(handled) if version >= 6 else 16 if version >= 4 else 8)
     descriptor = kernel.syscall(CREATE_RULESET, ctypes.byref(handled), size, ctypes.c_uint(0))
@@ -106,9 +119,13 @@ def open_path(path: Path) -> int:
 
 
 def _add_path_rule(ruleset: int, path: Path | int, access: int) -> None:
-    descriptor = path if isinstance(path, int) else open_path(path)
+    if isinstance(path, int):
+        descriptor = path
+    else:
+        descriptor = open_path(path)
     if descriptor < 0:
-        return  # it stays forbidden
+        # it stays forbidden
+        return
     try:
         is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
         rule = _Beneath(access if is_folder else access & FILE_RIGHTS, descriptor)

@@ -51,8 +51,10 @@ HELD_BY: Mapping[Guarantee, tuple[frozenset[Means], ...]] = {
     Guarantee.ALONE: (frozenset({Means.SECCOMP}), frozenset({Means.IDENTITY})),
     Guarantee.UNTOUCHED: (frozenset({Means.LANDLOCK}), frozenset({Means.NAMESPACES})),
     Guarantee.UNREAD: (frozenset({Means.LANDLOCK}), frozenset({Means.NAMESPACES})),
-    Guarantee.OFFLINE: (frozenset({Means.SECCOMP}),),  # a socket by its path is in no namespace of networks
-    Guarantee.UNSEEN: (frozenset({Means.NAMESPACES, Means.SECCOMP}),),  # paths and calls each tell of it
+    # a socket by its path is in no namespace of networks
+    Guarantee.OFFLINE: (frozenset({Means.SECCOMP}),),
+    # paths and calls each tell of it
+    Guarantee.UNSEEN: (frozenset({Means.NAMESPACES, Means.SECCOMP}),),
     # Without read-only mounts, reading a file sets the time of its last access, which the next guest can look at.
     Guarantee.UNFORGED: (frozenset({Means.SECCOMP, Means.NAMESPACES}),),
 }
@@ -78,7 +80,10 @@ def _parse_forbidden(text: str) -> tuple[frozenset[Means], int]:
     words, version = listed.split(","), NEWEST_LANDLOCK
     for word in [word for word in words if word.startswith(NEWER)]:
         words.remove(word)
-        version = int(word[len(NEWER) :]) if word[len(NEWER) :].isdecimal() else -1
+        if word[len(NEWER) :].isdecimal():
+            version = int(word[len(NEWER) :])
+        else:
+            version = -1
     forbiddable = frozenset(Means) - {Means.LIMITS, Means.SIGNALS}
     if kind != "without" or version < 0 or not forbiddable.issuperset(words):
         raise SandboxError(

@@ -48,7 +48,8 @@ def make_files_read_only() -> None:
 
 def mount_own_proc() -> None:
     """Show only the processes of this namespace; one of its own processes has to ask for that."""
-    with suppress(OSError):  # a container that hides parts of /proc lets nobody mount another
+    # a container that hides parts of /proc lets nobody mount another
+    with suppress(OSError):
         kernel.mount("proc", PROC, SCRATCH_FLAGS | kernel.MS_NOEXEC)
 
 
@@ -72,7 +73,8 @@ def prepare_child(scratch: Path, scratch_mb: int, kinds: int = APART) -> None:
 def unmount_child_files(scratch: Path) -> None:
     """Take away what was mounted for a child that has ended, in a namespace of mounts that goes on."""
     kernel.detach_mount(scratch)
-    with suppress(OSError):  # there may be none, or none of the child's own
+    # there may be none, or none of the child's own
+    with suppress(OSError):
         if not os.path.exists("/proc/self"):
             kernel.detach_mount(PROC)
 

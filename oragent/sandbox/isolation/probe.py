@@ -19,8 +19,10 @@ class MeansReport:
     """One means on this machine."""
 
     means: Means
-    works: bool  # whether it was tried and worked
-    detail: str  # details of what there is, or why there is none and what would help
+    # whether it was tried and worked
+    works: bool
+    # details of what there is, or why there is none and what would help
+    detail: str
 
 
 def probe_means() -> tuple[MeansReport, ...]:
@@ -74,7 +76,10 @@ def run_in_child(action: Callable[[], object]) -> str:
 
 def _probe_one(means: Means, trial: Callable[[], tuple[bool, str]]) -> MeansReport:
     if not LINUX and means is not Means.LIMITS:
-        system = f"taken for another system by {FORBID}={PORTABLE}" if sys.platform == "linux" else sys.platform
+        if sys.platform == "linux":
+            system = f"taken for another system by {FORBID}={PORTABLE}"
+        else:
+            system = sys.platform
         return MeansReport(means, False, f"only on Linux, and this is {system}")
     if not is_allowed(means) and not (means is Means.IDENTITY and os.geteuid()):
         return MeansReport(means, False, f"forbidden by {FORBID}={os.environ[FORBID]}")
@@ -83,11 +88,10 @@ def _probe_one(means: Means, trial: Callable[[], tuple[bool, str]]) -> MeansRepo
 
 def _try_limits() -> tuple[bool, str]:
     if not LINUX:
-        memory = (
-            "memory is looked at a few times a second"
-            if process_usage.process_table()
-            else "nothing bounds memory, as ps is missing"
-        )
+        if process_usage.process_table():
+            memory = "memory is looked at a few times a second"
+        else:
+            memory = "nothing bounds memory, as ps is missing"
         return True, f"CPU time, file size, processes, by the kernel; {memory}; what outlives its parent is not found"
     return True, "time, memory, file size and processes, by the kernel; no new privileges; memory closed to tracing"
 
@@ -108,7 +112,10 @@ def _try_namespaces() -> tuple[bool, str]:
     problem = run_in_child(_enter_namespaces)
     if problem:
         return False, f"{problem}; containers and some systems forbid user namespaces"
-    who = "as root" if kernel.has_capability(kernel.CAP_SYS_ADMIN) else "as an ordinary user"
+    if kernel.has_capability(kernel.CAP_SYS_ADMIN):
+        who = "as root"
+    else:
+        who = "as an ordinary user"
     return True, f"processes, network, mounts, shared memory, {who}"
 
 

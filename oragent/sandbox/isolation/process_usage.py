@@ -20,7 +20,18 @@ PROGRAM = "/bin/ps"
 FIELDS = "pid=,ppid=,uid=,rss=,time=,state="
 ROW = re.compile(r"(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([\d:.-]+)\s+(\S+)")
 PATIENCE_S = 5.0
-FRESH_S = 0.1  # a look costs some milliseconds: what was asked for every call of a heuristic would cost more than it
+# a look costs some milliseconds: what was asked for every call of a heuristic would cost more than it
+FRESH_S = 0.1
+
+
+PRIVATE, RESIDENT = (b"VmData:", b"VmStk:"), (b"RssAnon:", b"RssShmem:")
+ROOT = Path("/sys/fs/cgroup")
+# The file that bounds a resource, by version of the interface.
+MEMORY = {1: "memory.limit_in_bytes", 2: "memory.max"}
+TASKS = {1: "pids.max", 2: "pids.max"}
+# of the first version, each in a hierarchy of its own
+CONTROLLERS = ("memory", "pids", "cpuacct", "cpu,cpuacct")
+NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOSPC)
 
 
 @dataclass(frozen=True)
@@ -30,9 +41,12 @@ class ProcessRow:
     pid: int
     parent: int
     user: int
-    resident_kb: int  # what of it lies in main memory, KiB; files' pages count
-    cpu_s: float  # CPU seconds, user and system
-    runs: bool  # whether it computes, or would
+    # what of it lies in main memory, KiB; files' pages count
+    resident_kb: int
+    # CPU seconds, user and system
+    cpu_s: float
+    # whether it computes, or would
+    runs: bool
 
 
 def process_table() -> Mapping[int, ProcessRow]:
@@ -85,15 +99,14 @@ def _parse_seconds(text: str) -> float:
     return total
 
 
-PRIVATE, RESIDENT = (b"VmData:", b"VmStk:"), (b"RssAnon:", b"RssShmem:")
-
-
 @dataclass(frozen=True)
 class ProcessMemory:
     """Memory of one process."""
 
-    private: int  # bytes that are private and can be written, touched or not: what a limit on data counts
-    resident: int  # bytes of it that lie in main memory; files' pages are free
+    # bytes that are private and can be written, touched or not: what a limit on data counts
+    private: int
+    # bytes of it that lie in main memory; files' pages are free
+    resident: int
 
 
 def read_memory(process: str) -> ProcessMemory:
@@ -105,7 +118,10 @@ def read_memory(process: str) -> ProcessMemory:
     except OSError:
         if process != "self":
             raise
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 if LINUX else 0
+        if LINUX:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+        else:
+            peak = 0
         return ProcessMemory(peak, peak)
     try:
         text = os.read(status, 1 << 14)
@@ -123,23 +139,19 @@ def _sum_fields(text: bytes, names: tuple[bytes, ...]) -> int:
     return total
 
 
-ROOT = Path("/sys/fs/cgroup")
-# The file that bounds a resource, by version of the interface.
-MEMORY = {1: "memory.limit_in_bytes", 2: "memory.max"}
-TASKS = {1: "pids.max", 2: "pids.max"}
-CONTROLLERS = ("memory", "pids", "cpuacct", "cpu,cpuacct")  # of the first version, each in a hierarchy of its own
-NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOSPC)
-
-
 @dataclass
 class ControlGroup:
     """A control group in every hierarchy that lets us make one."""
 
     folders: list[Path] = field(default_factory=list)
-    doors: list[int] = field(default_factory=list)  # descriptors of its lists of members; who writes "0" there joins
-    clock: int = -1  # descriptor of the CPU time that all members used, living or not; -1 where nobody counts it
-    ends: int = -1  # descriptor of the number of members that were ended for want of memory; -1 likewise
-    bounds: bool = False  # whether it bounds memory or processes
+    # descriptors of its lists of members; who writes "0" there joins
+    doors: list[int] = field(default_factory=list)
+    # descriptor of the CPU time that all members used, living or not; -1 where nobody counts it
+    clock: int = -1
+    # descriptor of the number of members that were ended for want of memory; -1 likewise
+    ends: int = -1
+    # whether it bounds memory or processes
+    bounds: bool = False
 
     @classmethod
     def make(cls, name: str, memory_mb: int, tasks: int) -> "ControlGroup":
@@ -165,10 +177,20 @@ class ControlGroup:
                 return
             raise
         bounded = [_write_limit(folder / names[version], value) for names, value in bounds]
-        files = ("cpuacct.usage", "memory.oom_control") if version == 1 else ("cpu.stat", "memory.events")
-        clock = -1 if self.clock >= 0 else _open_for_reading(folder / files[0])
-        ends = -1 if self.ends >= 0 else _open_for_reading(folder / files[1])
-        if not any(bounded) and clock < 0:  # nothing is gained here, and to join costs time
+        if version == 1:
+            files = ("cpuacct.usage", "memory.oom_control")
+        else:
+            files = ("cpu.stat", "memory.events")
+        if self.clock >= 0:
+            clock = -1
+        else:
+            clock = _open_for_reading(folder / files[0])
+        if self.ends >= 0:
+            ends = -1
+        else:
+            ends = _open_for_reading(folder / files[1])
+        # nothing is gained here, and to join costs time
+        if not any(bounded) and clock < 0:
             folder.rmdir()
             return
         self.folders.append(folder)
@@ -185,11 +207,16 @@ class ControlGroup:
         if self.clock < 0:
             return None
         fields = os.pread(self.clock, 4096, 0).split()
-        return int(fields[0]) / 1e9 if len(fields) == 1 else int(fields[fields.index(b"usage_usec") + 1]) / 1e6
+        if len(fields) == 1:
+            return int(fields[0]) / 1e9
+        return int(fields[fields.index(b"usage_usec") + 1]) / 1e6
 
     def oom_kills(self) -> int:
         """Return how many members the kernel killed because memory ran out since the group was made."""
-        events = b"" if self.ends < 0 else os.pread(self.ends, 4096, 0)
+        if self.ends < 0:
+            events = b""
+        else:
+            events = os.pread(self.ends, 4096, 0)
         return sum(int(event.split()[1]) for event in events.splitlines() if event.startswith(b"oom_kill "))
 
     def remove(self) -> None:
@@ -237,5 +264,8 @@ def _parent_groups() -> Iterator[tuple[int, Path]]:
             if controllers in CONTROLLERS:
                 yield 1, ROOT / controllers / path.lstrip("/")
             elif not controllers:
-                mounted = ROOT / "unified" if (ROOT / "unified").is_dir() else ROOT
+                if (ROOT / "unified").is_dir():
+                    mounted = ROOT / "unified"
+                else:
+                    mounted = ROOT
                 yield 2, mounted / path.lstrip("/")

@@ -15,11 +15,15 @@ from pathlib import Path
 from oragent.sandbox.isolation import kernel
 
 DEVICES = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")))
-OLD = Path("/.old")  # where the machine's root is seen until it is left
-LINKS = 40  # in one path, as many as the kernel follows
-SIZE_KB = 256  # of folders and links alone
+# where the machine's root is seen until it is left
+OLD = Path("/.old")
+# in one path, as many as the kernel follows
+LINKS = 40
+# of folders and links alone
+SIZE_KB = 256
 PROC = Path("/proc")
-HARDWARE = tuple(map(Path, ("/proc/cpuinfo", "/proc/meminfo")))  # in place of a /proc that cannot be had
+# in place of a /proc that cannot be had
+HARDWARE = tuple(map(Path, ("/proc/cpuinfo", "/proc/meminfo")))
 STANDARD = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
 
 
@@ -75,7 +79,8 @@ def cover_path(path: Path, keep: Iterable[Path] = ()) -> None:
     kernel.mount("tmpfs", path, kernel.MS_NOSUID | kernel.MS_NODEV, f"size={SIZE_KB}k,nr_inodes=1024,mode=0755")
     for path_to_keep in sorted(keep):
         is_folder = os.path.isdir(f"{OLD}{path_to_keep}")
-        if not os.path.lexists(path_to_keep):  # else it was shown with one above it
+        # else it was shown with one above it
+        if not os.path.lexists(path_to_keep):
             os.makedirs(path_to_keep if is_folder else path_to_keep.parent, 0o755, exist_ok=True)
             _bind_path(_BoundPath(str(path_to_keep), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, not is_folder))
     kernel.make_read_only(path, below=False)
@@ -95,8 +100,10 @@ class _BoundPath:
     """What is bound into the new root."""
 
     path: str
-    flags: int | None  # flags of its mount; None for those of one that can be changed
-    is_file: bool  # whether a file has to be made over which it can be shown
+    # flags of its mount; None for those of one that can be changed
+    flags: int | None
+    # whether a file has to be made over which it can be shown
+    is_file: bool
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,10 @@ def _follow_links(path: Path, link_targets: dict[str, str]) -> str:
         else:
             target = link_targets[f"{here}/{part}"] = os.readlink(f"{here}/{part}")
             ahead += [name for name in reversed(Path(target).parts) if name != "/"]
-            here = "" if target.startswith("/") else here
+            if target.startswith("/"):
+                here = ""
+            else:
+                here = here
     return here
 
 
@@ -184,7 +194,8 @@ def _mount_proc() -> None:
     os.makedirs(PROC, 0o755, exist_ok=True)
     try:
         kernel.mount("proc", PROC, kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
-    except OSError:  # a container that hides parts of /proc lets nobody mount another
+    except OSError:
+        # a container that hides parts of /proc lets nobody mount another
         for path in HARDWARE:
             with suppress(OSError):
                 _bind_path(_BoundPath(str(path), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, True))

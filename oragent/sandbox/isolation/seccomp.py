@@ -17,7 +17,8 @@ from oragent.sandbox.isolation import kernel
 
 MAP_TYPE, MAP_PRIVATE = 0xF, 2
 FUTEX_PRIVATE = 128
-WIRE = 128  # number of the descriptor by which a guest answers: it and the three streams were opened by others
+# number of the descriptor by which a guest answers: it and the three streams were opened by others
+WIRE = 128
 
 # A guest may compute, use memory, read files (Landlock and mounts say which), answer the scorer, read the time, end.
 # No call is allowed that returns or advances a value which the kernel has once for all processes: the next guest would
@@ -57,12 +58,47 @@ CHOICES = {
 # Calls on a descriptor that are refused for inherited ones: the inode numbers of their pipes and sockets come from a
 # counter of the kernel. A copy under another number would show them as well.
 ON_FILES = ("fstat", "newfstatat", "statx", "dup", "dup2", "dup3")
-COPIES = (0, 1030)  # of fcntl: F_DUPFD, F_DUPFD_CLOEXEC
+# of fcntl: F_DUPFD, F_DUPFD_CLOEXEC
+COPIES = (0, 1030)
 # Masks and values of the argument (its lower half: the kernel takes an int) for descriptors from 3 to WIRE - 1, and for
 # AT_FDCWD, which paths are relative to.
 INT = 0xFFFFFFFF
 OWN_FILES = ((INT, 3), (INT, 0xFFFFFF9C), *((INT - (WIRE - 1) | bit, bit) for bit in (4, 8, 16, 32, 64)))
 ALLOWED = (*FREE, *CHOICES, *ON_FILES, "futex", "mmap", "prlimit64")
+
+
+ALLOW = 0x7FFF0000
+PR_SET_SECCOMP, MODE_FILTER = 22, 2
+EQUAL, MASKED_EQUAL = 4, 7
+# what the kernel has to go through for each call is a tree and no list
+OPTIMIZE, BY_TREE = 8, 2
+DENIED_CALLS = """
+    unshare setns mount umount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsmount fsconfig
+    fspick mount_setattr
+    ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd process_madvise pidfd_send_signal
+    bpf perf_event_open userfaultfd keyctl add_key request_key
+    open_by_handle_at name_to_handle_at fanotify_init lookup_dcookie quotactl quotactl_fd
+    init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct syslog
+    settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname vhangup iopl ioperm modify_ldt
+    personality vmsplice memfd_secret
+    mq_open mq_unlink msgget shmget semget
+"""
+DENIED = tuple(DENIED_CALLS.split())
+SOCKETS = "socket", "accept", "accept4", "connect", "bind", "listen"
+# Libraries fall back on other calls where these seem not to exist; what they are given cannot be looked at.
+UNKNOWN = "clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"
+NAMESPACES = (
+    kernel.CLONE_NEWNS,
+    kernel.CLONE_NEWIPC,
+    kernel.CLONE_NEWUSER,
+    kernel.CLONE_NEWPID,
+    kernel.CLONE_NEWNET,
+    # of control groups, of names
+    0x02000000,
+    0x04000000,
+)
+# of ioctl: words put into a terminal as if they had been typed
+TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 
 
 @cache
@@ -94,12 +130,6 @@ def can_compile_filter() -> bool:
     except OSError:
         return False
     return True
-
-
-ALLOW = 0x7FFF0000
-PR_SET_SECCOMP, MODE_FILTER = 22, 2
-EQUAL, MASKED_EQUAL = 4, 7
-OPTIMIZE, BY_TREE = 8, 2  # what the kernel has to go through for each call is a tree and no list
 
 
 def refuse_with(number: int) -> int:
@@ -151,7 +181,8 @@ class Filter:
         """Add a rule for a call, under conditions that must all hold."""
         number = self._library.seccomp_syscall_resolve_name(name.encode())
         if number < 0:
-            return  # a call of another architecture, or one that this libseccomp does not know yet
+            # a call of another architecture, or one that this libseccomp does not know yet
+            return
         array = (ArgumentCondition * len(when))(*when)
         failed = self._library.seccomp_rule_add_array(
             self._context, ctypes.c_uint32(action), ctypes.c_int(number), ctypes.c_uint(len(when)), array
@@ -161,7 +192,8 @@ class Filter:
 
     def to_program(self) -> bytes:
         """The filter as a program of 8-byte BPF instructions."""
-        reader, writer = os.pipe()  # a filter has some kilobytes, a pipe holds 64
+        # a filter has some kilobytes, a pipe holds 64
+        reader, writer = os.pipe()
         try:
             failed = self._library.seccomp_export_bpf(self._context, ctypes.c_int(writer))
             if failed:
@@ -179,31 +211,10 @@ def install_filter(program: bytes) -> None:
     kernel.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.addressof(_program_header(program)))
 
 
-@cache  # made when the filter is compiled, and not by each process that is forked then
+# made when the filter is compiled, and not by each process that is forked then
+@cache
 def _program_header(program: bytes) -> _Program:
     return _Program(len(program) // 8, program)
-
-
-DENIED_CALLS = """
-    unshare setns mount umount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsmount fsconfig
-    fspick mount_setattr
-    ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd process_madvise pidfd_send_signal
-    bpf perf_event_open userfaultfd keyctl add_key request_key
-    open_by_handle_at name_to_handle_at fanotify_init lookup_dcookie quotactl quotactl_fd
-    init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct syslog
-    settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname vhangup iopl ioperm modify_ldt
-    personality vmsplice memfd_secret
-    mq_open mq_unlink msgget shmget semget
-"""
-DENIED = tuple(DENIED_CALLS.split())
-SOCKETS = "socket", "accept", "accept4", "connect", "bind", "listen"
-# Libraries fall back on other calls where these seem not to exist; what they are given cannot be looked at.
-UNKNOWN = "clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"
-NAMESPACES = (
-    kernel.CLONE_NEWNS, kernel.CLONE_NEWIPC, kernel.CLONE_NEWUSER, kernel.CLONE_NEWPID, kernel.CLONE_NEWNET,
-    0x02000000, 0x04000000,  # of control groups, of names
-)  # fmt: skip
-TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # of ioctl: words put into a terminal as if they had been typed
 
 
 @cache

@@ -18,20 +18,38 @@ from oragent.search.genetics.sites import Site, Sites, find_sites
 
 T = TypeVar("T")
 
-MAX_POWER = 12.0  # 1 / d ** 12 is still finite for instance data of any reasonable scale
-MODULES = {"np": "numpy", "math": "math", "torch": "torch"}  # what is imported when a program comes to need it
+# 1 / d ** 12 is still finite for instance data of any reasonable scale
+MAX_POWER = 12.0
+# what is imported when a program comes to need it
+MODULES = {"np": "numpy", "math": "math", "torch": "torch"}
+
+
+_FAMILIES = (
+    ("sqrt", "log1p", "tanh", "square", "abs"),
+    ("mean", "median", "max", "min", "std"),
+    ("minimum", "maximum"),
+    ("argmin", "argmax"),
+)
+_NEED_SIGN = ("sqrt", "log1p")
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 @dataclass
 class Draft:
     """A program being varied."""
 
-    tree: ast.Module  # tree of the program; operators change it in place
-    function: str  # name of the function that evolves
-    primitives: Sequence[str]  # expressions over its parameters, as text
-    mate: str | None  # text of the other parent, or None
-    rng: np.random.Generator  # only source of randomness
-    sites: Sites = field(default_factory=Sites)  # places of ``tree`` as they were when ``look`` was last called
+    # tree of the program; operators change it in place
+    tree: ast.Module
+    # name of the function that evolves
+    function: str
+    # expressions over its parameters, as text
+    primitives: Sequence[str]
+    # text of the other parent, or None
+    mate: str | None
+    # only source of randomness
+    rng: np.random.Generator
+    # places of ``tree`` as they were when ``look`` was last called
+    sites: Sites = field(default_factory=Sites)
 
     def look(self) -> None:
         """Find the places of the tree as it is now."""
@@ -115,16 +133,6 @@ def free_names(node: ast.AST) -> list[str]:
     return [child.id for child in names if child.id not in bound]
 
 
-_FAMILIES = (
-    ("sqrt", "log1p", "tanh", "square", "abs"),
-    ("mean", "median", "max", "min", "std"),
-    ("minimum", "maximum"),
-    ("argmin", "argmax"),
-)
-_NEED_SIGN = ("sqrt", "log1p")
-_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-
-
 def jitter_constant(draft: Draft) -> bool:
     """Move one numeric constant: a log-normal factor, or a step of one for an integer; rarely its sign."""
     useful = [site for site in draft.sites.constants if not _is_guard(_constant_value(site.node))]
@@ -138,7 +146,8 @@ def jitter_constant(draft: Draft) -> bool:
 
 def _move_value(draft: Draft, site: Site, value: int | float) -> int | float:
     whole = isinstance(value, int)
-    if whole and (site.context.structural or isinstance(site.parent, ast.stmt)):  # perhaps a size, so it stays one
+    # perhaps a size, so it stays one
+    if whole and (site.context.structural or isinstance(site.parent, ast.stmt)):
         step = max(1, round(0.3 * abs(value) * float(draft.rng.random())))
         return max(min(value, 1), value + draft.pick((-step, step)))
     if value == 0:
@@ -146,7 +155,9 @@ def _move_value(draft: Draft, site: Site, value: int | float) -> int | float:
     moved = value + draft.pick((-1, 1)) if whole and draft.chance(0.5) else draft.number(value, 0.4)
     if isinstance(site.parent, ast.BinOp) and isinstance(site.parent.op, ast.Pow):
         return min(max(moved, 0.25), MAX_POWER)
-    return -moved if draft.chance(0.05) else moved
+    if draft.chance(0.05):
+        return -moved
+    return moved
 
 
 def _is_guard(value: int | float) -> bool:
@@ -214,13 +225,17 @@ def _related_functions(site: Site, torch: bool) -> list[str]:
         case _:
             return []
     called = numeric_call(node)
-    if torch and ("mean" in family and (args or node.keywords)):  # there max and median return their places, too
+    # there max and median return their places, too
+    if torch and ("mean" in family and (args or node.keywords)):
         family = ("mean", "std") if called else ()
     if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "math":
         family = tuple(relative for relative in family if relative in ("sqrt", "log1p", "tanh"))
     positive = bool(args) and site.facts.nonnegative(args[0])
     others = [relative for relative in family if relative != name and (positive or relative not in _NEED_SIGN)]
-    return others if called else [relative for relative in others if relative != "median"]  # no method of arrays
+    # no method of arrays
+    if called:
+        return others
+    return [relative for relative in others if relative != "median"]
 
 
 def shrink_program(draft: Draft) -> bool:
@@ -251,7 +266,8 @@ def _smaller_parts(node: ast.expr) -> list[ast.expr]:
         case ast.IfExp(body=body, orelse=orelse):
             return [body, orelse]
         case ast.Call(args=[ast.Compare(ops=[ast.Eq() | ast.NotEq()]), *_]) if numeric_call(node) == "where":
-            return []  # it keeps one value, such as the zeros of a diagonal, from the function around it
+            # it keeps one value, such as the zeros of a diagonal, from the function around it
+            return []
         case ast.Call(args=args) if numeric_call(node) == "where":
             return args[1:]
         case ast.Call(args=args) if numeric_call(node) in ELEMENTWISE:
@@ -263,7 +279,8 @@ def _smaller_parts(node: ast.expr) -> list[ast.expr]:
 def _may_become(site: Site, part: ast.expr) -> bool:
     guard = site.divides and isinstance(site.node, ast.BinOp) and isinstance(site.node.op, ast.Add)
     value = site.facts.kind(part) is ExpressionKind.NUMBER and not isinstance(part, ast.Constant)
-    return value and fits_shape(site, part) and not guard  # what keeps a divisor from zero stays
+    # what keeps a divisor from zero stays
+    return value and fits_shape(site, part) and not guard
 
 
 def _is_update(statement: ast.stmt) -> bool:

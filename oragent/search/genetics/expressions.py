@@ -26,8 +26,10 @@ _REARRANGEMENTS = frozenset(
     ["array", "asarray", "concatenate", "cumsum", "diag", "diff", "repeat", "roll", "sort", "tile", "transpose"]
 )
 _ARRAYS = _REARRANGEMENTS | {"dot", "eye", "full", "full_like", "matmul", "ones", "ones_like", "outer", "zeros"}
-PLAIN = frozenset(["abs", "float", "max", "min", "pow", "round", "sum"])  # builtins that return a number
-_SAME_SHAPE = frozenset(["astype", "clone", "copy", "cumsum", "float", "scatter"])  # methods of arrays and tensors
+# builtins that return a number
+PLAIN = frozenset(["abs", "float", "max", "min", "pow", "round", "sum"])
+# methods of arrays and tensors
+_SAME_SHAPE = frozenset(["astype", "clone", "copy", "cumsum", "float", "scatter"])
 _POSITIVE = frozenset(["abs", "absolute", "exp", "square", "std", "var", "sqrt", "sigmoid", "relu", "argsort", "len"])
 
 
@@ -42,7 +44,10 @@ def numeric_call(node: ast.expr) -> str:
 
 def find_bindings(unit: ast.stmt) -> Iterator[tuple[str, ast.expr | None, bool]]:
     """Yield (name, value, whether it is an item of that value) for each binding; no value where none is known."""
-    parameters = unit.args if isinstance(unit, ast.FunctionDef) else None
+    if isinstance(unit, ast.FunctionDef):
+        parameters = unit.args
+    else:
+        parameters = None
     for node in _in_order(unit):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -130,8 +135,10 @@ _ARRAYS |= {"zeros_like"}
 class ExpressionKind(IntEnum):
     """Kind of value that an expression has."""
 
-    NEUTRAL = 0  # an integer constant: one of the next two
-    COUNT = 1  # an index, or a size
+    # an integer constant: one of the next two
+    NEUTRAL = 0
+    # an index, or a size
+    COUNT = 1
     NUMBER = 2
     OTHER = 3
 
@@ -157,10 +164,14 @@ class NameFacts:
                 self._kinds[name] = self._kind_of_name(
                     name, ExpressionKind.NUMBER if name in operands else ExpressionKind.OTHER
                 )
-                self._shapes[name] = 0 if name in self._counts else None
+                if name in self._counts:
+                    self._shapes[name] = 0
+                else:
+                    self._shapes[name] = None
             else:
                 self._bind_name(name, value, item)
-        self._known.clear()  # told before all names were
+        # told before all names were
+        self._known.clear()
 
     def kind(self, node: ast.expr) -> ExpressionKind:
         """Tell what the expression stands for."""
@@ -183,8 +194,11 @@ class NameFacts:
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner) | ast.NamedExpr(value=inner):
                 return self.kind(inner)
             case ast.IfExp(body=body, orelse=orelse):
-                kind = _join_kinds(self.kind(body), self.kind(orelse))  # integers to choose from are codes
-                return ExpressionKind.OTHER if kind is ExpressionKind.NEUTRAL else kind
+                # integers to choose from are codes
+                kind = _join_kinds(self.kind(body), self.kind(orelse))
+                if kind is ExpressionKind.NEUTRAL:
+                    return ExpressionKind.OTHER
+                return kind
             case ast.Subscript(value=value):
                 return self.kind(value)
             case ast.Attribute(value=ast.Name(id=module), attr="inf" | "pi" | "e") if module in MODULES:
@@ -212,14 +226,20 @@ class NameFacts:
             case ast.UnaryOp(operand=inner) | ast.NamedExpr(value=inner) | ast.Attribute(value=inner, attr="T"):
                 return self.shape(inner)
             case ast.IfExp(body=body, orelse=orelse):
-                return self.shape(body) if self.shape(body) == self.shape(orelse) else None
+                if self.shape(body) == self.shape(orelse):
+                    return self.shape(body)
+                return None
             case ast.Compare(left=left, comparators=others):
                 return _broadcast_shapes(self.shape(left), *map(self.shape, others))
             case ast.Subscript(value=ast.Attribute(attr="shape")):
                 return 0
             case ast.Subscript(slice=ast.Tuple(elts=[first, second])):
                 parts = [self.shape(part) for part in (first, second)]
-                return 0 if parts == [0, 0] else 1 if 1 in parts else None
+                if parts == [0, 0]:
+                    return 0
+                if 1 in parts:
+                    return 1
+                return None
             case ast.Slice() | ast.List() | ast.ListComp():
                 return 1
             case ast.Call():
@@ -245,10 +265,16 @@ class NameFacts:
             case ast.Attribute(attr="shape" | "size" | "inf" | "pi" | "e") | ast.Compare():
                 return True
             case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
-                operands = args if numeric_call(node) else [value]
+                if numeric_call(node):
+                    operands = args
+                else:
+                    operands = [value]
                 signed = ("log", "log2", "log10", "subtract")
                 is_elementwise = name in ELEMENTWISE | REDUCTIONS | _ARRAYS and name not in signed
-                operands = operands[1:] if name == "where" else operands
+                if name == "where":
+                    operands = operands[1:]
+                else:
+                    operands = operands
                 return name in _POSITIVE or (
                     is_elementwise and name != "negative" and all(map(self.nonnegative, operands))
                 )
@@ -259,23 +285,38 @@ class NameFacts:
 
     def _declare_parameter(self, arg: ast.arg, evolved: bool) -> None:
         shape: int | None
-        hint = ast.unparse(arg.annotation) if arg.annotation else ""
+        if arg.annotation:
+            hint = ast.unparse(arg.annotation)
+        else:
+            hint = ""
         if any(word in hint for word in ("ndarray", "Tensor", "float", "int", "NDArray")) and "[int" not in hint:
             kind, shape = ExpressionKind.NUMBER, 0 if hint in ("int", "float") else 1
         else:
             kind, shape = ExpressionKind.OTHER if hint else ExpressionKind.NUMBER, 1 if evolved else None
         self._kinds[arg.arg] = self._kind_of_name(arg.arg, kind)
-        self._shapes[arg.arg] = 0 if self._kinds[arg.arg] is ExpressionKind.COUNT else shape
+        if self._kinds[arg.arg] is ExpressionKind.COUNT:
+            self._shapes[arg.arg] = 0
+        else:
+            self._shapes[arg.arg] = shape
         self._nonnegative[arg.arg] = evolved
 
     def _bind_name(self, name: str, value: ast.expr, item: bool) -> None:
         kind, shape = self.kind(value), self.shape(value)
         if item:
-            kind = ExpressionKind.NUMBER if kind is ExpressionKind.NUMBER else ExpressionKind.COUNT
-            shape = None if kind is ExpressionKind.NUMBER else 0
+            if kind is ExpressionKind.NUMBER:
+                kind = ExpressionKind.NUMBER
+            else:
+                kind = ExpressionKind.COUNT
+            if kind is ExpressionKind.NUMBER:
+                shape = None
+            else:
+                shape = 0
         if name in self._kinds:
             kind = _join_kinds(self._kinds[name], kind)
-            shape = shape if self._shapes.get(name) == shape else None
+            if self._shapes.get(name) == shape:
+                shape = shape
+            else:
+                shape = None
         elif kind is ExpressionKind.NEUTRAL:
             kind = ExpressionKind.NUMBER
         self._kinds[name], self._shapes[name] = self._kind_of_name(name, kind), shape
@@ -284,23 +325,31 @@ class NameFacts:
     def _kind_of_name(self, name: str, kind: ExpressionKind) -> ExpressionKind:
         if name in self._counts:
             return ExpressionKind.COUNT
-        return ExpressionKind.OTHER if name in self._containers else kind
+        if name in self._containers:
+            return ExpressionKind.OTHER
+        return kind
 
     def _kind_of_call(self, node: ast.Call) -> ExpressionKind:
         name = numeric_call(node)
         if name in INDICES:
             ranks = name == "argsort" and bool(node.args) and numeric_call(node.args[0]) == "argsort"
-            return ExpressionKind.NUMBER if ranks else ExpressionKind.COUNT
+            if ranks:
+                return ExpressionKind.NUMBER
+            return ExpressionKind.COUNT
         if name in _REARRANGEMENTS and node.args:
             return self.kind(node.args[0])
         if name:
-            return ExpressionKind.NUMBER if name in ELEMENTWISE | REDUCTIONS | _ARRAYS else ExpressionKind.OTHER
+            if name in ELEMENTWISE | REDUCTIONS | _ARRAYS:
+                return ExpressionKind.NUMBER
+            return ExpressionKind.OTHER
         match node.func:
             case ast.Attribute(value=value, attr=method):
                 keeps_kind = method in REDUCTIONS | ELEMENTWISE | _SAME_SHAPE | {"item", "flatten", "ravel"}
                 if method in INDICES:
                     return ExpressionKind.COUNT
-                return self.kind(value) if keeps_kind else ExpressionKind.OTHER
+                if keeps_kind:
+                    return self.kind(value)
+                return ExpressionKind.OTHER
             case ast.Name(id="len" | "int"):
                 return ExpressionKind.COUNT
             case ast.Name(id="min" | "max") if node.keywords or not node.args:
@@ -308,7 +357,9 @@ class NameFacts:
             case ast.Name(id="min" | "max") if not isinstance(node.args[0], ast.GeneratorExp | ast.ListComp):
                 return _join_kinds(*map(self.kind, node.args))
             case ast.Name(id=name):
-                return ExpressionKind.NUMBER if name in PLAIN else ExpressionKind.OTHER
+                if name in PLAIN:
+                    return ExpressionKind.NUMBER
+                return ExpressionKind.OTHER
             case _:
                 return ExpressionKind.OTHER
 
@@ -318,15 +369,21 @@ class NameFacts:
             name, operands = node.func.attr, [node.func.value, *node.args]
         if name in REDUCTIONS:
             quantile = name in ("percentile", "quantile")
-            return None if node.keywords or len(operands) > 1 + quantile else 0
+            if node.keywords or len(operands) > 1 + quantile:
+                return None
+            return 0
         if name in ELEMENTWISE:
             return _broadcast_shapes(*map(self.shape, operands))
         if name == "item":
             return 0
         if name in _SAME_SHAPE or name == "argsort":
-            return self.shape(operands[0]) if operands else None
+            if operands:
+                return self.shape(operands[0])
+            return None
         if name in ("argmin", "argmax"):
-            return None if node.keywords else 0
+            if node.keywords:
+                return None
+            return 0
         if name in _ARRAYS | INDICES:
             return 1
         match node.func:
@@ -351,4 +408,8 @@ def _join_kinds(*kinds: ExpressionKind) -> ExpressionKind:
 
 
 def _broadcast_shapes(*shapes: int | None) -> int | None:
-    return 1 if 1 in shapes else None if None in shapes else 0
+    if 1 in shapes:
+        return 1
+    if None in shapes:
+        return None
+    return 0

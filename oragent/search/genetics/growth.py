@@ -27,20 +27,27 @@ from oragent.search.genetics.draft import (
 from oragent.search.genetics.expressions import ExpressionKind
 from oragent.search.genetics.sites import Site, find_sites
 
-MAX_GRAFT = 25  # nodes
-SMALL = 8  # nodes: an expression of at most these may be repeated in the text
+# nodes
+MAX_GRAFT = 25
+# nodes: an expression of at most these may be repeated in the text
+SMALL = 8
 
 
 @dataclass(frozen=True)
 class _Form:
     """A way to rewrite ``e``, by itself or with a primitive ``p`` (``q`` where it must not be zero)."""
 
-    text: str  # expression that ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients
-    at_root: float  # weights of the form for a result and for its parts
+    # expression that ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients
+    text: str
+    # weights of the form for a result and for its parts
+    at_root: float
     inside: float
-    sign: bool | None = None  # True where the primitive, or ``e``, must be non-negative, False where that is unknown
-    array: bool = False  # whether it must be an array
-    centre: float = 0.7  # typical size of ``c``
+    # True where the primitive, or ``e``, must be non-negative, False where that is unknown
+    sign: bool | None = None
+    # whether it must be an array
+    array: bool = False
+    # typical size of ``c``
+    centre: float = 0.7
 
 
 @dataclass(frozen=True)
@@ -52,10 +59,14 @@ class _Block:
 
     def shape(self, site: Site) -> int | None:
         """0 for a number, 1 for an array, None where one cannot tell."""
-        return site.facts.shape(self.node) if self.told is None else int(self.told.is_array)
+        if self.told is None:
+            return site.facts.shape(self.node)
+        return int(self.told.is_array)
 
     def nonnegative(self, site: Site) -> bool:
-        return site.facts.nonnegative(self.node) if self.told is None else self.told.is_nonnegative
+        if self.told is None:
+            return site.facts.nonnegative(self.node)
+        return self.told.is_nonnegative
 
     def fits(self, site: Site) -> bool:
         if self.told is not None:
@@ -133,13 +144,17 @@ def replace_expression(draft: Draft) -> bool:
 
 def graft_expression(draft: Draft) -> bool:
     """Put a sub-expression of the mate in the place of one of the parent's, or combine the two."""
-    donated = None if draft.mate is None else _draw_donation(draft, parsed(draft.mate))
+    if draft.mate is None:
+        donated = None
+    else:
+        donated = _draw_donation(draft, parsed(draft.mate))
     if donated is None:
         return False
     block = _Block(donated)
-    first, second = (
-        (_combine_with_block, _exchange_for_block) if draft.chance(0.4) else (_exchange_for_block, _combine_with_block)
-    )
+    if draft.chance(0.4):
+        first, second = (_combine_with_block, _exchange_for_block)
+    else:
+        first, second = (_exchange_for_block, _combine_with_block)
     return first(draft, block) or second(draft, block)
 
 
@@ -178,16 +193,22 @@ def _guard_form(draft: Draft, site: Site, block: _Block) -> str:
     bases = [node.left if isinstance(node, ast.BinOp) and _constant_exponent(node) else node for node in divisors]
     if any(ast.unparse(node) == text for node in bases):
         return "{p}"
-    return "{p} + 0.001" if block.nonnegative(site) else "abs({p}) + 0.001"
+    if block.nonnegative(site):
+        return "{p} + 0.001"
+    return "abs({p}) + 0.001"
 
 
 def _draw_donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
     """Draw a sub-expression of the mate, over the parameters of the function that evolves alone."""
     sites = [site for site in find_sites(mate, draft.function).numbers if site.context.outer and site.facts.evolved]
-    definitions = _single_assignments(mate, draft.function) if sites else {}
+    if sites:
+        definitions = _single_assignments(mate, draft.function)
+    else:
+        definitions = {}
     for site in draft.shuffled(sites)[:5]:
         node = copy.deepcopy(site.node)
-        for _ in range(4):  # a variable may be defined by others
+        # a variable may be defined by others
+        for _ in range(4):
             if count_nodes(node) <= MAX_GRAFT:
                 node = _Expansion(definitions).visit(node)
         if count_nodes(node) <= MAX_GRAFT:
@@ -215,7 +236,9 @@ class _Expansion(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         value = self.definitions.get(node.id)
-        return node if value is None else copy.deepcopy(value)
+        if value is None:
+            return node
+        return copy.deepcopy(value)
 
 
 def _suitable_forms(draft: Draft, forms: Iterable[_Form], positive: bool, shape: int | None) -> list[_Form]:
@@ -224,7 +247,8 @@ def _suitable_forms(draft: Draft, forms: Iterable[_Form], positive: bool, shape:
         for form in forms
         if form.sign in (None, positive)
         and (shape == 1 or not form.array)
-        and (shape == 1 or not draft.torch or "np." not in form.text)  # torch's functions take no plain numbers
+        # torch's functions take no plain numbers
+        and (shape == 1 or not draft.torch or "np." not in form.text)
     ]
 
 
@@ -243,8 +267,14 @@ def _draw_form(draft: Draft, forms: Sequence[_Form], site: Site) -> _Form:
 
 def _fill_form(draft: Draft, form: _Form, **parts: ast.expr) -> ast.expr:
     power = draft.pick((0.5, 1.5, 2, 3, 4) if "p" not in parts else (0.5, 1, 1, 2, 3))
-    text = form.text if power != 1 else form.text.replace(" ** {k}", "")
-    text = text.replace("np.", "torch.") if draft.torch else text
+    if power != 1:
+        text = form.text
+    else:
+        text = form.text.replace(" ** {k}", "")
+    if draft.torch:
+        text = text.replace("np.", "torch.")
+    else:
+        text = text
     coefficients = {"c": draft.number(form.centre, 0.8), "d": draft.number(1, 0.5)}
     return build_expression(
         text,
@@ -266,5 +296,6 @@ def _parse_primitives(primitives: Iterable[str]) -> Iterator[_Block]:
     for text in primitives:
         try:
             yield _Block(parse_expression(text), text if isinstance(text, Primitive) else None)
-        except CandidateError:  # a problem's author may list a statement: there is nothing to combine it with
+        except CandidateError:
+            # a problem's author may list a statement: there is nothing to combine it with
             continue

@@ -20,32 +20,44 @@ from oragent.search.genetics.expressions import (
     numeric_call,
 )
 
-Block = tuple[list[ast.stmt], ast.stmt]  # a statement, and the statements that it stands among
+# a statement, and the statements that it stands among
+Block = tuple[list[ast.stmt], ast.stmt]
 
 
 class SiteContext(NamedTuple):
     """Context of a place in the tree."""
 
-    visible: tuple[str, ...]  # names that are bound wherever the expression is evaluated
-    outer: bool = True  # what is combined with it is combined, element by element, with the result
-    root: bool = False  # it is the result itself
-    ordinal: bool = False  # only the order of its values counts
-    factor: bool = False  # it scales the result as a whole
-    structural: bool = False  # its integers are no values
-    assigned: str = ""  # the variable that it goes into
+    # names that are bound wherever the expression is evaluated
+    visible: tuple[str, ...]
+    # what is combined with it is combined, element by element, with the result
+    outer: bool = True
+    # it is the result itself
+    root: bool = False
+    # only the order of its values counts
+    ordinal: bool = False
+    # it scales the result as a whole
+    factor: bool = False
+    # its integers are no values
+    structural: bool = False
+    # the variable that it goes into
+    assigned: str = ""
 
 
 @dataclass(frozen=True)
 class Site:
     """A place in a syntax tree that holds an expression."""
 
-    parent: ast.AST  # ``parent.field`` holds the expression, or ``parent.field[index]``
+    # ``parent.field`` holds the expression, or ``parent.field[index]``
+    parent: ast.AST
     field: str
     index: int | None
-    facts: NameFacts  # facts that are known of the names around it
-    block: Block  # statements among which its own stands, and its own
+    # facts that are known of the names around it
+    facts: NameFacts
+    # statements among which its own stands, and its own
+    block: Block
     context: SiteContext
-    returned: bool = False  # whether it is the whole of what the evolved function returns
+    # whether it is the whole of what the evolved function returns
+    returned: bool = False
 
     @property
     def node(self) -> ast.expr:
@@ -70,16 +82,21 @@ class Site:
     def shape(self) -> int | None:
         """0 for a scalar, 1 for an array, None if unknown; what the evolved function returns is taken for an array."""
         shape = self.facts.shape(self.node)
-        return 1 if shape is None and self.returned else shape
+        if shape is None and self.returned:
+            return 1
+        return shape
 
 
 @dataclass
 class Sites:
     """All the places of a program."""
 
-    numbers: list[Site] = field(default_factory=list)  # that stand for numbers, the whole before its parts
-    constants: list[Site] = field(default_factory=list)  # numeric constants that are values
-    compares: list[ast.Compare] = field(default_factory=list)  # of numbers, that choose a value and not what is done
+    # that stand for numbers, the whole before its parts
+    numbers: list[Site] = field(default_factory=list)
+    # numeric constants that are values
+    constants: list[Site] = field(default_factory=list)
+    # of numbers, that choose a value and not what is done
+    compares: list[ast.Compare] = field(default_factory=list)
 
 
 def find_sites(tree: ast.Module, function: str) -> Sites:
@@ -91,7 +108,10 @@ def find_sites(tree: ast.Module, function: str) -> Sites:
             evolved = isinstance(statement, ast.FunctionDef) and statement.name == function
             walker = _Walker(sites, NameFacts(statement, evolved), evolved)
             start = len(sites.numbers)
-            parameters = _bound_names(statement.args) if isinstance(statement, ast.FunctionDef) else ()
+            if isinstance(statement, ast.FunctionDef):
+                parameters = _bound_names(statement.args)
+            else:
+                parameters = ()
             walker.statements(statement.body, module_names + parameters)
             sites.numbers[start:] = _mark_used_variables(statement, sites.numbers[start:])
     return sites
@@ -122,7 +142,9 @@ def _settled_context(site: Site, inner: set[str], ranked: set[str]) -> SiteConte
     context = site.context
     if context.assigned in ranked and isinstance(site.parent, ast.stmt):
         return context._replace(root=True, ordinal=True)
-    return context._replace(outer=False) if context.assigned in inner else context
+    if context.assigned in inner:
+        return context._replace(outer=False)
+    return context
 
 
 class _Walker:
@@ -158,7 +180,8 @@ class _Walker:
             case ast.For(target=target):
                 self.statements(node.body, visible + _bound_names(target))
                 self.statements(node.orelse, visible)
-            case ast.While():  # its test may be what ends it
+            case ast.While():
+                # its test may be what ends it
                 self.statements(node.body, visible)
             case ast.With() | ast.Try() | ast.ClassDef():
                 self.statements(node.body, visible)
@@ -199,7 +222,8 @@ class _Walker:
                 scales = context.factor and isinstance(operator, ast.Mult | ast.Div)
                 self.expression(node, "left", None, inner._replace(factor=scales))
                 self.expression(node, "right", None, inner._replace(factor=scales))
-            case ast.BinOp(op=ast.FloorDiv() | ast.Mult()):  # a size; where a sum may well be an index
+            case ast.BinOp(op=ast.FloorDiv() | ast.Mult()):
+                # a size; where a sum may well be an index
                 size = inner._replace(structural=True)
                 self.constant(Site(node, "right", None, self.facts, self.block, size))
             case ast.UnaryOp(op=ast.USub()):
@@ -225,7 +249,10 @@ class _Walker:
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                 self.comprehension(node, inner._replace(outer=False))
             case ast.Tuple() | ast.List() | ast.Dict():
-                held = "values" if isinstance(node, ast.Dict) else "elts"
+                if isinstance(node, ast.Dict):
+                    held = "values"
+                else:
+                    held = "elts"
                 for place_ in range(len(getattr(node, held))):
                     self.expression(node, held, place_, inner._replace(outer=False, structural=True))
 
@@ -262,7 +289,8 @@ class _Walker:
     def condition(self, node: ast.expr, context: SiteContext) -> None:
         match node:
             case ast.Compare(ops=[ast.Eq() | ast.NotEq(), *_]):
-                return  # it singles out one value, such as the zeros of a diagonal
+                # it singles out one value, such as the zeros of a diagonal
+                return
             case ast.Compare(left=left, comparators=others):
                 if ExpressionKind.NUMBER not in map(self.facts.kind, (left, *others)):
                     return

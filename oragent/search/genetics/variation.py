@@ -39,10 +39,12 @@ from oragent.search.genetics.growth import (
 )
 
 MAX_NODES = 200
-FREE_NODES, PAID = 100, 1.5  # nodes that any program may have; factor on those of the best
+# nodes that any program may have; factor on those of the best
+FREE_NODES, PAID = 100, 1.5
 TRIES = 24
 
-_STEPS: dict[str, tuple[Callable[[Draft], bool], float]] = {  # with its weight
+# with its weight
+_STEPS: dict[str, tuple[Callable[[Draft], bool], float]] = {
     "constant": (jitter_constant, 3.0),
     "operator": (swap_operator, 0.5),
     "function": (swap_function, 0.8),
@@ -53,7 +55,8 @@ _STEPS: dict[str, tuple[Callable[[Draft], bool], float]] = {  # with its weight
     "delete": (shrink_program, 1.0),
 }
 OPERATORS = tuple(_STEPS)
-_ACTING = ast.Call | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom  # may do more than return a value
+# may do more than return a value
+_ACTING = ast.Call | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,9 @@ def room(seed: str, best: str | None = None) -> int:
     limits of Silva & Costa 2009 (doi:10.1007/s10710-008-9075-9).
     """
     bound, begin = max(MAX_NODES, 2 * program_length(seed)), 2 * program_length(seed)
-    return bound if best is None else min(bound, max(FREE_NODES, begin, round(PAID * program_length(best))))
+    if best is None:
+        return bound
+    return min(bound, max(FREE_NODES, begin, round(PAID * program_length(best))))
 
 
 def vary(
@@ -102,7 +107,10 @@ def vary(
         draft = Draft(tree_of(original.source), function, primitives, mate, rng)
         steps = min(3, int(rng.geometric(0.8)))
         names = [name for _ in range(steps) if (name := _apply_operator(draft, original.size / most))]
-        source = _finish_draft(draft.tree, original, limit) if names else ""
+        if names:
+            source = _finish_draft(draft.tree, original, limit)
+        else:
+            source = ""
         if source:
             return Offspring(source, "+".join(names))
     return _last_resort(original, primitives, rng)
@@ -153,10 +161,14 @@ def _finish_draft(tree: ast.Module, original: _Given, limit: int) -> str:
     source = ast.unparse(ast.fix_missing_locations(tree))
     try:
         is_known = canonical_form(source, original.function) in original.known
-    except CandidateError:  # nested too deeply
+    except CandidateError:
+        # nested too deeply
         return ""
-    mark_safe(source)  # made of trees of programs that have been looked at, by operators that only ever add a few nodes
-    return "" if is_known else source
+    # made of trees of programs that have been looked at, by operators that only ever add a few nodes
+    mark_safe(source)
+    if is_known:
+        return ""
+    return source
 
 
 def _last_resort(original: _Given, primitives: Sequence[str], rng: np.random.Generator) -> Offspring:
@@ -277,7 +289,10 @@ def vary_unit(
         CandidateError: ``parent`` or ``mate`` does not parse.
     """
     names, functions = signature.files or ("heuristic.py",), signature.functions
-    function = functions[int(rng.integers(len(functions)))] if len(functions) > 1 else functions[0]
+    if len(functions) > 1:
+        function = functions[int(rng.integers(len(functions)))]
+    else:
+        function = functions[0]
     if len(names) == 1:
         return vary(parent, mate, function=function, primitives=primitives, rng=rng, most=room(seed, best))
     files, others, begun, top = (split_files(text, names) if text else {} for text in (parent, mate, seed, best))
@@ -285,7 +300,8 @@ def vary_unit(
     home = next((name for name in names if definition.search(files.get(name, ""))), names[0])
     for text in (files[home], others.get(home), begun.get(home), top.get(home)):
         if text:
-            mark_safe(text)  # a file of a program that was looked at file by file
+            # a file of a program that was looked at file by file
+            mark_safe(text)
     most = room(begun[home], top.get(home))
     child = vary(files[home], others.get(home), function=function, primitives=primitives, rng=rng, most=most)
     source = join_files({name: child.source if name == home else files[name] for name in names})

@@ -24,12 +24,25 @@ from oragent.search.candidate import Elite
 from oragent.search.experiments import PLACES
 from oragent.search.round_context import RoundContext
 
-TOTAL = "heuristic_seconds"  # metric of the harness: CPU seconds of all calls
-LEAST_S = 0.1  # what is less is told as less
-EXACT_S = 1.0  # from which on times are not rounded to steps
-CALLS, INSTANCES = "heuristic_calls", "instances_done"  # metrics of the harness that are told with the time
-PLANNED = "instances_planned"  # metric of the harness: instances of the whole evaluation
-MOST_SHARE = 0.5  # of the time, from which on one size is told as that which takes most
+# metric of the harness: CPU seconds of all calls
+TOTAL = "heuristic_seconds"
+# what is less is told as less
+LEAST_S = 0.1
+# from which on times are not rounded to steps
+EXACT_S = 1.0
+# metrics of the harness that are told with the time
+CALLS, INSTANCES = "heuristic_calls", "instances_done"
+# metric of the harness: instances of the whole evaluation
+PLANNED = "instances_planned"
+# of the time, from which on one size is told as that which takes most
+MOST_SHARE = 0.5
+
+
+LANGUAGES = {"python": "Python", "cpp": "C++"}
+# times the nodes of the seed heuristic
+LEFT_BEHIND = 3.0
+# nodes that a seed counts as at least
+LEAST = 40
 
 
 def describe_times(metrics: Mapping[str, Any]) -> str:
@@ -49,7 +62,9 @@ def seconds_of(metrics: Mapping[str, Any]) -> str:
     """The time of the function in a list of programs, after a semicolon; empty where it is short or not known."""
     total = metrics.get(TOTAL)
     is_long = isinstance(total, int | float) and math.isfinite(total) and total >= EXACT_S
-    return f"; {total:.3g} s" if is_long else ""
+    if is_long:
+        return f"; {total:.3g} s"
+    return ""
 
 
 def _describe_calls(metrics: Mapping[str, Any]) -> str:
@@ -58,14 +73,21 @@ def _describe_calls(metrics: Mapping[str, Any]) -> str:
         for name, word, noun in ((CALLS, "in", "calls"), (INSTANCES, "on", "instances"))
         if type(metrics.get(name)) is int
     ]
-    return f" {' '.join(parts)}" if parts else ""
+    if parts:
+        return f" {' '.join(parts)}"
+    return ""
 
 
 def describe_places(places: Any) -> str:
     """The time at each size, in brackets after a space; empty where there is one size alone."""
-    times = places if isinstance(places, dict) and len(places) > 1 else {}
+    if isinstance(places, dict) and len(places) > 1:
+        times = places
+    else:
+        times = {}
     spent = [f"{str(name)[:40]} {value:.3g} s" for name, value in times.items() if isinstance(value, int | float)]
-    return f" ({'; '.join(spent)})" if spent else ""
+    if spent:
+        return f" ({'; '.join(spent)})"
+    return ""
 
 
 def round_one_two_five(value: float) -> float:
@@ -76,10 +98,15 @@ def round_one_two_five(value: float) -> float:
 
 
 def _describe_longest(places: Any, total: float) -> str:
-    times = places if isinstance(places, dict) and len(places) > 1 else {}
+    if isinstance(places, dict) and len(places) > 1:
+        times = places
+    else:
+        times = {}
     spent = {str(name): value for name, value in times.items() if isinstance(value, int | float)}
     name = max(spent, key=lambda part: spent[part], default="")
-    return f", most of it at {name[:40]}" if spent and spent[name] > MOST_SHARE * total else ""
+    if spent and spent[name] > MOST_SHARE * total:
+        return f", most of it at {name[:40]}"
+    return ""
 
 
 def fill_template(template: str, style: str = "", /, **values: object) -> str:
@@ -94,11 +121,6 @@ def _read_template(name: str, style: str) -> Template:
     return Template((styled if style and styled.is_file() else folder / f"{name}.txt").read_text(encoding="utf-8"))
 
 
-LANGUAGES = {"python": "Python", "cpp": "C++"}
-LEFT_BEHIND = 3.0  # times the nodes of the seed heuristic
-LEAST = 40  # nodes that a seed counts as at least
-
-
 def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
     """A sentence that names building blocks of the problem; empty where none are to be named.
 
@@ -109,7 +131,9 @@ def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
     ):
         return ""
     named = ", ".join(f"`{block}`" for block in run.blocks())
-    return f"Building blocks that may help: {named}." if named else ""
+    if named:
+        return f"Building blocks that may help: {named}."
+    return ""
 
 
 def program_request(run: RoundContext) -> dict[str, str]:
@@ -120,7 +144,9 @@ def program_request(run: RoundContext) -> dict[str, str]:
 
 def bin_names(run: RoundContext) -> list[str]:
     """The features whose bins prompts tell of a program; empty where they tell none."""
-    return [feature.name for feature in run.problem.about.features] if run.settings.strategy.features else []
+    if run.settings.strategy.features:
+        return [feature.name for feature in run.problem.about.features]
+    return []
 
 
 def edits_request(run: RoundContext, base: str, first_line: str = "") -> str:
@@ -130,9 +156,14 @@ def edits_request(run: RoundContext, base: str, first_line: str = "") -> str:
 
 def bin_meanings(run: RoundContext) -> str:
     """Explain these bins, one line each after a blank line; empty where prompts do not show them."""
-    features = run.problem.about.features if run.settings.strategy.features else ()
+    if run.settings.strategy.features:
+        features = run.problem.about.features
+    else:
+        features = ()
     lines = [f"Bins of {feature.name}: {feature.meaning}." for feature in features if feature.meaning]
-    return "\n".join(["\n", *lines]) if lines else ""
+    if lines:
+        return "\n".join(["\n", *lines])
+    return ""
 
 
 def task_messages(run: RoundContext, text: str) -> list[Message]:
@@ -164,7 +195,9 @@ def prompt_tokens_left(run: RoundContext) -> int | None:
 def describe_contract(run: RoundContext) -> str:
     """Describe arguments and result of the function by the docstring of the seed heuristic, if it has one."""
     function, documentation = run.problem.about.function, run.problem.documentation
-    return f"\nWhat `{function}` gets and must return:\n{documentation}\n" if documentation else ""
+    if documentation:
+        return f"\nWhat `{function}` gets and must return:\n{documentation}\n"
+    return ""
 
 
 def describe_limits(run: RoundContext) -> str:
@@ -172,14 +205,18 @@ def describe_limits(run: RoundContext) -> str:
     chosen = run.settings.limits
     whole, function_s = run.problem.make_limits(chosen).cpu_s, run.problem.heuristic_s(chosen)
     text = f"\nAn evaluation may take {whole:g} CPU seconds in all"
-    text += (
-        f", and all calls of the function together {function_s:g} of them. The first call includes importing the "
-        f"program; its first {FIRST_S:g} CPU seconds do not count, so that compiling fits.\n"
-        if function_s and function_s < whole
-        else ".\n"
-    )
+    if function_s and function_s < whole:
+        text += (
+            f", and all calls of the function together {function_s:g} of them. The first call includes importing the "
+            f"program; its first {FIRST_S:g} CPU seconds do not count, so that compiling fits.\n"
+        )
+    else:
+        text += ".\n"
     names = run.desk.packages
-    packages = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
+    if len(names) > 1:
+        packages = ", ".join(names[:-1]) + f" and {names[-1]}"
+    else:
+        packages = "".join(names)
     tells = packages and run.problem.signature.language == "python"
     return text + (f"Programs may import {packages}, in Python {_python_version()}.\n" if tells else "")
 
@@ -192,7 +229,10 @@ def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
     parts = []
     if function_s and function_s < whole.cpu_s:
         calls = _estimate_calls(result.metrics)
-        each = f", which is about {function_s / calls:.2g} s for each of about {calls:,} calls" if calls else ""
+        if calls:
+            each = f", which is about {function_s / calls:.2g} s for each of about {calls:,} calls"
+        else:
+            each = ""
         parts.append(f"{function_s:g} CPU seconds for all calls of the function together{each}")
     parts += [f"{whole.cpu_s:g} CPU seconds in all", f"{whole.memory_mb:,} MiB of memory in each process"]
     spent = describe_places(result.metrics.get(PLACES))

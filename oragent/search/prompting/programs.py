@@ -15,8 +15,18 @@ from oragent.search.prompting import frame
 from oragent.search.prompting.standing import program_titles, shorter_of_text_and_changes, title_of
 from oragent.search.round_context import RoundContext
 
-LONGEST = 160  # characters of a metric that is no number
-TIMED = (frame.CALLS, frame.INSTANCES, frame.PLANNED)  # metrics that are told with the time
+# characters of a metric that is no number
+LONGEST = 160
+# metrics that are told with the time
+TIMED = (frame.CALLS, frame.INSTANCES, frame.PLANNED)
+
+
+# steps that are told, the latest
+MOST = 6
+# characters of a step
+LONGEST_STEP = 160
+# lines of each program
+COMPARED_STEPS = 400
 
 
 class Told(StrEnum):
@@ -29,7 +39,9 @@ class Told(StrEnum):
 
 def shown_figures(run: RoundContext, paper: Told) -> Told:
     """Return the figures that a published strategy shows: all, or those of its ``paper`` if ``strategy.show=paper``."""
-    return paper if as_published(run) else Told.ALL
+    if as_published(run):
+        return paper
+    return Told.ALL
 
 
 def as_published(run: RoundContext) -> bool:
@@ -52,20 +64,32 @@ def show_program(
     ``bins`` are the names of the features whose bins are told; figures of the program ``beside`` stand in brackets
     behind its own. Changes of ``against``, the program that the prompt shows last, are shown where they are shorter.
     """
-    thinking = f"Idea: {idea}\n" if idea else ""
+    if idea:
+        thinking = f"Idea: {idea}\n"
+    else:
+        thinking = ""
     behind = {
         Told.ALL: f", {list_figures(elite, bins=bins, beside=beside)}",
         Told.SCORE: f", score {format_figure(elite.score)}",
         Told.NONE: "",
     }
-    kind, text = shorter_of_text_and_changes(elite.source, against) if against else ("", elite.source.strip())
-    remark = ", as changes of the last program" if kind else ""
+    if against:
+        kind, text = shorter_of_text_and_changes(elite.source, against)
+    else:
+        kind, text = ("", elite.source.strip())
+    if kind:
+        remark = ", as changes of the last program"
+    else:
+        remark = ""
     return f"{label}{behind[detail]}{remark}:\n{thinking}{fence_text(text, kind or language_tag(elite.source))}"
 
 
 def list_figures(elite: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
     """Score, metrics and bins on one line; those of another program in brackets behind each."""
-    earlier = dict(_figure_rows(beside, bins)) if beside else {}
+    if beside:
+        earlier = dict(_figure_rows(beside, bins))
+    else:
+        earlier = {}
     past = {name: f" (before: {value})" for name, value in earlier.items()}
     return ", ".join(f"{name} {value}{past.get(name, '')}" for name, value in _figure_rows(elite, bins))
 
@@ -98,17 +122,13 @@ def _figure_rows(elite: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
         for name, value in displayed_metrics(elite.metrics).items()
         if not name.endswith("seconds") and name not in TIMED
     ]
-    timeless.sort(key=lambda row: len(row[1]) > LONGEST // 2)  # long values last
+    # long values last
+    timeless.sort(key=lambda row: len(row[1]) > LONGEST // 2)
     cell = [
         (f"{name} bin" if isinstance(value, int) else name, format_figure(value))
         for name, value in zip(bins, elite.features or (), strict=False)
     ]
     return [("score", f"{elite.score:.6g}"), *timeless, *([("CPU time of the function", time)] if time else []), *cell]
-
-
-MOST = 6  # steps that are told, the latest
-LONGEST_STEP = 160  # characters of a step
-COMPARED_STEPS = 400  # lines of each program
 
 
 class _Step(NamedTuple):
@@ -118,7 +138,10 @@ class _Step(NamedTuple):
 
 def describe_lineage(run: RoundContext, elite: Elite) -> str:
     """The line of descent of a program, a step a line, the oldest first; empty without one, or if it is not wanted."""
-    steps_taken = _scored_ancestors(run, elite) if run.settings.strategy.history else []
+    if run.settings.strategy.history:
+        steps_taken = _scored_ancestors(run, elite)
+    else:
+        steps_taken = []
     if len(steps_taken) < 2:
         return ""
     named = program_titles(run, run.moment)
@@ -126,7 +149,10 @@ def describe_lineage(run: RoundContext, elite: Elite) -> str:
     for parent, after in list(pairwise(steps_taken))[-MOST:]:
         what = title_of(after.source, named) or _describe_change(parent.source, after.source)
         steps.append(f"- {parent.score:.6g} -> {after.score:.6g}: {what[:LONGEST_STEP]}")
-    older = f" (its latest {MOST} steps)" if len(steps_taken) - 1 > MOST else ""
+    if len(steps_taken) - 1 > MOST:
+        older = f" (its latest {MOST} steps)"
+    else:
+        older = ""
     return "\n".join([f"How it came about{older}:", *steps])
 
 
@@ -142,7 +168,10 @@ def _scored_ancestors(run: RoundContext, elite: Elite) -> list[_Step]:
         ancestor = candidates[name]
         if (score := ancestor.score) is not None and not (ancestors and ancestors[-1].source == ancestor.source):
             ancestors.append(_Step(ancestor.source, score))
-        name = ancestor.parents[-1] if ancestor.parents else ""
+        if ancestor.parents:
+            name = ancestor.parents[-1]
+        else:
+            name = ""
     return ancestors[::-1]
 
 

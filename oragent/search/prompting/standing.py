@@ -13,16 +13,26 @@ from oragent.search.journal import Moment
 from oragent.search.prompting import frame
 from oragent.search.round_context import RoundContext
 
-TITLE = "title"  # kind of the notes that name programs: a mark of the text, then the title
-ROWS = 6  # programs in the table
-LONGEST = 120  # characters of a title there
-LESSON = "lesson"  # kind of the notes that say at once what an experiment taught
-TRIED = 12  # programs that are not in the table, the latest
-FAILURES, LESSONS = 4, 4  # failed programs and lessons in the table, the latest
-MOST_FAILURE = 240  # characters of what is said of a failure
-SHORTER = 0.7  # share of a program's characters below which its changes are shown instead
-CONTEXT = 1  # lines around a change
-COMPARED = 1500  # lines of each program
+# kind of the notes that name programs: a mark of the text, then the title
+TITLE = "title"
+# programs in the table
+ROWS = 6
+# characters of a title there
+LONGEST = 120
+# kind of the notes that say at once what an experiment taught
+LESSON = "lesson"
+# programs that are not in the table, the latest
+TRIED = 12
+# failed programs and lessons in the table, the latest
+FAILURES, LESSONS = 4, 4
+# characters of what is said of a failure
+MOST_FAILURE = 240
+# share of a program's characters below which its changes are shown instead
+SHORTER = 0.7
+# lines around a change
+CONTEXT = 1
+# lines of each program
+COMPARED = 1500
 
 
 def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
@@ -33,7 +43,9 @@ def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
         return "", text
     lines = list(difflib.unified_diff(old, new, lineterm="", n=CONTEXT))[2:]
     changes = "\n".join(line if not line.startswith("@@") else "@@" for line in lines)
-    return ("diff", changes) if changes and len(changes) < SHORTER * len(text) else ("", text)
+    if changes and len(changes) < SHORTER * len(text):
+        return ("diff", changes)
+    return ("", text)
 
 
 def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
@@ -50,7 +62,10 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
         return budget_left(run, moment)
     named = program_titles(run, moment)
     better = run.problem.about.direction.comparative
-    remark = ", that of the program below" if parent is not None and parent.source == best[0].source else ""
+    if parent is not None and parent.source == best[0].source:
+        remark = ", that of the program below"
+    else:
+        remark = ""
     lines = [f"Where the search stands: the best score is {best[0].score:.6g} ({better} is better){remark}."]
     if parent is not None and parent.source != best[0].source:
         lines[0] += f" The program below has {parent.score:.6g}."
@@ -69,7 +84,9 @@ def _failure_lines(run: RoundContext, moment: Moment, named: dict[str, str]) -> 
     under_way = [finding.candidate for finding in moment.findings]
     tried = [one for one in [*committed, *run.solutions, *under_way] if one.evaluation.status is not Status.REJECTED]
     latest = list({one.fingerprint: one for one in tried if one.evaluation.status.failed}.values())[-FAILURES:]
-    return ["The latest programs that failed:", *(_failure_line(one, named) for one in latest)] if latest else []
+    if latest:
+        return ["The latest programs that failed:", *(_failure_line(one, named) for one in latest)]
+    return []
 
 
 def describe_tried(run: RoundContext) -> str:
@@ -82,7 +99,9 @@ def describe_tried(run: RoundContext) -> str:
     latest = {one.fingerprint: one for one in scored if one.score is not None and one.source not in shown}
     titled = [(one, title) for one in latest.values() if (title := title_of(one.source, named))]
     lines = [f"- {one.score:.6g}: {title}{frame.seconds_of(one.evaluation.metrics)}" for one, title in titled[-TRIED:]]
-    return "\n".join(["Tried without becoming one of these, the latest last:", *lines]) if lines else ""
+    if lines:
+        return "\n".join(["Tried without becoming one of these, the latest last:", *lines])
+    return ""
 
 
 def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
@@ -95,7 +114,9 @@ def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
 def _lesson_lines(run: RoundContext, moment: Moment) -> list[str]:
     notes = [note.text for note in (*run.memory, *moment.notes) if note.kind == LESSON]
     lessons = list(dict.fromkeys(notes))[-LESSONS:]
-    return ["The latest lessons:", *(f"- {text}" for text in lessons)] if lessons else []
+    if lessons:
+        return ["The latest lessons:", *(f"- {text}" for text in lessons)]
+    return []
 
 
 def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
@@ -126,7 +147,9 @@ def budget_left(run: RoundContext, moment: Moment) -> str:
         total, mine = getattr(whole, name), getattr(step, name)
         if total < sys.maxsize // 2:
             parts.append(f"{total} {noun}" + (f" (this step may use {mine})" if mine < total else ""))
-    return f"Left of the budget: {' and '.join(parts)}." if parts else ""
+    if parts:
+        return f"Left of the budget: {' and '.join(parts)}."
+    return ""
 
 
 def set_title(run: RoundContext, source: str, title: str) -> None:
@@ -161,9 +184,15 @@ def best_elites(run: RoundContext) -> list[Elite]:
 
 def _elite_row(run: RoundContext, elite: Elite, named: dict[str, str]) -> str:
     last_line = elite.source.strip().rsplit("\n", 1)[-1].strip()[:LONGEST]
-    plain = "the seed heuristic" if elite.source == run.problem.seed else f"`{last_line}`"
+    if elite.source == run.problem.seed:
+        plain = "the seed heuristic"
+    else:
+        plain = f"`{last_line}`"
     apart = [title_of(elite.source, named) or plain]
-    declared = run.problem.about.features if run.settings.strategy.features else ()
+    if run.settings.strategy.features:
+        declared = run.problem.about.features
+    else:
+        declared = ()
     features: Sequence[str] = [feature.name for feature in declared]
     apart += [f"{name} {value}" for name, value in zip(features, elite.features or (), strict=False)]
     return f"- {elite.score:.6g}: {'; '.join(apart)}{frame.seconds_of(elite.metrics)}"

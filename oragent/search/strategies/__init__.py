@@ -17,8 +17,10 @@ from oragent.search.strategy import Strategy
 
 __all__ = ["FUNCTION", "GROUP", "STRATEGIES", "choose_strategy", "load_strategy", "resolve_strategy"]
 
-GROUP = "oragent.strategies"  # of entry points
-FUNCTION = "()"  # ends the name of what a Python program gave, and no folder can keep
+# of entry points
+GROUP = "oragent.strategies"
+# ends the name of what a Python program gave, and no folder can keep
+FUNCTION = "()"
 STRATEGIES: dict[str, Strategy] = dict(
     sorted({**portfolio.MEMBERS, portfolio.STRATEGY.name: portfolio.STRATEGY}.items())
 )
@@ -54,7 +56,10 @@ def choose_strategy(config: Config) -> Strategy:
         return _expect_strategy(exported, f"the entry point {name!r} of {GROUP}")
     names = [*STRATEGIES, *others]
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
+    if near:
+        hint = f"did you mean {near[0]!r}?"
+    else:
+        hint = f"there are {', '.join(names)}."
     raise ConfigError(f"unknown strategy {name!r}: {hint} One of your own is a Python file: --strategy my.py")
 
 
@@ -90,6 +95,9 @@ def resolve_strategy(config: Config, strategy_object: Strategy | None = None) ->
 
 def _expect_strategy(exported: object, where: str) -> Strategy:
     if not isinstance(exported, Strategy):
-        what = "nothing" if exported is None else f"a {type(exported).__name__}"
+        if exported is None:
+            what = "nothing"
+        else:
+            what = f"a {type(exported).__name__}"
         raise ConfigError(f"{where} exports {what} as STRATEGY, expected an oragent.Strategy")
     return exported

@@ -17,7 +17,12 @@ from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 
 T = TypeVar("T")
-HOTTEST = 2.0  # temperature that servers take
+# temperature that servers take
+HOTTEST = 2.0
+
+
+# of a small budget: one part in so many makes the first population, and so many at least
+PART, LEAST = 5, 4
 
 
 async def ask_and_read(
@@ -57,7 +62,10 @@ async def ask_for_program(
     shows that in another form. ``gate`` says what the program must reach at one size before it is scored on all.
     """
     parent_ids = [parent.id for parent in parents]
-    base = parents[-1].source if parents and base is None else base
+    if parents and base is None:
+        base = parents[-1].source
+    else:
+        base = base
     answer = await ask_and_read(
         run, role, messages, lambda text: read_program(run, text, base), partial(repair_request, run), temperature
     )
@@ -77,7 +85,9 @@ def repair_request(run: RoundContext, problem: str) -> str:
 def raised_temperature(run: RoundContext, more: float) -> float | None:
     """The model's temperature and something more, for first programs; None: the model's own."""
     settings = run.settings.model
-    return None if settings is None or not more else min(settings.temperature + more, HOTTEST)
+    if settings is None or not more:
+        return None
+    return min(settings.temperature + more, HOTTEST)
 
 
 def read_program(run: RoundContext, text: str, base: str | None) -> str:
@@ -93,14 +103,12 @@ def read_program(run: RoundContext, text: str, base: str | None) -> str:
     return source
 
 
-PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first population, and so many at least
-
-
 def first_population(run: RoundContext, configured: int | None, published: int) -> int:
     """Size of the first population; the paper's is cut to a fifth of the budget, to 0 in a shared run."""
     if configured is not None:
         return configured
-    if run.turns is not None:  # of a shared run, whose archive is the first population
+    # of a shared run, whose archive is the first population
+    if run.turns is not None:
         return 0
     budget = run.settings.budget
     bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]

@@ -16,7 +16,8 @@ from oragent.search.selection import draw_parents
 from oragent.search.strategies.operators import apply_operator
 from oragent.search.strategy import Strategy
 
-TRIES = 20  # draws of an offspring that nobody has tried yet, before the round is given up
+# draws of an offspring that nobody has tried yet, before the round is given up
+TRIES = 20
 
 
 async def draw_sample(run: RoundContext) -> None:
@@ -27,10 +28,16 @@ async def draw_sample(run: RoundContext) -> None:
 async def breed_program(run: RoundContext) -> None:
     """Breed one new program and score it."""
     problem, settings, blocks = run.problem, run.settings.strategy, run.blocks()
-    best = run.archive.best.source if run.archive.best else None
+    if run.archive.best:
+        best = run.archive.best.source
+    else:
+        best = None
     for _ in range(TRIES):
         parent, *mates = draw_parents(run.archive, run.island, 2, run.rng, settings.temperature)
-        mate = mates[0].source if mates else None
+        if mates:
+            mate = mates[0].source
+        else:
+            mate = None
         child = vary_unit(
             parent.source, mate, problem.signature, problem.seed, primitives=blocks, rng=run.rng, best=best
         )

@@ -12,23 +12,34 @@ from oragent.search.genetics.draft import build_expression, round_to_three
 from oragent.search.genetics.expressions import ExpressionKind
 from oragent.search.genetics.sites import find_sites
 
-WIDTH = 4.0  # factor on a constant, up and down, where the model names no range
-MOST = 30  # constants that are offered
-BOUND = 1e9  # ends of ranges
-SENTINEL, EPSILON = 1e5, 1e-6  # what is larger stands for infinity, what is smaller for nothing
-SEEDERS = ("default_rng", "randomstate", "seed", "generator")  # in names of calls whose numbers are seeds
+# factor on a constant, up and down, where the model names no range
+WIDTH = 4.0
+# constants that are offered
+MOST = 30
+# ends of ranges
+BOUND = 1e9
+# what is larger stands for infinity, what is smaller for nothing
+SENTINEL, EPSILON = 1e5, 1e-6
+# in names of calls whose numbers are seeds
+SEEDERS = ("default_rng", "randomstate", "seed", "generator")
 
 
 @dataclass(frozen=True)
 class Constant:
     """A number in a program."""
 
-    number: int  # number among the program's constants, in the order of its text
-    value: float  # value in the program
-    whole: bool  # whether it must stay a whole number
-    line: str  # statement that it stands in
-    name: str = ""  # name under which the program declares it; empty where it declares none
-    low: float = 0.0  # declared range; both 0 without one
+    # number among the program's constants, in the order of its text
+    number: int
+    # value in the program
+    value: float
+    # whether it must stay a whole number
+    whole: bool
+    # statement that it stands in
+    line: str
+    # name under which the program declares it; empty where it declares none
+    name: str = ""
+    # declared range; both 0 without one
+    low: float = 0.0
     high: float = 0.0
 
     @property
@@ -58,7 +69,10 @@ class Range:
         except ValueError:
             lower, upper = constant.low, constant.high
         if not -BOUND < lower < upper < BOUND:
-            lower, upper = sorted((constant.value / WIDTH, constant.value * WIDTH)) if constant.value else (-1.0, 1.0)
+            if constant.value:
+                lower, upper = sorted((constant.value / WIDTH, constant.value * WIDTH))
+            else:
+                lower, upper = (-1.0, 1.0)
         return cls(constant, lower, upper)
 
 
@@ -76,7 +90,8 @@ def find_constants(source: str, function: str) -> list[Constant]:
         ]
     try:
         places = _constant_sites(parsed(source), function)
-    except CandidateError:  # of another language
+    except CandidateError:
+        # of another language
         return []
     ranked = [
         (site.rank, Constant(number, site.value, site.whole, lines[row - 1].strip()))
@@ -130,7 +145,8 @@ def _constant_sites(tree: ast.Module, function: str) -> dict[tuple[int, int], _P
 
 def _unbred_numbers(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
     """Numbers that breeding leaves alone and tuning need not: named ones, in tuples, ends of slices, whole divisors."""
-    for statement in tree.body:  # such as ``EXPONENT = 2.0``
+    # such as ``EXPONENT = 2.0``
+    for statement in tree.body:
         if isinstance(statement, ast.Assign):
             yield from ((node, False) for node in ast.walk(statement.value) if _is_float(node))
     for node in ast.walk(tree):
@@ -227,4 +243,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         text = self._values.get((node.lineno, node.col_offset))
-        return node if text is None else build_expression(text)  # a negative number is an operation of its own
+        # a negative number is an operation of its own
+        if text is None:
+            return node
+        return build_expression(text)

@@ -74,7 +74,10 @@ async def play_round(run: RoundContext) -> None:
     drawn = draw_programs(run, living_programs(run)[run.island])
     shown = [Elite.of(record) for record in sorted(drawn, key=run.fitness)]
     messages = task_messages(run, write_prompt(run, shown))
-    temperature = raised_temperature(run, options.bolder) if run.turn <= options.first else None
+    if run.turn <= options.first:
+        temperature = raised_temperature(run, options.bolder)
+    else:
+        temperature = None
     if options.samples == 1:
         await ask_for_program(run, "code", messages, shown, temperature)
         return
@@ -88,8 +91,12 @@ def living_programs(run: RoundContext) -> list[list[Committed]]:
     living: list[dict[str, Committed]] = [{} for _ in range(run.archive.islands)]
     for number, candidates in enumerate(run.rounds):
         for record in candidates:
-            at = record.candidate.island  # nowhere, where another strategy withholds it
-            homes = living if number == 0 else living[at : at + 1]
+            # nowhere, where another strategy withholds it
+            at = record.candidate.island
+            if number == 0:
+                homes = living
+            else:
+                homes = living[at : at + 1]
             for home in homes if record.placed else []:
                 home.setdefault(record.candidate.fingerprint, record)
         if rng := reset_generator(number, 1 if number in timed else period, seed):
@@ -105,9 +112,15 @@ def draw_programs(run: RoundContext, living: Sequence[Committed]) -> list[Commit
         clusters.setdefault(run.fitness(record), []).append(record)
     values = np.array(list(clusters))
     temperature = options.temperature * (1 - (len(living) % options.period) / options.period)
-    heights = values - np.max(values) if options.scores == "raw" else _normalise_fitness(values) - 1
+    if options.scores == "raw":
+        heights = values - np.max(values)
+    else:
+        heights = _normalise_fitness(values) - 1
     weights = np.exp(heights / temperature)
-    limit = len(values) if options.replacement else int(np.count_nonzero(weights))
+    if options.replacement:
+        limit = len(values)
+    else:
+        limit = int(np.count_nonzero(weights))
     count, chances = min(options.functions, limit), weights / weights.sum()
     places = run.rng.choice(len(values), size=count, replace=options.replacement, p=chances)
     return [_short_one(clusters[values[index]], run.rng) for index in places]
@@ -122,8 +135,14 @@ def write_prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
         for number, elite in enumerate(shown)
     ]
     better = run.problem.about.direction.comparative
-    scores = f", with their scores. A {better} score is better, and" if figures is Told.ALL else ", worse first:"
-    changes = "" if as_published(run) else edits_request(run, changed.source)
+    if figures is Told.ALL:
+        scores = f", with their scores. A {better} score is better, and"
+    else:
+        scores = ", worse first:"
+    if as_published(run):
+        changes = ""
+    else:
+        changes = edits_request(run, changed.source)
     request = program_request(run)
     return compose_prompt(
         run,

@@ -44,12 +44,27 @@ from oragent.search.strategies.asking import PART, ask_for_program
 from oragent.search.strategies.operators import read_prose, write_prompt
 from oragent.search.strategy import Strategy
 
-LEAST_DEVIATION, FARTHEST = 0.1, 10.0  # of counts; of what they are normalised to, in deviations
-STEPS = 20  # of Lloyd's method
-SYNTAX = (r"\b(?:for|while)\b", r"\b(?:if|switch)\b", r"[-+*/%]")  # loops, branches, operators in other languages
+# of counts; of what they are normalised to, in deviations
+LEAST_DEVIATION, FARTHEST = 0.1, 10.0
+# of Lloyd's method
+STEPS = 20
+# loops, branches, operators in other languages
+SYNTAX = (r"\b(?:for|while)\b", r"\b(?:if|switch)\b", r"[-+*/%]")
 LOOPS = (ast.For, ast.While, ast.AsyncFor, ast.comprehension)
 BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.Match)
 Points = NDArray[np.float64]
+
+
+# kinds of notes: a seed's fingerprint; advice
+SEED, ADVICE = "levi seed", "levi advice"
+# of advice
+WORDS = 250
+# candidates that advice is drawn from
+RECENT = 50
+# differences below it are ties
+ALIKE = 1e-12
+# weights
+RANKING, SEPARATION, REDUNDANCY = 0.5, 0.5, 0.15
 
 
 @lru_cache(4096)
@@ -83,7 +98,10 @@ class Cells:
     def of(cls, sources: list[str], limit: int) -> "Cells":
         """Cells that follow programs, at least one, with at most so many centroids."""
         raw = np.array([count_syntax(source) for source in sources])
-        spread = raw.std(axis=0, ddof=1) if len(raw) > 1 else np.ones(raw.shape[1])
+        if len(raw) > 1:
+            spread = raw.std(axis=0, ddof=1)
+        else:
+            spread = np.ones(raw.shape[1])
         unclustered = cls(raw.mean(axis=0), np.maximum(spread, LEAST_DEVIATION), np.empty((0, raw.shape[1])))
         points = np.array([unclustered.place(source) for source in sources])
         return cls(unclustered.mean, unclustered.deviation, find_centroids(points, limit))
@@ -108,21 +126,16 @@ def find_centroids(points: Points, limit: int) -> Points:
     centroids = distinct[chosen]
     for _ in range(STEPS):
         nearest = ((points[:, None] - centroids[None]) ** 2).sum(axis=2).argmin(axis=1)
-        moved = np.array([
-            points[nearest == index].mean(axis=0) if np.any(nearest == index) else centroid
-            for index, centroid in enumerate(centroids)
-        ])  # fmt: skip
+        moved = np.array(
+            [
+                points[nearest == index].mean(axis=0) if np.any(nearest == index) else centroid
+                for index, centroid in enumerate(centroids)
+            ]
+        )
         if np.allclose(moved, centroids):
             break
         centroids = moved
     return centroids
-
-
-SEED, ADVICE = "levi seed", "levi advice"  # kinds of notes: a seed's fingerprint; advice
-WORDS = 250  # of advice
-RECENT = 50  # candidates that advice is drawn from
-ALIKE = 1e-12  # differences below it are ties
-RANKING, SEPARATION, REDUNDANCY = 0.5, 0.5, 0.15  # weights
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -228,12 +241,19 @@ async def _improve_elite(run: RoundContext, cells: Cells, holders: Mapping[int, 
     parent = _draw_member(run, members, temperature)
     others = [member for member in members if member is not parent]
     beside = others and run.rng.random() < options.shown
-    shown = [others[int(run.rng.integers(len(others)))]] if beside else []
+    if beside:
+        shown = [others[int(run.rng.integers(len(others)))]]
+    else:
+        shown = []
     notes = run.recall(ADVICE)
-    advice = (
-        f"\n\nAdvice from the search so far:\n{notes[-1].text}" if notes and run.rng.random() < options.shown else ""
-    )
-    gate = proxy_gate(run, 1 + variant_count(run), cells, holders) if options.proxy else None
+    if notes and run.rng.random() < options.shown:
+        advice = f"\n\nAdvice from the search so far:\n{notes[-1].text}"
+    else:
+        advice = ""
+    if options.proxy:
+        gate = proxy_gate(run, 1 + variant_count(run), cells, holders)
+    else:
+        gate = None
     await _ask_for_child(run, "code", "levi_improve", [*shown, parent], gate, advice=advice)
 
 
@@ -323,12 +343,17 @@ def rank_agreement(first: Sequence[float], second: Sequence[float]) -> float:
         mine, theirs = first[i] - first[j], second[i] - second[j]
         ties = (abs(mine) <= ALIKE) + (abs(theirs) <= ALIKE)
         credits.append({2: 1.0, 1: 0.5}.get(ties, float(mine * theirs > 0)))
-    return sum(credits) / len(credits) if credits else 1.0
+    if credits:
+        return sum(credits) / len(credits)
+    return 1.0
 
 
 def _column_worth(table: Table, columns: Sequence[int]) -> float:
     spread = table.std(axis=0)
-    separation = float(spread[columns].mean() / spread.max()) if spread.max() > ALIKE else 0.0
+    if spread.max() > ALIKE:
+        separation = float(spread[columns].mean() / spread.max())
+    else:
+        separation = 0.0
     ranking = rank_agreement(table.mean(axis=1).tolist(), table[:, columns].mean(axis=1).tolist())
     *earlier, last = columns
     alike = [_absolute_correlation(table[:, last], table[:, column]) for column in earlier]

@@ -39,27 +39,49 @@ from oragent.search.selection import best_records, by_rank
 from oragent.search.strategies.operators import apply_operator, read_prose, remember_thought
 from oragent.search.strategy import Strategy
 
-WIDENING = 0.5  # alpha: a node that was visited n times may have n ** alpha children before one is added
+# alpha: a node that was visited n times may have n ** alpha children before one is added
+WIDENING = 0.5
 DEPTH = 10
+
+
+# children of the root to begin with
+INITIAL = 4
+EXPANSION = ("e2", "m1", "m1", "m2", "m2", "s1")
+# lambda_0
+EXPLORATION = 0.1
+# from which e2 draws its second parent
+ELITES = 10
+# programs that e1 draws
+FEWEST, MOST = 2, 5
+# kind of the notes that name, by fingerprint, the programs that i1 and e1 made
+ROOT = "child of the root"
 
 
 @dataclasses.dataclass(eq=False)
 class ProgramNode:
     """A program in the tree; the root has none."""
 
-    record: Committed | None = None  # program with its evaluation; None at the root
-    parent: "ProgramNode | None" = None  # node that it was made from; None at the root
-    value: float = -math.inf  # best value of its children; without children, its own fitness
-    visits: int = 0  # number of programs that were made below it, and itself
-    children: list["ProgramNode"] = dataclasses.field(default_factory=list)  # nodes that were made from it
-    fitness: float = dataclasses.field(init=False)  # its own value, whatever its children's
+    # program with its evaluation; None at the root
+    record: Committed | None = None
+    # node that it was made from; None at the root
+    parent: "ProgramNode | None" = None
+    # best value of its children; without children, its own fitness
+    value: float = -math.inf
+    # number of programs that were made below it, and itself
+    visits: int = 0
+    # nodes that were made from it
+    children: list["ProgramNode"] = dataclasses.field(default_factory=list)
+    # its own value, whatever its children's
+    fitness: float = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
         self.fitness = self.value
 
     def line(self) -> list["ProgramNode"]:
         """The way from the root's child down to this node."""
-        return [*self.parent.line(), self] if self.parent else []
+        if self.parent:
+            return [*self.parent.line(), self]
+        return []
 
     def mark_bad(self, value: float) -> None:
         """Take this node for one of the given value, and tell all ancestors of that and of a visit."""
@@ -106,14 +128,6 @@ def select_leaf(root: ProgramNode, weight: float, low: float, high: float) -> tu
         scores = [(child.value - low) / span + weight * math.sqrt(spread / child.visits) for child in node.children]
         node, depth = node.children[scores.index(max(scores))], depth + 1
     return widened, node
-
-
-INITIAL = 4  # children of the root to begin with
-EXPANSION = ("e2", "m1", "m1", "m2", "m2", "s1")
-EXPLORATION = 0.1  # lambda_0
-ELITES = 10  # from which e2 draws its second parent
-FEWEST, MOST = 2, 5  # programs that e1 draws
-ROOT = "child of the root"  # kind of the notes that name, by fingerprint, the programs that i1 and e1 made
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -219,7 +233,9 @@ def _shown_programs(run: RoundContext, root: ProgramNode, node: ProgramNode, ope
     if operator != "e2":
         return changed
     others = [record for record in best_records(run.scored, run.fitness, ELITES + 1) if record not in changed]
-    return [*by_rank(others, 1, run.rng), *changed] if others else changed
+    if others:
+        return [*by_rank(others, 1, run.rng), *changed]
+    return changed
 
 
 def _draw_strangers(run: RoundContext, root: ProgramNode) -> list[Committed]:

@@ -27,12 +27,15 @@ from oragent.search.prompting.standing import describe_champion, describe_standi
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 
-THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint, then its thought
+# kind of the notes that hold them: a program's fingerprint, then its thought
+THOUGHT = "thought"
 BRACES = re.compile(r"\{([^{}]+)\}")
 SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
-ANEW = {"e1", "e2", "tide_e1", "tide_e2", "tide_reset"}  # operators that want another program than those shown
+# operators that want another program than those shown
+ANEW = {"e1", "e2", "tide_e1", "tide_e2", "tide_reset"}
 EVOLVE = partial(fill_template, "evolve")
-LONGEST = 80  # words of a thought or a piece of advice that later prompts show; a model told to be brief may not be
+# words of a thought or a piece of advice that later prompts show; a model told to be brief may not be
+LONGEST = 80
 
 
 async def apply_operator(
@@ -51,14 +54,23 @@ async def apply_operator(
     Programs carry the operator's name as their origin. ``descent`` are the programs that it descends from, if in
     another order than they are shown; ``more`` has further parts of the operator's template.
     """
-    outline = "" if parents else fence_text(run.problem.outline, language_tag(run.problem.seed))
+    if parents:
+        outline = ""
+    else:
+        outline = fence_text(run.problem.outline, language_tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
     task = fill_template(operator, run.style, outline=outline, **(more or {}))
     prompt = write_prompt(
         run, task, shown, "answer_thought", recall_thoughts(run, parents), paper, anew=operator in ANEW
     )
-    ancestors = shown if descent is None else [Elite.of(record) for record in descent]
-    base = shown[-1].source if shown else None
+    if descent is None:
+        ancestors = shown
+    else:
+        ancestors = [Elite.of(record) for record in descent]
+    if shown:
+        base = shown[-1].source
+    else:
+        base = None
     candidate = await ask_for_program(run, operator, task_messages(run, prompt), ancestors, temperature, base)
     descriptions = [read_thought(reply.text) for reply in run.replies[: (candidate.call or 0) + 1]]
     remember_thought(run, candidate, next((words for words in reversed(descriptions) if words), ""))
@@ -92,15 +104,27 @@ def write_prompt(
     is wanted, so that edits of the last are no answer.
     """
     thoughts_of, figures = ideas or {}, shown_figures(run, paper)
-    changed = shown[-1] if shown else None
+    if shown:
+        changed = shown[-1]
+    else:
+        changed = None
     named, hint = bin_names(run), blocks_hint(run, changed)
-    telling = bin_meanings(run) if shown and figures is Told.ALL else ""
+    if shown and figures is Told.ALL:
+        telling = bin_meanings(run)
+    else:
+        telling = ""
     programs = [
         show_program(f"Program {number}", elite, idea=thoughts_of.get(elite.id, ""), bins=named, detail=figures)
         for number, elite in enumerate(shown, 1)
     ]
-    heading = f"{_programs_heading(run, figures)}\n\n" if shown else ""
-    changes = "" if anew or changed is None or as_published(run) else edits_request(run, changed.source)
+    if shown:
+        heading = f"{_programs_heading(run, figures)}\n\n"
+    else:
+        heading = ""
+    if anew or changed is None or as_published(run):
+        changes = ""
+    else:
+        changes = edits_request(run, changed.source)
     wording = fill_template(answer, run.style, **program_request(run), edits=changes)
     return compose_prompt(
         run, task, programs, wording, changed=changed, shown=shown, heading=heading, telling=telling, hint=hint
@@ -173,8 +197,13 @@ def read_thought(reply: str) -> str:
     braced = BRACES.search(outside)
     if braced:
         return _shorten(braced[1])
-    sentence = SENTENCE.match(outside.strip()) if blocks else None
-    return _shorten(sentence[1]) if sentence else ""
+    if blocks:
+        sentence = SENTENCE.match(outside.strip())
+    else:
+        sentence = None
+    if sentence:
+        return _shorten(sentence[1])
+    return ""
 
 
 def read_prose(reply: str, longest: int = LONGEST) -> str:
@@ -191,7 +220,8 @@ def remember_thought(run: RoundContext, candidate: Candidate, words: str) -> Non
 
 def recall_thoughts(run: RoundContext, records: Sequence[Committed]) -> dict[str, str]:
     """The thoughts behind programs that were committed before the round began, by their ids."""
-    if not records:  # as whoever draws independent samples asks: a run's notes are many
+    # as whoever draws independent samples asks: a run's notes are many
+    if not records:
         return {}
     ids = {record.candidate.fingerprint: record.id for record in records}
     noted = (note.text.partition(" ") for note in run.recall(THOUGHT))

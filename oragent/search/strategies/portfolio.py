@@ -35,9 +35,12 @@ MEMBERS = {
     strategy.name: strategy
     for strategy in sorted([*PUBLISHED, baselines.GP, baselines.RANDOM], key=lambda strategy: strategy.name)
 }
-MARKS = (0.25, 0.5, 0.75)  # shares of the budget after which the better half goes on
-ENOUGH = 3  # rounds of a member from which on its noise is known
-PLAYED, LEFT = "portfolio: who played", "portfolio: who is left"  # kinds of notes
+# shares of the budget after which the better half goes on
+MARKS = (0.25, 0.5, 0.75)
+# rounds of a member from which on its noise is known
+ENOUGH = 3
+# kinds of notes
+PLAYED, LEFT = "portfolio: who played", "portfolio: who is left"
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -66,7 +69,8 @@ async def play_round(run: RoundContext) -> None:
     stage, alive = _decide_standing(run)
     name = _choose_member(run, alive)
     run.note(PLAYED, name)
-    flying = range(run.horizon + 1, run.number) if len(alive) == 1 else ()  # else they are others'
+    # else they are others'
+    flying = range(run.horizon + 1, run.number) if len(alive) == 1 else ()
     turns = [*(note.round for note in run.recall(PLAYED) if note.text == name), *flying, run.number]
     run.case.allowance = _cap_allowance(run, stage, len(alive))
     _give_to_its_model(run, name)
@@ -87,8 +91,10 @@ def budget_phase(run: RoundContext) -> int:
 class MemberGain(NamedTuple):
     """Gain of a member."""
 
-    mean: float  # gain per evaluation, as a share of the gain from the seed to the best so far
-    error: float  # standard error of the mean over the member's rounds; infinite below ``ENOUGH`` rounds
+    # gain per evaluation, as a share of the gain from the seed to the best so far
+    mean: float
+    # standard error of the mean over the member's rounds; infinite below ``ENOUGH`` rounds
+    error: float
 
 
 def member_gains(run: RoundContext) -> dict[str, MemberGain]:
@@ -136,7 +142,8 @@ def _decide_standing(run: RoundContext) -> tuple[int, Sequence[str]]:
     stage, alive = 0, list(run.own.members)
     for note in run.recall(LEFT):
         decided, those = json.loads(note.text)
-        if decided > stage:  # rounds in flight at once may each have decided: the first one holds
+        # rounds in flight at once may each have decided: the first one holds
+        if decided > stage:
             stage, alive = decided, those
     reached = budget_phase(run)
     if reached > stage:

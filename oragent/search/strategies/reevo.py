@@ -38,9 +38,12 @@ from oragent.search.strategies.operators import ask_reflector, write_prompt
 from oragent.search.strategy import Strategy
 
 INITIAL, PAIRS, MUTATIONS = 30, 10, 5
-BOLDER = 0.3  # added to the model's temperature for the first programs
-HINT, ADVICE = "short-term reflection", "long-term reflection"  # kinds of notes
-JOINED = "short-term reflections joined"  # kind of the note that says up to which round an advice has them
+# added to the model's temperature for the first programs
+BOLDER = 0.3
+# kinds of notes
+HINT, ADVICE = "short-term reflection", "long-term reflection"
+# kind of the note that says up to which round an advice has them
+JOINED = "short-term reflections joined"
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -121,7 +124,11 @@ def _latest_advice(run: RoundContext) -> tuple[str, list[str]]:
         return run.problem.knowledge.strip(), [note.text for note in run.recall(HINT)]
     latest = notes[-1]
     horizons = [int(note.text) for note in run.recall(JOINED) if note.round == latest.round]
-    horizon = horizons[0] if horizons else latest.round - run.window  # runs of earlier versions did not write it down
+    # runs of earlier versions did not write it down
+    if horizons:
+        horizon = horizons[0]
+    else:
+        horizon = latest.round - run.window
     return latest.text, [note.text for note in run.recall(HINT) if note.round > horizon]
 
 
@@ -145,12 +152,17 @@ async def _ask_advice(run: RoundContext, template: str, parts: Sequence[PromptPa
 
 def _parent_generation(run: RoundContext, generation: int) -> list[Committed]:
     first = initial_size(run)
-    begin = first + 1 + (generation - 1) * run.own.generation if generation else 0
+    if generation:
+        begin = first + 1 + (generation - 1) * run.own.generation
+    else:
+        begin = 0
     end = first + 1 + generation * run.own.generation
     scored = run.scored
     elitist = best_records(scored, run.fitness, 1)
     generation_records = [record for record in scored if begin <= run.turn_of(record.round) < end]
-    return generation_records if elitist[0] in generation_records else [*generation_records, *elitist]
+    if elitist[0] in generation_records:
+        return generation_records
+    return [*generation_records, *elitist]
 
 
 def initial_size(run: RoundContext) -> int:
@@ -169,7 +181,8 @@ def _draw_pair(run: RoundContext, pairs: Sequence[tuple[Committed, Committed]]) 
     rank_of = {first.id: rank for rank, first in enumerate(ranked, 1)}
     weights = np.array([1.0 / (rank_of[first.id] + rank_of[second.id]) for first, second in apart])
     seed = [run.history[0].id in (first.id, second.id) for first, second in apart]
-    if not all(seed):  # the seed teaches little beside the champion
+    # the seed teaches little beside the champion
+    if not all(seed):
         weights[seed] = 0.0
     return apart[int(run.rng.choice(len(apart), p=weights / weights.sum()))]
 

@@ -13,7 +13,8 @@ from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request
 from oragent.programs.blocks import fence_text, fenced_blocks, language_tag
 
-PROSE = ("lead", "reflect")  # roles that are answered without a program
+# roles that are answered without a program
+PROSE = ("lead", "reflect")
 IDEAS = (
     ("steeper", "Raise the main term to a higher power, such as `x ** 2`, so that good choices stand out."),
     ("flatter", "Take the square root of the main term, so that the choice stays open longer."),
@@ -32,6 +33,20 @@ def observe(hook, data):
 ```"""
 
 
+OUTLINED = re.compile(r"^( +)\.\.\.\s*\Z", re.MULTILINE)
+# what ``broken`` puts in
+MENDED = re.compile(r"unknown_scale \* ")
+DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?!\w)")
+QUOTED = re.compile(r"`([^`\n]+)`")
+REMARKS = (
+    "Prefer short edges, but keep some weight on the next best ones.",
+    "The constant that scales the penalty mattered most; change one thing at a time.",
+    "A rule that looks at the two nearest neighbours generalised better than one that looks at all of them.",
+)
+# variations that turn the plainest program into a first one
+FIRST_STEPS = 3
+
+
 def repaired_role(messages: Sequence[Message]) -> str:
     """The role that is asked again by a repair, which says what was wanted."""
     for word, role in (("JSON list", "idea"), ("ACTION:", "experiment")):
@@ -43,7 +58,10 @@ def repaired_role(messages: Sequence[Message]) -> str:
 def write_ideas(prompt: str, rng: random.Random) -> str:
     """As many ideas as the prompt wants, in a list that is now and then cut off, or in prose."""
     match = re.search(r"exactly (\d+)", prompt)
-    count = int(match[1]) if match else 2
+    if match:
+        count = int(match[1])
+    else:
+        count = 2
     blocks = QUOTED.findall(prompt.partition("Building blocks")[2])
     ideas = []
     for title, idea in (rng.choice(IDEAS) for _ in range(count)):
@@ -54,7 +72,9 @@ def write_ideas(prompt: str, rng: random.Random) -> str:
         return f"```json\n{text[: len(text) * 2 // 3]}"
     if kind < 0.15:
         return rng.choice(REMARKS)
-    return f"Here are my ideas:\n```json\n{text}\n```" if kind < 0.6 else text
+    if kind < 0.6:
+        return f"Here are my ideas:\n```json\n{text}\n```"
+    return text
 
 
 def write_action(prompt: str, parent: str, child: str, rng: random.Random) -> str:
@@ -73,14 +93,19 @@ def write_action(prompt: str, parent: str, child: str, rng: random.Random) -> st
         return f"{thought}ACTION: STOP"
     if kind < 0.42:
         return "I would look at the figures first."
-    write = fenced_edit if rng.random() < 0.6 else fenced_whole
+    if rng.random() < 0.6:
+        write = fenced_edit
+    else:
+        write = fenced_whole
     return f"{thought}ACTION: EDIT\n{write(parent, child)}"
 
 
 def count_parts(prompt: str) -> int:
     """Return the number of programs that one reply is to hold; 0 where the prompt asks for something else."""
     match = re.search(r"exactly (\d+)[^\n]* programs?\b", prompt)
-    return int(match[1]) if match and "PROGRAM: its title" in prompt else 0
+    if match and "PROGRAM: its title" in prompt:
+        return int(match[1])
+    return 0
 
 
 def write_parts(programs: Sequence[str], rng: random.Random) -> str:
@@ -88,17 +113,6 @@ def write_parts(programs: Sequence[str], rng: random.Random) -> str:
     titles = [f"PROGRAM: {rng.choice(IDEAS)[0]}\nIDEA: {rng.choice(REMARKS)}" for _ in programs]
     parts = [f"{title}\n{text}" for title, text in zip(titles, programs, strict=True) if rng.random() < 0.95]
     return "\n\n".join([f"LESSON: {rng.choice(REMARKS)}", *parts])
-
-
-OUTLINED = re.compile(r"^( +)\.\.\.\s*\Z", re.MULTILINE)
-MENDED = re.compile(r"unknown_scale \* ")  # what ``broken`` puts in
-DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?!\w)")
-QUOTED = re.compile(r"`([^`\n]+)`")
-REMARKS = (
-    "Prefer short edges, but keep some weight on the next best ones.",
-    "The constant that scales the penalty mattered most; change one thing at a time.",
-    "A rule that looks at the two nearest neighbours generalised better than one that looks at all of them.",
-)
 
 
 def with_new_number(source: str, rng: random.Random) -> str:
@@ -131,7 +145,8 @@ def _scale_number(number: str, rng: random.Random) -> str:
         pass
     try:
         return f"{float(number) * rng.uniform(0.5, 2.0):.4g}"
-    except ValueError:  # complex, hexadecimal
+    except ValueError:
+        # complex, hexadecimal
         return number
 
 
@@ -142,7 +157,9 @@ def complete_outline(source: str, rng: random.Random) -> str | None:
         return None
     header = source.partition("\n")[0]
     names = re.findall(r"(\w+): np\.ndarray", header) or re.findall(r"[(,]\s*(\w+)", header)
-    return f"{source[: body.start()]}{body[1]}return 1.0 * {rng.choice(names)}\n" if names else None
+    if names:
+        return f"{source[: body.start()]}{body[1]}return 1.0 * {rng.choice(names)}\n"
+    return None
 
 
 def break_program(child: str) -> str:
@@ -167,7 +184,8 @@ def _write_edit(old: list[str], new: list[str]) -> str:
     return "\n".join(["<<<<<<< SEARCH", *old, "=======", *new, ">>>>>>> REPLACE"])
 
 
-STYLES: tuple[Callable[[str, str], str], ...] = (  # of replies
+# of replies
+STYLES: tuple[Callable[[str, str], str], ...] = (
     fenced_whole,
     fenced_whole,
     lambda parent, child: f"I changed one thing:\n\n```\n{child}\n```\nIt should weigh near nodes more.",
@@ -183,8 +201,8 @@ STYLES: tuple[Callable[[str, str], str], ...] = (  # of replies
 )
 
 
-Breeder = Callable[[str, int, Sequence[str]], str]  # varies a program, by a seed, perhaps with expressions of a prompt
-FIRST_STEPS = 3  # variations that turn the plainest program into a first one
+# varies a program, by a seed, perhaps with expressions of a prompt
+Breeder = Callable[[str, int, Sequence[str]], str]
 
 
 def make_player(seed: int, breed: Breeder | None = None) -> Scripted:
@@ -208,7 +226,10 @@ class _Player:
         self._seen[prompt] += not name
         # Text seeds the standard generator alike on every machine, and needs no state beside the prompt.
         rng = random.Random(f"{self._seed} {name or self._seen[prompt]} {prompt}")
-        played = repaired_role(messages) if role == "repair" else role
+        if role == "repair":
+            played = repaired_role(messages)
+        else:
+            played = role
         parts = count_parts(messages[-1].content)
         if played == "idea" and not parts:
             return write_ideas(prompt, rng)
@@ -229,8 +250,11 @@ class _Player:
         if played == "debug":
             return fenced_whole(parent, MENDED.sub("", parent) if rng.random() < 0.7 else child)
         if played in ("", "code"):
-            return break_program(child) if name and rng.random() < 0.15 else rng.choice(STYLES)(parent, child)
-        return f"{{{rng.choice(REMARKS)}}}\n\n{fenced_whole(parent, child)}"  # thought and code, as many methods want
+            if name and rng.random() < 0.15:
+                return break_program(child)
+            return rng.choice(STYLES)(parent, child)
+        # thought and code, as many methods want
+        return f"{{{rng.choice(REMARKS)}}}\n\n{fenced_whole(parent, child)}"
 
     def _vary_program(self, parent: str, blocks: Sequence[str], rng: random.Random) -> str:
         if self._breed is None or rng.random() < 0.3:
@@ -240,7 +264,10 @@ class _Player:
 
 def _quoted_programs(messages: Sequence[Message]) -> list[str]:
     for message in reversed(messages):
-        blocks = fenced_blocks(message.content)[0] if message.role != "assistant" else []
+        if message.role != "assistant":
+            blocks = fenced_blocks(message.content)[0]
+        else:
+            blocks = []
         programs = [block.text for block in blocks if "def " in block.text or language_tag(block.text) == "cpp"]
         if programs:
             return programs

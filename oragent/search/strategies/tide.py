@@ -41,10 +41,14 @@ from oragent.search.strategy import Strategy
 
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")
 EXPLORING = ("e1", "e2")
-INFORMED = ("e1", "e2", "m1")  # operators whose prompts show what another island sends
-WORDS = 200  # of an insight: two short paragraphs
-COMPARED = 3  # programs of each island that likeness is told by, the best
-EVENT = "tide"  # kind of the notes that say what a round did
+# operators whose prompts show what another island sends
+INFORMED = ("e1", "e2", "m1")
+# of an insight: two short paragraphs
+WORDS = 200
+# programs of each island that likeness is told by, the best
+COMPARED = 3
+# kind of the notes that say what a round did
+EVENT = "tide"
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -82,24 +86,36 @@ class TideSettings:
 class IslandEvent:
     """Event of a round besides new programs, as stored in a note."""
 
-    island: int  # number of the island
-    operator: str = ""  # operator that was applied; empty for none
-    insight: str = ""  # new insight of the island; empty for none
-    lent: str = ""  # insight that another island sends; empty for none
-    settler: str = ""  # id of the elite of another island that takes the place of the worst; empty for none
-    reset: bool = False  # whether the island starts anew with what the round made
+    # number of the island
+    island: int
+    # operator that was applied; empty for none
+    operator: str = ""
+    # new insight of the island; empty for none
+    insight: str = ""
+    # insight that another island sends; empty for none
+    lent: str = ""
+    # id of the elite of another island that takes the place of the worst; empty for none
+    settler: str = ""
+    # whether the island starts anew with what the round made
+    reset: bool = False
 
 
 @dataclasses.dataclass
 class Island:
     """A population."""
 
-    members: list[Committed] = dataclasses.field(default_factory=list)  # programs, best first, no two of one score
-    since: int = 0  # number of the island's rounds since it last gained
-    insight: str = ""  # what makes the difference between its best and its worst, in words; empty where nobody has said
-    explained: str = ""  # id of the elite when that was said
-    lent: str = ""  # what another island sent
-    moved: int = 0  # number of its rounds since the last migration into it
+    # programs, best first, no two of one score
+    members: list[Committed] = dataclasses.field(default_factory=list)
+    # number of the island's rounds since it last gained
+    since: int = 0
+    # what makes the difference between its best and its worst, in words; empty where nobody has said
+    insight: str = ""
+    # id of the elite when that was said
+    explained: str = ""
+    # what another island sent
+    lent: str = ""
+    # number of its rounds since the last migration into it
+    moved: int = 0
 
 
 @dataclasses.dataclass
@@ -122,10 +138,14 @@ def replay_islands(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> 
     for number, records in enumerate(run.rounds):
         scored = [record for record in records if record.placed]
         event = events.get(number)
-        if event is None:  # the seed and what a run begins with, or a round that the budget cut
+        # the seed and what a run begins with, or a round that the budget cut
+        if event is None:
             for record in scored:
                 home = record.candidate.island
-                homes = islands if number == 0 else islands[home : home + 1]
+                if number == 0:
+                    homes = islands
+                else:
+                    homes = islands[home : home + 1]
                 for island in homes:
                     island.members = best_records([*island.members, record], run.fitness, size)
             continue
@@ -141,7 +161,10 @@ def _play_event(
     size: int,
     arms: dict[str, BanditArm],
 ) -> None:
-    leader = island.members[0] if island.members else None
+    if island.members:
+        leader = island.members[0]
+    else:
+        leader = None
     if event.insight:
         island.insight, island.explained = event.insight, leader.id if leader else ""
     if event.lent or event.settler:
@@ -152,12 +175,18 @@ def _play_event(
         island.insight = island.explained = island.lent = ""
         return
     best = max(map(run.fitness, scored), default=-math.inf)
-    earned = relative_gain(best, run.fitness(leader)) if leader else 0.0
+    if leader:
+        earned = relative_gain(best, run.fitness(leader))
+    else:
+        earned = 0.0
     if event.operator in arms:
         arms[event.operator].plays += 1
         arms[event.operator].reward += earned
     island.members = best_records([*island.members, *scored], run.fitness, size)
-    island.since = 0 if earned > 0 else island.since + 1
+    if earned > 0:
+        island.since = 0
+    else:
+        island.since = island.since + 1
     island.moved += 1
 
 
@@ -190,7 +219,10 @@ def _add_settler(run: RoundContext, members: Sequence[Committed], settler: str) 
     found = next((record for record in run.scored if record.id == settler), None)
     if found is None or any(run.fitness(found) == run.fitness(member) for member in members):
         return list(members)
-    remaining = members[:-1] if len(members) > 1 else members
+    if len(members) > 1:
+        remaining = members[:-1]
+    else:
+        remaining = members
     return sorted([*remaining, found], key=run.fitness, reverse=True)
 
 
@@ -211,11 +243,20 @@ async def play_round(run: RoundContext) -> None:
     operator = choose_operator(arms, options.exploration, run.turn)
     event = replace(event, operator=operator)
     run.note(EVENT, json.dumps(asdict(event)))
-    parents = _draw_by_tournament(run, island.members) if operator in EXPLORING else island.members[:1]
+    if operator in EXPLORING:
+        parents = _draw_by_tournament(run, island.members)
+    else:
+        parents = island.members[:1]
     words = [event.insight or island.insight]
-    words += [event.lent or island.lent] if operator in INFORMED else []
+    if operator in INFORMED:
+        words += [event.lent or island.lent]
+    else:
+        words += []
     insights = [*filter(None, words)]
-    told = "\n\n".join(["", "What seems to make programs here good or bad:", *insights]) if insights else ""
+    if insights:
+        told = "\n\n".join(["", "What seems to make programs here good or bad:", *insights])
+    else:
+        told = ""
     child = await apply_operator(run, f"tide_{operator}", parents, more={"insight": told})
     await _tune_child(run, child, island)
 
@@ -268,16 +309,22 @@ def _program_likeness(first: str, second: str) -> float:
         return 1.0
     try:
         share = request("likeness", first=first, second=second).get("share")
-    except ParseLimitExceeded:  # programs that were scored: who knows what a comparison of them takes
+    except ParseLimitExceeded:
+        # programs that were scored: who knows what a comparison of them takes
         return 0.0
-    return float(share) if isinstance(share, int | float) and 0 <= share <= 1 else 0.0
+    if isinstance(share, int | float) and 0 <= share <= 1:
+        return float(share)
+    return 0.0
 
 
 async def _start_anew(run: RoundContext, islands: Sequence[Island], island: Island) -> None:
     best = max((populated.members[0] for populated in islands if populated.members), key=run.fitness)
     run.note(EVENT, json.dumps(asdict(IslandEvent(run.island, reset=True))))
     stuck = island.members[0]
-    shown = [best] if stuck.id == best.id else [stuck, best]
+    if stuck.id == best.id:
+        shown = [best]
+    else:
+        shown = [stuck, best]
     await apply_operator(run, "tide_reset", shown, paper=Told.SCORE)
 
 

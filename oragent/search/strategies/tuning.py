@@ -38,9 +38,38 @@ from oragent.search.strategy import Round
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-FEW = 5  # constants up to which a tree of Parzen estimators looks at all of the ranges
-SPREAD, GENERATION = 0.1, 6  # of CMA-ES: of its first generation, in widths of a range; programs in each, at least
-BATCH = 4  # evaluations at once that a tree of Parzen estimators proposes
+# constants up to which a tree of Parzen estimators looks at all of the ranges
+FEW = 5
+# of CMA-ES: of its first generation, in widths of a range; programs in each, at least
+SPREAD, GENERATION = 0.1, 6
+# evaluations at once that a tree of Parzen estimators proposes
+BATCH = 4
+
+
+# rounds
+LEAST_PERIOD = 3
+# evaluations of one tuning of few constants
+COST = 12
+# evaluations a constant, where there are many
+EACH = 6
+# constants that are tuned at once
+MOST = 12
+# elites, the best
+LOOKED_AT = 20
+# kind of the notes that hold a mark of a program that had its turn, and what that takes at most
+TUNED = "tuned"
+# origin of the programs
+EVOLVED = "tide_tuned"
+# constants that are tuned at once, those that weigh most
+MOST_EVOLVED = 8
+# F and CR, which the paper does not say
+FACTOR, CROSSOVER = 0.5, 0.9
+# of the box, and of the noise, as shares of a constant
+BOX, SIGMA = 0.5, 0.1
+# constants below the one have a box of plus and minus the other
+NEAR_ZERO, AROUND_ZERO = 1e-3, 0.5
+# members: a target, and three others
+MEMBERS = 4
 
 
 async def tune_constants(
@@ -70,7 +99,9 @@ async def tune_constants(
 
 def _reached_score(candidate: Candidate) -> float | None:
     evaluation = candidate.evaluation
-    return read_race_estimate(evaluation.metrics) if evaluation.status is Status.SCREENED else evaluation.score
+    if evaluation.status is Status.SCREENED:
+        return read_race_estimate(evaluation.metrics)
+    return evaluation.score
 
 
 def _generation_size(window: int, evaluations: int) -> int:
@@ -135,7 +166,8 @@ class _Evolution:
     """Proposes values near the present ones first, by CMA-ES; all ranges are as wide to it."""
 
     def __init__(self, ranges: Sequence[Range], seed: int, generation: int) -> None:
-        from cmaes import CMA  # it imports scipy.stats, which takes a second
+        # it imports scipy.stats, which takes a second
+        from cmaes import CMA
 
         begin = np.array([find_position(axis.constant.value, axis.low, axis.high, axis.logarithmic) for axis in ranges])
         bounds = np.tile([0.0, 1.0], (len(ranges), 1))
@@ -157,14 +189,6 @@ class _Evolution:
         if len(self._told) == self.at_once:
             self._search.tell(self._told)
             self._told = []
-
-
-LEAST_PERIOD = 3  # rounds
-COST = 12  # evaluations of one tuning of few constants
-EACH = 6  # evaluations a constant, where there are many
-MOST = 12  # constants that are tuned at once
-LOOKED_AT = 20  # elites, the best
-TUNED = "tuned"  # kind of the notes that hold a mark of a program that had its turn, and what that takes at most
 
 
 def with_tuning(round: Round, share: float, every: int) -> Round:
@@ -200,7 +224,9 @@ def is_worth(share: float, budget: Budget) -> bool:
 
 def tuning_cost(count: int) -> int:
     """Evaluations of the tuning of so many constants."""
-    return COST if count <= FEW else EACH * count
+    if count <= FEW:
+        return COST
+    return EACH * count
 
 
 async def _tune_best(run: RoundContext, share: float) -> None:
@@ -236,12 +262,6 @@ def _elite_mark(elite: Elite) -> str:
     return hashlib.sha256(elite.source.encode(errors="replace")).hexdigest()[:16]
 
 
-EVOLVED = "tide_tuned"  # origin of the programs
-MOST_EVOLVED = 8  # constants that are tuned at once, those that weigh most
-FACTOR, CROSSOVER = 0.5, 0.9  # F and CR, which the paper does not say
-BOX, SIGMA = 0.5, 0.1  # of the box, and of the noise, as shares of a constant
-NEAR_ZERO, AROUND_ZERO = 1e-3, 0.5  # constants below the one have a box of plus and minus the other
-MEMBERS = 4  # members: a target, and three others
 Vector = NDArray[np.float64]
 
 
@@ -249,8 +269,10 @@ Vector = NDArray[np.float64]
 class Box:
     """Where constants are looked for."""
 
-    centre: Vector  # ``(d,)`` constants as they stand
-    reach: Vector  # ``(d,)`` how far each may go, up and down
+    # ``(d,)`` constants as they stand
+    centre: Vector
+    # ``(d,)`` how far each may go, up and down
+    reach: Vector
 
     @classmethod
     def around(cls, constants_found: Sequence[Constant]) -> "Box":
@@ -315,4 +337,6 @@ async def _score_points(
 
 
 def _candidate_fitness(run: RoundContext, candidate: Candidate) -> float:
-    return -np.inf if candidate.score is None else run.archive.fitness(candidate.score)
+    if candidate.score is None:
+        return -np.inf
+    return run.archive.fitness(candidate.score)

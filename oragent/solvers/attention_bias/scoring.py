@@ -31,7 +31,20 @@ from oragent.sandbox.isolation.environment import LINE
 from oragent.solvers.neural.solve import ALL, routes, solve, spread
 from oragent.solvers.neural.weights import describe_weights, find, load
 
-CALL_S = 120.0  # by the clock, of one call of the candidate: the sandbox waits longer for who waits for a device
+# by the clock, of one call of the candidate: the sandbox waits longer for who waits for a device
+CALL_S = 120.0
+
+
+NEAREST = 20
+SIZES = {"train": (200,), "val": (200, 500, 1000), "test": (200, 500, 1000), "fresh": (200, 500, 1000)}
+# instances of a size in the stream
+WHOLE = 64
+# share of the bias beyond the 20 nearest nodes
+REACH_EDGES = (0.001, 0.2, 0.4, 0.6, 0.75, 0.9)
+# standard deviation of the bias over that of the scores
+STRENGTH_EDGES = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)
+# length over the usual one, largest size over smallest
+GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)
 
 
 class How(NamedTuple):
@@ -46,7 +59,8 @@ class How(NamedTuple):
 class Here:
     """The network in this process."""
 
-    seconds = None  # that a device has computed for this evaluation alone: its own CPU time tells
+    # that a device has computed for this evaluation alone: its own CPU time tells
+    seconds = None
 
     def __init__(self, problem: str, root: Path, device: torch.device) -> None:
         self._weights, self._device = load(problem, root, device), device
@@ -112,9 +126,6 @@ def decider(problem: str, root: Path, device: torch.device | None) -> Here | Rem
     return Here(problem, root, device)
 
 
-NEAREST = 20
-
-
 def reach(bias: Tensor, distances: Tensor, nearest: int = NEAREST) -> float:
     """Share of a bias that lies outside the nearest nodes of each row, in [0, 1].
 
@@ -126,7 +137,9 @@ def reach(bias: Tensor, distances: Tensor, nearest: int = NEAREST) -> float:
     mass = (bias - bias.median(dim=1, keepdim=True).values).abs().fill_diagonal_(0)
     near = distances.clone().fill_diagonal_(torch.inf).topk(min(nearest, len(bias) - 1), dim=1, largest=False).indices
     total = mass.sum(dtype=torch.float64)
-    return float(1 - mass.gather(1, near).sum(dtype=torch.float64) / total) if total > 0 else 0.0
+    if total > 0:
+        return float(1 - mass.gather(1, near).sum(dtype=torch.float64) / total)
+    return 0.0
 
 
 def strength(bias: Tensor, scores: float) -> float:
@@ -140,13 +153,6 @@ def strength(bias: Tensor, scores: float) -> float:
 # The harness pins numerical libraries to one thread, so it comes before them.
 
 
-SIZES = {"train": (200,), "val": (200, 500, 1000), "test": (200, 500, 1000), "fresh": (200, 500, 1000)}
-WHOLE = 64  # instances of a size in the stream
-REACH_EDGES = (0.001, 0.2, 0.4, 0.6, 0.75, 0.9)  # share of the bias beyond the 20 nearest nodes
-STRENGTH_EDGES = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)  # standard deviation of the bias over that of the scores
-GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)  # length over the usual one, largest size over smallest
-
-
 class NetworkTask(NamedTuple):
     """What the networks solve: tours or routes."""
 
@@ -158,11 +164,14 @@ class NetworkTask(NamedTuple):
     # function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a capacity
     # if any
     inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
-    check: Callable[[Any, Tensor], NDArray[np.int64]]  # function that checks a network's path and gives the solution
-    objective: Callable[[Any, NDArray[np.int64]], float]  # function that gives the length of a solution
+    # function that checks a network's path and gives the solution
+    check: Callable[[Any, Tensor], NDArray[np.int64]]
+    # function that gives the length of a solution
+    objective: Callable[[Any, NDArray[np.int64]], float]
     # function that gives what the length of good solutions is in proportion to, whatever the size
     usual: Callable[[Any], float]
-    draw: Draw  # function that draws a solution as SVG
+    # function that draws a solution as SVG
+    draw: Draw
 
 
 def _make_instances(
@@ -181,7 +190,10 @@ def _make_instances(
         if from_file:
             yield size, kind.files(arguments.place(Path("problems") / problem / "data"), mode, size)
         else:
-            count = WHOLE if own_sizes else counts["test" if mode == "fresh" else mode]
+            if own_sizes:
+                count = WHOLE
+            else:
+                count = counts["test" if mode == "fresh" else mode]
             yield size, kind.stream(mode, size, arguments.fresh_seed, count)
 
 
@@ -190,9 +202,15 @@ def evaluate(
 ) -> Result:
     """Let the network solve every instance of the sizes that were asked for."""
     apart = LINE in os.environ
-    where = arguments.choices["device"] if apart else str(device(arguments))
+    if apart:
+        where = arguments.choices["device"]
+    else:
+        where = str(device(arguments))
     network = decider(problem, arguments.root_dir, None if apart else torch.device(where))
-    heuristics.limit_s = CALL_S if apart else None
+    if apart:
+        heuristics.limit_s = CALL_S
+    else:
+        heuristics.limit_s = None
     how = How(
         starts=ALL if "all_starts" in arguments.flags else 8 if "multi_start" in arguments.flags else 1,
         augment="augment" in arguments.flags,
@@ -226,7 +244,10 @@ def evaluate(
     reached, strong = np.mean(traits, axis=0).tolist()
     metrics |= {"reach": round(reached, 4), "strength": round(strong, 4), "growth": round(normal[-1] / normal[0], 4)}
     metrics |= {"weights": network.source, "device": where}
-    metrics |= {} if network.seconds is None else {"device_seconds": round(network.seconds, 3)}
+    if network.seconds is None:
+        metrics |= {}
+    else:
+        metrics |= {"device_seconds": round(network.seconds, 3)}
     metrics |= gaps(arguments, problem, lengths) | seconds(begun, heuristics.seconds)
     axes = (reached, REACH_EDGES), (strong, STRENGTH_EDGES), (normal[-1] / normal[0], GROWTH_EDGES)
     return Result(metrics, cell(*axes), score)

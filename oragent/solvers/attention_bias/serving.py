@@ -40,7 +40,8 @@ from oragent.solvers.neural.weights import NETWORKS, NetworkWeights, load
 MOST_HEADER, MOST_BYTES = 1 << 12, 96 << 20
 MOST_INSTANCES, MOST_NODES, MOST_ENTRIES = 64, 2048, 1 << 24
 MOST_REBUILDS = 1000
-LIMIT = 1e30  # of a bias: sums stay finite in single precision
+# of a bias: sums stay finite in single precision
+LIMIT = 1e30
 STARTS = frozenset((1, 8, ALL))
 WORDS = frozenset(("network", "points", "demands", "bias", "starts", "augment", "bfloat16", "rebuilds"))
 Floats = NDArray[np.float32]
@@ -54,14 +55,22 @@ class Refused(ValueError):
 class NetworkRequest:
     """Instances to be solved, or scores to be measured."""
 
-    network: str  # name of the problem whose network is asked
-    points: Floats  # ``(batch, n, 2)`` float32
-    demands: Floats | None  # ``(batch, n)`` float32 shares of a capacity; None for tours
-    bias: Floats | None  # ``(batch, n, n)`` float32; None: only the spread of the network's scores is wanted
-    starts: int  # number of first nodes
-    augment: bool  # whether all symmetries are tried
-    bfloat16: bool  # whether products are computed in bfloat16
-    rebuilds: int  # number of parts that are rebuilt
+    # name of the problem whose network is asked
+    network: str
+    # ``(batch, n, 2)`` float32
+    points: Floats
+    # ``(batch, n)`` float32 shares of a capacity; None for tours
+    demands: Floats | None
+    # ``(batch, n, n)`` float32; None: only the spread of the network's scores is wanted
+    bias: Floats | None
+    # number of first nodes
+    starts: int
+    # whether all symmetries are tried
+    augment: bool
+    # whether products are computed in bfloat16
+    bfloat16: bool
+    # number of parts that are rebuilt
+    rebuilds: int
 
     @property
     def how(self) -> dict[str, Any]:
@@ -109,7 +118,10 @@ def read(frame: bytes | bytearray) -> NetworkRequest:
         raise Refused("an odd number of starts")
     if type(fields["augment"]) is not bool or type(fields["bfloat16"]) is not bool:
         raise Refused("a flag that is none")
-    most_rebuilds = MOST_REBUILDS if network.endswith("lehd") else 0
+    if network.endswith("lehd"):
+        most_rebuilds = MOST_REBUILDS
+    else:
+        most_rebuilds = 0
     if type(fields["rebuilds"]) is not int or not 0 <= fields["rebuilds"] <= most_rebuilds:
         raise Refused("an odd number of rebuilds")
     return NetworkRequest(**fields)
@@ -127,31 +139,43 @@ def _check_points(points: Any) -> tuple[int, int]:
 def _expect_array(values: Any, shape: tuple[int, ...], least: float, maximum: float) -> None:
     if not isinstance(values, np.ndarray) or values.dtype != np.float32 or values.shape != shape:
         raise Refused("an array of another type or shape")
-    low, high = float(values.min()), float(values.max())  # NaN if one is
-    slack = 1e-6 * max(abs(least), abs(maximum))  # a bound is no number of single precision
+    # NaN if one is
+    low, high = float(values.min()), float(values.max())
+    # a bound is no number of single precision
+    slack = 1e-6 * max(abs(least), abs(maximum))
     if not (math.isfinite(low) and math.isfinite(high) and least - slack <= low and high <= maximum + slack):
         raise Refused("numbers out of range")
 
 
 MOST_LINES = 256
 CHUNK = 1 << 20
-KEPT_BYTES = 256 << 20  # of instances on the device
-SHARED = {"cuda": 4}  # by kind of device, evaluations that are answered at once; processors gain nothing
-MOST_SHARED = 5_000  # nodes of all instances of a request, beyond which a device has enough to do with one
+# of instances on the device
+KEPT_BYTES = 256 << 20
+# by kind of device, evaluations that are answered at once; processors gain nothing
+SHARED = {"cuda": 4}
+# nodes of all instances of a request, beyond which a device has enough to do with one
+MOST_SHARED = 5_000
 HELLO = b"ready"
-NEW = b"line "  # before the number of seconds, on the control socket, with the line beside it
+# before the number of seconds, on the control socket, with the line beside it
+NEW = b"line "
 
 
 @dataclass(eq=False)
 class _Client:
     """One evaluation's connection."""
 
-    wire: socket.socket  # it never blocks
-    allowed_s: float  # seconds that the device may compute for it
-    used_s: float = 0.0  # seconds that it has
-    incoming: bytearray = field(default_factory=bytearray)  # what came of its next request
-    outgoing: bytearray = field(default_factory=bytearray)  # what it has not read yet of its last answer
-    request: NetworkRequest | None = None  # that waits
+    # it never blocks
+    wire: socket.socket
+    # seconds that the device may compute for it
+    allowed_s: float
+    # seconds that it has
+    used_s: float = 0.0
+    # what came of its next request
+    incoming: bytearray = field(default_factory=bytearray)
+    # what it has not read yet of its last answer
+    outgoing: bytearray = field(default_factory=bytearray)
+    # that waits
+    request: NetworkRequest | None = None
 
 
 class _Late(Exception):
@@ -219,7 +243,9 @@ class Server:
             self._close_client(client)
 
     def _wanted_events(self, client: _Client) -> int:
-        return selectors.EVENT_WRITE if client.outgoing else selectors.EVENT_READ
+        if client.outgoing:
+            return selectors.EVENT_WRITE
+        return selectors.EVENT_READ
 
     def _close_client(self, client: _Client) -> None:
         with suppress(KeyError):
@@ -238,7 +264,8 @@ class Server:
             with _time_limit(max(0.05, min(client.allowed_s - client.used_s for client in lines)), self._device):
                 answers = self._compute_answers([client.request for client in lines if client.request])
         except _Late:
-            lines = [min(lines, key=lambda client: client.allowed_s - client.used_s)]  # others are asked again
+            # others are asked again
+            lines = [min(lines, key=lambda client: client.allowed_s - client.used_s)]
             first = lines[0]
             reason = f"the device computed for {first.allowed_s:g} s, and that is the limit"
             answers = [{"trouble": (str(Status.TIMEOUT), reason)} for _ in lines]
@@ -249,7 +276,8 @@ class Server:
                 torch.cuda.empty_cache()
         except (OragentError, MemoryError, RuntimeError) as problem:
             if self._device.type != "cpu" and not isinstance(problem, OragentError):
-                raise  # a GPU that has failed once fails at all that follows: the engine starts us again
+                # a GPU that has failed once fails at all that follows: the engine starts us again
+                raise
             reason = (str(problem).splitlines() or [type(problem).__name__])[0][:300]
             answers = [{"trouble": (str(Status.CRASHED), f"on the device: {reason}")} for _ in lines]
         spent = (self._device_seconds() - begun) / len(lines)
@@ -262,7 +290,9 @@ class Server:
 
     def _device_seconds(self) -> float:
         """Seconds of what the device costs: of a processor those that it worked."""
-        return time.process_time() if self._device.type == "cpu" else time.monotonic()
+        if self._device.type == "cpu":
+            return time.process_time()
+        return time.monotonic()
 
     def _batch_with(self, first: _Client) -> list[_Client]:
         """Lines whose requests are computed together with the first one's, in one batch of fixed shape."""
@@ -308,7 +338,10 @@ class Server:
         loads = [demands for request in requests if (demands := self._device_inputs(request)[1]) is not None]
         biases = [torch.from_numpy(request.bias) for request in requests if request.bias is not None]
         bias = torch.cat(biases).to(self._device)
-        demands = torch.cat(loads) if loads else None
+        if loads:
+            demands = torch.cat(loads)
+        else:
+            demands = None
         paths: np.ndarray[Any, np.dtype[np.int64]] = solve(model, points, demands, bias, **first.how).cpu().numpy()
         return paths
 
@@ -336,15 +369,17 @@ class Server:
 @contextmanager
 def _time_limit(seconds: float, device: torch.device) -> Iterator[None]:
     """Raise ``_Late`` in what computes longer; what a device has begun ends by itself, and is little."""
-    clock, number = (
-        (signal.ITIMER_PROF, signal.SIGPROF) if device.type == "cpu" else (signal.ITIMER_REAL, signal.SIGALRM)
-    )
+    if device.type == "cpu":
+        clock, number = (signal.ITIMER_PROF, signal.SIGPROF)
+    else:
+        clock, number = (signal.ITIMER_REAL, signal.SIGALRM)
 
     def ring(*_: object) -> None:
         raise _Late
 
     former = signal.signal(number, ring)
-    signal.setitimer(clock, seconds, 1.0)  # again and again: what is raised in a destructor is lost
+    # again and again: what is raised in a destructor is lost
+    signal.setitimer(clock, seconds, 1.0)
     try:
         yield
     finally:

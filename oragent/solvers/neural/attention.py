@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 WIDTH, HEADS, HIDDEN = 128, 8, 512
-SINGLE = {"cpu"}  # kinds of devices on which attention in bfloat16 is slower than in single precision
+# kinds of devices on which attention in bfloat16 is slower than in single precision
+SINGLE = {"cpu"}
 HEAD_WIDTH = WIDTH // HEADS
 
 
@@ -35,16 +36,26 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = 
     Returns:
         ``(batch, m, 128)``, heads merged.
     """
-    mask = None if mask is None else mask[:, None]
+    if mask is None:
+        mask = None
+    else:
+        mask = mask[:, None]
     if queries.dtype is torch.bfloat16 and queries.device.type not in SINGLE:
-        mask = None if mask is None else mask.to(queries.dtype)
+        if mask is None:
+            mask = None
+        else:
+            mask = mask.to(queries.dtype)
         return merged(functional.scaled_dot_product_attention(queries, keys, values, mask))
     if queries.dtype is torch.bfloat16 and torch.is_grad_enabled():
         # In bfloat16 on CPUs the backward pass of the fused kernel takes ten times as long as this.
         scores = queries @ keys.transpose(-1, -2) * HEAD_WIDTH**-0.5
-        scores = scores if mask is None else scores + mask.to(scores.dtype)
+        if mask is None:
+            scores = scores
+        else:
+            scores = scores + mask.to(scores.dtype)
         return merged(scores.softmax(-1, dtype=torch.float32).to(values.dtype) @ values)
-    with torch.autocast(queries.device.type, enabled=False):  # and its forward pass is slower than in float32
+    # and its forward pass is slower than in float32
+    with torch.autocast(queries.device.type, enabled=False):
         queries, keys, values = queries.float(), keys.float(), values.float()
         return merged(functional.scaled_dot_product_attention(queries, keys, values, mask))
 
@@ -76,9 +87,14 @@ class Layer(nn.Module):
         """All of the layer that comes after `project`."""
         looked = attend(split(queries), split(keys), split(values), mask)
         x = x + self.multi_head_combine(looked)
-        x = self.addAndNormalization1(x) if self.normalised else x
+        if self.normalised:
+            x = self.addAndNormalization1(x)
+        else:
+            x = x
         x = x + self.feedForward(x)
-        return self.addAndNormalization2(x) if self.normalised else x
+        if self.normalised:
+            return self.addAndNormalization2(x)
+        return x
 
 
 class FeedForward(nn.Module):

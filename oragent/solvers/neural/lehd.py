@@ -14,14 +14,20 @@ from torch.nn import functional
 from oragent.solvers.neural.attention import WIDTH, Layer
 
 LAYERS = 6
-SLACK = 1e-5  # remaining capacity in single precision
-WIDTHS = {"cpu": 1}  # by kind of device, steps for which shapes stay as they are; processors gain nothing from that
-BUCKET = 32  # likewise on any other: kernels are chosen, and memory is asked for, once in so many steps
-WAITING = {"cpu"}  # kinds of devices that the program does not run ahead of, so that looking at a value costs nothing
+# remaining capacity in single precision
+SLACK = 1e-5
+# by kind of device, steps for which shapes stay as they are; processors gain nothing from that
+WIDTHS = {"cpu": 1}
+# likewise on any other: kernels are chosen, and memory is asked for, once in so many steps
+BUCKET = 32
+# kinds of devices that the program does not run ahead of, so that looking at a value costs nothing
+WAITING = {"cpu"}
 AGAIN = (
-    4  # where it costs, one in so many close decisions, at most, is made again at once; where more are close, all is
+    # where it costs, one in so many close decisions, at most, is made again at once; where more are close, all is
+    4
 )
-DOUBT = 0.3  # in bfloat16, the lead of the best logit below which a decision is made again in single precision
+# in bfloat16, the lead of the best logit below which a decision is made again in single precision
+DOUBT = 0.3
 
 
 class Encoder(nn.Module):
@@ -34,7 +40,8 @@ class Encoder(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Map ``(batch, n, inputs)`` to ``(batch, n, 128)``."""
-        x: Tensor = self.layers[0](self.embedding(inputs).float())  # sums stay in single precision
+        # sums stay in single precision
+        x: Tensor = self.layers[0](self.embedding(inputs).float())
         return x
 
     def exact(self, inputs: Tensor) -> Tensor:
@@ -78,7 +85,10 @@ class LehdDecoder(nn.Module):
 
     def left(self, nodes: Tensor, names: Tensor | None = None, shut: Tensor | None = None) -> "Left":
         """Prepare nodes ``(batch, k, 128)``: what the first layer makes of them stays the same for all steps."""
-        names = torch.arange(nodes.shape[1], device=nodes.device).repeat(len(nodes), 1) if names is None else names
+        if names is None:
+            names = torch.arange(nodes.shape[1], device=nodes.device).repeat(len(nodes), 1)
+        else:
+            names = names
         return Left(nodes, names, self._entry.project(nodes), shut)
 
     @property
@@ -95,16 +105,21 @@ class Left:
     def __init__(
         self, nodes: Tensor, names: Tensor, projected: tuple[Tensor, Tensor, Tensor], shut: Tensor | None = None
     ) -> None:
-        self.nodes, self.names = nodes, names  # ``(batch, w, 128)``, of which ``count`` are open, and ``(batch, w)``
-        self.projected = projected  # queries, keys and values, ``(batch, w, 128)`` each
-        self.shut = shut  # ``(batch, w)`` float, 0 where open and -inf where visited; None where all are open
+        # ``(batch, w, 128)``, of which ``count`` are open, and ``(batch, w)``
+        self.nodes, self.names = nodes, names
+        # queries, keys and values, ``(batch, w, 128)`` each
+        self.projected = projected
+        # ``(batch, w)`` float, 0 where open and -inf where visited; None where all are open
+        self.shut = shut
         self.count = names.shape[1]
         self._bucket = WIDTHS.get(nodes.device.type, BUCKET)
 
     @property
     def mask(self) -> Tensor | None:
         """``(batch, 1, w + 2)``: which of the nodes, and of the two ends, a layer may look at; None: at all."""
-        return None if self.shut is None else functional.pad(self.shut, (0, 2))[:, None]
+        if self.shut is None:
+            return None
+        return functional.pad(self.shut, (0, 2))[:, None]
 
     def drop(self, places: Tensor) -> Tensor:
         """Take out one node of each instance, by its place ``(batch,)``; returns which nodes they were."""
@@ -114,7 +129,10 @@ class Left:
             step = torch.arange(self.count, device=places.device)
             self._keep(step + (step >= places[:, None]))
             return chosen.squeeze(1)
-        shut = torch.zeros_like(self.names, dtype=torch.float32) if self.shut is None else self.shut
+        if self.shut is None:
+            shut = torch.zeros_like(self.names, dtype=torch.float32)
+        else:
+            shut = self.shut
         self.shut = shut.scatter(1, places[:, None], -torch.inf)
         if self.count % self._bucket == 0:
             self._keep((self.shut < 0).to(torch.int8).argsort(dim=1, stable=True)[:, : self.count])
@@ -167,7 +185,10 @@ class Chooser:
                 near = (lead[few] < DOUBT)[:, None]
                 logits[few] = torch.where(near, self._again(remaining, few), logits[few])
                 missed = (lead < DOUBT).sum() - near.sum()
-                self._missed = missed if self._missed is None else self._missed + missed
+                if self._missed is None:
+                    self._missed = missed
+                else:
+                    self._missed = self._missed + missed
         return logits.argmax(1)
 
     @property
@@ -196,7 +217,8 @@ class TspLehd(nn.Module):
         super().__init__()
         self.encoder = Encoder(2)
         self.decoder = LehdDecoder(extra=0, outputs=1)
-        self.decoder.k_1 = nn.Linear(WIDTH, WIDTH)  # takes no part; official checkpoints have it
+        # takes no part; official checkpoints have it
+        self.decoder.k_1 = nn.Linear(WIDTH, WIDTH)
 
     def forward(self, coordinates: Tensor, start: int = 0, bias: Tensor | None = None) -> Tensor:
         """Build tours greedily.
@@ -231,21 +253,30 @@ class TspLehd(nn.Module):
         batch = torch.arange(len(encoded), device=encoded.device)
         first = encoded[:, end, None]
         if end != start:
-            remaining.drop(torch.full_like(batch, end))  # the last place, so that no other one changes
+            # the last place, so that no other one changes
+            remaining.drop(torch.full_like(batch, end))
         current = remaining.drop(torch.full_like(batch, start))
         tour = [current]
 
         def score(candidates: Left, rows: slice | Tensor) -> Tensor:
             last = encoded[batch[rows], current[rows], None]
             logits: Tensor = self.decoder(first[rows], candidates, last).squeeze(-1).float()
-            logits = logits if candidates.shut is None else logits + candidates.shut
-            return logits if bias is None else logits + bias[batch[rows], current[rows]].gather(1, candidates.names)
+            if candidates.shut is None:
+                logits = logits
+            else:
+                logits = logits + candidates.shut
+            if bias is None:
+                return logits
+            return logits + bias[batch[rows], current[rows]].gather(1, candidates.names)
 
         choose = Chooser(self.decoder, score)
         while remaining.count:
             current = remaining.drop(choose(remaining))
             tour.append(current)
-        tour += [torch.full_like(batch, end)] if end != start else []
+        if end != start:
+            tour += [torch.full_like(batch, end)]
+        else:
+            tour += []
         return torch.stack(tour, 1), choose
 
     def first_scores(self, coordinates: Tensor) -> Tensor:
@@ -311,19 +342,32 @@ class CvrpLehd(nn.Module):
         encoded = self.encoder.exact(torch.cat((coordinates, demands[..., None]), -1))
         remaining = self.decoder.left(encoded)
         batch = torch.arange(len(encoded), device=encoded.device)
-        room = torch.ones_like(demands[:, 0]) if begun is None else begun
-        stands = None if begun is None else remaining.drop(torch.full_like(batch, encoded.shape[1] - 1))
+        if begun is None:
+            room = torch.ones_like(demands[:, 0])
+        else:
+            room = begun
+        if begun is None:
+            stands = None
+        else:
+            stands = remaining.drop(torch.full_like(batch, encoded.shape[1] - 1))
         depot = remaining.drop(torch.zeros_like(batch))
-        current = depot if stands is None else stands
+        if stands is None:
+            current = depot
+        else:
+            current = stands
         path = []
 
         def score(left: Left, rows: slice | Tensor) -> Tensor:
             last = encoded[batch[rows], current[rows], None]
             logits = self._scores(encoded[rows, :1], left, last, room[rows])
-            logits = logits if left.shut is None else logits + left.shut[..., None]
+            if left.shut is None:
+                logits = logits
+            else:
+                logits = logits + left.shut[..., None]
             if bias is not None:
                 logits = logits + bias[batch[rows], current[rows]].gather(1, left.names)[..., None]
-            return logits.transpose(1, 2).flatten(1)  # all direct ones come first, as in the original
+            # all direct ones come first, as in the original
+            return logits.transpose(1, 2).flatten(1)
 
         choose = Chooser(self.decoder, score)
         while remaining.count:

@@ -14,12 +14,16 @@ from torch.nn import functional
 from oragent.solvers.neural.attention import WIDTH, Layer, attend, split
 
 LAYERS, CLIP = 6, 10.0
-SLACK = 1e-5  # demands are shares of the capacity in single precision: three thirds must fit
+# demands are shares of the capacity in single precision: three thirds must fit
+SLACK = 1e-5
 CLOSED = -torch.inf
-PATIENCE = {"cpu": 1}  # by kind of device, steps after which to look whether all routes are complete: it waits for that
-RARELY = 16  # likewise on any other
+# by kind of device, steps after which to look whether all routes are complete: it waits for that
+PATIENCE = {"cpu": 1}
+# likewise on any other
+RARELY = 16
 
-Pick = Callable[[Tensor], Tensor]  # from logits ``(batch, m, n)`` to nodes ``(batch, m)``
+# from logits ``(batch, m, n)`` to nodes ``(batch, m)``
+Pick = Callable[[Tensor], Tensor]
 
 
 def greedy(logits: Tensor) -> Tensor:
@@ -40,9 +44,12 @@ def sampler(generator: torch.Generator) -> Pick:
 class DecoderMemory(NamedTuple):
     """What decoding needs of an encoded instance, computed once."""
 
-    nodes: Tensor  # ``(batch, n, 128)`` encoded nodes, the keys of the pointer
-    keys: Tensor  # ``(batch, 8, n, 16)`` keys of the glimpse
-    values: Tensor  # ``(batch, 8, n, 16)`` values of the glimpse
+    # ``(batch, n, 128)`` encoded nodes, the keys of the pointer
+    nodes: Tensor
+    # ``(batch, 8, n, 16)`` keys of the glimpse
+    keys: Tensor
+    # ``(batch, 8, n, 16)`` values of the glimpse
+    values: Tensor
 
 
 class PomoDecoder(nn.Module):
@@ -63,14 +70,18 @@ class PomoDecoder(nn.Module):
         """Match ``(batch, m, 128)`` queries with all nodes: ``(batch, m, n)``, neither scaled nor clipped."""
         looking = split(queries.to(memory.keys.dtype))
         glimpse = self.multi_head_combine(attend(looking, memory.keys, memory.values, closed))
-        with torch.autocast(glimpse.device.type, enabled=False):  # ten times tanh asks for more than eight bits
+        # ten times tanh asks for more than eight bits
+        with torch.autocast(glimpse.device.type, enabled=False):
             scores: Tensor = glimpse.float() @ memory.nodes.transpose(1, 2)
         return scores
 
     def point(self, queries: Tensor, memory: DecoderMemory, closed: Tensor, bias: Tensor | None) -> Tensor:
         """Turn scores into logits ``(batch, m, n)``, -inf where closed."""
         scores = self.score(queries, memory, closed)
-        scores = scores if bias is None else scores + bias
+        if bias is None:
+            scores = scores
+        else:
+            scores = scores + bias
         return scores.mul(WIDTH**-0.5).tanh().mul(CLIP) + closed
 
 
@@ -113,7 +124,10 @@ class Pomo(nn.Module):
         taken = list(walks.begun)
         every, least = PATIENCE.get(starts.device.type, RARELY), walks.least
         while len(taken) < least or (len(taken) - least) % every or not walks.is_complete(len(taken)):
-            row = None if bias is None else at(bias, walks.current)
+            if bias is None:
+                row = None
+            else:
+                row = at(bias, walks.current)
             node = pick(self.decoder.point(walks.queries(), encoded.memory, walks.closed, row))
             walks.take(node)
             taken.append(node)
@@ -156,7 +170,8 @@ class TspEncoder(nn.Module):
 
     def forward(self, coordinates: Tensor) -> Tensor:
         """Map ``(batch, n, 2)`` to ``(batch, n, 128)``."""
-        x: Tensor = self.embedding(coordinates).float()  # sums stay in single precision
+        # sums stay in single precision
+        x: Tensor = self.embedding(coordinates).float()
         for layer in self.layers:
             x = layer(x)
         return x
@@ -179,7 +194,8 @@ class TspPomo(Pomo):
 class TspEncoded:
     """Cities, and what a query asks of first and last ones."""
 
-    begun = 1  # how many nodes a walk begins with
+    # how many nodes a walk begins with
+    begun = 1
 
     def __init__(self, model: TspPomo, nodes: Tensor) -> None:
         self.memory = model.decoder.remember(nodes)
@@ -290,7 +306,8 @@ class CvrpWalks:
         self._demands = encoded.demands[:, None].expand(shape)
         self._room = torch.ones(starts.shape, device=starts.device)
         self._complete: list[Tensor] = []
-        self.least = encoded.demands.shape[1] + 1  # all customers, and the depot at both ends
+        # all customers, and the depot at both ends
+        self.least = encoded.demands.shape[1] + 1
         self._visited = torch.zeros(shape, dtype=torch.bool, device=starts.device)
         self.closed = torch.zeros(shape, device=starts.device)
         self.begun = [torch.zeros_like(starts), starts]
@@ -304,7 +321,8 @@ class CvrpWalks:
         self._room = torch.where(home, 1.0, self._room - demand)
         self._visited.scatter_(-1, nodes[..., None], True)
         served = self._visited[..., 1:].all(-1)
-        self._visited[..., 0] = home & ~served  # home again at once only where all is done
+        # home again at once only where all is done
+        self._visited[..., 0] = home & ~served
         self._done = served & home
         self._complete.append(self._done.all())
         shut = self._visited | (self._demands > self._room[..., None] + SLACK)

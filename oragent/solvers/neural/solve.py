@@ -16,6 +16,15 @@ from torch import Tensor, nn
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
 
+# nodes of a part: of fewer there is nothing to order
+LEAST = 4
+# by which a length in single precision may be wrong
+NOISE = 1e-6
+# starts: more than there are
+ALL = 1 << 30
+# of walks by nodes that are kept at once, 64 MiB in single precision
+MOST_ENTRIES = 1 << 24
+
 
 def lengths(coordinates: Tensor, paths: Tensor) -> Tensor:
     """Lengths ``(batch,)`` of paths ``(batch, k)`` that close at their end."""
@@ -31,10 +40,6 @@ def as_nodes(steps: Tensor) -> Tensor:
     """
     customers, home = steps.unbind(-1)
     return torch.stack((torch.where(home > 0, 0, customers.roll(1, 1)), customers), -1).flatten(1)
-
-
-LEAST = 4  # nodes of a part: of fewer there is nothing to order
-NOISE = 1e-6  # by which a length in single precision may be wrong
 
 
 def reconstruct(
@@ -74,7 +79,8 @@ def _tours(model: TspLehd, coordinates: Tensor, tours: Tensor, bias: Tensor | No
     batch, size = tours.shape
     if size < LEAST:
         return tours
-    length = int(rng.integers(LEAST, size + 1, endpoint=True))  # the longest piece is the tour, back to its first city
+    # the longest piece is the tour, back to its first city
+    length = int(rng.integers(LEAST, size + 1, endpoint=True))
     begin, way = rng.integers(size, size=(batch, 1)), rng.choice((-1, 1), size=(batch, 1))
     places = torch.from_numpy((begin + way * np.arange(length)) % size).to(tours.device)
     old = tours.gather(1, places)
@@ -125,7 +131,10 @@ def _cut(routes: list[list[int]], count: int) -> tuple[list[list[int]], list[int
     count_kept = len([node for route in routes for node in route]) - count
     beginnings: list[list[int]] = []
     for route in routes:
-        beginnings += [route[:count_kept]] if count_kept > 0 else []
+        if count_kept > 0:
+            beginnings += [route[:count_kept]]
+        else:
+            beginnings += []
         count_kept -= len(route)
     return beginnings, [node for route in routes for node in route][-count:]
 
@@ -163,10 +172,6 @@ def _of(bias: Tensor | None, nodes: Tensor) -> Tensor | None:
     return rows.gather(2, nodes[:, None].expand(-1, nodes.shape[1], -1))
 
 
-ALL = 1 << 30  # starts: more than there are
-MOST_ENTRIES = 1 << 24  # of walks by nodes that are kept at once, 64 MiB in single precision
-
-
 def solve(
     model: nn.Module,
     coordinates: Tensor,
@@ -201,8 +206,13 @@ def solve(
         for turned in _symmetries(coordinates) if augment else (coordinates,):
             solutions = _solutions(model, turned, demands, bias, starts)
             best += [_shortest(coordinates, paths) for paths in solutions]
-        chosen = best[0] if len(best) == 1 else _shortest(coordinates, torch.stack(_pad_ends(best), 1))
-        return reconstruct(model, coordinates, demands, chosen, bias, rebuilds) if rebuilds else chosen
+        if len(best) == 1:
+            chosen = best[0]
+        else:
+            chosen = _shortest(coordinates, torch.stack(_pad_ends(best), 1))
+        if rebuilds:
+            return reconstruct(model, coordinates, demands, chosen, bias, rebuilds)
+        return chosen
 
 
 def routes(path: Tensor) -> NDArray[np.int64]:
@@ -226,13 +236,17 @@ def _solutions(
     first = torch.arange(min(starts, coordinates.shape[1] - len(inputs) + 1), device=coordinates.device)
     match model:
         case TspPomo() | CvrpPomo():
-            begun = (first + len(inputs) - 1).expand(len(coordinates), -1)  # customers begin at 1
+            # customers begin at 1
+            begun = (first + len(inputs) - 1).expand(len(coordinates), -1)
             few = max(1, MOST_ENTRIES // (begun.shape[1] * coordinates.shape[1]))
             parts = [_walked(model, inputs, begun, bias, slice(i, i + few)) for i in range(0, len(begun), few)]
-            return parts if len(parts) == 1 else [torch.cat(_pad_ends(parts))]
+            if len(parts) == 1:
+                return parts
+            return [torch.cat(_pad_ends(parts))]
         case TspLehd():
             return [model(coordinates, int(start), bias)[:, None] for start in first]
-        case CvrpLehd():  # it chooses its first customer itself
+        case CvrpLehd():
+            # it chooses its first customer itself
             return [as_nodes(model(*inputs, bias))[:, None]]
     raise TypeError(f"no network of ours: {type(model).__name__}")
 
@@ -240,7 +254,10 @@ def _solutions(
 def _walked(
     model: TspPomo | CvrpPomo, inputs: tuple[Tensor, ...], begun: Tensor, bias: Tensor | None, rows: slice
 ) -> Tensor:
-    row_bias = None if bias is None else bias[rows]
+    if bias is None:
+        row_bias = None
+    else:
+        row_bias = bias[rows]
     return model.walk(model.encode(*(part[rows] for part in inputs)), begun[rows], bias=row_bias)
 
 
@@ -251,7 +268,9 @@ def _pad_ends(paths: list[Tensor]) -> list[Tensor]:
 
 
 def _inputs(coordinates: Tensor, demands: Tensor | None) -> tuple[Tensor, ...]:
-    return (coordinates,) if demands is None else (coordinates, demands)
+    if demands is None:
+        return (coordinates,)
+    return (coordinates, demands)
 
 
 def _shortest(coordinates: Tensor, paths: Tensor) -> Tensor:

@@ -39,17 +39,27 @@ RENAMED = {
 }
 # What reading a truncated or foreign file raises, depending on where it goes wrong.
 FOREIGN = (
-    RuntimeError, EOFError, OSError, LookupError, TypeError, ValueError, AttributeError, pickle.UnpicklingError,
-)  # fmt: skip
-SHOWN = 3  # differences that a message lists
+    RuntimeError,
+    EOFError,
+    OSError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    pickle.UnpicklingError,
+)
+# differences that a message lists
+SHOWN = 3
 
 
 @dataclass(frozen=True)
 class NetworkWeights:
     """A network with weights."""
 
-    model: nn.Module  # model, ready to be asked
-    source: str  # source of the weights, such as ``own (checkpoints/tsp_pomo.safetensors)``
+    # model, ready to be asked
+    model: nn.Module
+    # source of the weights, such as ``own (checkpoints/tsp_pomo.safetensors)``
+    source: str
 
 
 def load(problem: str, root: Path, device: torch.device) -> NetworkWeights:
@@ -67,8 +77,14 @@ def load(problem: str, root: Path, device: torch.device) -> NetworkWeights:
 
 def describe_weights(path: Path, root: Path, problem: str) -> str:
     """Say in words where weights come from, such as ``own (checkpoints/tsp_pomo.safetensors)``."""
-    kind = "official" if path.name == OFFICIAL[problem] else "own"
-    shown = path.relative_to(root) if path.is_relative_to(root) else path
+    if path.name == OFFICIAL[problem]:
+        kind = "official"
+    else:
+        kind = "own"
+    if path.is_relative_to(root):
+        shown = path.relative_to(root)
+    else:
+        shown = path
     return f"{kind} ({shown})"
 
 
@@ -99,7 +115,10 @@ def read(path: Path) -> dict[str, Tensor]:
         ProblemError: if it is truncated, or something else.
     """
     try:
-        state = load_file(path) if path.suffix == ".safetensors" else _read_checkpoint(path)
+        if path.suffix == ".safetensors":
+            state = load_file(path)
+        else:
+            state = _read_checkpoint(path)
     except (*FOREIGN, SafetensorError) as problem:
         reason = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
         raise ProblemError(f"{path} holds no weights, or only a part ({reason}): fetch or make it again") from None
@@ -119,7 +138,10 @@ def fit(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
     both = [name for name in expected if name in shapes and expected[name] != shapes[name]]
     problems += [f"{name} has shape {shapes[name]}, not {expected[name]}" for name in both]
     if problems:
-        more = f" and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+        if len(problems) > SHOWN:
+            more = f" and {len(problems) - SHOWN} more"
+        else:
+            more = ""
         raise ProblemError(
             f"{path} is for another network than {type(model).__name__}: {'; '.join(problems[:SHOWN])}{more}"
         )
@@ -128,12 +150,18 @@ def fit(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
 
 def official_names(problem: str, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Name our weights as the official checkpoint does."""
-    renamed = RENAMED if problem == "cvrp_pomo" else {}
+    if problem == "cvrp_pomo":
+        renamed = RENAMED
+    else:
+        renamed = {}
     return {".".join(renamed.get(part, part) for part in name.split(".")): value for name, value in state.items()}
 
 
 def _our_name(problem: str, name: str) -> str:
-    ours = {theirs: our_name for our_name, theirs in RENAMED.items()} if problem == "cvrp_pomo" else {}
+    if problem == "cvrp_pomo":
+        ours = {theirs: our_name for our_name, theirs in RENAMED.items()}
+    else:
+        ours = {}
     return ".".join(ours.get(part, part) for part in name.split("."))
 
 

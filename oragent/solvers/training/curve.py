@@ -33,6 +33,18 @@ from oragent.solvers.training.tasks import sizes_so_far
 FILE, FIGURE = "curve.jsonl", "curve.png"
 
 
+# of the instances to measure on; training begins with small seeds
+SEED = 987_654
+# instances a batch
+CHUNK = 100
+MANIFEST = "manifest.yaml"
+SIZES = (20, 50, 100)
+# of a size: PyVRP takes seconds for one
+INSTANCES = {"tsp": 1000, "cvrp": 200}
+# that half precision may add to the gap
+TOLERANCE = 0.0005
+
+
 def add(folder: Path, record: dict[str, Any]) -> None:
     """Append a record; those of later steps, left by a process that was killed, are dropped."""
     _write(folder, [row for row in read(folder) if row["step"] < record["step"]] + [record])
@@ -50,7 +62,9 @@ def _write(folder: Path, records: list[dict[str, Any]]) -> None:
 def read(folder: Path) -> list[dict[str, Any]]:
     """Read all records."""
     path = folder / FILE
-    return [json.loads(row) for row in path.read_text().splitlines()] if path.is_file() else []
+    if path.is_file():
+        return [json.loads(row) for row in path.read_text().splitlines()]
+    return []
 
 
 def draw(folder: Path, title: str) -> Path:
@@ -75,10 +89,6 @@ def plot(axes: Axes, folder: Path) -> None:
     if axes.lines:
         axes.legend()
     axes.grid(which="both", alpha=0.3)
-
-
-SEED = 987_654  # of the instances to measure on; training begins with small seeds
-CHUNK = 100  # instances a batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +120,6 @@ def yardstick(folder: Path, problem: str, size: int, count: int) -> Yardstick:
     return Yardstick(labels, lengths(torch.from_numpy(labels.coordinates), paths).double().numpy())
 
 
-MANIFEST = "manifest.yaml"
-SIZES = (20, 50, 100)
-INSTANCES = {"tsp": 1000, "cvrp": 200}  # of a size: PyVRP takes seconds for one
-TOLERANCE = 0.0005  # that half precision may add to the gap
-
-
 def export(request: TrainRequest, root: Path) -> list[str]:
     """Write the averaged weights of a training to ``checkpoints/<problem>.safetensors`` and describe them.
 
@@ -129,7 +133,8 @@ def export(request: TrainRequest, root: Path) -> list[str]:
     sticks = {size: yardstick(request.labels, now.problem, size, count) for size in SIZES}
     halves = {name: value.half() for name, value in now.average.items()}
     gaps, small = _gaps(now.problem, halves, sticks), min(sticks)
-    exact = _gaps(now.problem, now.average, {small: sticks[small]})  # of the quickest: enough to see what is lost
+    # of the quickest: enough to see what is lost
+    exact = _gaps(now.problem, now.average, {small: sticks[small]})
     weights = halves
     if gaps[small] - exact[small] > TOLERANCE:
         weights, gaps = now.average, _gaps(now.problem, now.average, sticks)
@@ -155,10 +160,19 @@ def _described(now: TrainingState, target: Path, gaps: dict[int, float], count: 
     limits = [f"--steps {now.step}"]
     if now.schedule.decay_from is not None:
         limits = [f"--steps {now.schedule.decay_from}", f"then again with --decay {now.schedule.decay_steps}"]
-    imitate = f" --imitate {now.imitate}" if now.imitate else ""
-    batch = f" --batch {now.batch}" if now.batch != 1 else ""
+    if now.imitate:
+        imitate = f" --imitate {now.imitate}"
+    else:
+        imitate = ""
+    if now.batch != 1:
+        batch = f" --batch {now.batch}"
+    else:
+        batch = ""
     smallest, largest = sizes_so_far(now.problem, now.step)
-    solver = "LKH" if now.problem.startswith("tsp") else "PyVRP, 1,000 iterations"
+    if now.problem.startswith("tsp"):
+        solver = "LKH"
+    else:
+        solver = "PyVRP, 1,000 iterations"
     return {
         "file": target.name,
         "sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
@@ -177,7 +191,10 @@ def _described(now: TrainingState, target: Path, gaps: dict[int, float], count: 
 
 
 def _note(path: Path, problem: str, about: dict[str, Any]) -> None:
-    notes = load_yaml(path) if path.is_file() else {}
+    if path.is_file():
+        notes = load_yaml(path)
+    else:
+        notes = {}
     notes[problem] = about
     head = "# Weights that oragent trained itself; oragent train PROBLEM --export rewrites an entry.\n"
     path.write_text(head + yaml.safe_dump(notes, sort_keys=False, width=120))

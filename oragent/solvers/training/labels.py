@@ -22,8 +22,18 @@ from oragent._base.errors import ProblemError
 from oragent._base.files import open_replacement
 
 LARGEST_DEMAND = 9
-OTHER_SHARE = 0.25  # of the instances have another capacity than usual for their size
+# of the instances have another capacity than usual for their size
+OTHER_SHARE = 0.25
 OTHER_CAPACITIES = (30, 100)
+
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+# instances a file
+BLOCK = 200
+# both solvers compute with whole numbers
+SCALE = 1_000_000
+# of PyVRP; the first ends some 0.5 % above the second
+ITERATIONS, CAREFUL_ITERATIONS = 200, 1000
 
 
 def tsp_batch(rng: np.random.Generator, count: int, size: int) -> NDArray[np.float32]:
@@ -62,18 +72,14 @@ def symmetric(rng: np.random.Generator, coordinates: NDArray[np.float32]) -> NDA
     return turned
 
 
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-BLOCK = 200  # instances a file
-SCALE = 1_000_000  # both solvers compute with whole numbers
-ITERATIONS, CAREFUL_ITERATIONS = 200, 1000  # of PyVRP; the first ends some 0.5 % above the second
-
-
 @dataclass(frozen=True, eq=False)
 class TrainingLabels:
     """Instances of one size and a good solution of each."""
 
-    coordinates: NDArray[np.float32]  # ``(k, n, 2)`` float32, depot first where there is one
-    demands: NDArray[np.float32]  # ``(k, n)`` float32 shares of the capacity; empty for tours
+    # ``(k, n, 2)`` float32, depot first where there is one
+    coordinates: NDArray[np.float32]
+    # ``(k, n)`` float32 shares of the capacity; empty for tours
+    demands: NDArray[np.float32]
     # tours ``(k, n)``, or ``(k, n - 1, 2)`` customers in order and whether each is reached by way of the depot; int16
     solutions: NDArray[np.int16]
 
@@ -81,7 +87,8 @@ class TrainingLabels:
         return len(self.coordinates)
 
 
-Make = Callable[[list[int]], TrainingLabels]  # a block, from its seed
+# a block, from its seed
+Make = Callable[[list[int]], TrainingLabels]
 
 
 def tsp_labels(folder: Path, size: int, count: int, seed: int) -> TrainingLabels:
@@ -113,9 +120,12 @@ def _labels(folder: Path, name: str, count: int, seed: list[int], make: Callable
     paths = [folder / f"{name}_{block}.npz" for block in blocks]
     missing = [block for block in blocks if not paths[block].is_file()]
     for _ in tqdm(
-        _made(make, seed, {block: paths[block] for block in missing}), f"labels {name}", len(missing), unit=" block",
+        _made(make, seed, {block: paths[block] for block in missing}),
+        f"labels {name}",
+        len(missing),
+        unit=" block",
         disable=None if missing else True,
-    ):  # fmt: skip
+    ):
         pass
     loaded = [dict(np.load(path)) for path in paths]
     return TrainingLabels(**{key: np.concatenate([block[key] for block in loaded])[:count] for key in loaded[0]})

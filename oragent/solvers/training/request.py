@@ -14,17 +14,26 @@ PROBLEMS = ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")
 class TrainRequest:
     """What is asked of one sitting."""
 
-    problem: str  # name of the problem, one of ``PROBLEMS``
-    folder: Path  # folder of the training: begun if it is empty, resumed if not
-    labels: Path  # folder of labels, which trainings share
-    seed: int = 0  # seed of a new training
-    steps: int | None = None  # number of steps in all after which to stop; None: no limit
-    minutes: float | None = None  # minutes by the clock after which to stop; None: no limit
+    # name of the problem, one of ``PROBLEMS``
+    problem: str
+    # folder of the training: begun if it is empty, resumed if not
+    folder: Path
+    # folder of labels, which trainings share
+    labels: Path
+    # seed of a new training
+    seed: int = 0
+    # number of steps in all after which to stop; None: no limit
+    steps: int | None = None
+    # minutes by the clock after which to stop; None: no limit
+    minutes: float | None = None
     # number of steps over which to lower the learning rate from now on, then stop; None: as the schedule has it
     decay: int | None = None
-    imitate: int = 0  # number of first steps of a new POMO training that imitate tours
-    device: str = "cpu"  # device to compute on, as torch names it
-    precise: bool = False  # whether to compute in single precision instead of bfloat16 products
+    # number of first steps of a new POMO training that imitate tours
+    imitate: int = 0
+    # device to compute on, as torch names it
+    device: str = "cpu"
+    # whether to compute in single precision instead of bfloat16 products
+    precise: bool = False
     # factor on the instances of a step of a new training; None: 1 on processors, more on a GPU
     batch: int | None = None
 

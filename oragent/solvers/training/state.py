@@ -21,9 +21,12 @@ from oragent.solvers.neural.weights import FOREIGN
 class Schedule:
     """When the learning rate falls."""
 
-    warm_up: int  # number of steps over which it rises
-    decay_from: int | None = None  # step at which the decay begins, or None
-    decay_steps: int = 1  # number of steps of the decay, along a half cosine to zero
+    # number of steps over which it rises
+    warm_up: int
+    # step at which the decay begins, or None
+    decay_from: int | None = None
+    # number of steps of the decay, along a half cosine to zero
+    decay_steps: int = 1
 
     def share(self, step: int) -> float:
         """Learning rate of a step, as a share of its peak."""
@@ -46,18 +49,28 @@ BEFORE_DECAY = "before_decay.pt"
 class TrainingState:
     """A training between two steps."""
 
-    problem: str  # name of the problem, such as ``tsp_pomo``
-    seed: int  # seed of batches and first weights
-    imitate: int  # number of first steps that imitate tours
-    schedule: Schedule  # schedule of the learning rate
-    average: dict[str, Tensor]  # exponential moving average of the weights: what is measured and exported
+    # name of the problem, such as ``tsp_pomo``
+    problem: str
+    # seed of batches and first weights
+    seed: int
+    # number of first steps that imitate tours
+    imitate: int
+    # schedule of the learning rate
+    schedule: Schedule
+    # exponential moving average of the weights: what is measured and exported
+    average: dict[str, Tensor]
     weights: dict[str, Tensor] = field(default_factory=dict)
     optimiser: dict[str, Any] = field(default_factory=dict)
-    step: int = 0  # number of steps done
-    cpu_s: float = 0.0  # processor seconds spent
-    batch: int = 1  # factor on the instances of a step
-    gpu_s: float = 0.0  # seconds that a GPU has been at it
-    gpu: str = ""  # name of that GPU, the last one; empty for none
+    # number of steps done
+    step: int = 0
+    # processor seconds spent
+    cpu_s: float = 0.0
+    # factor on the instances of a step
+    batch: int = 1
+    # seconds that a GPU has been at it
+    gpu_s: float = 0.0
+    # name of that GPU, the last one; empty for none
+    gpu: str = ""
 
     def follow(self, model: nn.Module, longest: float) -> None:
         """Move the average towards the model's weights; ``longest`` is the share that it keeps after many steps."""
@@ -66,7 +79,8 @@ class TrainingState:
         if next(iter(weights.values())).device.type == "cpu":
             for name, value in weights.items():
                 self.average[name].lerp_(value, 1 - keep)
-        else:  # one kernel for all
+        else:
+            # one kernel for all
             torch._foreach_lerp_([self.average[name] for name in weights], [*weights.values()], 1 - keep)
 
 

@@ -39,6 +39,23 @@ from oragent.solvers.training.labels import (
     tsp_labels,
 )
 
+LABEL_SEED = 1
+# size -> instances
+TSP_LABELS = {50: 12_000, 100: 2_400}
+CVRP_LABELS = {20: 2_000, 50: 4_000, 100: 1_200}
+# Training begins with a quarter of the labels, and gets another one every so many steps: routes take longer to label.
+TSP_QUARTER, CVRP_QUARTER = 1_000, 2_000
+# batches of partial solutions a step, and nodes in each
+PIECES, PIECE_TOKENS = 2, 3072
+# kinds of devices whose instances come from there
+DRAWN_BY_NUMPY = {"cpu"}
+# walks an instance
+STARTS = 12
+# decisions of all walks of a step, for one start city of n: sets the batch size
+WALK_STEPS = 36_000
+# from which step on, smallest and largest size
+STAGES = ((0, (20, 20)), (300, (20, 50)), (2_000, (20, 100)))
+
 
 def instances(generator: torch.Generator, count: int, size: int, *, tsp: bool) -> tuple[Tensor, ...]:
     """Draw instances on the generator's device.
@@ -154,25 +171,16 @@ def _sequence(
     return order, flags
 
 
-LABEL_SEED = 1
-TSP_LABELS = {50: 12_000, 100: 2_400}  # size -> instances
-CVRP_LABELS = {20: 2_000, 50: 4_000, 100: 1_200}
-# Training begins with a quarter of the labels, and gets another one every so many steps: routes take longer to label.
-TSP_QUARTER, CVRP_QUARTER = 1_000, 2_000
-PIECES, PIECE_TOKENS = 2, 3072  # batches of partial solutions a step, and nodes in each
-DRAWN_BY_NUMPY = {"cpu"}  # kinds of devices whose instances come from there
-STARTS = 12  # walks an instance
-WALK_STEPS = 36_000  # decisions of all walks of a step, for one start city of n: sets the batch size
-STAGES = ((0, (20, 20)), (300, (20, 50)), (2_000, (20, 100)))  # from which step on, smallest and largest size
-
-
 @dataclass(frozen=True)
 class StepContext:
     """Where a step is computed."""
 
-    device: torch.device  # device of model and batches
-    precise: bool  # whether in single precision throughout; else matrix products in bfloat16
-    batch: int = 1  # factor on the instances of a step
+    # device of model and batches
+    device: torch.device
+    # whether in single precision throughout; else matrix products in bfloat16
+    precise: bool
+    # factor on the instances of a step
+    batch: int = 1
 
     def products(self) -> AbstractContextManager[None]:
         """Compute matrix products as chosen."""
@@ -323,4 +331,6 @@ def sizes_so_far(problem: str, step: int) -> tuple[int, int]:
 
 def make_task(problem: str, labels: Path, imitate: int = 0) -> LehdTask | PomoTask:
     """Prepare the training of one problem; labels are made where they are missing."""
-    return LehdTask(problem, labels) if problem.endswith("lehd") else PomoTask(problem, labels, imitate)
+    if problem.endswith("lehd"):
+        return LehdTask(problem, labels)
+    return PomoTask(problem, labels, imitate)

@@ -24,18 +24,24 @@ from oragent.solvers.training.request import TrainRequest
 from oragent.solvers.training.state import Schedule, TrainingState
 from oragent.solvers.training.tasks import LehdTask, PomoTask, StepContext, make_task
 
-WEIGHT_DECAY = 1e-6  # of AdamW
-FUSED = {"cuda", "mps", "cpu"}  # kinds of devices that have a fused AdamW
-MOMENTUM = 0.95  # of Muon, as PyTorch has it
-NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # Jordan et al. 2024
+# of AdamW
+WEIGHT_DECAY = 1e-6
+# kinds of devices that have a fused AdamW
+FUSED = {"cuda", "mps", "cpu"}
+# of Muon, as PyTorch has it
+MOMENTUM = 0.95
+# Jordan et al. 2024
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 
 
 @dataclass(frozen=True)
 class Rates:
     """Peak learning rates, and how they are reached."""
 
-    warm_up: int  # number of steps over which they rise
-    others: float  # peak rate of AdamW
+    # number of steps over which they rise
+    warm_up: int
+    # peak rate of AdamW
+    others: float
     # peak rate of Muon, for matrices at least as wide as a layer both ways; None: AdamW moves them too
     matrices: float | None = None
 
@@ -50,7 +56,10 @@ class Optimiser:
     def __init__(self, model: nn.Module, rates: Rates, *, together: bool | None = None) -> None:
         parameters = list(model.parameters())
         on = parameters[0].device.type
-        together = on != "cpu" if together is None else together
+        if together is None:
+            together = on != "cpu"
+        else:
+            together = together
         fused = together and on in FUSED
         if rates.matrices is None:
             alone = _adamw(parameters, fused)
@@ -114,29 +123,37 @@ class Muon(torch.optim.Optimizer):
             torch._foreach_add_([*ones], moved.unbind())
 
 
+RATES = {"pomo": Rates(100, 3e-4, matrices=2.4e-3), "lehd": Rates(300, 5e-4)}
+CLIP_NORM = 1.0
+# of the averaged weights, a step
+KEEP = 0.999
+SAVE_S, MEASURE_S = 60.0, 300.0
+# times as many instances a step: fewer leave a GPU idle
+GPU_BATCH = 16
+# size -> instances, while training
+MEASURED = {20: 100, 50: 100}
+
+
 def _orthogonal(matrices: Tensor) -> Tensor:
     """The orthogonal matrices nearest to ``(k, rows, columns)``, roughly: five steps of Newton-Schulz in bfloat16."""
     a, b, c = NEWTON_SCHULZ
     x = matrices.bfloat16()
     tall = x.shape[1] > x.shape[2]
-    x = x.transpose(1, 2) if tall else x
+    if tall:
+        x = x.transpose(1, 2)
+    else:
+        x = x
     x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
     for _ in range(5):
         gram = x @ x.transpose(1, 2)
         x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x.transpose(1, 2) if tall else x
+    if tall:
+        return x.transpose(1, 2)
+    return x
 
 
 def _adamw(parameters: list[nn.Parameter], fused: bool) -> torch.optim.Optimizer:
     return torch.optim.AdamW(parameters, weight_decay=WEIGHT_DECAY, fused=fused or None)
-
-
-RATES = {"pomo": Rates(100, 3e-4, matrices=2.4e-3), "lehd": Rates(300, 5e-4)}
-CLIP_NORM = 1.0
-KEEP = 0.999  # of the averaged weights, a step
-SAVE_S, MEASURE_S = 60.0, 300.0
-GPU_BATCH = 16  # times as many instances a step: fewer leave a GPU idle
-MEASURED = {20: 100, 50: 100}  # size -> instances, while training
 
 
 def train(request: TrainRequest, *, measure: bool = True) -> TrainingState:
@@ -154,7 +171,8 @@ def train(request: TrainRequest, *, measure: bool = True) -> TrainingState:
     except OSError as fault:
         raise ConfigError(f"{request.folder} cannot hold a training: {fault.strerror}; choose a --folder") from None
     begun = _begun(request)
-    torch.manual_seed(request.seed if begun is None else begun.seed)  # the first weights
+    # the first weights
+    torch.manual_seed(request.seed if begun is None else begun.seed)
     task = make_task(request.problem, request.labels, request.imitate if begun is None else begun.imitate)
     device = torch.device(_available(request.device))
     if begun is not None and request.batch not in (None, begun.batch):
@@ -173,7 +191,10 @@ def train(request: TrainRequest, *, measure: bool = True) -> TrainingState:
         now.schedule = replace(now.schedule, decay_from=now.step, decay_steps=request.decay)
     yardsticks = {size: yardstick(request.labels, request.problem, size, count) for size, count in MEASURED.items()}
     sitting = _Sitting(now, task, optimiser, request, yardsticks if measure else {})
-    now.gpu = torch.cuda.get_device_name(device) if device.type == "cuda" else now.gpu
+    if device.type == "cuda":
+        now.gpu = torch.cuda.get_device_name(device)
+    else:
+        now.gpu = now.gpu
     sitting.run(StepContext(device, request.precise, now.batch))
     return now
 
@@ -186,7 +207,10 @@ def _begun(request: TrainRequest) -> TrainingState | None:
     if now is None or not now.schedule.ended(now.step):
         return now
     more = request.minutes is not None or (request.steps is not None and request.steps > now.step)
-    former = state.load(request.folder, state.BEFORE_DECAY) if more and request.decay is None else None
+    if more and request.decay is None:
+        former = state.load(request.folder, state.BEFORE_DECAY)
+    else:
+        former = None
     if former is None:
         return now
     curve.cut(request.folder, former.step)
@@ -194,14 +218,22 @@ def _begun(request: TrainRequest) -> TrainingState | None:
 
 
 def _available(device: str) -> str:
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if torch.cuda.is_available():
+        count = torch.cuda.device_count()
+    else:
+        count = 0
     if device == "auto" and not count:
         print("training computes on the CPU: this PyTorch sees no CUDA device", file=sys.stderr)
     if device in ("auto", "cpu"):
-        return "cuda:0" if count and device == "auto" else "cpu"
+        if count and device == "auto":
+            return "cuda:0"
+        return "cpu"
     index = int(device.partition(":")[2] or 0)
     if index >= count:
-        seen = f"{count} CUDA device{'s' if count > 1 else ''}" if count else "no CUDA device"
+        if count:
+            seen = f"{count} CUDA device{'s' if count > 1 else ''}"
+        else:
+            seen = "no CUDA device"
         raise ConfigError(f"--device {device}: this PyTorch sees {seen}; use --device {'cuda:0' if count else 'cpu'}")
     return f"cuda:{index}"
 
@@ -221,17 +253,24 @@ class _Sitting:
     optimiser: Optimiser
     request: TrainRequest
     yardsticks: dict[int, Yardstick]
-    _loss: torch.Tensor | float = 0.0  # on the device: nobody waits for it until it is shown
+    # on the device: nobody waits for it until it is shown
+    _loss: torch.Tensor | float = 0.0
     _clock: float = field(default_factory=time.process_time)
     _on_gpu_since: float = field(default_factory=time.monotonic)
 
     def run(self, context: StepContext) -> None:
         """Step until a limit; saved and measured every few minutes and at the end."""
         schedule, minutes = self.now.schedule, self.request.minutes
-        end = None if schedule.decay_from is None else schedule.decay_from + schedule.decay_steps
+        if schedule.decay_from is None:
+            end = None
+        else:
+            end = schedule.decay_from + schedule.decay_steps
         last = min((limit for limit in (end, self.request.steps) if limit is not None), default=None)
         saved = measured = time.monotonic()
-        until = math.inf if minutes is None else saved + 60 * minutes
+        if minutes is None:
+            until = math.inf
+        else:
+            until = saved + 60 * minutes
         with tqdm(initial=self.now.step, total=last, unit=" steps", disable=None, dynamic_ncols=True) as bar:
             while (last is None or self.now.step < last) and time.monotonic() < until:
                 self._step(context)
@@ -247,7 +286,8 @@ class _Sitting:
 
     def _step(self, context: StepContext) -> None:
         now, model = self.now, self.task.model
-        rng = np.random.default_rng([now.seed, now.step])  # of the step alone: nothing to save, nothing to lose
+        # of the step alone: nothing to save, nothing to lose
+        rng = np.random.default_rng([now.seed, now.step])
         self.optimiser.zero_grad()
         total: torch.Tensor | float = 0.0
         for part in self.task.losses(rng, now.step, context):
@@ -268,11 +308,15 @@ class _Sitting:
         model.load_state_dict(now.average)
         gaps = {f"gap_{size}": round(yardstick.gap(model), 5) for size, yardstick in self.yardsticks.items()}
         model.load_state_dict(learnt)
-        hours = {"gpu_hours": round(now.gpu_s / 3600, 4)} if now.gpu_s else {}
+        if now.gpu_s:
+            hours = {"gpu_hours": round(now.gpu_s / 3600, 4)}
+        else:
+            hours = {}
         record = {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(float(self._loss), 5)}
         curve.add(self.request.folder, hours | record | gaps)
         curve.draw(self.request.folder, now.problem)
-        self._clock, self._on_gpu_since = time.process_time(), time.monotonic()  # measuring is no training
+        # measuring is no training
+        self._clock, self._on_gpu_since = time.process_time(), time.monotonic()
         return ", ".join(f"{name} {100 * value:.2f} %" for name, value in gaps.items())
 
     def _save(self) -> None:

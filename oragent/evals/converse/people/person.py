@@ -30,6 +30,58 @@ from oragent.evals.converse.stakeholders import PersonaTexts, Profile, Published
 KEYS, LISTED_KEYS = ("load", "deviation", "weights"), ("L", "R", "w")
 
 
+VAGUE = (
+    "That is rather late for us. Could it be somewhat earlier, if that is not too hard on the others?",
+    "The buses look very full at one time of the day. Can that be eased a little?",
+    "I could live with a little more change if mornings got calmer.",
+)
+PRECISE = (
+    "We need to start at 8:40 at the latest.",
+    "I accept up to 12 minutes of change on average, not more.",
+    "If no more than 2,500 students ride at once, I can do without the earliest start.",
+)
+NOTE = (
+    "Published figures are those of Drossman, Jacquillat and Martin 2026 (arXiv:2604.02666) with GPT-4.1 on 109 "
+    "utilities that were not published: they stand beside ours for orientation, and are of other decision agents."
+)
+# by style and paradigm: mean score / success in percent, of T-P-P
+PARADIGMS = {
+    "vague": {"one-shot": ".67 / 15.6", "aware": ".71 / 19.3", "conversation": ".91 / 56.9"},
+    "precise": {"one-shot": ".73 / 17.9", "aware": ".79 / 33.5", "conversation": ".95 / 73.4"},
+    "all": {
+        "default": ".56 / 8.3",
+        "one-shot": ".70 / 16.7",
+        "aware": ".75 / 26.4",
+        "conversation": ".93 / 65.1",
+    },  # 26.3 in print, which is no share of 436
+}
+# by style and feedback, and agent
+AGENTS = {
+    ("vague", "binary"): {"T-P-P": ".87 / 44.0", "C-P-P": ".86 / 42.2", "C-P-R": ".82 / 35.8", "C-N-R": ".70 / 24.8"},
+    ("vague", "rich"): {"T-P-P": ".94 / 69.7", "C-P-P": ".88 / 56.0", "C-P-R": ".85 / 52.3", "C-N-R": ".83 / 37.6"},
+    ("precise", "binary"): {"T-P-P": ".95 / 70.6", "C-P-P": ".89 / 53.2", "C-P-R": ".85 / 49.5", "C-N-R": ".82 / 32.1"},
+    ("precise", "rich"): {"T-P-P": ".95 / 76.1", "C-P-P": ".90 / 67.9", "C-P-R": ".85 / 63.3", "C-N-R": ".82 / 31.2"},
+    ("all", "all"): {"T-P-P": ".93 / 65.1", "C-P-P": ".88 / 54.8", "C-P-R": ".84 / 50.2", "C-N-R": ".79 / 31.4"},
+}  # 31.1 and .81 of C-N-R in print: 34 of 109 are 31.2 %, and its cells have mean .79
+TURNS = {
+    ("vague", "binary"): {"T-P-P": "8.52", "C-P-P": "7.36", "C-P-R": "8.20", "C-N-R": "10.74"},
+    ("vague", "rich"): {"T-P-P": "6.17", "C-P-P": "5.96", "C-P-R": "6.31", "C-N-R": "8.83"},
+    ("precise", "binary"): {"T-P-P": "6.11", "C-P-P": "6.06", "C-P-R": "6.05", "C-N-R": "8.74"},
+    ("precise", "rich"): {"T-P-P": "5.29", "C-P-P": "5.00", "C-P-R": "4.67", "C-N-R": "7.04"},
+    ("all", "all"): {"T-P-P": "6.52", "C-P-P": "6.10", "C-P-R": "6.31", "C-N-R": "8.84"},
+}
+# model, T-P-P, C-N-R, relative gain, difference in success, turns and solver calls of T-P-P
+MODELS = (
+    ("GPT-3.5-turbo", ".83 / 34.4", ".61 / 11.0", "36.1 %", "23.4", "12.61", "4.60"),
+    ("GPT-4.1", ".93 / 65.1", ".81 / 31.4", "14.8 %", "33.7", "6.52", "6.23"),
+    ("GPT-5", ".93 / 63.3", ".88 / 44.7", "5.7 %", "18.6", "6.43", "13.35"),
+)
+# agent: ends by the maximum, by itself, by the limit
+# 153 in print, with which they would be 437 conversations
+ENDS = {"T-P-P": (284, 152, 0), "C-P-P": (239, 194, 3)}
+DROSSMAN = Published(NOTE, 109, 436, PARADIGMS, AGENTS, TURNS, MODELS, ENDS)
+
+
 def utility_record(utility: Utility, district: District, optimum: str) -> dict[str, Any]:
     """A utility as JSON has it, its school by name."""
     return {
@@ -55,11 +107,17 @@ def read_utility(record: Mapping[str, Any], district: District) -> tuple[Utility
     if not isinstance(weights, list) or not all(map(_is_number, weights)):
         raise ConfigError(f"weights must be three numbers, not {weights!r:.60}")
     school, direction = record.get("school"), record["early"] if listed else record.get("direction")
-    position = _school_position(school, district) if listed else _named_school(school, district)
+    if listed:
+        position = _school_position(school, district)
+    else:
+        position = _named_school(school, district)
     if listed and not isinstance(direction, bool):
         raise ConfigError(f"early must be true or false, not {direction!r:.40}")
     if listed:
-        direction = TimePreference.EARLY if direction else TimePreference.LATE
+        if direction:
+            direction = TimePreference.EARLY
+        else:
+            direction = TimePreference.LATE
     elif direction not in list(TimePreference):
         raise ConfigError(f"direction must be early or late, not {direction!r:.40}")
     optimum = record.get("schedule" if listed else "optimum")
@@ -80,7 +138,10 @@ def _school_position(value: Any, district: District) -> int:
 
 
 def _named_school(value: Any, district: District) -> int:
-    name = value if isinstance(value, str) else repr(value)
+    if isinstance(value, str):
+        name = value
+    else:
+        name = repr(value)
     position = find_school(district, name)
     if position is None:
         raise ConfigError(unknown_school(district, name))
@@ -138,9 +199,10 @@ class Person:
         """Its start time, then little load, then little deviation."""
         utility = self.utility
         wished = (
-            Constraints(fixed=frozenset({(utility.school, self._best_positions)})), Constraints(load=utility.load),
+            Constraints(fixed=frozenset({(utility.school, self._best_positions)})),
+            Constraints(load=utility.load),
             Constraints(deviation=utility.deviation),
-        )  # fmt: skip
+        )
         result = [restriction for constraints in wished for restriction in to_restrictions(self.district, constraints)]
         return tuple(Wish(constraints, weight) for constraints, weight in zip(result, utility.weights, strict=True))
 
@@ -174,11 +236,14 @@ class Person:
             f"{hidden.deviation:g}\ngreatest utility: {self.maximum:.4f}"
         )
         return Profile(
-            {"school": name, "direction": way}, {"school": name, "wants it": way}, utility,
+            {"school": name, "direction": way},
+            {"school": name, "wants it": way},
+            utility,
             {role: fill_text(f"character_{role}", school=school) for role in SchoolRole},
-            fill_text("wishes", school=school, way=way), self._worth_table(),
+            fill_text("wishes", school=school, way=way),
+            self._worth_table(),
             (*hidden.weights, *(value for _, value in self._rank_outcomes), self.maximum),
-        )  # fmt: skip
+        )
 
     @property
     def _times(self) -> int:
@@ -186,7 +251,9 @@ class Person:
 
     @property
     def _best_positions(self) -> int:
-        return 0 if self.utility.direction is TimePreference.EARLY else self._times - 1
+        if self.utility.direction is TimePreference.EARLY:
+            return 0
+        return self._times - 1
 
     @cached_property
     def _rank_outcomes(self) -> list[tuple[ScheduleOutcome, float]]:
@@ -229,18 +296,6 @@ class Person:
         return "\n".join(lines)
 
 
-VAGUE = (
-    "That is rather late for us. Could it be somewhat earlier, if that is not too hard on the others?",
-    "The buses look very full at one time of the day. Can that be eased a little?",
-    "I could live with a little more change if mornings got calmer.",
-)
-PRECISE = (
-    "We need to start at 8:40 at the latest.",
-    "I accept up to 12 minutes of change on average, not more.",
-    "If no more than 2,500 students ride at once, I can do without the earliest start.",
-)
-
-
 @dataclass(frozen=True, eq=False)
 class SchoolStakeholders:
     """Whoever may care for a start time, early or late."""
@@ -252,15 +307,21 @@ class SchoolStakeholders:
     def telling(self) -> PersonaTexts:
         """Words of parents, principals, administrators and coordinators."""
         return PersonaTexts(
-            tuple(SchoolRole), "schools",
+            tuple(SchoolRole),
+            "schools",
             "the schools, their students and start times today, the start times to choose from, what riders at the "
             "busiest time and change on average mean",
-            "the start time, the riders, the change", {"vague": VAGUE, "precise": PRECISE}, Script(self.problem),
-        )  # fmt: skip
+            "the start time, the riders, the change",
+            {"vague": VAGUE, "precise": PRECISE},
+            Script(self.problem),
+        )
 
     def generated(self, rng: np.random.Generator, functions: int = 0) -> Sequence[Person]:
         """One for each conditional solution that some utility can single out, or so many of random parameters."""
-        utilities = function_centric(self.exact, rng, functions) if functions else solution_centric(self.exact, rng)
+        if functions:
+            utilities = function_centric(self.exact, rng, functions)
+        else:
+            utilities = solution_centric(self.exact, rng)
         return [Person(target.utility, self.exact) for target in utilities]
 
     def of(self, record: Mapping[str, Any]) -> tuple[Person, tuple[str, ...]]:
@@ -268,46 +329,3 @@ class SchoolStakeholders:
         utility, optimum = read_utility(record, self.exact.district)
         person = Person(utility, self.exact)
         return person, tuple(find_doubts(utility, optimum, person.best, self.exact.schedules))
-
-
-NOTE = (
-    "Published figures are those of Drossman, Jacquillat and Martin 2026 (arXiv:2604.02666) with GPT-4.1 on 109 "
-    "utilities that were not published: they stand beside ours for orientation, and are of other decision agents."
-)
-
-# by style and paradigm: mean score / success in percent, of T-P-P
-PARADIGMS = {
-    "vague": {"one-shot": ".67 / 15.6", "aware": ".71 / 19.3", "conversation": ".91 / 56.9"},
-    "precise": {"one-shot": ".73 / 17.9", "aware": ".79 / 33.5", "conversation": ".95 / 73.4"},
-    "all": {
-        "default": ".56 / 8.3",
-        "one-shot": ".70 / 16.7",
-        "aware": ".75 / 26.4",
-        "conversation": ".93 / 65.1",
-    },  # 26.3 in print, which is no share of 436
-}
-# by style and feedback, and agent
-AGENTS = {
-    ("vague", "binary"): {"T-P-P": ".87 / 44.0", "C-P-P": ".86 / 42.2", "C-P-R": ".82 / 35.8", "C-N-R": ".70 / 24.8"},
-    ("vague", "rich"): {"T-P-P": ".94 / 69.7", "C-P-P": ".88 / 56.0", "C-P-R": ".85 / 52.3", "C-N-R": ".83 / 37.6"},
-    ("precise", "binary"): {"T-P-P": ".95 / 70.6", "C-P-P": ".89 / 53.2", "C-P-R": ".85 / 49.5", "C-N-R": ".82 / 32.1"},
-    ("precise", "rich"): {"T-P-P": ".95 / 76.1", "C-P-P": ".90 / 67.9", "C-P-R": ".85 / 63.3", "C-N-R": ".82 / 31.2"},
-    ("all", "all"): {"T-P-P": ".93 / 65.1", "C-P-P": ".88 / 54.8", "C-P-R": ".84 / 50.2", "C-N-R": ".79 / 31.4"},
-}  # 31.1 and .81 of C-N-R in print: 34 of 109 are 31.2 %, and its cells have mean .79
-TURNS = {
-    ("vague", "binary"): {"T-P-P": "8.52", "C-P-P": "7.36", "C-P-R": "8.20", "C-N-R": "10.74"},
-    ("vague", "rich"): {"T-P-P": "6.17", "C-P-P": "5.96", "C-P-R": "6.31", "C-N-R": "8.83"},
-    ("precise", "binary"): {"T-P-P": "6.11", "C-P-P": "6.06", "C-P-R": "6.05", "C-N-R": "8.74"},
-    ("precise", "rich"): {"T-P-P": "5.29", "C-P-P": "5.00", "C-P-R": "4.67", "C-N-R": "7.04"},
-    ("all", "all"): {"T-P-P": "6.52", "C-P-P": "6.10", "C-P-R": "6.31", "C-N-R": "8.84"},
-}
-# model, T-P-P, C-N-R, relative gain, difference in success, turns and solver calls of T-P-P
-MODELS = (
-    ("GPT-3.5-turbo", ".83 / 34.4", ".61 / 11.0", "36.1 %", "23.4", "12.61", "4.60"),
-    ("GPT-4.1", ".93 / 65.1", ".81 / 31.4", "14.8 %", "33.7", "6.52", "6.23"),
-    ("GPT-5", ".93 / 63.3", ".88 / 44.7", "5.7 %", "18.6", "6.43", "13.35"),
-)
-# agent: ends by the maximum, by itself, by the limit
-ENDS = {"T-P-P": (284, 152, 0), "C-P-P": (239, 194, 3)}  # 153 in print, with which they would be 437 conversations
-
-DROSSMAN = Published(NOTE, 109, 436, PARADIGMS, AGENTS, TURNS, MODELS, ENDS)

@@ -22,7 +22,8 @@ LOAD = re.compile(r"at most ([\d,.]+) students")
 CHANGE = re.compile(r"at most ([\d.]+) minutes")
 SCHOOL = re.compile(r"You want (.+?) to start (?:early|late)\.")
 VALUE = re.compile(r"x\[(\d+),(\d+)\] = 1$", re.MULTILINE)
-LITTLE = 0.001  # that a bound takes from what is on the table
+# that a bound takes from what is on the table
+LITTLE = 0.001
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class Script:
 
     def __call__(self, request: Request) -> ScriptedReply:
         """The next reply, by the role in which it is asked for."""
-        return self._decider_reply(request) if request.role == DECIDER else self._agent_reply(request)
+        if request.role == DECIDER:
+            return self._decider_reply(request)
+        return self._agent_reply(request)
 
     # The decision agent.
 
@@ -61,15 +64,22 @@ class Script:
     def _shown_schedule(self, messages: Sequence[Message]) -> str:
         """The schedule of the newest answer; empty where it shows none."""
         newest = next((message for message in reversed(messages) if message.role == "user"), None)
-        decisions = self.problem.read(newest.content).decisions if newest else ()
-        return decisions[-1] if decisions else ""
+        if newest:
+            decisions = self.problem.read(newest.content).decisions
+        else:
+            decisions = ()
+        if decisions:
+            return decisions[-1]
+        return ""
 
     def _next_request(self, prompt: str, number: int) -> str:
         school = SCHOOL.search(prompt)
         rows = [row for table in read_tables(prompt) if table.header[-1] == "Worth" for row in table.rows]
         heads = next((table.header for table in read_tables(prompt) if table.header[-1] == "Worth"), ())
         if not school or not rows:
-            return "I would like something better. __END__" if number > 2 else "Could this be better for us?"
+            if number > 2:
+                return "I would like something better. __END__"
+            return "Could this be better for us?"
         if number >= len(rows):
             return "Then we leave it at that. __END__"
         time, load, change, _ = rows[number]
@@ -99,7 +109,10 @@ class Script:
             if results:
                 return self._write_answer(results[-1])
             source = self._write_program(wishes, whole="run_python" in names)
-            tool = "run_python" if "run_python" in names else "submit_formulation"
+            if "run_python" in names:
+                tool = "run_python"
+            else:
+                tool = "submit_formulation"
             return Message("assistant", "", (ToolCall(f"c{number}", tool, {"program": source}),))
         if results:
             return Message("assistant", "", (ToolCall(f"c{number}", "call_solver", {}),))
@@ -113,14 +126,25 @@ class Script:
         wish, load, change = WISH.search(text), LOAD.search(text), CHANGE.search(text)
         times = self.problem.vocabulary.options
         words = {"as early as possible": 0, "in the middle": len(times) // 2, "as late as possible": len(times) - 1}
-        time = None if wish is None else (
-            words[wish[2]] if wish[2] in words else times.index(wish[2].removeprefix("at ")))  # fmt: skip
-        shown = [decision for message in earlier if message.role == "assistant" and not message.tool_calls
-                 for decision in self.problem.read(message.content).decisions]  # fmt: skip
+        if wish is None:
+            time = None
+        elif wish[2] in words:
+            time = words[wish[2]]
+        else:
+            time = times.index(wish[2].removeprefix("at "))
+        shown = [
+            decision
+            for message in earlier
+            if message.role == "assistant" and not message.tool_calls
+            for decision in self.problem.read(message.content).decisions
+        ]
         now = self.problem.features(shown[-1] if shown else self.problem.default)
         bounds: list[float | None] = []
         for bound, value, word in ((load, now[0], "fewer riders"), (change, now[1], "less change")):
-            less = value - LITTLE if word in text else None
+            if word in text:
+                less = value - LITTLE
+            else:
+                less = None
             bounds.append(float(bound[1].replace(",", "").rstrip(".")) if bound else less)
         return _Wanted(wish[1] if wish else None, time, *bounds)
 
@@ -164,7 +188,12 @@ class Script:
     def _write_answer(self, result: str) -> str:
         shown = self.problem.read(result).decisions
         values = {f"x[{value_match[1]},{value_match[2]}]": 1.0 for value_match in VALUE.finditer(result)}
-        decision = shown[-1] if shown else self.problem.decision(values) if values else ""
+        if shown:
+            decision = shown[-1]
+        elif values:
+            decision = self.problem.decision(values)
+        else:
+            decision = ""
         if not decision:
             return "No schedule meets all of these constraints. Which wish would you give up first?"
         load, deviation = self.problem.features(decision)

@@ -30,8 +30,19 @@ from oragent.converse.problems.exact import (
     conditional_points,
 )
 
-TOLERANCE = 1e-9  # of sums of three products
-WEIGHTS_OFF = 1e-3  # how far weights that were rounded may miss 1
+# of sums of three products
+TOLERANCE = 1e-9
+# how far weights that were rounded may miss 1
+WEIGHTS_OFF = 1e-3
+
+
+LOAD_STEP, DEVIATION_STEP = 50, 0.5
+# weights drawn for one pair of thresholds
+DRAWS = 10_000
+# by which the wished outcome must beat every other one
+MARGIN = 1e-6
+# of weights, so that a person can add them up
+DECIMALS = 3
 
 
 class TimePreference(StrEnum):
@@ -45,20 +56,28 @@ class TimePreference(StrEnum):
 class ScheduleOutcome:
     """All that a utility tells apart of a schedule."""
 
-    time: int  # position of the school's start time
-    load_met: bool  # whether load is at most L
-    deviation_met: bool  # whether deviation is at most R
+    # position of the school's start time
+    time: int
+    # whether load is at most L
+    load_met: bool
+    # whether deviation is at most R
+    deviation_met: bool
 
 
 @dataclass(frozen=True)
 class Utility:
     """A hidden utility."""
 
-    school: int  # position of the agent's school in its district
-    direction: TimePreference  # direction on the list of start times in which the agent wants it
-    load: float  # l, most students at a start time that still please; itself pleases
-    deviation: float  # r, most minutes of mean change that still please; itself pleases
-    weights: tuple[float, float, float]  # weights of start time, load and deviation; 0 or more, sum 1 but for rounding
+    # position of the agent's school in its district
+    school: int
+    # direction on the list of start times in which the agent wants it
+    direction: TimePreference
+    # l, most students at a start time that still please; itself pleases
+    load: float
+    # r, most minutes of mean change that still please; itself pleases
+    deviation: float
+    # weights of start time, load and deviation; 0 or more, sum 1 but for rounding
+    weights: tuple[float, float, float]
 
     def __post_init__(self) -> None:
         if self.school < 0:
@@ -73,7 +92,9 @@ class Utility:
     def wish(self, time: int, times: int) -> float:
         """f1: 1 at the wished end of ``times`` start times, 0 at the other one, even steps between."""
         share = time / (times - 1)
-        return 1 - share if self.direction is TimePreference.EARLY else share
+        if self.direction is TimePreference.EARLY:
+            return 1 - share
+        return share
 
     def outcome(self, district: District, schedule: str) -> ScheduleOutcome:
         """Return the outcome of a schedule, recomputed from the schedule alone."""
@@ -116,7 +137,8 @@ def rank_outcomes(utility: Utility, times: int) -> list[tuple[ScheduleOutcome, C
     outcomes = [ScheduleOutcome(time, load, deviation) for time, load, deviation in product(range(times), met, met)]
 
     def rank_outcome(outcome: ScheduleOutcome) -> tuple[float, float, bool, bool]:
-        value = round(utility.value(outcome, times), 9)  # sums that are equal but for their last bits are equal
+        # sums that are equal but for their last bits are equal
+        value = round(utility.value(outcome, times), 9)
         return -value, -utility.wish(outcome.time, times), not outcome.load_met, not outcome.deviation_met
 
     return [(outcome, _outcome_constraints(utility, outcome)) for outcome in sorted(outcomes, key=rank_outcome)]
@@ -131,7 +153,8 @@ def maximum_utility(utility: Utility, oracle: ScheduleOracle) -> float:
     possible = (
         outcome for outcome, constraints in rank_outcomes(utility, times) if oracle.least_cost(constraints) is not None
     )
-    return utility.value(next(possible), times)  # the last outcomes ask for a start time alone, which every school has
+    # the last outcomes ask for a start time alone, which every school has
+    return utility.value(next(possible), times)
 
 
 def _outcome_constraints(utility: Utility, outcome: ScheduleOutcome) -> Constraints:
@@ -140,12 +163,6 @@ def _outcome_constraints(utility: Utility, outcome: ScheduleOutcome) -> Constrai
         load=utility.load if outcome.load_met else inf,
         deviation=utility.deviation if outcome.deviation_met else inf,
     )
-
-
-LOAD_STEP, DEVIATION_STEP = 50, 0.5
-DRAWS = 10_000  # weights drawn for one pair of thresholds
-MARGIN = 1e-6  # by which the wished outcome must beat every other one
-DECIMALS = 3  # of weights, so that a person can add them up
 
 
 @dataclass(frozen=True)
@@ -204,7 +221,8 @@ def _singled_out(
 ) -> Utility | None:
     """The first thresholds and weights for which a conditional solution is the only maximiser, if there are any."""
     if len(point.schedules) > 1:
-        return None  # equal in all that a utility sees
+        # equal in all that a utility sees
+        return None
     wished = ScheduleOutcome(time, True, True)
     for load, deviation, outcomes in _draw_thresholds(exact, school, wished, point):
         losses = _outcome_losses(direction, wished, outcomes, len(exact.district.times))
@@ -226,7 +244,9 @@ def _draw_thresholds(
 
     def outcomes_alone(load: float, deviation: float) -> frozenset[ScheduleOutcome]:
         counts = _count_outcomes(exact, school, load, deviation)
-        return frozenset(counts) if counts[wished] == 1 else frozenset()
+        if counts[wished] == 1:
+            return frozenset(counts)
+        return frozenset()
 
     def steps_above(value: float, step: float) -> Iterator[float]:
         return (step * number for number in count(ceil(value / step)))
@@ -280,9 +300,13 @@ def _greatest_margin(losses: Losses) -> float:
     if not losses:
         return 1.0
     solution = linprog(
-        [0, 0, 0, -1], A_ub=np.column_stack([-np.array(losses), np.ones(len(losses))]), b_ub=np.zeros(len(losses)),
-        A_eq=[[1, 1, 1, 0]], b_eq=[1], bounds=[(0, 1)] * 3 + [(None, None)],
-    )  # fmt: skip
+        [0, 0, 0, -1],
+        A_ub=np.column_stack([-np.array(losses), np.ones(len(losses))]),
+        b_ub=np.zeros(len(losses)),
+        A_eq=[[1, 1, 1, 0]],
+        b_eq=[1],
+        bounds=[(0, 1)] * 3 + [(None, None)],
+    )
     return float(-solution.fun)
 
 

@@ -22,8 +22,23 @@ from oragent.milp.solving import solve
 PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s?(?:%|percent)")
 NUMBER = re.compile(r"(?<![\w.])\$?(\d+(?:\.\d+)?)(?![\w.]*%|\d)")
 HALF = re.compile(r"\b(?:half|halv\w+|50\s?%|50 percent|fifty percent)", re.IGNORECASE)
-WORDS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-         "eleven": 11, "twelve": 12, "a single": 1, "couple": 2, "dozen": 12}  # fmt: skip
+WORDS = {
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "a single": 1,
+    "couple": 2,
+    "dozen": 12,
+}
 BOTH_WAYS = re.compile(
     r"\b(?:exclusiv\w+ (?:relation|partner|arrange|agree|deal|suppl|trad)\w*|relationship|partnership|between|"
     r"mutual\w*|convers\w+|reciprocal|vice versa|purchas\w+|buy\w*|sell\w*|sales|sourc\w+)\b",
@@ -41,10 +56,41 @@ EXTRA = re.compile(
 )
 COST = re.compile(r"\b(?:cost\w*|price\w*|rate|charge\w*|expense\w*|fee\w*|expenditure)\b|\$", re.IGNORECASE)
 SYNONYMS = {
-    "hot dog": r"hot ?dogs?|frankfurters?|sausages?", "fries": r"fries|french fr\w+|fried potato\w*|chips",
-    "ice cream": r"ice ?creams?", "macaroni": r"macaronis?|pasta|mac and cheese|mac", "chicken": r"chickens?|poultry",
-    "milk": r"milks?|dairy", "salad": r"salads?|greens", "pizza": r"pizzas?", "hamburger": r"hamburgers?|burgers?",
-}  # fmt: skip
+    "hot dog": r"hot ?dogs?|frankfurters?|sausages?",
+    "fries": r"fries|french fr\w+|fried potato\w*|chips",
+    "ice cream": r"ice ?creams?",
+    "macaroni": r"macaronis?|pasta|mac and cheese|mac",
+    "chicken": r"chickens?|poultry",
+    "milk": r"milks?|dairy",
+    "salad": r"salads?|greens",
+    "pizza": r"pizzas?",
+    "hamburger": r"hamburgers?|burgers?",
+}
+
+
+TEXTS = {"type": "array", "items": {"type": "string"}}
+TERMS = {"type": "object", "additionalProperties": {"type": "number"}}
+SOLVE_S = 20.0
+PROGRAM = """import pulp
+
+
+def formulate(m, data):
+    x = {v["name"]: pulp.LpVariable(v["id"], v["low"], v["high"], v["kind"]) for v in data["variables"]}
+    m += pulp.lpSum(value * x[name] for name, value in data["cost"].items())
+    for row in data["rows"]:
+        left = pulp.lpSum(value * x[name] for name, value in row["terms"].items())
+        if row["relation"] == "<=":
+            m += left <= row["rhs"]
+        elif row["relation"] == ">=":
+            m += left >= row["rhs"]
+        else:
+            m += left == row["rhs"]
+"""
+SUBMIT = Tool(
+    "submit_formulation",
+    "Build and solve the model of a program that defines formulate(m, data).",
+    {"type": "object", "properties": {"program": {"type": "string"}}, "required": ["program"]},
+)
 
 
 def read_change(question: questions.Question) -> questions.WhatIfChange | None:
@@ -67,7 +113,10 @@ def _parse_coffee(text: str) -> questions.WhatIfChange | None:
         return _exclusive_rows(roasteries[0], cafes[0], both=bool(BOTH_WAYS.search(text)))
     share = PERCENT.search(text)
     if cafes and share:
-        kinds = ["light"] if re.search(r"\blight\b", text, re.IGNORECASE) else ["light", "dark"]
+        if re.search(r"\blight\b", text, re.IGNORECASE):
+            kinds = ["light"]
+        else:
+            kinds = ["light", "dark"]
         tables = [f"{kind}_coffee_needed_for_cafe" for kind in kinds]
         return questions.WhatIfChange(
             {(name, (cafes[0],)): questions.COFFEE[name][cafes[0],] * (1 + float(share[1]) / 100) for name in tables}
@@ -99,7 +148,10 @@ def _parse_netflow(text: str) -> questions.WhatIfChange | None:
         name = f"flow[{goods[0]},{start},{end}]"
         if (start, end) not in questions.NETFLOW["capacity"]:
             return questions.WhatIfChange()
-        value = 1.0 if AGAINST.search(text) else 0.0
+        if AGAINST.search(text):
+            value = 1.0
+        else:
+            value = 0.0
         return questions.WhatIfChange(rows=(Row("row", {name: 1.0}, Relation.EQUAL, value),))
     if cities and HALF.search(text):
         return _change_costs(lambda key: key[1] == cities[0], lambda cost: cost / 2)
@@ -134,12 +186,17 @@ def _find_number(text: str) -> float | None:
     if match:
         return float(match[1])
     words = [value for word, value in WORDS.items() if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
-    return float(words[0]) if words else None
+    if words:
+        return float(words[0])
+    return None
 
 
 def _in_order(text: str, patterns: dict[str, str]) -> list[str]:
-    hits = [(hit.start(), name) for name, pattern in patterns.items()
-             for hit in re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE)]  # fmt: skip
+    hits = [
+        (hit.start(), name)
+        for name, pattern in patterns.items()
+        for hit in re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE)
+    ]
     return list(dict.fromkeys(name for _, name in sorted(hits)))
 
 
@@ -147,7 +204,9 @@ def _shipment_ends(text: str, cities: list[str]) -> tuple[str, str]:
     """Start and end of a shipment: "from" and "to" decide, else the order."""
     first, second = cities[:2]
     turned = re.search(rf"\bto {re.escape(first)}\b.*\bfrom {re.escape(second)}\b", text, re.IGNORECASE)
-    return (second, first) if turned else (first, second)
+    if turned:
+        return (second, first)
+    return (first, second)
 
 
 def _change_costs(chosen: Callable[[questions.Key], bool], changed: Callable[[float], float]) -> questions.WhatIfChange:
@@ -162,11 +221,6 @@ def _change_data(table: str, key: questions.Key, value: float) -> questions.What
 
 def _zero_rows(names: Iterable[str]) -> tuple[Row, ...]:
     return tuple(Row("row", {name: 1.0}, Relation.EQUAL, 0.0) for name in names)
-
-
-TEXTS = {"type": "array", "items": {"type": "string"}}
-TERMS = {"type": "object", "additionalProperties": {"type": "number"}}
-SOLVE_S = 20.0
 
 
 async def by_tools(question: questions.Question, asker: Asker) -> questions.WhatIfAnswer | None:
@@ -210,12 +264,16 @@ class _Hands:
         number = {"type": "number"}
         return (
             _make_tool("set_data", "Set an entry of a table of data.", {"table": table, "key": TEXTS, "value": number}),
-            _make_tool("scale_data", "Multiply an entry of a table of data.",
-                  {"table": table, "key": TEXTS, "factor": number}),
-            _make_tool("add_row", "Add a constraint: coefficients by name of variable, relation, right-hand side.",
-                  {"terms": TERMS, "relation": relation, "rhs": number}),
+            _make_tool(
+                "scale_data", "Multiply an entry of a table of data.", {"table": table, "key": TEXTS, "factor": number}
+            ),
+            _make_tool(
+                "add_row",
+                "Add a constraint: coefficients by name of variable, relation, right-hand side.",
+                {"terms": TERMS, "relation": relation, "rhs": number},
+            ),
             _make_tool("call_solver", "Solve the changed model.", {}),
-        )  # fmt: skip
+        )
 
     def __call__(self, call: ToolCall) -> str:
         """Do what a model asks for; what is wrong comes back in one line."""
@@ -284,32 +342,18 @@ class _Programs:
         return _describe_solution(self.answer)
 
 
-PROGRAM = """import pulp
-
-
-def formulate(m, data):
-    x = {v["name"]: pulp.LpVariable(v["id"], v["low"], v["high"], v["kind"]) for v in data["variables"]}
-    m += pulp.lpSum(value * x[name] for name, value in data["cost"].items())
-    for row in data["rows"]:
-        left = pulp.lpSum(value * x[name] for name, value in row["terms"].items())
-        if row["relation"] == "<=":
-            m += left <= row["rhs"]
-        elif row["relation"] == ">=":
-            m += left >= row["rhs"]
-        else:
-            m += left == row["rhs"]
-"""
-SUBMIT = Tool("submit_formulation", "Build and solve the model of a program that defines formulate(m, data).",
-              {"type": "object", "properties": {"program": {"type": "string"}}, "required": ["program"]})  # fmt: skip
-
-
 def _program_data(model: str) -> dict[str, Any]:
     milp = questions.build_textbook(model, questions.WhatIfChange())
     return {
         "tables": questions.plain_data(model),
         "variables": [
-            {"id": f"v{position}", "name": variable.name, "low": variable.low, "high": None,
-             "kind": "Integer" if variable.is_integer else "Continuous"}
+            {
+                "id": f"v{position}",
+                "name": variable.name,
+                "low": variable.low,
+                "high": None,
+                "kind": "Integer" if variable.is_integer else "Continuous",
+            }
             for position, variable in enumerate(milp.variables)
         ],
         "rows": [
@@ -317,17 +361,24 @@ def _program_data(model: str) -> dict[str, Any]:
             for row in milp.rows
         ],
         "cost": dict(milp.objective.terms),
-    }  # fmt: skip
+    }
 
 
 def _describe_data(model: str) -> str:
-    tables = json.dumps({name: {", ".join(key): value for key, value in table.items()}
-                         for name, table in questions.BASE[model].items()}, indent=0)  # fmt: skip
+    tables = json.dumps(
+        {
+            name: {", ".join(key): value for key, value in table.items()}
+            for name, table in questions.BASE[model].items()
+        },
+        indent=0,
+    )
     return f"{to_latex(questions.build_textbook(model, questions.WhatIfChange()))}\nData:\n{tables}"
 
 
 def _describe_solution(answer: questions.WhatIfAnswer) -> str:
-    return f"{answer.status}" if answer.objective is None else f"{answer.status}, objective {answer.objective:.10g}"
+    if answer.objective is None:
+        return f"{answer.status}"
+    return f"{answer.status}, objective {answer.objective:.10g}"
 
 
 def _parse_number(value: object) -> float:

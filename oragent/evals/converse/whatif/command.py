@@ -45,6 +45,10 @@ LIMITS = Limits(cpu_s=60.0, memory_mb=512, file_mb=32, processes=4, output_kb=64
 Gold = list[tuple[WhatIfAnswer | None, str]]
 
 
+AGENTS = ("gold", "rules", "T-P-P", "C-P-P")
+ASKING = AGENTS[2:]
+
+
 def run_gold(questions: Sequence[Question], box: Sandbox) -> Gold:
     """Run the gold code and solve its changes on our models: answers, or None and why there is none."""
     requests = [_gold_request(question) for question in questions]
@@ -60,16 +64,23 @@ def _gold_request(question: Question) -> dict[str, object]:
     data = BASE[question.model]
     sets: dict[str, list[str]] = {}
     if question.model == "coffee":
-        sets = {"cafes": [key[0] for key in data["light_coffee_needed_for_cafe"]],
-                "roasteries": [key[0] for key in data["roasting_cost_light"]],
-                "suppliers": [key[0] for key in data["capacity_in_supplier"]]}  # fmt: skip
+        sets = {
+            "cafes": [key[0] for key in data["light_coffee_needed_for_cafe"]],
+            "roasteries": [key[0] for key in data["roasting_cost_light"]],
+            "suppliers": [key[0] for key in data["capacity_in_supplier"]],
+        }
     elif question.model == "netflow":
-        sets = {"commodities": list(dict.fromkeys(key[0] for key in data["inflow"])),
-                "nodes": list(dict.fromkeys(key[1] for key in data["inflow"]))}  # fmt: skip
+        sets = {
+            "commodities": list(dict.fromkeys(key[0] for key in data["inflow"])),
+            "nodes": list(dict.fromkeys(key[1] for key in data["inflow"])),
+        }
     return {
-        "data": plain_data(question.model), "variables": variable_names(question.model), "sets": sets,
-        "data_code": question.data_code, "row_code": question.row_code,
-    }  # fmt: skip
+        "data": plain_data(question.model),
+        "variables": variable_names(question.model),
+        "sets": sets,
+        "data_code": question.data_code,
+        "row_code": question.row_code,
+    }
 
 
 def _solve_gold(question: Question, plain: object) -> tuple[WhatIfAnswer | None, str]:
@@ -81,8 +92,6 @@ def _solve_gold(question: Question, plain: object) -> tuple[WhatIfAnswer | None,
         return None, str(problem)
 
 
-AGENTS = ("gold", "rules", "T-P-P", "C-P-P")
-ASKING = AGENTS[2:]
 Answers = dict[str, list[WhatIfAnswer | None]]
 
 
@@ -112,7 +121,10 @@ def run_whatif(request: WhatIfRequest, console: Console, model: Model | None = N
                 answers[key], reason = asyncio.run(_by_model(request, name, model_name, questions, model))
                 unfinished = unfinished or reason
         else:
-            answers[name] = _by_gold(questions, console) if name == "gold" else answers_by_rules(questions)
+            if name == "gold":
+                answers[name] = _by_gold(questions, console)
+            else:
+                answers[name] = answers_by_rules(questions)
     table = by_kind(questions, answers)
     console.print(rich_table(table))
     for name, column in answers.items():
@@ -122,7 +134,9 @@ def run_whatif(request: WhatIfRequest, console: Console, model: Model | None = N
         console.print(Text(f"unfinished: {unfinished}", style="bold red"), soft_wrap=True)
     path = _write_answers_page(request.outputs, table, questions, answers)
     console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
-    return 3 if unfinished else 0
+    if unfinished:
+        return 3
+    return 0
 
 
 def answers_by_rules(questions: Sequence[Question]) -> list[WhatIfAnswer | None]:
@@ -134,8 +148,12 @@ def answers_by_rules(questions: Sequence[Question]) -> list[WhatIfAnswer | None]
         key = f"{question.model} {change!r}"
         if key not in parsed:
             try:
-                parsed[key] = None if change is None else solve_changed(question.model, change)
-            except (ConfigError, MilpError):  # it names what the model has not: not understood
+                if change is None:
+                    parsed[key] = None
+                else:
+                    parsed[key] = solve_changed(question.model, change)
+            except (ConfigError, MilpError):
+                # it names what the model has not: not understood
                 parsed[key] = None
         answers.append(parsed[key])
     return answers
@@ -182,7 +200,9 @@ async def _by_model(
         async def answer_case(case: LedgerCase) -> Any:
             question = cases[case.name]
             answer = await (by_tools(question, case) if name == "T-P-P" else by_program(question, case, guests))
-            return None if answer is None else asdict(answer)
+            if answer is None:
+                return None
+            return asdict(answer)
 
         await study.run_cases(list(cases), answer_case)
         results = {case.name: case.result for case in study.finished_cases()}

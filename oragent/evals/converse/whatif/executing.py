@@ -13,7 +13,8 @@ from typing import Any
 class Term:
     """A linear expression; comparing two makes a row."""
 
-    X = 0.0  # value in the solution of the base model: the diet, which alone asks for it, has none
+    # value in the solution of the base model: the diet, which alone asks for it, has none
+    X = 0.0
 
     def __init__(self, terms: dict[str, float], constant: float = 0.0) -> None:
         self.terms, self.constant = terms, constant
@@ -57,7 +58,9 @@ class Term:
 
 def as_term(value: Any) -> Term:
     """A number or an expression as an expression."""
-    return value if isinstance(value, Term) else Term({}, float(value))
+    if isinstance(value, Term):
+        return value
+    return Term({}, float(value))
 
 
 class RowCollector:
@@ -94,7 +97,9 @@ def run_change(question: dict[str, Any]) -> dict[str, Any]:
 
 def bare_key(key: list[str]) -> Any:
     """A key as code writes it: a tuple, or the one part."""
-    return tuple(key) if len(key) > 1 else key[0]
+    if len(key) > 1:
+        return tuple(key)
+    return key[0]
 
 
 def variable_tables(variables: list[str]) -> dict[str, dict[Any, Term]]:

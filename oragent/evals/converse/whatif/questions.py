@@ -19,7 +19,29 @@ from oragent.milp import SolveStatus as Solved
 from oragent.milp.solution import Solution
 from oragent.milp.solving import solve
 
-TOLERANCE = 1e-6  # of objectives, relative where they are larger than 1
+# of objectives, relative where they are larger than 1
+TOLERANCE = 1e-6
+
+
+MODELS = ("coffee", "netflow", "diet")
+SUFFIX = ".benchmark.json"
+# bytes
+LARGEST = 20_000_000
+INFINITE = 1e100
+# price; calories, protein, fat, sodium
+FOODS = {
+    "hamburger": (2.49, 410, 24, 26, 730),
+    "chicken": (2.89, 420, 32, 10, 1190),
+    "hot dog": (1.5, 560, 20, 32, 1800),
+    "fries": (1.89, 380, 4, 19, 270),
+    "macaroni": (2.09, 320, 12, 10, 930),
+    "pizza": (1.99, 320, 15, 12, 820),
+    "salad": (2.49, 320, 31, 12, 1230),
+    "milk": (0.89, 100, 8, 2.5, 125),
+    "ice cream": (1.59, 330, 8, 10, 180),
+}
+NUTRIENTS = ("calories", "protein", "fat", "sodium")
+DAIRY, MOST_DAIRY = ("milk", "ice cream"), 6.0
 
 
 class AnswerStatus(StrEnum):
@@ -49,23 +71,23 @@ def agrees_with_gold(answer: WhatIfAnswer | None, gold: WhatIfAnswer) -> bool:
     return abs(answer.objective - gold.objective) <= TOLERANCE * max(1.0, abs(gold.objective))
 
 
-MODELS = ("coffee", "netflow", "diet")
-SUFFIX = ".benchmark.json"
-LARGEST = 20_000_000  # bytes
-
-
 @dataclass(frozen=True)
 class Question:
     """A what-if question."""
 
     model: str
-    number: int  # place in the file of its model, from 1
+    # place in the file of its model, from 1
+    number: int
     text: str
-    plain: str  # text of the same question in the words of its template; the text itself where that is no paraphrase
-    kind: str  # kind of change that it asks for, such as ``demand-increase``
+    # text of the same question in the words of its template; the text itself where that is no paraphrase
+    plain: str
+    # kind of change that it asks for, such as ``demand-increase``
+    kind: str
     template: str
-    data_code: str  # Gold: Python that changes data before the model is built; empty where there is none
-    row_code: str  # Gold: Python that adds rows to the model; empty where there is none
+    # Gold: Python that changes data before the model is built; empty where there is none
+    data_code: str
+    # Gold: Python that adds rows to the model; empty where there is none
+    row_code: str
     gold: WhatIfAnswer
 
 
@@ -77,7 +99,10 @@ def read_questions(folder: Path) -> tuple[Question, ...]:
 def _of_model(path: Path, model: str) -> list[Question]:
     what, missing = "a file of questions", f"; expected {', '.join(MODELS)}, each {SUFFIX}"
     tree = load_json(path, LARGEST, what, what, missing)
-    records = tree.get("questions") if isinstance(tree, dict) else None
+    if isinstance(tree, dict):
+        records = tree.get("questions")
+    else:
+        records = None
     if not isinstance(records, list) or not records:
         raise ConfigError(f"{path} must hold a list of questions, at least one, under 'questions'")
     questions = []
@@ -120,7 +145,10 @@ def _read_gold(result: Any) -> WhatIfAnswer:
     """The executed result: an objective, or a status with more lines after it."""
     if isinstance(result, int | float) and not isinstance(result, bool) and abs(result) < 1e300:
         return WhatIfAnswer(AnswerStatus.OPTIMAL, float(result))
-    first = result.partition("\n")[0].strip().lower() if isinstance(result, str) else ""
+    if isinstance(result, str):
+        first = result.partition("\n")[0].strip().lower()
+    else:
+        first = ""
     if first in (AnswerStatus.INFEASIBLE, AnswerStatus.UNBOUNDED):
         return WhatIfAnswer(AnswerStatus(first))
     raise ConfigError(f"GT EXEC RESULT must be a number, infeasible or unbounded, not {result!r:.40}")
@@ -129,7 +157,6 @@ def _read_gold(result: Any) -> WhatIfAnswer:
 Key = tuple[str, ...]
 Table = Mapping[Key, float]
 Data = Mapping[str, Table]
-INFINITE = 1e100
 
 
 def _read_table(*entries: tuple[str, float]) -> Table:
@@ -139,41 +166,62 @@ def _read_table(*entries: tuple[str, float]) -> Table:
 COFFEE: Data = {
     "capacity_in_supplier": _read_table(("supplier1", 150), ("supplier2", 50), ("supplier3", 100)),
     "shipping_cost_from_supplier_to_roastery": _read_table(
-        ("supplier1/roastery1", 5), ("supplier1/roastery2", 4), ("supplier2/roastery1", 6),
-        ("supplier2/roastery2", 3), ("supplier3/roastery1", 2), ("supplier3/roastery2", 7),
+        ("supplier1/roastery1", 5),
+        ("supplier1/roastery2", 4),
+        ("supplier2/roastery1", 6),
+        ("supplier2/roastery2", 3),
+        ("supplier3/roastery1", 2),
+        ("supplier3/roastery2", 7),
     ),
     "roasting_cost_light": _read_table(("roastery1", 3), ("roastery2", 5)),
     "roasting_cost_dark": _read_table(("roastery1", 5), ("roastery2", 6)),
     "shipping_cost_from_roastery_to_cafe": _read_table(
-        ("roastery1/cafe1", 5), ("roastery1/cafe2", 3), ("roastery1/cafe3", 6), ("roastery2/cafe1", 4),
-        ("roastery2/cafe2", 5), ("roastery2/cafe3", 2),
+        ("roastery1/cafe1", 5),
+        ("roastery1/cafe2", 3),
+        ("roastery1/cafe3", 6),
+        ("roastery2/cafe1", 4),
+        ("roastery2/cafe2", 5),
+        ("roastery2/cafe3", 2),
     ),
     "light_coffee_needed_for_cafe": _read_table(("cafe1", 20), ("cafe2", 30), ("cafe3", 40)),
     "dark_coffee_needed_for_cafe": _read_table(("cafe1", 20), ("cafe2", 20), ("cafe3", 100)),
-}  # fmt: skip
+}
 NETFLOW: Data = {
     "capacity": _read_table(
-        ("Detroit/Boston", 100), ("Detroit/New York", 80), ("Detroit/Seattle", 120), ("Denver/Boston", 120),
-        ("Denver/New York", 120), ("Denver/Seattle", 120),
+        ("Detroit/Boston", 100),
+        ("Detroit/New York", 80),
+        ("Detroit/Seattle", 120),
+        ("Denver/Boston", 120),
+        ("Denver/New York", 120),
+        ("Denver/Seattle", 120),
     ),
     "cost": _read_table(
-        ("Pencils/Detroit/Boston", 10), ("Pencils/Detroit/New York", 20), ("Pencils/Detroit/Seattle", 60),
-        ("Pencils/Denver/Boston", 40), ("Pencils/Denver/New York", 40), ("Pencils/Denver/Seattle", 30),
-        ("Pens/Detroit/Boston", 20), ("Pens/Detroit/New York", 20), ("Pens/Detroit/Seattle", 80),
-        ("Pens/Denver/Boston", 60), ("Pens/Denver/New York", 70), ("Pens/Denver/Seattle", 30),
+        ("Pencils/Detroit/Boston", 10),
+        ("Pencils/Detroit/New York", 20),
+        ("Pencils/Detroit/Seattle", 60),
+        ("Pencils/Denver/Boston", 40),
+        ("Pencils/Denver/New York", 40),
+        ("Pencils/Denver/Seattle", 30),
+        ("Pens/Detroit/Boston", 20),
+        ("Pens/Detroit/New York", 20),
+        ("Pens/Detroit/Seattle", 80),
+        ("Pens/Denver/Boston", 60),
+        ("Pens/Denver/New York", 70),
+        ("Pens/Denver/Seattle", 30),
     ),
     "inflow": _read_table(
-        ("Pencils/Detroit", 50), ("Pencils/Denver", 60), ("Pencils/Boston", -50), ("Pencils/New York", -50),
-        ("Pencils/Seattle", -10), ("Pens/Detroit", 60), ("Pens/Denver", 40), ("Pens/Boston", -40),
-        ("Pens/New York", -30), ("Pens/Seattle", -30),
+        ("Pencils/Detroit", 50),
+        ("Pencils/Denver", 60),
+        ("Pencils/Boston", -50),
+        ("Pencils/New York", -50),
+        ("Pencils/Seattle", -10),
+        ("Pens/Detroit", 60),
+        ("Pens/Denver", 40),
+        ("Pens/Boston", -40),
+        ("Pens/New York", -30),
+        ("Pens/Seattle", -30),
     ),
-}  # fmt: skip
-FOODS = {  # price; calories, protein, fat, sodium
-    "hamburger": (2.49, 410, 24, 26, 730), "chicken": (2.89, 420, 32, 10, 1190), "hot dog": (1.5, 560, 20, 32, 1800),
-    "fries": (1.89, 380, 4, 19, 270), "macaroni": (2.09, 320, 12, 10, 930), "pizza": (1.99, 320, 15, 12, 820),
-    "salad": (2.49, 320, 31, 12, 1230), "milk": (0.89, 100, 8, 2.5, 125), "ice cream": (1.59, 330, 8, 10, 180),
-}  # fmt: skip
-NUTRIENTS = ("calories", "protein", "fat", "sodium")
+}
 DIET: Data = {
     "cost": _read_table(*((food, figures[0]) for food, figures in FOODS.items())),
     "nutritionValues": _read_table(
@@ -187,15 +235,16 @@ DIET: Data = {
     "maxNutrition": _read_table(("calories", 2200), ("protein", INFINITE), ("fat", 65), ("sodium", 1779)),
 }
 BASE: Mapping[str, Data] = {"coffee": COFFEE, "netflow": NETFLOW, "diet": DIET}
-DAIRY, MOST_DAIRY = ("milk", "ice cream"), 6.0
 
 
 @dataclass(frozen=True)
 class WhatIfChange:
     """What a question changes."""
 
-    data: Mapping[tuple[str, Key], float] = field(default_factory=dict)  # new values by table and key
-    rows: tuple[Row, ...] = ()  # rows beside those of the model
+    # new values by table and key
+    data: Mapping[tuple[str, Key], float] = field(default_factory=dict)
+    # rows beside those of the model
+    rows: tuple[Row, ...] = ()
 
 
 def solve_changed(model: str, change: WhatIfChange) -> WhatIfAnswer:

@@ -158,10 +158,14 @@ class DomainRevision:
 
     name: str
     type: Type
-    brief: str  # what the business says of it; names the figures in backquotes
-    figures: Callable[[Plan], tuple[NewFigure, ...]]  # figures that it brings, by the plan before it
-    code: str = ""  # body of the function ``revise(m)`` of the revised program
-    edits: tuple[tuple[str, str], ...] = ()  # texts of the program that are replaced, each with what takes its place
+    # what the business says of it; names the figures in backquotes
+    brief: str
+    # figures that it brings, by the plan before it
+    figures: Callable[[Plan], tuple[NewFigure, ...]]
+    # body of the function ``revise(m)`` of the revised program
+    code: str = ""
+    # texts of the program that are replaced, each with what takes its place
+    edits: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

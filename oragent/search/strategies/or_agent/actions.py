@@ -29,14 +29,18 @@ class ExperimentAction:
 
     kind: Literal["edit", "tune", "sweep", "probe", "instrument", "stop"]
     thought: str
-    source: str = ""  # program that takes its place (edit), is run for what it prints (probe) or watches (instrument)
-    ranges: tuple[Range, ...] = ()  # of the constants to tune
-    words: tuple[str, ...] = ()  # numbers with values to try, as ``read_axes`` reads them
+    # program that takes its place (edit), is run for what it prints (probe) or watches (instrument)
+    source: str = ""
+    # of the constants to tune
+    ranges: tuple[Range, ...] = ()
+    # numbers with values to try, as ``read_axes`` reads them
+    words: tuple[str, ...] = ()
 
 
 AXIS = re.compile(r"[A-Za-z_]\w{0,60}=[-+\w.,]{1,200}")
 SPACES = re.compile(r"[ \t]+")
-OBSERVER = Signature("observe", ("hook", "data"), "observe(hook, data)")  # that an observer must define
+# that an observer must define
+OBSERVER = Signature("observe", ("hook", "data"), "observe(hook, data)")
 
 
 def read_action(run: RoundContext, text: str, source: str, constants: Sequence[Constant]) -> ExperimentAction:
@@ -48,9 +52,15 @@ def read_action(run: RoundContext, text: str, source: str, constants: Sequence[C
     """
     answer = drop_thoughts(text)
     word = WORD.search(answer)
-    kind, below = (word[1].upper(), answer[word.end() :]) if word else ("", answer)
+    if word:
+        kind, below = (word[1].upper(), answer[word.end() :])
+    else:
+        kind, below = ("", answer)
     match = THOUGHT.search(answer)
-    thought = " ".join(match[1].split())[:300] if match else ""
+    if match:
+        thought = " ".join(match[1].split())[:300]
+    else:
+        thought = ""
     if kind == "STOP":
         return ExperimentAction("stop", thought)
     if kind == "TUNE":
@@ -87,7 +97,9 @@ def _read_observer(run: RoundContext, answer: str) -> str:
 def read_lesson(text: str) -> str:
     """Return the lesson of the last experiment in a reply; empty without one."""
     match = LESSON.search(drop_thoughts(text))
-    return " ".join(match[1].split())[:400] if match else ""
+    if match:
+        return " ".join(match[1].split())[:400]
+    return ""
 
 
 def _read_axes(text: str, source: str) -> tuple[str, ...]:

@@ -15,11 +15,26 @@ from oragent._base.budget import Spent, apportion
 from oragent.search.candidate import Elite
 from oragent.search.round_context import RoundContext
 
-CALLS_AN_IDEA = 2  # model calls that it takes at least, now and then with a repair
-OPENING_PART = 5  # one part in so many of the budget may go to the round that fills the archive
-TURNS = 4  # in which the experiments of ideas for one leaf are dealt out
-FLOOR = 1  # experiments that every one of them has in a turn, whatever it gained
-FINE = 10**6  # parts of a gain that count
+# model calls that it takes at least, now and then with a repair
+CALLS_AN_IDEA = 2
+# one part in so many of the budget may go to the round that fills the archive
+OPENING_PART = 5
+# in which the experiments of ideas for one leaf are dealt out
+TURNS = 4
+# experiments that every one of them has in a turn, whatever it gained
+FLOOR = 1
+# parts of a gain that count
+FINE = 10**6
+
+
+# kind of the notes that record rounds
+ACTION = "action"
+# latest rounds that count
+WINDOW = 24
+# weight of what was seldom tried
+EXPLORATION = 0.3
+# what an evaluation costs beside its tokens: a sweep needs no call at all
+TOKENS_AN_EVALUATION = 200
 
 
 def affordable_ideas(run: RoundContext, ideas: int, *, opening: bool = False) -> int:
@@ -62,7 +77,8 @@ def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Seq
     if agent.allocation != "dynamic" or not agent.experiments:
         return int(agent.experiments)
     gain, factor, best = -1.0, 1.0, run.archive.best
-    if solution is not None:  # the gain over the best parent, as a share of that one's score
+    # the gain over the best parent, as a share of that one's score
+    if solution is not None:
         bar = max(run.archive.fitness(parent.score) for parent in parents)
         gain = (run.archive.fitness(solution.score) - bar) / max(abs(bar), 1e-12)
     is_best = solution and best and run.archive.direction.better(solution.score, best.score)
@@ -82,7 +98,10 @@ def experiment_turns(experiments: int) -> list[int]:
     remaining = experiments
     sizes: list[int] = []
     while remaining:
-        size = max(1, experiments // TURNS) if not sizes else max(FLOOR + 1, -(-experiments // TURNS))
+        if not sizes:
+            size = max(1, experiments // TURNS)
+        else:
+            size = max(FLOOR + 1, -(-experiments // TURNS))
         sizes.append(min(size, remaining))
         remaining -= sizes[-1]
     return sizes
@@ -105,24 +124,25 @@ def deal_experiments(gains: Sequence[float], each: int) -> list[int]:
     return [floor + more for more in apportion((each - floor) * len(weights), weights)]
 
 
-ACTION = "action"  # kind of the notes that record rounds
-WINDOW = 24  # latest rounds that count
-EXPLORATION = 0.3  # weight of what was seldom tried
-TOKENS_AN_EVALUATION = 200  # what an evaluation costs beside its tokens: a sweep needs no call at all
-
-
 class ActionKind(StrEnum):
     """What a round does."""
 
-    OPENING = "opening"  # write the first programs, all different
-    IDEA = "idea"  # write programs of another kind, with the best one in view
-    EDIT = "edit"  # change the best program, in several ways
-    CROSSOVER = "crossover"  # join two programs
-    RESTART = "restart"  # write programs without any in view
-    SWEEP = "sweep"  # search values of the best program's parameters, without a call
+    # write the first programs, all different
+    OPENING = "opening"
+    # write programs of another kind, with the best one in view
+    IDEA = "idea"
+    # change the best program, in several ways
+    EDIT = "edit"
+    # join two programs
+    CROSSOVER = "crossover"
+    # write programs without any in view
+    RESTART = "restart"
+    # search values of the best program's parameters, without a call
+    SWEEP = "sweep"
 
 
-PRIORS = {  # value of an action before it was tried, which counts as one round: small budgets cannot try all
+# value of an action before it was tried, which counts as one round: small budgets cannot try all
+PRIORS = {
     ActionKind.EDIT: 1.0,
     ActionKind.SWEEP: 0.8,
     ActionKind.CROSSOVER: 0.5,
@@ -184,4 +204,6 @@ def upper_bound(action: ActionKind, records: Sequence[ActionRecord], available: 
 def gain_per_token(records: Sequence[ActionRecord]) -> float:
     """Return the gain of some rounds per token; 0 without any."""
     cost = sum(record.cost for record in records)
-    return sum(record.gain for record in records) / cost if cost else 0.0
+    if cost:
+        return sum(record.gain for record in records) / cost
+    return 0.0

@@ -31,9 +31,18 @@ DOCUMENTED = {
 UNCHANGED = "\n\nThis was answered once already, with this very program: the line must change."
 
 
+HEAD = re.compile(r"[^\w\n]*(PROGRAM|PROBE)\b[ \t]*\d{0,3}[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
+LINE = re.compile(r"[^\w\n]*(IDEA|SWEEP|LESSON)\b[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
+FENCE = re.compile(r"\s*(?:```|~~~)")
+SPACES = re.compile(r"\s*([=,]|\.\.)\s*")
+# characters
+MOST_TITLE, MOST_IDEA, MOST_LESSON = 100, 600, 300
+
+
 async def implement_idea(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> Candidate:
     """Ask for a program that implements an idea, score it, and have it mended where it fails."""
-    base = _shown_text(run, start[-1])  # what the prompt shows, and edits are about
+    # what the prompt shows, and edits are about
+    base = _shown_text(run, start[-1])
     text = write_prompt(run, idea, start, memory)
     asking = ask_for_program(run, "code", task_messages(run, text), start, run.temperature("code"), base)
     return await debug_program(run, await asking, run.own.debugging)
@@ -68,12 +77,17 @@ async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) 
         failing_line = prompt_sections.failing_line(failed.source, failed.evaluation)
         text = fill_template("or_agent_debug", run.style, **values, **_answer_format(run, program, failing_line))
         candidate = await ask_for_program(run, "debug", task_messages(run, text), [failed], run.temperature("code"))
-        again = UNCHANGED if candidate.source.strip() == program else ""
+        if candidate.source.strip() == program:
+            again = UNCHANGED
+        else:
+            again = ""
     return candidate
 
 
 def _shown_text(run: RoundContext, elite: Elite) -> str:
-    return elite.source if run.own.docstrings else prompt_sections.drop_docstrings(elite.source)
+    if run.own.docstrings:
+        return elite.source
+    return prompt_sections.drop_docstrings(elite.source)
 
 
 def _answer_format(run: RoundContext, base: str, first_line: str = "") -> dict[str, str]:
@@ -86,24 +100,24 @@ def _answer_format(run: RoundContext, base: str, first_line: str = "") -> dict[s
     }
 
 
-HEAD = re.compile(r"[^\w\n]*(PROGRAM|PROBE)\b[ \t]*\d{0,3}[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
-LINE = re.compile(r"[^\w\n]*(IDEA|SWEEP|LESSON)\b[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
-FENCE = re.compile(r"\s*(?:```|~~~)")
-SPACES = re.compile(r"\s*([=,]|\.\.)\s*")
-MOST_TITLE, MOST_IDEA, MOST_LESSON = 100, 600, 300  # characters
-
-
 @dataclass(frozen=True)
 class ProgramDraft:
     """Part of a reply."""
 
-    title: str  # title of the program, a few words
-    idea: str  # what the program does, in words
-    source: str  # text of the program; empty where the part cannot be used
-    text: str  # text of the part
-    problem: str = ""  # reason why the part cannot be used; empty where it can
-    axes: tuple[str, ...] = ()  # numbers with values to try before the program is scored, as ``read_axes`` reads them
-    is_probe: bool = False  # True if the program is run for what it prints alone
+    # title of the program, a few words
+    title: str
+    # what the program does, in words
+    idea: str
+    # text of the program; empty where the part cannot be used
+    source: str
+    # text of the part
+    text: str
+    # reason why the part cannot be used; empty where it can
+    problem: str = ""
+    # numbers with values to try before the program is scored, as ``read_axes`` reads them
+    axes: tuple[str, ...] = ()
+    # True if the program is run for what it prints alone
+    is_probe: bool = False
 
 
 def read_drafts(run: RoundContext, text: str, base: str | None, limit: int) -> list[ProgramDraft]:

@@ -24,32 +24,52 @@ from oragent.search.strategies.or_agent.reflection import ask_lesson, ask_report
 from oragent.search.strategies.or_agent.tree import MEASURING, ExperimentStep, Idea, remember_account
 from oragent.search.strategies.tuning import tune_constants
 
-MOST_PUBLISHED = 400  # characters of a lesson that others read
-LEAST_TUNING = 3  # evaluations that are left where tuning is offered
-MOST_SETTINGS = 12  # of a sweep that the model is shown, the best
-MEASURED = 1500  # characters of what a probe printed that the model is shown
-SHORT = 40  # lines of a program that a small model is asked to write out for a change of one
-MORE = " in this turn; in the next one those that gain have more"  # said where turns follow
-TOLD = "What the observer printed:\n"  # how an evaluator begins what an observer printed, at the end of its log
+# characters of a lesson that others read
+MOST_PUBLISHED = 400
+# evaluations that are left where tuning is offered
+LEAST_TUNING = 3
+# of a sweep that the model is shown, the best
+MOST_SETTINGS = 12
+# characters of what a probe printed that the model is shown
+MEASURED = 1500
+# lines of a program that a small model is asked to write out for a change of one
+SHORT = 40
+# said where turns follow
+MORE = " in this turn; in the next one those that gain have more"
+# how an evaluator begins what an observer printed, at the end of its log
+TOLD = "What the observer printed:\n"
 
 
 @dataclass
 class ExperimentSession:
     """The experiments on one solution, as far as they have come."""
 
-    idea: Idea  # idea that the solution implements
-    parents: Sequence[Elite]  # programs that it was made from, the one that was changed last
-    latest: Candidate  # program that was evaluated last: at first the solution as it was coded and mended
-    best: Elite | None  # best solution seen, which is kept at the end; None as long as none has a score
-    memory: str = ""  # long-term memory, as the round is told it
-    others: str = ""  # account of the other ideas for the same leaf, in words, as far as they have come
-    goes_on: bool = False  # whether another turn of experiments follows
-    is_over: bool = False  # whether the model has stopped
-    begun: float | None = field(init=False)  # score at the beginning; None where the experiments start from a failure
-    steps: list[ExperimentStep] = field(default_factory=list)  # experiments so far, in their order
-    measured: str = ""  # output of the latest probe
-    report: str = ""  # report on the experiments, in words
-    changes: dict[str, list[str]] = field(default_factory=dict)  # since the idea was coded, by the changed program
+    # idea that the solution implements
+    idea: Idea
+    # programs that it was made from, the one that was changed last
+    parents: Sequence[Elite]
+    # program that was evaluated last: at first the solution as it was coded and mended
+    latest: Candidate
+    # best solution seen, which is kept at the end; None as long as none has a score
+    best: Elite | None
+    # long-term memory, as the round is told it
+    memory: str = ""
+    # account of the other ideas for the same leaf, in words, as far as they have come
+    others: str = ""
+    # whether another turn of experiments follows
+    goes_on: bool = False
+    # whether the model has stopped
+    is_over: bool = False
+    # score at the beginning; None where the experiments start from a failure
+    begun: float | None = field(init=False)
+    # experiments so far, in their order
+    steps: list[ExperimentStep] = field(default_factory=list)
+    # output of the latest probe
+    measured: str = ""
+    # report on the experiments, in words
+    report: str = ""
+    # since the idea was coded, by the changed program
+    changes: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.begun = self.latest.score
@@ -62,7 +82,10 @@ class ExperimentSession:
     def changed_idea(self, source: str) -> Idea:
         """Return the idea with the changes that led to a program."""
         changes = self.changes.get(source, [])
-        text = f"{self.idea.text} Changed since: {'; '.join(changes)}." if changes else self.idea.text
+        if changes:
+            text = f"{self.idea.text} Changed since: {'; '.join(changes)}."
+        else:
+            text = self.idea.text
         return Idea(self.idea.title, text)
 
     def may_begin(self, from_failure: str) -> bool:
@@ -104,7 +127,10 @@ async def _choose_action(run: RoundContext, session: ExperimentSession, remainin
     agent, base = run.own, session.base.source
     remaining_evaluations = (run.case.allowance - run.used).evaluations
     tunable = session.best is not None and agent.tuning_evaluations and remaining_evaluations >= LEAST_TUNING
-    offered = find_constants(base, run.problem.about.function) if tunable else []
+    if tunable:
+        offered = find_constants(base, run.problem.about.function)
+    else:
+        offered = []
     messages = task_messages(run, write_prompt(run, session, offered, remaining))
     read = partial(read_action, run, source=base, constants=offered)
     complain = partial(_repair_request, run, base=base)
@@ -119,7 +145,10 @@ async def _choose_action(run: RoundContext, session: ExperimentSession, remainin
 
 def _repair_request(run: RoundContext, problem: str, base: str) -> str:
     """What a reply without an action is answered, in the form that was asked for, but where an edit just missed."""
-    style = run.style if _written_out(run, base) and NEAREST not in problem else "strong"
+    if _written_out(run, base) and NEAREST not in problem:
+        style = run.style
+    else:
+        style = "strong"
     shape = _program_format(base)
     return fill_template("or_agent_experiment_repair", style, **program_request(run), problem=problem, shape=shape)
 
@@ -129,7 +158,11 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
     best = session.best
     parents = prompt_sections.parents_section(run, session.parents, session.base.source)
     beside = [*session.parents, *([best] if best else [])]
-    champion = describe_champion(run, beside) if run.style == "strong" else ""  # a small model does one thing at a time
+    # a small model does one thing at a time
+    if run.style == "strong":
+        champion = describe_champion(run, beside)
+    else:
+        champion = ""
     return fill_template(
         "or_agent_experiment",
         run.style,
@@ -182,7 +215,9 @@ def _program_format(base: str) -> str:
 def own_calls(run: RoundContext) -> bool:
     """Return whether lessons are requested in separate calls: small models do one thing at a time."""
     chosen = run.own.reflection_calls
-    return run.style == "small" if chosen == "auto" else bool(chosen == "own")
+    if chosen == "auto":
+        return run.style == "small"
+    return bool(chosen == "own")
 
 
 def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
@@ -197,7 +232,10 @@ def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
 
 def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
     """The action of a sweep; where the program declares no numbers, or a small model asks, there is none."""
-    declared = read_parameters(session.base.source).parameters if session.best and run.style == "strong" else ()
+    if session.best and run.style == "strong":
+        declared = read_parameters(session.base.source).parameters
+    else:
+        declared = ()
     if not declared or run.experiment_s_left < LEAST_S:
         return ""
     first = declared[0]
@@ -218,13 +256,17 @@ def experiment_words(run: RoundContext) -> str:
         shown = ", ".join(map(str, subset.sizes or sizes.get("val", ())))
         return f"{subset.instances} practice instances of each size ({shown}), drawn as those of the score"
     shown = ", ".join(map(str, sizes.get("train", ())))
-    return f"training instances (sizes: {shown})" if shown else "training instances"
+    if shown:
+        return f"training instances (sizes: {shown})"
+    return "training instances"
 
 
 def sweep_seconds(run: RoundContext) -> str:
     """Describe the CPU seconds that are left for sweeps; empty where nothing bounds them."""
     left = run.experiment_s_left
-    return "" if math.isinf(left) else f" ({left:.0f} CPU seconds are left for it)"
+    if math.isinf(left):
+        return ""
+    return f" ({left:.0f} CPU seconds are left for it)"
 
 
 def _constant_line(constant: Constant) -> str:
@@ -243,17 +285,26 @@ def _observer_action(run: RoundContext) -> str:
 async def _run_probe(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> None:
     """Run a program for what it, or who watches it, prints; it is never the solution, even if it scores."""
     watching, base = action.kind == "instrument", session.base
-    source, observer = (base.source, action.source) if watching else (action.source, "")
+    if watching:
+        source, observer = (base.source, action.source)
+    else:
+        source, observer = (action.source, "")
     candidate = await run.probe(source, [base.id], observer=observer)
     result = candidate.evaluation
-    printed = result.log.partition(TOLD)[2] if watching else result.log
+    if watching:
+        printed = result.log.partition(TOLD)[2]
+    else:
+        printed = result.log
     output = prompt_sections.head_and_tail(printed.strip(), MEASURED) or "(nothing)"
     if result.score is None:
         parts = [prompt_sections.describe_failure(result), *([printed.strip()] if watching else [])]
         output = prompt_sections.head_and_tail("\n".join(parts), MEASURED)
     session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{output}"
     # Its score is of few instances.
-    outcome = "it ran" if result.score is not None else prompt_sections.describe_outcome(candidate)
+    if result.score is not None:
+        outcome = "it ran"
+    else:
+        outcome = prompt_sections.describe_outcome(candidate)
     session.steps.append(ExperimentStep(action.kind, action.thought, outcome, better=False))
 
 
@@ -286,7 +337,11 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
     session.steps.append(ExperimentStep(kind, words, prompt_sections.describe_outcome(candidate), better))
     if after is not None and better:
         session.best = after
-        session.measured = session.measured if kind == "sweep" else ""  # a probe measured another program
+        # a probe measured another program
+        if kind == "sweep":
+            session.measured = session.measured
+        else:
+            session.measured = ""
     if after is not None:
         session.changes[after.source] = [*session.changes.get(base.source, []), f"{kind}: {words}"]
         set_title(run, after.source, f"{kind}: {words} ({session.idea.title})")
@@ -322,8 +377,14 @@ def setting_words(row: SweepRow) -> str:
 
 def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
     """Describe a setting of a sweep on one line, with the CPU seconds that it would take when scored, where known."""
-    time = "" if row.seconds is None or row.score is None else f", {row.seconds:.3g} s"
-    time += f" (about {expected_s:.3g} s when scored)" if time and expected_s is not None else ""
+    if row.seconds is None or row.score is None:
+        time = ""
+    else:
+        time = f", {row.seconds:.3g} s"
+    if time and expected_s is not None:
+        time += f" (about {expected_s:.3g} s when scored)"
+    else:
+        time += ""
     return f"- {setting_words(row)}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"
 
 
@@ -335,7 +396,10 @@ def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:
 
 
 def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str, str]:
-    start = "none, as it failed" if session.begun is None else f"{session.begun:.6g}"
+    if session.begun is None:
+        start = "none, as it failed"
+    else:
+        start = f"{session.begun:.6g}"
     if session.best is None:
         return start, f"none: {prompt_sections.describe_outcome(session.latest)}"
     end = f"{session.best.score:.6g}"
@@ -346,4 +410,6 @@ def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str
 
 def _best_candidate(run: RoundContext, candidates: list[Candidate]) -> Candidate | None:
     scored = [(run.archive.fitness(t.evaluation.score), t) for t in candidates if t.evaluation.score is not None]
-    return max(scored, key=lambda pair: pair[0])[1] if scored else next(iter(candidates), None)
+    if scored:
+        return max(scored, key=lambda pair: pair[0])[1]
+    return next(iter(candidates), None)

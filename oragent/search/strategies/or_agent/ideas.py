@@ -16,7 +16,8 @@ from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, IdeaTree
 
-WORD = re.compile(r"\w+|[^\w\s.,;:!?`'\"]")  # signs are part of an expression, punctuation is not
+# signs are part of an expression, punctuation is not
+WORD = re.compile(r"\w+|[^\w\s.,;:!?`'\"]")
 PAIR = re.compile(r'"title"\s*:\s*"([^"\n]{1,100})"\s*,\s*"idea"\s*:\s*"((?:\\.|[^"\\\n])*)["\n]')
 OBJECT = re.compile(r"\{[^{}]*\}")
 SCHEMA = {
@@ -42,7 +43,8 @@ STRUCTURAL = {
         "precomputation, local search within the function; not a term or a number. "
     ),
 }
-SURPLUS = 5  # ideas beyond those asked for that are taken down; the study cuts them
+# ideas beyond those asked for that are taken down; the study cuts them
+SURPLUS = 5
 TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis", "plan")
 
 
@@ -117,8 +119,13 @@ def read_ideas(text: str, count: int) -> list[Idea]:
 def _idea_items(value: Any) -> list[Any]:
     if isinstance(value, list):
         return value
-    lists = [inner for inner in value.values() if isinstance(inner, list)] if isinstance(value, dict) else []
-    return lists[0] if len(lists) == 1 else [value]
+    if isinstance(value, dict):
+        lists = [inner for inner in value.values() if isinstance(inner, list)]
+    else:
+        lists = []
+    if len(lists) == 1:
+        return lists[0]
+    return [value]
 
 
 def _decode_json(text: str) -> Any:
@@ -144,4 +151,6 @@ def _read_idea(item: Any) -> Idea | None:
     fields = {str(name).lower(): " ".join(value.split()) for name, value in item.items() if isinstance(value, str)}
     text = next((fields[name] for name in TEXTS if fields.get(name)), "")
     title = next((fields[name] for name in TITLES if fields.get(name)), "")
-    return Idea((title or text)[:100], text or title) if title or text else None
+    if title or text:
+        return Idea((title or text)[:100], text or title)
+    return None

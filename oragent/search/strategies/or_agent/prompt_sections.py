@@ -19,13 +19,20 @@ from oragent.search.prompting.programs import show_program
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.tree import MEASURING, UNTRIED, ExperimentStep, IdeaNode, IdeaTree, account_of
 
-MOST_COMPARED = 1500  # lines of each program in a comparison, whose cost can grow with the square of them
-MOST_LINES = 40  # of a comparison or a traceback
-MOST_WIDE = 200  # characters of such a line
-MOST_NODES = 12  # of the tree that are told with their reports: the latest
-MOST_TOLD = 900  # characters of the idea behind a program, and of what its experiments taught
-MOST_SHORT = 80  # of an older idea's title
-MOST_OTHERS, MOST_LESSON = 6, 160  # other ideas that experiments are told of, the best, and characters of a lesson
+# lines of each program in a comparison, whose cost can grow with the square of them
+MOST_COMPARED = 1500
+# of a comparison or a traceback
+MOST_LINES = 40
+# characters of such a line
+MOST_WIDE = 200
+# of the tree that are told with their reports: the latest
+MOST_NODES = 12
+# characters of the idea behind a program, and of what its experiments taught
+MOST_TOLD = 900
+# of an older idea's title
+MOST_SHORT = 80
+# other ideas that experiments are told of, the best, and characters of a lesson
+MOST_OTHERS, MOST_LESSON = 6, 160
 WHERE = re.compile(r'File "(?:[^"\n]*/)?heuristic\.py", line (\d{1,6}), in ')
 STATES = {
     "open": "may be taken further",
@@ -39,12 +46,16 @@ STATES = {
 
 def with_blank_line(text: str) -> str:
     """A section behind a blank line; empty where there is none."""
-    return f"\n\n{text}" if text else ""
+    if text:
+        return f"\n\n{text}"
+    return ""
 
 
 def scored_parent(candidate: Candidate) -> Elite | None:
     """A candidate of this round as a parent of others, under its fingerprint; None where it has no score."""
-    return None if candidate.score is None else Elite.of(candidate)
+    if candidate.score is None:
+        return None
+    return Elite.of(candidate)
 
 
 def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = "", against: str = "") -> str:
@@ -61,8 +72,13 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
         bins=bin_names(run),
         against=against,
     )
-    taught = account.report or account.lesson if account else ""
-    return f"{shown}\nWhat its experiments taught: {_one_line(taught, MOST_TOLD)}" if taught else shown
+    if account:
+        taught = account.report or account.lesson
+    else:
+        taught = ""
+    if taught:
+        return f"{shown}\nWhat its experiments taught: {_one_line(taught, MOST_TOLD)}"
+    return shown
 
 
 def programs_section(
@@ -70,7 +86,10 @@ def programs_section(
 ) -> str:
     """Programs to start from, the last one whole; a strong model reads of others the changes, where that is shorter."""
     *others, last = elites
-    against = text_of(last) if run.style == "strong" else ""
+    if run.style == "strong":
+        against = text_of(last)
+    else:
+        against = ""
     shown = [
         program_section(run, f"Program {number}", elite, text=text_of(elite), against=against)
         for number, elite in enumerate(others, 1)
@@ -95,35 +114,48 @@ def parents_section(run: RoundContext, programs: Sequence[Elite], against: str) 
             program_section(run, f"Parent {number}", elite, against=against) for number, elite in enumerate(programs, 1)
         )
     scores = ", ".join(f"{elite.score:.6g}" for elite in programs)
-    return f"It was made from {'a program' if len(programs) == 1 else 'programs'} of score {scores}." if scores else ""
+    if scores:
+        return f"It was made from {'a program' if len(programs) == 1 else 'programs'} of score {scores}."
+    return ""
 
 
 def others_section(run: RoundContext, nodes: Sequence[IdeaNode]) -> str:
     """List the results of the other ideas for the same leaf so far, best first, a line each with its lesson."""
 
     def loss(node: IdeaNode) -> float:
-        return math.inf if node.solution is None else -run.archive.fitness(node.solution.score)
+        if node.solution is None:
+            return math.inf
+        return -run.archive.fitness(node.solution.score)
 
     tried = sorted((node for node in nodes if node.state != UNTRIED), key=loss)
     lines = [f"- {_other_idea(node)}" for node in tried[:MOST_OTHERS]]
-    return "\n".join(["Other ideas for the same program, and what came of them so far:", *lines]) if lines else ""
+    if lines:
+        return "\n".join(["Other ideas for the same program, and what came of them so far:", *lines])
+    return ""
 
 
 def _other_idea(node: IdeaNode) -> str:
     title = _one_line(node.idea.title if node.idea else "", MOST_SHORT)
     lesson = next((step.lesson for step in reversed(node.steps) if step.lesson), "")
     result, count = _one_line(_node_result(node), MOST_SHORT), len(node.steps)
-    experiments = f"after {count} experiment{'s' if count > 1 else ''}" if count else "as it was coded"
+    if count:
+        experiments = f"after {count} experiment{'s' if count > 1 else ''}"
+    else:
+        experiments = "as it was coded"
     return f"{title} -> {result}, {experiments}. {_one_line(lesson, MOST_LESSON)}".rstrip()
 
 
 def _node_result(node: IdeaNode) -> str:
-    return node.failure if node.solution is None else f"score {node.solution.score:.6g}"
+    if node.solution is None:
+        return node.failure
+    return f"score {node.solution.score:.6g}"
 
 
 def memory_section(memory: str) -> str:
     """Show the long-term memory; empty where a round has none."""
-    return f"What is known so far:\n{memory}\n\n" if memory else ""
+    if memory:
+        return f"What is known so far:\n{memory}\n\n"
+    return ""
 
 
 def printed_section(candidate: Candidate, limit: int) -> str:
@@ -133,7 +165,9 @@ def printed_section(candidate: Candidate, limit: int) -> str:
     named = [(text.partition(":")[0], text) for text in lines if text.strip()]
     new = [text for name, text in named if name not in evaluation.metrics and not name.endswith("seconds")]
     output = "\n".join([*new, evaluation.log if evaluation.score is not None else ""]).strip()
-    return f"What its last evaluation printed:\n{fence_text(head_and_tail(output, limit))}" if output else ""
+    if output:
+        return f"What its last evaluation printed:\n{fence_text(head_and_tail(output, limit))}"
+    return ""
 
 
 def drop_docstrings(source: str) -> str:
@@ -141,13 +175,15 @@ def drop_docstrings(source: str) -> str:
     lines: list[str | None] = [*source.split("\n")]
     try:
         program = parsed(source)
-    except CandidateError:  # of another language
+    except CandidateError:
+        # of another language
         return source
     for node in ast.walk(program):
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None and len(node.body) > 1:
             docstring, following = node.body[:2]
             end = docstring.end_lineno or docstring.lineno
-            if docstring.lineno > node.lineno and following.lineno > end:  # it has its lines for itself
+            # it has its lines for itself
+            if docstring.lineno > node.lineno and following.lineno > end:
                 lines[docstring.lineno - 1 : end] = [None] * (end - docstring.lineno + 1)
     return "\n".join(text for text in lines if text is not None)
 
@@ -155,19 +191,28 @@ def drop_docstrings(source: str) -> str:
 def describe_verdict(run: RoundContext, earlier: float, later: float) -> str:
     """Say in words whether a score is better than another: models mistake the direction."""
     gain = run.archive.fitness(later) - run.archive.fitness(earlier)
-    return "better" if gain > 0 else "worse" if gain < 0 else "neither better nor worse"
+    if gain > 0:
+        return "better"
+    if gain < 0:
+        return "worse"
+    return "neither better nor worse"
 
 
 def describe_outcome(candidate: Candidate) -> str:
     """Describe the result of an evaluation on one line."""
     result = candidate.evaluation
-    return f"score {result.score:.6g}" if result.score is not None else f"{result.status}: {_one_line(result.message)}"
+    if result.score is not None:
+        return f"score {result.score:.6g}"
+    return f"{result.status}: {_one_line(result.message)}"
 
 
 def describe_failure(result: Evaluation) -> str:
     """Describe a failure: status, message and the end of the traceback, or of the log without one."""
     every = result.detail.split("\n")
-    left_out = [_left_out(len(every) - MOST_LINES)] if len(every) > MOST_LINES else []
+    if len(every) > MOST_LINES:
+        left_out = [_left_out(len(every) - MOST_LINES)]
+    else:
+        left_out = []
     detail = [*left_out, *(shorten(text, MOST_WIDE) for text in every[-MOST_LINES:])]
     return "\n".join([f"{result.status}: {result.message}", *detail]).strip()
 
@@ -175,9 +220,17 @@ def describe_failure(result: Evaluation) -> str:
 def failing_line(source: str, result: Evaluation) -> str:
     """The line of a program where it failed; empty where no traceback tells it, or it stands there more than once."""
     lines, places = source.split("\n"), WHERE.findall(result.traceback)
-    number = int(places[-1]) if places else 0
-    text = lines[number - 1] if 0 < number <= len(lines) else ""
-    return text if text.strip() and lines.count(text) == 1 else ""
+    if places:
+        number = int(places[-1])
+    else:
+        number = 0
+    if 0 < number <= len(lines):
+        text = lines[number - 1]
+    else:
+        text = ""
+    if text.strip() and lines.count(text) == 1:
+        return text
+    return ""
 
 
 def describe_change(earlier: str, later: str) -> str:
@@ -185,7 +238,10 @@ def describe_change(earlier: str, later: str) -> str:
     old, new = (text.strip().split("\n")[:MOST_COMPARED] for text in (earlier, later))
     lines = list(difflib.unified_diff(old, new, lineterm="", n=0))[2:]
     body = [shorten(text, MOST_WIDE) for text in lines if not text.startswith("@@")]
-    left_out = [_left_out(len(body) - MOST_LINES)] if len(body) > MOST_LINES else []
+    if len(body) > MOST_LINES:
+        left_out = [_left_out(len(body) - MOST_LINES)]
+    else:
+        left_out = []
     if max(text.strip().count("\n") for text in (earlier, later)) >= MOST_COMPARED:
         left_out.append(f"(what lies beyond line {MOST_COMPARED} is not compared)")
     return "\n".join([*body[:MOST_LINES], *left_out]) or "(nothing)"
@@ -206,7 +262,12 @@ def list_steps(steps_taken: Sequence[ExperimentStep]) -> str:
 
 
 def _describe_step(step: ExperimentStep) -> str:
-    verdict = "" if step.kind in MEASURING else ", kept" if step.better else ", taken back"
+    if step.kind in MEASURING:
+        verdict = ""
+    elif step.better:
+        verdict = ", kept"
+    else:
+        verdict = ", taken back"
     change, outcome, lesson = map(_one_line, (step.change, step.outcome, step.lesson))
     return f"{step.kind}: {change} -> {outcome}{verdict}. {lesson}".rstrip()
 
@@ -224,11 +285,17 @@ def _lines_below(grown: IdeaTree, node: IdeaNode, latest: Collection[int], depth
 
 
 def _idea_line(node: IdeaNode, in_full: bool) -> str:
-    title = node.idea.title if node.idea else "the start"
+    if node.idea:
+        title = node.idea.title
+    else:
+        title = "the start"
     end = _node_result(node)
     if node.state == UNTRIED:
         return f"Idea {node.number}: {_one_line(title, MOST_SHORT)}, {STATES[node.state]}."
-    limit, report = (400, f" {_one_line(node.report)}") if in_full else (MOST_SHORT, "")
+    if in_full:
+        limit, report = (400, f" {_one_line(node.report)}")
+    else:
+        limit, report = (MOST_SHORT, "")
     result = f"{_one_line(title, limit)} -> {_one_line(end, limit)}"
     return f"Idea {node.number}: {result}, {STATES[node.state]}.{report}".rstrip()
 

@@ -24,19 +24,26 @@ from oragent.search.strategies.or_agent.tree import (
     TreeNote,
 )
 
-LESSON, REPORT = 60, 120  # words
-MOST_STEPS = 6  # that speak for a missing report
-LONGEST = 5000  # words of a memory that may be of any length: a model that goes on and on is cut short
-MOST_REPORTS = 30  # in one prompt; more are taken in by several, one after the other
+# words
+LESSON, REPORT = 60, 120
+# that speak for a missing report
+MOST_STEPS = 6
+# words of a memory that may be of any length: a model that goes on and on is cut short
+LONGEST = 5000
+# in one prompt; more are taken in by several, one after the other
+MOST_REPORTS = 30
 
 
 @dataclass(frozen=True)
 class LessonMemory:
     """Lessons of earlier rounds."""
 
-    text: str  # text of the long-term memory; at first the problem's ``knowledge.md``
-    pending: tuple[str, ...]  # reports that it has not taken in yet, the latest last
-    beyond: tuple[int, ...] = ()  # rounds that it has taken in, though they were committed after it was written
+    # text of the long-term memory; at first the problem's ``knowledge.md``
+    text: str
+    # reports that it has not taken in yet, the latest last
+    pending: tuple[str, ...]
+    # rounds that it has taken in, though they were committed after it was written
+    beyond: tuple[int, ...] = ()
 
 
 async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: Candidate) -> str:
@@ -44,8 +51,14 @@ async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: C
     after = prompt_sections.scored_parent(candidate)
     result = prompt_sections.describe_failure(candidate.evaluation)
     if after is not None:
-        had = earlier if isinstance(earlier, Elite) else None
-        verdict = f"{prompt_sections.describe_verdict(run, had.score, after.score)}, " if had else ""
+        if isinstance(earlier, Elite):
+            had = earlier
+        else:
+            had = None
+        if had:
+            verdict = f"{prompt_sections.describe_verdict(run, had.score, after.score)}, "
+        else:
+            verdict = ""
         result = f"{verdict}{list_figures(after, bins=bin_names(run), beside=had)}"
     values = {
         "change": fence_text(prompt_sections.describe_change(earlier.source, candidate.source), "diff"),
@@ -72,8 +85,13 @@ async def update_memory(run: RoundContext, *, elitist: bool) -> str:
     agent, memory = run.own, recall_memory(run)
     enough = len(memory.pending) >= agent.reflection_period and run.turn % run.window == 0
     due = elitist or (enough and agent.reflection == "period")
-    text = await rewrite_memory(run, memory) if memory.pending and due else memory.text
-    return text if elitist or agent.memory_in_crossover else ""
+    if memory.pending and due:
+        text = await rewrite_memory(run, memory)
+    else:
+        text = memory.text
+    if elitist or agent.memory_in_crossover:
+        return text
+    return ""
 
 
 async def learn_from(run: RoundContext, *, elitist: bool) -> None:
@@ -92,13 +110,15 @@ def recall_memory(run: RoundContext) -> LessonMemory:
     Rounds overlap, so the memory of one does not know the reports of the other: it says which rounds it does.
     """
     latest = MemoryNote(run.problem.knowledge.strip(), 0)
-    ended = [note for note in run.moment.notes if note.round != run.number]  # their rounds are not committed yet
+    # their rounds are not committed yet
+    ended = [note for note in run.moment.notes if note.round != run.number]
     notes = [*run.memory, *ended, *run.notes]
     for note in [note for note in notes if note.kind == MEMORY][-1:]:
         latest = MemoryNote.load(note.text)
     trees = [note for note in notes if note.kind == TREE]
     new = [note for note in trees if note.round > latest.horizon and note.round not in latest.beyond]
-    if run.own.reflection != "period":  # in the study's manner nothing is experimented on in the opening
+    # in the study's manner nothing is experimented on in the opening
+    if run.own.reflection != "period":
         new = [note for note in new if run.turn_of(note.round) > 1]
     pending = [
         _report_of_node(run, tree, node)
@@ -112,7 +132,8 @@ def recall_memory(run: RoundContext) -> LessonMemory:
 
 def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
     start = tree.nodes[node.parent or 0].score
-    assert start is not None  # only what has a solution gets children
+    # only what has a solution gets children
+    assert start is not None
     result = node.failure
     if node.score is not None:
         result = f"score {node.score:.6g}, {prompt_sections.describe_verdict(run, start, node.score)}"
@@ -121,7 +142,10 @@ def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
 
 def report_from_steps(node: NodeNote) -> str:
     """Write a report from the experiments themselves, where no model can be asked any more."""
-    steps = prompt_sections.list_steps(node.steps[-MOST_STEPS:]) if node.steps else ""
+    if node.steps:
+        steps = prompt_sections.list_steps(node.steps[-MOST_STEPS:])
+    else:
+        steps = ""
     return " ".join(f"{node.idea} {steps}".split())
 
 
@@ -134,7 +158,10 @@ async def rewrite_memory(run: RoundContext, memory: LessonMemory, beyond: Sequen
     text, limit = memory.text, run.own.memory_words
     for begin in range(0, len(memory.pending), MOST_REPORTS):
         reports = "\n".join(memory.pending[begin : begin + MOST_REPORTS])
-        words = f"At most {limit} words, as a list" if limit else "As a list, as long as it takes"
+        if limit:
+            words = f"At most {limit} words, as a list"
+        else:
+            words = "As a list, as long as it takes"
         prompt = fill_template("or_agent_memory", memory=text or "(nothing yet)", reports=reports, words=words)
         text = await _ask_prose(run, "lead", prompt, 4 * limit if limit else LONGEST)
         if not text:
@@ -162,6 +189,9 @@ def _cut_words(text: str, words: int) -> str:
             count += len(sentence.split())
             if count > words:
                 return shortened.strip() or " ".join(text.split()[:words])
-            shortened += sentence if sentence.endswith(".") else f"{sentence}. "
+            if sentence.endswith("."):
+                shortened += sentence
+            else:
+                shortened += f"{sentence}. "
         shortened = f"{shortened.rstrip()}\n"
     return shortened.strip()

@@ -29,20 +29,28 @@ from oragent.search.strategies.or_agent.reflection import learn_from, update_mem
 from oragent.search.strategies.or_agent.tree import TREE, UNTRIED, Idea, IdeaNode, IdeaTree, remember_account
 from oragent.search.strategies.or_agent.waves import play_action
 
-MOST_GAIN = 1e9  # times the score: beyond it, a gain from nearly nothing tells no more
+# times the score: beyond it, a gain from nearly nothing tells no more
+MOST_GAIN = 1e9
 
 
 @dataclass(frozen=True)
 class RoundStart:
     """Where a round starts."""
 
-    programs: tuple[Elite, ...]  # programs at the root, the one to work on last
-    island: int  # number of the island where its candidates belong
-    elitist: bool  # whether the root is the best program ever, alone
-    opening: bool  # whether it is the first round, which fills the archive
-    ideas: int  # number of ideas for the root
-    depth: int  # depth of the tree
-    blind: bool = False  # whether it begins beside the opening, and so sees nothing but the seed
+    # programs at the root, the one to work on last
+    programs: tuple[Elite, ...]
+    # number of the island where its candidates belong
+    island: int
+    # whether the root is the best program ever, alone
+    elitist: bool
+    # whether it is the first round, which fills the archive
+    opening: bool
+    # number of ideas for the root
+    ideas: int
+    # depth of the tree
+    depth: int
+    # whether it begins beside the opening, and so sees nothing but the seed
+    blind: bool = False
 
 
 def choose_start(run: RoundContext) -> RoundStart:
@@ -50,19 +58,29 @@ def choose_start(run: RoundContext) -> RoundStart:
     agent, elitist = run.own, run.archive.best
     opening = run.turn == 1
     if elitist is not None and (opening or _is_elitist(run)):
-        ideas = agent.initial_ideas if opening else int(agent.children * agent.elitist_enlargement)
+        if opening:
+            ideas = agent.initial_ideas
+        else:
+            ideas = int(agent.children * agent.elitist_enlargement)
         return RoundStart((elitist,), _home_island(run, elitist), True, opening, ideas, 1 if opening else agent.depth)
 
     def island_temperature(island: int) -> float:
-        number = run.turn if agent.temperature_by == "round" else run.archive.added(island)
+        if agent.temperature_by == "round":
+            number = run.turn
+        else:
+            number = run.archive.added(island)
         return cyclic_temperature(number, agent.selection_temperature, agent.temperature_cycle)
 
     together = agent.parents_from == "island"
     parents, island = draw_by_softmax(run.archive, agent.parents, run.rng, island_temperature, together=together)
     ranked = sorted(parents, key=lambda elite: run.archive.fitness(elite.score))
     ideas = agent.crossover_ideas or agent.children
-    blind = agent.idea_count == "budget" and len({elite.source for elite in run.archive.elites()}) == 1  # the seed
-    depth = 1 if agent.fast_crossover or blind else agent.depth
+    # the seed
+    blind = agent.idea_count == "budget" and len({elite.source for elite in run.archive.elites()}) == 1
+    if agent.fast_crossover or blind:
+        depth = 1
+    else:
+        depth = agent.depth
     return RoundStart(tuple(ranked), island, False, False, ideas, depth, blind)
 
 
@@ -103,7 +121,8 @@ async def play_round(run: RoundContext) -> None:
         await _grow_tree(run, tree, start, memory)
         if agent.leaves_only and not start.opening:
             run.withhold_all_but({leaf.solution.id for leaf in tree.leaves() if leaf.solution})
-    except OragentError:  # not where the round is cancelled: its database may be closed by then
+    except OragentError:
+        # not where the round is cancelled: its database may be closed by then
         run.note(TREE, tree.note(start.elitist, _candidate_ids(run)).dump())
         raise
     run.note(TREE, tree.note(start.elitist, _candidate_ids(run)).dump())
@@ -144,18 +163,27 @@ class _Branch:
 
     node: IdeaNode
     session: ExperimentSession | None = None
-    experiments: int = 0  # that it was dealt
+    # that it was dealt
+    experiments: int = 0
 
     @property
     def best(self) -> Elite | None:
-        return self.session.best if self.session else None
+        if self.session:
+            return self.session.best
+        return None
 
 
 async def explore_ideas(run: RoundContext, ideas: Sequence[Idea], grounds: Grounds) -> list[IdeaNode]:
     """Implement ideas and experiment on them; what was found before a branch's share was used up is kept."""
-    islands = [index % run.archive.islands for index in range(len(ideas))] if grounds.opening else []
+    if grounds.opening:
+        islands = [index % run.archive.islands for index in range(len(ideas))]
+    else:
+        islands = []
     taking_turns = run.own.allocation == "flow" and run.own.experiments > 0 and not grounds.opening and len(ideas) > 1
-    work = _begin_branch if taking_turns else _explore_alone
+    if taking_turns:
+        work = _begin_branch
+    else:
+        work = _explore_alone
     branches = await run.fork([partial(work, idea=idea, grounds=grounds) for idea in ideas], islands)
     if taking_turns:
         await _take_turns(run, branches)
@@ -166,7 +194,10 @@ async def _explore_alone(run: RoundContext, idea: Idea, grounds: Grounds) -> _Br
     branch = await _code_idea(run, idea, grounds)
     if branch.session and not grounds.opening:
         may_begin = branch.session.may_begin(run.own.from_failure)
-        number = allotted_experiments(run, branch.best, grounds.programs) if may_begin else 0
+        if may_begin:
+            number = allotted_experiments(run, branch.best, grounds.programs)
+        else:
+            number = 0
         await _continue_branch(run, branch, number, is_last=True)
     return branch
 
@@ -184,7 +215,8 @@ async def _code_idea(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch
     branch = _Branch(IdeaNode(0, leaf.depth + 1, leaf.number, idea, None))
     try:
         candidate = await implement_idea(run, idea, grounds.programs, grounds.memory)
-    except BudgetExhausted:  # not to its end, which is no fault of the idea
+    except BudgetExhausted:
+        # not to its end, which is no fault of the idea
         branch.node.state = UNTRIED
         return branch
     branch.session = ExperimentSession(
@@ -206,9 +238,11 @@ async def _continue_branch(run: RoundContext, branch: _Branch, number: int, *, i
         await run_experiments(run, session, number)
         if is_last or session.is_over:
             await conclude_session(run, session)
-            if session.best is None and branch.node.depth == 1:  # a child of the root
+            # a child of the root
+            if session.best is None and branch.node.depth == 1:
                 session.mend(await debug_program(run, session.latest, run.own.root_debugging))
-    except BudgetExhausted:  # at least not to its end
+    except BudgetExhausted:
+        # at least not to its end
         return
 
 
@@ -254,5 +288,8 @@ def _finish_node(branch: _Branch) -> IdeaNode:
     node, session = branch.node, branch.session
     if session:
         node.solution, node.steps, node.report = session.best, session.steps, session.report
-        node.failure = "" if session.best else prompt_sections.describe_outcome(session.latest)
+        if session.best:
+            node.failure = ""
+        else:
+            node.failure = prompt_sections.describe_outcome(session.latest)
     return node

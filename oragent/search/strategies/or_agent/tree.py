@@ -18,48 +18,75 @@ from oragent.search.prompting.standing import LESSON, program_mark
 from oragent.search.round_context import RoundContext
 from oragent.search.store import RoundNote
 
-TREE, MEMORY = "tree", "memory"  # kinds of notes
-MOST_LESSONS = 30  # of a final memory, the latest
-MEASURING = ("probe", "instrument")  # kinds of steps that change nothing
-UNTRIED = "untried"  # state of an idea that the budget did not reach, or that came beyond those asked for
+# kinds of notes
+TREE, MEMORY = "tree", "memory"
+# of a final memory, the latest
+MOST_LESSONS = 30
+# kinds of steps that change nothing
+MEASURING = ("probe", "instrument")
+# state of an idea that the budget did not reach, or that came beyond those asked for
+UNTRIED = "untried"
 T = TypeVar("T")
+
+
+# kind of these notes
+ACCOUNT = "account"
 
 
 @dataclass(frozen=True)
 class ExperimentStep:
     """An experiment on a solution."""
 
-    kind: str  # ``edit``, ``tune``, ``probe`` or ``instrument``
-    change: str  # change that was made, in words
-    outcome: str  # score after it, or how it failed
-    better: bool  # whether it became the solution; otherwise it was taken back
-    lesson: str = ""  # lesson learned from it; empty where nobody was asked
+    # ``edit``, ``tune``, ``probe`` or ``instrument``
+    kind: str
+    # change that was made, in words
+    change: str
+    # score after it, or how it failed
+    outcome: str
+    # whether it became the solution; otherwise it was taken back
+    better: bool
+    # lesson learned from it; empty where nobody was asked
+    lesson: str = ""
 
 
 @dataclass(frozen=True)
 class NodeNote:
     """An idea of a tree, and what came of it."""
 
-    number: int  # number in the order of the round; the root is 0
-    parent: int | None  # number of the node that it is for; None for the root
-    title: str  # title of the idea, a few words; empty for the root
-    idea: str  # text of the idea: how to do it
-    state: str  # state of the node, as in ``tree.Node``
-    candidate: str | None  # id of its solution; None without one
-    score: float | None  # score of its solution, in the problem's natural units; None without one
-    failure: str  # reason why there is no solution; empty where there is one
-    steps: tuple[ExperimentStep, ...]  # experiments on its solution
-    report: str  # report on the experiments, in words
-    better: bool | None = None  # than what it started from; None in earlier versions, where the state says so
+    # number in the order of the round; the root is 0
+    number: int
+    # number of the node that it is for; None for the root
+    parent: int | None
+    # title of the idea, a few words; empty for the root
+    title: str
+    # text of the idea: how to do it
+    idea: str
+    # state of the node, as in ``tree.Node``
+    state: str
+    # id of its solution; None without one
+    candidate: str | None
+    # score of its solution, in the problem's natural units; None without one
+    score: float | None
+    # reason why there is no solution; empty where there is one
+    failure: str
+    # experiments on its solution
+    steps: tuple[ExperimentStep, ...]
+    # report on the experiments, in words
+    report: str
+    # than what it started from; None in earlier versions, where the state says so
+    better: bool | None = None
 
 
 @dataclass(frozen=True)
 class TreeNote:
     """A round's tree."""
 
-    elitist: bool  # whether it began at the best program ever, alone
-    start: tuple[str, ...]  # ids of the programs at its root
-    nodes: tuple[NodeNote, ...]  # nodes of the tree, the root and all ideas, in the order of their numbers
+    # whether it began at the best program ever, alone
+    elitist: bool
+    # ids of the programs at its root
+    start: tuple[str, ...]
+    # nodes of the tree, the root and all ideas, in the order of their numbers
+    nodes: tuple[NodeNote, ...]
 
     def dump(self) -> str:
         """The note's text."""
@@ -79,9 +106,12 @@ class TreeNote:
 class MemoryNote:
     """The long-term memory, as a round left it."""
 
-    text: str  # text of the memory: what is known, in words
-    horizon: int  # number of the last round up to which it has taken in all reports
-    beyond: tuple[int, ...] = ()  # numbers of later rounds whose reports it has taken in too
+    # text of the memory: what is known, in words
+    text: str
+    # number of the last round up to which it has taken in all reports
+    horizon: int
+    # numbers of later rounds whose reports it has taken in too
+    beyond: tuple[int, ...] = ()
 
     def dump(self) -> str:
         """The note's text."""
@@ -97,7 +127,10 @@ class MemoryNote:
 def final_memory(notes: Sequence[RoundNote]) -> str:
     """The long-term memory of a run at its end: as it was last rewritten, then later reports and lessons."""
     memories = [MemoryNote.load(note.text) for note in notes if note.kind == MEMORY]
-    latest = memories[-1] if memories else MemoryNote("", 0)
+    if memories:
+        latest = memories[-1]
+    else:
+        latest = MemoryNote("", 0)
     trees = [note for note in notes if note.kind == TREE and note.round > latest.horizon]
     later = [node for note in trees if note.round not in latest.beyond for node in TreeNote.load(note.text).nodes[1:]]
     reports = [
@@ -113,7 +146,8 @@ def final_memory(notes: Sequence[RoundNote]) -> str:
 
 def _read_object(text: str, kind: type[Any]) -> dict[str, Any]:
     values = json.loads(text)
-    required = [field.name for field in fields(kind) if field.default is MISSING]  # others came with later versions
+    # others came with later versions
+    required = [field.name for field in fields(kind) if field.default is MISSING]
     missing = [name for name in required if not isinstance(values, dict) or name not in values]
     if missing:
         raise ValueError(f"a note lacks {', '.join(missing)}")
@@ -145,20 +179,30 @@ class Idea:
 class IdeaNode:
     """An idea with its solution."""
 
-    number: int  # number in the order of the round; the root is 0
-    depth: int  # steps from the root
-    parent: int | None  # number of the node that the idea is for; None for the root
-    idea: Idea | None  # idea of the node; None for the root
-    solution: Elite | None  # best program found for the idea; None where none ran
-    failure: str = ""  # reason why no program ran; empty where one did
-    steps: list[ExperimentStep] = field(default_factory=list)  # experiments on the solution, in their order
-    report: str = ""  # report on the experiments, in words
+    # number in the order of the round; the root is 0
+    number: int
+    # steps from the root
+    depth: int
+    # number of the node that the idea is for; None for the root
+    parent: int | None
+    # idea of the node; None for the root
+    idea: Idea | None
+    # best program found for the idea; None where none ran
+    solution: Elite | None
+    # reason why no program ran; empty where one did
+    failure: str = ""
+    # experiments on the solution, in their order
+    steps: list[ExperimentStep] = field(default_factory=list)
+    # report on the experiments, in words
+    report: str = ""
     # state of the node. ``open``: may get children; ``grown``: has better children; ``closed``: none was better, or it
     # is as deep as the tree may be; ``worse``: not better than its parent; ``failed``: no solution; ``untried``: the
     # budget did not reach, or more ideas came than were asked for
     state: str = "open"
-    better: bool = False  # whether its solution is better than what it started from
-    visits: int = 0  # number of times that a leaf was opened here or below
+    # whether its solution is better than what it started from
+    better: bool = False
+    # number of times that a leaf was opened here or below
+    visits: int = 0
 
 
 class IdeaTree:
@@ -179,7 +223,9 @@ class IdeaTree:
 
     def programs(self, node: IdeaNode) -> tuple[Elite, ...]:
         """Return the programs that an idea for ``node`` starts from; the one to change comes last."""
-        return self.start if node.solution is None or node.parent is None else (node.solution,)
+        if node.solution is None or node.parent is None:
+            return self.start
+        return (node.solution,)
 
     def best_open(self) -> IdeaNode | None:
         """The open leaf with the best solution, the older of equals; None when all are closed."""
@@ -223,7 +269,10 @@ class IdeaTree:
             elif child.depth >= self._depth:
                 child.state = "closed"
         has_survivor = any(child.state in ("open", "closed") for child in children)
-        leaf.state = "grown" if has_survivor else "closed"
+        if has_survivor:
+            leaf.state = "grown"
+        else:
+            leaf.state = "closed"
         for node in self._ancestors_of(leaf):
             node.visits += 1
 
@@ -237,13 +286,17 @@ class IdeaTree:
         return TreeNote(elitist, start, tuple(_note_of_node(node, names) for node in self.nodes))
 
     def _node_value(self, node: IdeaNode) -> float:
-        return -math.inf if node.solution is None else self._fitness(node.solution.score)
+        if node.solution is None:
+            return -math.inf
+        return self._fitness(node.solution.score)
 
     def _relative_value(self, node: IdeaNode) -> float:
         values = [self._node_value(peer) for peer in self.nodes if peer.solution is not None]
         low, high = min(values), max(values)
         best = max(self._node_value(peer) for peer in self._nodes_below(node))
-        return (best - low) / (high - low) if high > low else 1.0
+        if high > low:
+            return (best - low) / (high - low)
+        return 1.0
 
     def children(self, node: IdeaNode) -> list[IdeaNode]:
         """The ideas that were tried for a node, in the order of their numbers."""
@@ -278,16 +331,16 @@ def _note_of_node(node: IdeaNode, names: Mapping[str, str]) -> NodeNote:
     )
 
 
-ACCOUNT = "account"  # kind of these notes
-
-
 @dataclass(frozen=True)
 class Account:
     """Idea, report and lesson of a program."""
 
-    idea: str  # idea behind it, with its title
-    report: str = ""  # report on the experiments that led to it, in words
-    lesson: str = ""  # lesson of the last experiment that changed it; empty where nobody was asked
+    # idea behind it, with its title
+    idea: str
+    # report on the experiments that led to it, in words
+    report: str = ""
+    # lesson of the last experiment that changed it; empty where nobody was asked
+    lesson: str = ""
 
 
 def remember_account(run: RoundContext, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:

@@ -56,11 +56,16 @@ from oragent.search.strategies.or_agent.experiments import (
 )
 from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
-NEARLY = 0.95  # of the limit of the function, for what a sweep may choose
-LEAST_PER_NUMBER = 2  # settings of each number for which the CPU seconds of a sweep must last: fewer show nothing
-MOST_ASKS = 4  # of a round, of which all but the last are answered by probes alone
-MEASURED_NOTE = "measured"  # kind of the notes that hold what probes showed after the last prompt of a round
-SWEPT = "swept"  # kind of the notes that name programs whose parameters were swept
+# of the limit of the function, for what a sweep may choose
+NEARLY = 0.95
+# settings of each number for which the CPU seconds of a sweep must last: fewer show nothing
+LEAST_PER_NUMBER = 2
+# of a round, of which all but the last are answered by probes alone
+MOST_ASKS = 4
+# kind of the notes that hold what probes showed after the last prompt of a round
+MEASURED_NOTE = "measured"
+# kind of the notes that name programs whose parameters were swept
+SWEPT = "swept"
 FUNCTIONS = (
     "or only the functions and constants that change, which replace those of the same name in the program to change, "
 )
@@ -92,7 +97,10 @@ def _record_action(run: RoundContext, action: ActionKind, best: Elite) -> None:
 def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
     is_swept = any(note.text == program_mark(best.source) for note in run.recall(SWEPT))
     may_sweep = read_parameters(best.source).parameters and not is_swept and run.experiment_s_left >= LEAST_S
-    missing = set() if may_sweep else {ActionKind.SWEEP}
+    if may_sweep:
+        missing = set()
+    else:
+        missing = {ActionKind.SWEEP}
     if not _list_mates(run):
         missing.add(ActionKind.CROSSOVER)
     return [action for action in PRIORS if action not in missing]
@@ -101,7 +109,10 @@ def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
 async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
     run.note(SWEPT, program_mark(best.source))
     words = [parameter.name for parameter in read_parameters(best.source).parameters]
-    least = LEAST_PER_NUMBER * len(words) if _is_bounded(run) else 0
+    if _is_bounded(run):
+        least = LEAST_PER_NUMBER * len(words)
+    else:
+        least = 0
     source, _ = await _sweep(run, best.source, words, best, least)
     if source != best.source:
         candidate = await run.evaluate(source, [best.id], "tune")
@@ -130,12 +141,16 @@ async def _sweep(
     except (ConfigError, CandidateError) as problem:
         return source, f"The sweep failed: {problem}"
     ranked = [(row, _expected_seconds(run, source, scored, result, row)) for row in result.ranked]
-    proven = result.rows[0] if scored is not None and source == scored.source else None
+    if scored is not None and source == scored.source:
+        proven = result.rows[0]
+    else:
+        proven = None
     scorable = [(row, seconds) for row, seconds in ranked if row.score is not None]
     fitting = [(row, seconds) for row, seconds in scorable if row is proven or _has_time(run, seconds)]
     is_practice = result.subset.mode == PRACTICE
     if is_practice and scorable and not fitting:
-        fitting = [min(scorable, key=lambda pair: pair[1] or 0.0)]  # what has the best chance to end in time
+        # what has the best chance to end in time
+        fitting = [min(scorable, key=lambda pair: pair[1] or 0.0)]
     shown, chosen = ranked[:MOST_SETTINGS], fitting[:1]
     if is_practice:
         shown += [pair for pair in chosen if pair not in shown]
@@ -155,7 +170,10 @@ def _expected_seconds(
     present = result.rows[0]
     if result.subset.mode == PRACTICE:
         return scale_seconds(row.seconds, row.places, row.instances, _scored_instances(run))
-    total = None if scored is None else scored.metrics.get(TOTAL)
+    if scored is None:
+        total = None
+    else:
+        total = scored.metrics.get(TOTAL)
     if scored is None or not isinstance(total, int | float) or row.seconds is None or not present.seconds:
         return None
     if source == scored.source:
@@ -164,7 +182,9 @@ def _expected_seconds(
         return None
     places = read_places(scored.metrics)
     shares = [places[name] for size in result.subset.sizes if (name := f"size {size}") in places]
-    return row.seconds * total / sum(shares) if len(shares) == len(result.subset.sizes) and sum(shares) > 0 else None
+    if len(shares) == len(result.subset.sizes) and sum(shares) > 0:
+        return row.seconds * total / sum(shares)
+    return None
 
 
 def _scored_instances(run: RoundContext) -> object:
@@ -178,10 +198,14 @@ def _has_time(run: RoundContext, seconds: float | None) -> bool:
 
 async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) -> None:
     parents = _choose_parents(run, action, best)
-    base = _shown_text(run, parents[-1]) if parents else None
+    if parents:
+        base = _shown_text(run, parents[-1])
+    else:
+        base = None
     role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MOST_ASKS
     measured, beside = _recall_measured(run), None
-    for _ in range(asks):  # again after a reply that measures alone
+    # again after a reply that measures alone
+    for _ in range(asks):
         count = _program_count(run, action)
         messages = task_messages(run, write_prompt(run, action, parents, count, "\n\n".join(measured)))
         read, complain = partial(read_drafts, run, base=base, limit=2 * count), partial(repair_request, run)
@@ -195,16 +219,26 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
         if beside is None and any(draft.is_probe for draft in drafts):
             beside = await _practice_score(run)
         work = partial(_try_draft, parents=parents, role=role, call=answer.reply.call, beside=beside)
-        islands = [at % run.archive.islands for at in range(len(drafts))] if action is ActionKind.OPENING else []
+        if action is ActionKind.OPENING:
+            islands = [at % run.archive.islands for at in range(len(drafts))]
+        else:
+            islands = []
         results = [*filter(None, await run.fork([partial(work, draft=draft) for draft in drafts], islands))]
-        measured = [*measured, *results] if run.settings.strategy.practice is not None else results
+        if run.settings.strategy.practice is not None:
+            measured = [*measured, *results]
+        else:
+            measured = results
         if not results or any(not draft.is_probe for draft in drafts):
             return
-    run.note(MEASURED_NOTE, "\n\n".join(results))  # nobody has read it yet
+    # nobody has read it yet
+    run.note(MEASURED_NOTE, "\n\n".join(results))
 
 
 def _recall_measured(run: RoundContext) -> list[str]:
-    notes = run.recall(MEASURED_NOTE) if run.settings.strategy.practice is not None else []
+    if run.settings.strategy.practice is not None:
+        notes = run.recall(MEASURED_NOTE)
+    else:
+        notes = []
     return [note.text for note in notes if note.round >= run.number - run.window]
 
 
@@ -235,13 +269,17 @@ def write_prompt(
     run: RoundContext, action: ActionKind, parents: Sequence[Elite], count: int, measured: str = ""
 ) -> str:
     """Write the prompt: the state of the search, the programs, the action, the form of the reply."""
-    last = parents[-1] if parents else None
+    if parents:
+        last = parents[-1]
+    else:
+        last = None
     # No numbers are read in programs of other languages.
     has_numbers = run.problem.signature.language == "python" and run.experiment_s_left >= LEAST_S
     form = fill_template(
         "or_agent_wave_form",
         run.style,
-        **program_request(run) | {"signature": run.problem.about.function},  # the task has the whole of it
+        # the task has the whole of it
+        **program_request(run) | {"signature": run.problem.about.function},
         edits=_edits_request(run, last),
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
         probe=_probe_request(run),
@@ -249,7 +287,10 @@ def write_prompt(
         if has_numbers
         else "",
     )
-    shown = prompt_sections.programs_section(run, parents, "change", partial(_shown_text, run)) if parents else ""
+    if parents:
+        shown = prompt_sections.programs_section(run, parents, "change", partial(_shown_text, run))
+    else:
+        shown = ""
     bins = bin_meanings(run).strip()
     return fill_template(
         "or_agent_wave",
@@ -281,7 +322,10 @@ def _probe_request(run: RoundContext) -> str:
 def _edits_request(run: RoundContext, base: Elite | None) -> str:
     if base is None:
         return ""
-    functions = FUNCTIONS if run.problem.signature.language == "python" else ""
+    if run.problem.signature.language == "python":
+        functions = FUNCTIONS
+    else:
+        functions = ""
     line = _shown_text(run, base).rstrip().split("\n")[-1]
     return "\n\n" + fill_template("or_agent_wave_edits", run.style, line=line, functions=functions)
 
@@ -293,9 +337,12 @@ def _shown_text(run: RoundContext, elite: Elite) -> str:
         return elite.source
     try:
         is_told = documentation(elite.source, signature.function) == told
-    except CandidateError:  # written by another version of Python
+    except CandidateError:
+        # written by another version of Python
         return elite.source
-    return prompt_sections.drop_docstrings(elite.source) if is_told else elite.source
+    if is_told:
+        return prompt_sections.drop_docstrings(elite.source)
+    return elite.source
 
 
 async def _try_draft(
@@ -309,8 +356,14 @@ async def _try_draft(
     try:
         if draft.is_probe:
             return _describe_probe(run, draft, await run.probe(draft.source, ids, call), beside)
-        like = parents[-1] if parents else None
-        source, rows = (await _sweep(run, draft.source, draft.axes, like)) if draft.axes else (draft.source, "")
+        if parents:
+            like = parents[-1]
+        else:
+            like = None
+        if draft.axes:
+            source, rows = await _sweep(run, draft.source, draft.axes, like)
+        else:
+            source, rows = (draft.source, "")
         candidate = await run.evaluate(source, ids, role, call)
         set_title(run, candidate.source, draft.title)
         if _is_worth_repair(candidate.evaluation, run.own.timeout_repaired):
@@ -319,7 +372,10 @@ async def _try_draft(
     except BudgetExhausted:
         return ""
     if candidate.score is not None:
-        report = f"Swept on {experiment_words(run)}:\n{rows}" if rows else ""
+        if rows:
+            report = f"Swept on {experiment_words(run)}:\n{rows}"
+        else:
+            report = ""
         remember_account(run, candidate.source, Idea(draft.title, draft.idea or draft.title), report=report)
     return ""
 
@@ -346,11 +402,15 @@ def _describe_probe(run: RoundContext, draft: ProgramDraft, candidate: Candidate
     result = candidate.evaluation
     printed = prompt_sections.head_and_tail(result.log.strip(), MEASURED)
     if result.score is None:
-        failure = prompt_sections.describe_failure(replace(result, log=""))  # with the traceback alone
+        # with the traceback alone
+        failure = prompt_sections.describe_failure(replace(result, log=""))
         printed = "\n".join(filter(None, [printed, failure]))
     if run.experiment_set.mode != PRACTICE or result.score is None:
         return f"The probe {draft.title!r} printed:\n{printed or '(nothing)'}"
-    beside = "" if best is None else f", where the best program so far scores {best:.6g}"
+    if best is None:
+        beside = ""
+    else:
+        beside = f", where the best program so far scores {best:.6g}"
     measured = f"scored {result.score:.6g} on practice instances{beside}{_describe_practice_time(run, result)}."
     return f"The probe {draft.title!r} {measured}" + (f" It printed:\n{printed}" if printed else "")
 
@@ -361,7 +421,10 @@ def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
         return ""
     expected = scale_seconds(total, read_places(result.metrics), count, _scored_instances(run))
     limit_s = run.problem.heuristic_s(run.settings.limits)
-    scored = "" if expected is None else f", which comes to about {expected:.3g} s when it is scored"
+    if expected is None:
+        scored = ""
+    else:
+        scored = f", which comes to about {expected:.3g} s when it is scored"
     if limit_s is not None and scored:
         scored += f"; {limit_s:g} s are allowed{'' if _has_time(run, expected) else ', so that it may run out of time'}"
     return f"; {total:.3g} s on {count} instances{describe_places(result.metrics.get(PLACES))}{scored}"
