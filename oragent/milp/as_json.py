@@ -32,7 +32,7 @@ def from_json(text: str | bytes) -> Milp:
     Raises:
         MilpError: It is no JSON, has a key twice or an unknown one, or does not describe a model.
     """
-    return from_dict(_load_json(text, "a model"))
+    return from_dict(load_json(text, "a model"))
 
 
 def point_from_json(text: str | bytes) -> dict[str, float]:
@@ -41,7 +41,7 @@ def point_from_json(text: str | bytes) -> dict[str, float]:
     Raises:
         MilpError: It is no JSON, or holds no such values.
     """
-    data = _load_json(text, "a point")
+    data = load_json(text, "a point")
     if isinstance(data, dict) and isinstance(data.get("values"), dict):
         values = data.get("values")
     else:
@@ -51,7 +51,8 @@ def point_from_json(text: str | bytes) -> dict[str, float]:
     return {name: check_finite(value, f"the value of {quoted(name)}") for name, value in values.items()}
 
 
-def _load_json(text: str | bytes, what: str) -> Any:
+def load_json(text: str | bytes, what: str) -> Any:
+    """Parse JSON without duplicate keys and without NaN; ``MilpError`` says what was expected."""
     try:
         return json.loads(text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
@@ -82,8 +83,8 @@ def to_dict(milp: Milp) -> dict[str, Any]:
 
 def from_dict(data: object) -> Milp:
     """Build a model from what ``to_dict`` gives; ``MilpError`` where it does not describe one."""
-    model = _check_keys(data, "the model", MODEL, {"sense", "objective", "variables"})
-    objective = _check_keys(model["objective"], "the objective", OBJECTIVE, set())
+    model = check_keys(data, "the model", MODEL, {"sense", "objective", "variables"})
+    objective = check_keys(model["objective"], "the objective", OBJECTIVE, set())
     variables = _check_entries(model["variables"], "variable", VARIABLE, {"name"})
     rows = _check_entries(model.get("rows", []), "row", ROW, {"name", "terms", "relation", "rhs"})
     return Milp(
@@ -141,10 +142,11 @@ def _restore_infinities(bounded: Mapping[str, Any]) -> dict[str, Any]:
 def _check_entries(value: object, noun: str, allowed: set[str], needed: set[str]) -> list[dict[str, Any]]:
     if not isinstance(value, list | tuple):
         raise MilpError(f"{noun}s are a {type(value).__name__}: expected a list")
-    return [_check_keys(entry, f"{noun} {number}", allowed, needed) for number, entry in enumerate(value, 1)]
+    return [check_keys(entry, f"{noun} {number}", allowed, needed) for number, entry in enumerate(value, 1)]
 
 
-def _check_keys(value: object, what: str, allowed: set[str], needed: set[str]) -> dict[str, Any]:
+def check_keys(value: object, what: str, allowed: set[str], needed: set[str]) -> dict[str, Any]:
+    """A copy of an object with allowed keys alone, all needed ones among them; ``MilpError`` of any other."""
     if not isinstance(value, Mapping):
         raise MilpError(f"{what} is a {type(value).__name__}: expected an object with {', '.join(sorted(allowed))}")
     for key in value:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from oragent._base import files
 from oragent._base.errors import MilpError
-from oragent.milp.as_json import from_json, point_from_json, solution_dict, to_json
+from oragent.milp.as_json import from_dict, from_json, load_json, point_from_json, solution_dict, to_json
 from oragent.milp.as_text import FORMS, from_text, to_text
+from oragent.milp.indexed_json import indexed_from_dict, is_version_2
+from oragent.milp.indexed_names import to_milp
 from oragent.milp.model import Milp, SafeNaming
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import Solution
@@ -42,16 +44,17 @@ def read(path: Path) -> Milp:
     Raises:
         MilpError: The file is missing, empty, too large, no text, or holds no model; the line begins with its name.
     """
-    form, content = _form_of(path), _read_bytes(path, "a model")
+    form, content = _form_of(path), read_bytes(path, "a model")
     with _naming_file(path):
         if form == "json":
-            return from_json(content)
+            data = load_json(content, "a model")
+            return to_milp(indexed_from_dict(data)) if is_version_2(data) else from_dict(data)
         return _read_in_child(content, form)
 
 
 def read_point(path: Path) -> dict[str, float]:
     """Read the values of a point by variable from a JSON file: an object of numbers, or a ``solution.json``."""
-    content = _read_bytes(path, "a point")
+    content = read_bytes(path, "a point")
     with _naming_file(path):
         return point_from_json(content)
 
@@ -72,7 +75,8 @@ def _form_of(path: Path) -> str:
     return form
 
 
-def _read_bytes(path: Path, what: str) -> bytes:
+def read_bytes(path: Path, what: str) -> bytes:
+    """Read a text file of limited size; ``MilpError`` where it is missing, empty, too large or binary."""
     with _naming_file(path):
         try:
             # a pipe may never end

@@ -1,0 +1,283 @@
+"""Indexed models: sets, data, families of variables and rows, several objectives; arrays inside, names outside.
+
+A family is a name, the index sets of its members, the key of each member (positions of its labels in these sets) and
+the member's position in the model's arrays. Coefficients, bounds and right-hand sides are numbers or refer to cells of
+parameters (``oragent.milp.linked``).
+
+Make one with ``IndexedModelBuilder`` (``indexed_builder``), ``indexed_names.from_milp`` or
+``indexed_json.read_indexed``. ``model.to_arrays()`` is what a solver takes; ``indexed_names.to_milp`` gives a ``Milp``.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent._base.errors import MilpError
+from oragent.milp.arrays import Arrays, Sparse
+from oragent.milp.linked import LinkedVector, Positions, Vector
+from oragent.milp.model import Relation, Sense
+from oragent.milp.plain import quoted
+
+Keys = NDArray[np.int32]
+# code of a relation in ``IndexedModel.relations``
+RELATION_CODES = {Relation.AT_MOST: -1, Relation.EQUAL: 0, Relation.AT_LEAST: 1}
+RELATIONS = {code: relation for relation, code in RELATION_CODES.items()}
+
+
+@dataclass(frozen=True)
+class IndexSet:
+    """A set of labels that members of families are keyed by."""
+
+    name: str
+    # unique, in order
+    labels: tuple[str, ...]
+    # whether ranges such as ``wk3..wk5`` make sense
+    is_ordered: bool = False
+    # whether the order means time
+    is_time: bool = False
+    # whether it was guessed from names of variables or rows
+    is_guessed: bool = False
+    meaning: str = ""
+
+    def __post_init__(self) -> None:
+        if len(set(self.labels)) < len(self.labels):
+            twice = next(label for label in self.labels if self.labels.count(label) > 1)
+            raise MilpError(f"set {quoted(self.name)} has the label {quoted(twice)} twice: labels must differ")
+
+    @cached_property
+    def position_of(self) -> dict[str, int]:
+        """Position of each label."""
+        return {label: position for position, label in enumerate(self.labels)}
+
+
+@dataclass(frozen=True)
+class SourceCell:
+    """Place in a file that a parameter comes from; rows and columns count from 0."""
+
+    file: str
+    sheet: str = ""
+    row: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Members that share a name, keyed by tuples of labels."""
+
+    name: str
+    # names of the index sets; may name one twice; empty for a single member
+    sets: tuple[str, ...]
+    # ``(k, d)`` position of each member's labels in its sets
+    keys: Keys
+    # ``(k,)`` position of each member in the arrays of the model: cells, columns or rows
+    positions: Positions
+    unit: str = ""
+    meaning: str = ""
+    # whether name and index sets were guessed from names
+    is_guessed: bool = False
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter(Family):
+    """Data: values by tuple; ``positions`` are those in ``IndexedModel.cells``."""
+
+    source: SourceCell | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class VariableFamily(Family):
+    """Variables; ``positions`` are columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowFamily(Family):
+    """Constraints; ``positions`` are rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class IndexedObjective:
+    """An objective: linear terms over the columns."""
+
+    name: str
+    sense: Sense
+    # ``(n,)`` coefficients of all columns
+    cost: LinkedVector
+    constant: float = 0.0
+    unit: str = ""
+    meaning: str = ""
+    # of a weighted sum of objectives of the same priority
+    weight: float = 1.0
+    # larger ones are optimised first
+    priority: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class IndexedModel:
+    """A linear model with ``n`` columns and ``m`` rows, and the structure of its names."""
+
+    name: str
+    sets: tuple[IndexSet, ...]
+    parameters: tuple[Parameter, ...]
+    variables: tuple[VariableFamily, ...]
+    rows: tuple[RowFamily, ...]
+    # the active one first
+    objectives: tuple[IndexedObjective, ...]
+    # values of all parameters, one after the other
+    cells: Vector
+    # ``(n,)`` bounds; infinite for none
+    low: LinkedVector
+    high: LinkedVector
+    # ``(n,)`` whether a column takes whole values only
+    integer: NDArray[np.bool_]
+    # ``(m + 1,)`` position at which each row begins in the next two, and their length
+    starts: NDArray[np.int64]
+    # ``(nnz,)`` column of each entry
+    columns: NDArray[np.int32]
+    # ``(nnz,)`` coefficient of each entry
+    entries: LinkedVector
+    # ``(m,)`` codes of ``RELATION_CODES``
+    relations: NDArray[np.int8]
+    # ``(m,)`` right-hand sides
+    rhs: LinkedVector
+    meaning: str = ""
+    # names that a flat file gave, where they differ from ``family[label, label]``; empty otherwise
+    flat_columns: tuple[str, ...] = field(default=(), repr=False)
+    flat_rows: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return len(self.rhs), len(self.low)
+
+    @property
+    def objective(self) -> IndexedObjective:
+        """The active objective."""
+        return self.objectives[0]
+
+    @cached_property
+    def _set_of(self) -> dict[str, IndexSet]:
+        return {index_set.name: index_set for index_set in self.sets}
+
+    def index_set(self, name: str) -> IndexSet:
+        """The index set of exactly that name; ``MilpError`` where there is none."""
+        if name not in self._set_of:
+            raise MilpError(f"the model has no set {quoted(name)}: it has {', '.join(map(quoted, self._set_of))}")
+        return self._set_of[name]
+
+    def families(self) -> Iterator[Family]:
+        """All parameters, variable families and row families."""
+        yield from self.parameters
+        yield from self.variables
+        yield from self.rows
+
+    def labels_of(self, family: Family, member: int) -> tuple[str, ...]:
+        """The labels of a member of a family, by its place in the family."""
+        key = family.keys[member].tolist()
+        return tuple(self.index_set(name).labels[place] for name, place in zip(family.sets, key, strict=True))
+
+    def member_name(self, family: Family, member: int) -> str:
+        """Name of a member as the syntax of operations has it: ``ship[Lyon, Paris, wk3]``."""
+        labels = self.labels_of(family, member)
+        if not labels:
+            return family.name
+        return f"{family.name}[{', '.join(labels)}]"
+
+    @cached_property
+    def column_names(self) -> list[str]:
+        """Name of each column, as ``member_name`` gives it."""
+        return self._names(self.variables, len(self.low))
+
+    @cached_property
+    def row_names(self) -> list[str]:
+        """Name of each row, as ``member_name`` gives it."""
+        return self._names(self.rows, len(self.rhs))
+
+    def _names(self, families: Sequence[Family], count: int) -> list[str]:
+        names = [""] * count
+        for family in families:
+            labels = [self.index_set(name).labels for name in family.sets]
+            for key, position in zip(family.keys.tolist(), family.positions.tolist(), strict=True):
+                text = ", ".join(of_set[place] for of_set, place in zip(labels, key, strict=True))
+                names[position] = f"{family.name}[{text}]" if labels else family.name
+        return names
+
+    @cached_property
+    def matrix(self) -> Sparse:
+        """``(m, n)`` coefficients under the present data."""
+        values = self.entries.evaluate(self.cells)
+        return Sparse(self.starts.astype(np.int32), self.columns, values, len(self.low))
+
+    @cached_property
+    def rhs_values(self) -> Vector:
+        """``(m,)`` right-hand sides under the present data."""
+        return self.rhs.evaluate(self.cells)
+
+    def to_arrays(self, objective: IndexedObjective | None = None) -> Arrays:
+        """The arrays that a solver takes, under the active objective or another one."""
+        goal = objective or self.objective
+        rhs = self.rhs_values
+        return Arrays(
+            sense=goal.sense,
+            cost=goal.cost.evaluate(self.cells),
+            constant=goal.constant,
+            low=self.low.evaluate(self.cells),
+            high=self.high.evaluate(self.cells),
+            integer=self.integer,
+            matrix=self.matrix,
+            row_low=np.where(self.relations == RELATION_CODES[Relation.AT_MOST], -np.inf, rhs),
+            row_high=np.where(self.relations == RELATION_CODES[Relation.AT_LEAST], np.inf, rhs),
+        )
+
+    def check(self) -> Self:
+        """Return the model; ``MilpError`` if names clash or array lengths do not fit."""
+        rows, columns = self.shape
+        if not columns:
+            raise MilpError("the model has no variable: a model decides something, so add at least one")
+        if not self.objectives:
+            raise MilpError("the model has no objective: set one, possibly without terms")
+        for kind, families, count in (
+            ("parameters", self.parameters, len(self.cells)),
+            ("variables", self.variables, columns),
+            ("rows", self.rows, rows),
+        ):
+            _check_families(self, kind, families, count)
+        lengths = (len(self.high), len(self.integer), *(len(goal.cost) for goal in self.objectives))
+        if any(length != columns for length in lengths):
+            raise MilpError(f"bounds, kinds and costs have the lengths {lengths}: expected {columns} each")
+        if len(self.starts) != rows + 1 or len(self.columns) != len(self.entries) or len(self.relations) != rows:
+            raise MilpError("the entries of the rows do not fit their number: the model is damaged")
+        if len(self.columns) and not 0 <= int(self.columns.min()) <= int(self.columns.max()) < columns:
+            raise MilpError("an entry names a column that the model does not have: the model is damaged")
+        return self
+
+
+def product_keys(sizes: Sequence[int]) -> Keys:
+    """``(k, d)`` keys of the product of sets of these sizes, the last one fastest; one empty key without sets."""
+    if not sizes:
+        return np.zeros((1, 0), dtype=np.int32)
+    grid = np.indices(tuple(sizes), dtype=np.int32).reshape(len(sizes), -1)
+    return np.ascontiguousarray(grid.T)
+
+
+def _check_families(model: IndexedModel, kind: str, families: Sequence[Family], count: int) -> None:
+    names: set[str] = set()
+    for family in families:
+        if family.name in names:
+            raise MilpError(f"two families of {kind} have the name {quoted(family.name)}: rename one")
+        names.add(family.name)
+        sizes = [len(model.index_set(name).labels) for name in family.sets]
+        if family.keys.shape != (len(family.positions), len(sizes)):
+            raise MilpError(f"the keys of {quoted(family.name)} do not fit its {len(sizes)} index sets")
+        if len(family.keys) and sizes and not (family.keys >= 0).all() and (family.keys < sizes).all():
+            raise MilpError(f"a key of {quoted(family.name)} is beyond its index sets")
+    positions = [family.positions for family in families]
+    every = np.sort(np.concatenate(positions)) if positions else np.zeros(0, dtype=np.int64)
+    if len(every) != count or not np.array_equal(every, np.arange(count)):
+        raise MilpError(f"the families of {kind} do not hold each of {count} positions once: the model is damaged")

@@ -1,0 +1,31 @@
+"""Read and write indexed models; flat files get families from their names."""
+
+from pathlib import Path
+
+from oragent._base.errors import MilpError
+from oragent._base.files import replace_file
+from oragent.milp.files import read, read_bytes
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_json import indexed_from_json, indexed_to_json
+from oragent.milp.indexed_names import from_milp, read_corrections
+from oragent.milp.plain import plain
+
+
+def read_indexed(path: Path) -> IndexedModel:
+    """Read a model of any form; a flat one gets families from its names and from the file of corrections next to it.
+
+    Raises:
+        MilpError: The file holds no model; the line begins with its name.
+    """
+    if path.suffix.lower() != ".json":
+        return from_milp(read(path), read_corrections(path))
+    content = read_bytes(path, "a model")
+    try:
+        return indexed_from_json(content, read_corrections(path))
+    except MilpError as problem:
+        raise MilpError(f"{plain(str(path), 200)}: {problem}") from None
+
+
+def write_indexed(model: IndexedModel, path: Path) -> None:
+    """Write a model as JSON of version 2."""
+    replace_file(path, indexed_to_json(model))
