@@ -37,12 +37,10 @@ EVALUATION = {"harness", "domains", "solvers"}  # what an eval.py may import
 SEARCHING = {"report", "evals", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {
     "scipy",
-    "cmaes",
     "genai_prices",
     "openai",
     "pandas",
     "openpyxl",
-    "optuna",
     "packaging",
     "torch",
     "libsumo",

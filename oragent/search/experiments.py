@@ -20,6 +20,7 @@ from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, offers
 from oragent.programs.parameters import ProgramParameter, read_parameters, read_value, write_values
+from oragent.search.cma_es import CmaEs
 
 TRAIN, PRACTICE = "train", offers.PRACTICE
 # CPU seconds of a probe or sweep, where nothing else is said
@@ -412,13 +413,9 @@ class _Sweep:
         return max(1, min(AT_ONCE, int(self.affordable())))
 
     async def evolve(self, ranges: Sequence[ProgramParameter], settings: int, seed: int) -> None:
-        # it imports scipy.stats, which takes a second
-        from cmaes import CMA
-
-        begin = np.array([find_position(axis.value, axis.low, axis.high, axis.is_logarithmic) for axis in ranges])
+        start = np.array([find_position(axis.value, axis.low, axis.high, axis.is_logarithmic) for axis in ranges])
         size, sign = 4 + int(3 * math.log(len(ranges))), self._direction.sign
-        bounds = np.tile([0.0, 1.0], (len(ranges), 1))
-        search = CMA(begin, SPREAD, bounds=bounds, seed=seed, population_size=size)
+        search = CmaEs(start, SPREAD, size, seed)
         for generation in range(0, settings, size):
             places = [search.ask() for _ in range(size)]
             points = [
@@ -429,7 +426,7 @@ class _Sweep:
             if len(rows) < size or None in rows:
                 break
             losses = [math.inf if row is None or row.score is None else -sign * row.score for row in rows]
-            search.tell([*zip(places, losses, strict=True)])
+            search.tell(places, losses)
 
     def result(self) -> SweepResult:
         used = round(self._limit_s - self._remaining_s, 4)

@@ -14,8 +14,9 @@ from oragent.search.strategies.tuning import (
     FEW,
     GENERATION,
     MOST,
+    SPREAD,
     TUNED,
-    _make_optimiser,
+    _Optimiser,
     is_worth,
     tuning_cost,
     tuning_period,
@@ -144,7 +145,7 @@ def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int, g
     begin = bowl({one.constant.number: one.constant.value for one in axes})
     reached = []
     for seed in range(3):
-        optimiser, best = _make_optimiser(axes, begin, seed, True, generation), begin
+        optimiser, best = _Optimiser(axes, seed, SPREAD, generation), begin
         for _ in range(tuning_cost(count)):
             number, values = optimiser.ask()
             assert all(one.low <= values[one.constant.number] <= one.high for one in axes)
@@ -156,7 +157,7 @@ def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int, g
 
 
 def test_what_fails_is_no_reason_to_stop_proposing() -> None:
-    optimiser = _make_optimiser(ranges(8), -1.0, 0, True, GENERATION)
+    optimiser = _Optimiser(ranges(8), 0, SPREAD, GENERATION)
     for _ in range(30):
         number, _ = optimiser.ask()
         optimiser.tell(number, None)

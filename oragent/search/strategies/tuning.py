@@ -1,12 +1,10 @@
 """Tune the constants of programs: by real optimisers, between the rounds of any strategy, or by differential evolution.
 
-Few constants are tuned by optuna's tree-structured Parzen estimator (Akiba et al. 2019, doi:10.1145/3292500.3330701),
-many by CMA-ES (Hansen & Ostermeier 2001, doi:10.1162/106365601750190398).
+The optimiser is CMA-ES (`oragent.search.cma_es`).
 
 Between rounds, within a share of the budget: TIDE (arXiv:2601.21239) tunes the constants of every candidate; here the
-best elite that was not tuned yet has its turn now and then, so that the rounds of a strategy stay as they are. It goes
-by CMA-ES from the present values on: with as few evaluations that came nearer to the bottom of bowls than a tree of
-Parzen estimators did, from two constants on. Every so many rounds one is kept free; where the share does not allow a
+best elite that was not tuned yet has its turn now and then, so that the rounds of a strategy stay as they are. CMA-ES
+starts at the present values. Every so many rounds one is kept free; where the share does not allow a
 tuning yet, or nothing is left to tune, that round is empty. A run that time or money ends does not know how many
 evaluations it has: it tunes few constants at once.
 
@@ -20,31 +18,26 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oragent._base.budget import Budget
 from oragent._base.errors import BudgetExhausted
 from oragent._base.protocol import Status
 from oragent._base.racing import read_race_estimate
 from oragent.search.candidate import Candidate, Elite
+from oragent.search.cma_es import CmaEs, Vector
 from oragent.search.experiments import find_position, value_at
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.constants import Constant, Range, find_constants, with_values
 from oragent.search.strategy import Round
 
-if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
-
-# constants up to which a tree of Parzen estimators looks at all of the ranges
+# constants of one tuning where evaluations are scarce
 FEW = 5
-# of CMA-ES: of its first generation, in widths of a range; programs in each, at least
-SPREAD, GENERATION = 0.1, 6
-# evaluations at once that a tree of Parzen estimators proposes
-BATCH = 4
-
+# First step size, in widths of a range: around present values, and in ranges that a model or person named.
+SPREAD, WIDE_SPREAD = 0.1, 0.3
+# Least number of programs in a generation.
+GENERATION = 6
 
 # rounds
 LEAST_PERIOD = 3
@@ -77,12 +70,11 @@ async def tune_constants(
 ) -> list[Candidate]:
     """Evaluate programs with other constants, each batch in the light of those before; fewer where the budget ends.
 
-    The optimiser begins near the present values, by CMA-ES (``local``); otherwise few constants are sought in all of
-    their ranges, which somebody has named. The generator of the run seeds it, and the score of ``solution`` is what it
-    knows at first.
+    CMA-ES starts at the present values: with a small step where ``local``, otherwise with one that covers ranges that
+    somebody has named. The generator of the run seeds it.
     """
-    fitness, seed = run.archive.fitness(solution.score), int(run.rng.integers(1 << 31))
-    optimiser = _make_optimiser(ranges, fitness, seed, local, _generation_size(run.window, evaluations))
+    seed, spread = int(run.rng.integers(1 << 31)), SPREAD if local else WIDE_SPREAD
+    optimiser = _Optimiser(ranges, seed, spread, _generation_size(run.window, evaluations))
     tried: list[Candidate] = []
     while (count := min(optimiser.at_once, evaluations - len(tried))) > 0:
         proposals = [optimiser.ask() for _ in range(count)]
@@ -112,14 +104,6 @@ def _generation_size(window: int, evaluations: int) -> int:
     return max(GENERATION, min(window // 2, evaluations // 2))
 
 
-def _make_optimiser(
-    ranges: Sequence[Range], fitness: float, seed: int, local: bool, generation: int
-) -> "_Parzen | _Evolution":
-    if len(ranges) > (1 if local else FEW):
-        return _Evolution(ranges, seed, generation)
-    return _Parzen(ranges, fitness, seed)
-
-
 async def _score_variants(
     run: RoundContext, solution: Elite, points: Sequence[Mapping[int, float]], origin: str
 ) -> list[Candidate]:
@@ -129,53 +113,16 @@ async def _score_variants(
     return await run.fork([partial(evaluate, source=source) for source in sources])
 
 
-class _Parzen:
-    """Proposes values all over the ranges, by optuna."""
+class _Optimiser:
+    """CMA-ES over the ranges of constants, all of the same width to it."""
 
-    at_once = BATCH
-
-    def __init__(self, ranges: Sequence[Range], fitness: float, seed: int) -> None:
-        # Only where it is needed: its import takes as long as that of half of oragent.
-        import optuna
-
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        sampler = optuna.samplers.TPESampler(seed=seed)
-        self._study = optuna.create_study(direction="maximize", sampler=sampler)
-        self._failed = optuna.trial.TrialState.FAIL
-        self._axes: dict[str, BaseDistribution] = {
-            str(axis.constant.number): optuna.distributions.FloatDistribution(axis.low, axis.high, log=axis.logarithmic)
-            for axis in ranges
-        }
-        present = {str(axis.constant.number): axis.constant.value for axis in ranges}
-        if all(axis.low <= axis.constant.value <= axis.high for axis in ranges):
-            start = optuna.trial.create_trial(params=present, distributions=self._axes, value=fitness)
-            self._study.add_trial(start)
-
-    def ask(self) -> tuple[int, dict[int, float]]:
-        draw = self._study.ask(self._axes)
-        return draw.number, {int(name): float(value) for name, value in draw.params.items()}
-
-    def tell(self, number: int, fitness: float | None) -> None:
-        if fitness is None:
-            self._study.tell(number, state=self._failed)
-        else:
-            self._study.tell(number, fitness)
-
-
-class _Evolution:
-    """Proposes values near the present ones first, by CMA-ES; all ranges are as wide to it."""
-
-    def __init__(self, ranges: Sequence[Range], seed: int, generation: int) -> None:
-        # it imports scipy.stats, which takes a second
-        from cmaes import CMA
-
-        begin = np.array([find_position(axis.constant.value, axis.low, axis.high, axis.logarithmic) for axis in ranges])
-        bounds = np.tile([0.0, 1.0], (len(ranges), 1))
+    def __init__(self, ranges: Sequence[Range], seed: int, spread: float, generation: int) -> None:
+        start = np.array([find_position(axis.constant.value, axis.low, axis.high, axis.logarithmic) for axis in ranges])
         self._ranges = ranges
-        self._search = CMA(begin, SPREAD, bounds=bounds, seed=seed, population_size=generation)
+        self._search = CmaEs(start, spread, generation, seed)
         self.at_once = generation
-        self._asked: list[NDArray[np.float64]] = []
-        self._told: list[tuple[NDArray[np.float64], float]] = []
+        self._asked: list[Vector] = []
+        self._told: list[tuple[Vector, float]] = []
 
     def ask(self) -> tuple[int, dict[int, float]]:
         self._asked.append(self._search.ask())
@@ -185,9 +132,10 @@ class _Evolution:
         }
 
     def tell(self, number: int, fitness: float | None) -> None:
+        """Record the fitness of a proposal, None for a failed program; a full generation moves the search."""
         self._told.append((self._asked[number], math.inf if fitness is None else -fitness))
         if len(self._told) == self.at_once:
-            self._search.tell(self._told)
+            self._search.tell([point for point, _ in self._told], [loss for _, loss in self._told])
             self._told = []
 
 
@@ -260,9 +208,6 @@ def _find_untuned(run: RoundContext, marks: set[str]) -> tuple[Elite, list[Const
 
 def _elite_mark(elite: Elite) -> str:
     return hashlib.sha256(elite.source.encode(errors="replace")).hexdigest()[:16]
-
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
