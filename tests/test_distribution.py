@@ -64,7 +64,9 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_the_name_is_that_of_the_project_and_no_extra_names_another() -> None:
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert distribution.NAME == about["name"] == WHEEL
-    assert about["optional-dependencies"]["all"] == [f"{WHEEL}[cluster,neural,driving,web,workspace]"]
+    assert about["optional-dependencies"]["all"] == [
+        f"{WHEEL}[cluster,converse,driving,figures,formulate,neural,prices,web,workspace]"
+    ]
 
 
 def test_no_text_of_ours_tells_anybody_to_install_the_strangers_package() -> None:

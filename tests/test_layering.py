@@ -38,10 +38,11 @@ SEARCHING = {"report", "evals", "cli", "api", "__init__"}  # who may import the 
 HEAVY = {
     "scipy",
     "genai_prices",
+    "matplotlib",
     "openai",
     "pandas",
     "openpyxl",
-    "packaging",
+    "pulp",
     "torch",
     "libsumo",
     "traci",

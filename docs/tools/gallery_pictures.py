@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
-from oragent.report.pages.charts import BEST, FAILED, INK, KEPT, MUTED, OTHER, SCALE, apply_style, new_figure
+from oragent.report.pages.charts import BEST, FAILED, INK, KEPT, MUTED, OTHER, apply_style, color_scale, new_figure
 from oragent.solvers.aco_bpp import solve_bpp
 from oragent.solvers.aco_cvrp import solve_cvrp
 from oragent.solvers.aco_mkp import solve_mkp
@@ -128,7 +128,7 @@ def prizes(axes: Axes, heuristic: Heuristic) -> str:
     path = op.check(one, solve_op(one.prizes, one.distances, one.maxlen, promise, rng(), ants=20, iterations=50).path)
     square(axes)
     closed(axes, one.coordinates, path)
-    axes.scatter(*one.coordinates.T, s=16, c=one.prizes, cmap=SCALE, edgecolors=MUTED, linewidths=0.3, zorder=3)
+    axes.scatter(*one.coordinates.T, s=16, c=one.prizes, cmap=color_scale(), edgecolors=MUTED, linewidths=0.3, zorder=3)
     axes.scatter(*one.coordinates[0], s=60, color=FAILED, marker="s", zorder=4)
     return f"prize {op.objective(one, path):.2f} within length {one.maxlen:g}"
 

@@ -1,19 +1,19 @@
 """The installed distribution of oragent, and the commands that add an extra or a package to it."""
 
 import json
+import re
 import shutil
 import sys
 import tomllib
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oragent._base.errors import ConfigError
-
-if TYPE_CHECKING:
-    from packaging.requirements import Requirement
 
 # on the package index, where "oragent" is another project
 NAME = "operations-research-agents"
@@ -52,6 +52,34 @@ def unsupported_versions() -> list[str]:
     return [problem for requirement in _supported_requirements() if (problem := _describe_mismatch(requirement))]
 
 
+def require_package(name: str, extra: str, purpose: str) -> None:
+    """Check that a package of an extra is installed.
+
+    Args:
+        name: Package, as it is imported.
+        extra: Extra of oragent that contains it.
+        purpose: Subject of the error message, such as ``a figure``.
+
+    Raises:
+        ConfigError: The package is not installed; the message has the command that installs it.
+    """
+    if find_spec(name) is None:
+        raise ConfigError(f"{purpose} needs {name}, which is not installed: {extra_install_command(extra)}")
+
+
+def require_pulp(extra: str) -> None:
+    """Check that PuLP is installed, in a version that oragent supports.
+
+    Args:
+        extra: Extra of oragent that the product needs.
+
+    Raises:
+        ConfigError: PuLP is not installed, or its version is not supported.
+    """
+    require_package("pulp", extra, f"'oragent {extra}' runs programs that use PuLP; it")
+    require_supported_version("pulp")
+
+
 def require_supported_version(name: str) -> None:
     """Check that the installed version of a package is one that oragent supports."""
     for requirement in _supported_requirements():
@@ -74,12 +102,39 @@ def describe_name_conflict() -> str:
     )
 
 
-@cache
-def _supported_requirements() -> "tuple[Requirement, ...]":
-    """Return the dependencies, extras included: those of the checkout, else those of the installed distribution."""
-    # not in the evaluators, which import this module
-    from packaging.requirements import Requirement
+@dataclass(frozen=True, order=True)
+class _Requirement:
+    """A dependency of oragent, such as ``pulp>=3.3,<4``."""
 
+    name: str
+    bounds: str
+
+    @classmethod
+    def parse(cls, line: str) -> "_Requirement":
+        name, bounds = re.fullmatch(r"\s*([\w.-]+)(?:\[.*\])?\s*\(?([^()]*?)\)?\s*", line.partition(";")[0]).groups()  # type: ignore[union-attr]
+        return cls(name, bounds.replace(" ", ""))
+
+    def allows(self, version: str) -> bool:
+        """Return True if a version is within the bounds, which are of the forms ``>=1.2`` and ``<3``."""
+        release = _release(version)
+        for bound in filter(None, self.bounds.split(",")):
+            operator, limit = re.fullmatch(r"(>=|<)(.+)", bound).groups()  # type: ignore[union-attr]
+            if (release < _release(limit)) is (operator == ">="):
+                return False
+        return True
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version without trailing zeros: ``(3, 10)`` for ``3.10.0rc1``."""
+    numbers = [int(number) for number in re.match(r"\d*(?:\.\d+)*", version).group().split(".") if number]  # type: ignore[union-attr]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+@cache
+def _supported_requirements() -> tuple[_Requirement, ...]:
+    """Return the dependencies, extras included: those of the checkout, else those of the installed distribution."""
     checkout, installed = _checkout_root(), _installed_distribution()
     if checkout:
         about = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -88,7 +143,7 @@ def _supported_requirements() -> "tuple[Requirement, ...]":
     else:
         needed = (installed.requires if installed else None) or []
         lines = [requirement for requirement in needed if not _is_development(requirement)]
-    return tuple(sorted({Requirement(requirement.partition(";")[0]) for requirement in lines}, key=str))
+    return tuple(sorted({_Requirement.parse(requirement) for requirement in lines}))
 
 
 def _is_development(requirement: str) -> bool:
@@ -96,15 +151,15 @@ def _is_development(requirement: str) -> bool:
     return any(f"extra == {quote}{extra}{quote}" in requirement for extra in DEVELOPMENT for quote in "'\"")
 
 
-def _describe_mismatch(requirement: "Requirement") -> str:
+def _describe_mismatch(requirement: _Requirement) -> str:
     """Describe an installed version that is not supported; empty if it is supported or not installed."""
     try:
         version = distribution(requirement.name).version
-        if requirement.specifier.contains(version, prereleases=True):
+        if requirement.allows(version):
             return ""
     except PackageNotFoundError:
         return ""
-    supported = f"{requirement.name}{requirement.specifier}"
+    supported = f"{requirement.name}{requirement.bounds}"
     command = package_install_command(repr(supported))
     return f"{requirement.name} {version} is installed, oragent supports {supported}: {command}"
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Template
-from matplotlib.figure import Figure
 
 from oragent.converse.conversation import ConversationResult, Turn, changes_of, state_of
 from oragent.converse.decision import DecisionProblem, Editable, Goal, Solved, format_figure
@@ -18,6 +17,9 @@ from oragent.converse.solving import StateSolver, find_frontier, problem_in_forc
 from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, Drawing, new_figure, render_figure
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
 MOST_LABELLED = 12
@@ -261,7 +263,7 @@ def pareto_picture(problem: DecisionProblem, turns: Sequence[Turn]) -> str:
     return '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
-def _draw_pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) -> Figure:
+def _draw_pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) -> "Figure":
     drawn = new_figure(5.6, 3.2)
     axes = drawn.subplots()
     optimal_points = find_frontier(problem)  # type: ignore[arg-type]  # a Protocol does not say that it can be hashed

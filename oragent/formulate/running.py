@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oragent._base.distribution import require_supported_version
+from oragent._base.distribution import require_pulp
 from oragent._base.errors import MilpError, SandboxError
 from oragent._base.plain import hide_addresses
 from oragent._base.protocol import Status as Ended
@@ -113,7 +113,7 @@ class FormulationRunner:
 
     def __post_init__(self) -> None:
         # of another, every program would fail, each for a reason of its own
-        require_supported_version("pulp")
+        require_pulp("formulate")
 
     def run_program(self, source: str, interface: ProgramInterface, data: Mapping[str, Any]) -> ExecutionResult:
         """Run a program on data; may be called from several threads.

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oragent._base import shipped
 from oragent._base.bounded import load_yaml
+from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError
 
 # Suffix of a snapshot (-2024-07-18, -0613, :latest), but not of another model of the family (-mini).
@@ -120,6 +121,13 @@ def describe_price_package() -> str:
         return f"genai-prices {importlib.metadata.version('genai-prices')}"
     except importlib.metadata.PackageNotFoundError:
         return ""
+
+
+def price_package_hint() -> str:
+    """Return a clause with the command that installs the price package; empty if it is installed."""
+    if describe_price_package():
+        return ""
+    return f"; list prices of many models: {extra_install_command('prices')}"
 
 
 def _package_price(model: str, tokens_in: int, tokens_out: int, tokens_cached: int, base_url: str) -> float | None:

@@ -9,19 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import pulp
-
+from oragent._base.distribution import require_package
 from oragent._base.errors import MilpError
 from oragent.milp.highs import JUMP, needs_feasibility_jump, new_engine
 from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, SafeNaming, Sense, Variable, VariableKind
 from oragent.milp.plain import quoted
 
-SENSES = {pulp.LpMinimize: Sense.MINIMIZE, pulp.LpMaximize: Sense.MAXIMIZE}
-RELATIONS = {
-    pulp.LpConstraintLE: Relation.AT_MOST,
-    pulp.LpConstraintEQ: Relation.EQUAL,
-    pulp.LpConstraintGE: Relation.AT_LEAST,
-}
+# PuLP's constants LpMinimize and LpMaximize, and LpConstraintLE, EQ and GE.
+SENSES = {1: Sense.MINIMIZE, -1: Sense.MAXIMIZE}
+RELATIONS = {-1: Relation.AT_MOST, 0: Relation.EQUAL, 1: Relation.AT_LEAST}
 KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER, "Binary": VariableKind.INTEGER}
 Keep = Callable[[dict[str, Any]], None]
 # relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
@@ -44,6 +40,9 @@ class PulpForm:
 
 def to_pulp(milp: Milp) -> PulpForm:
     """Build the problem; names with spaces or signs get stand-ins, as PuLP would change them."""
+    require_package("pulp", "formulate", "a model as a problem of PuLP")
+    import pulp
+
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
     title = "".join(letter if letter.isalnum() else "_" for letter in milp.name) or "model"
@@ -160,6 +159,7 @@ def bring_solver(
     ``keep`` gets each model, as ``snapshot`` gives it, before it is solved; ``limits`` is called when a solve begins,
     and a program may ask for fewer seconds, not for more; ``solved`` gets each ``pulp.LpProblem`` after it was solved.
     """
+    import pulp
 
     class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
         def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -11,5 +11,6 @@ def __getattr__(name: str) -> Any:
     if name == "write":
         return import_module("oragent.report.live.offline").write_report
     if name == "write_figure":
+        import_module("oragent.report.pages.charts").require_matplotlib()
         return import_module("oragent.report.paper_figures").write_figure
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -28,8 +28,8 @@ from oragent.report.pages.charts import (
     MANY,
     MUTED,
     OTHER,
-    SCALE,
     apply_style,
+    color_scale,
     fit_label,
     new_figure,
     strip_axes,
@@ -112,15 +112,15 @@ class Shades:
 
     def color_of(self, score: float) -> tuple[float, float, float, float]:
         """The colour of a score."""
-        return SCALE(min(1.0, max(0.0, (score - self.worst) / (self.best - self.worst))))
+        return color_scale()(min(1.0, max(0.0, (score - self.worst) / (self.best - self.worst))))
 
     @property
     def color_bar(self) -> ScalarMappable:
         """Data of the colour bar."""
         if self.best > self.worst:
-            scale = SCALE
+            scale = color_scale()
         else:
-            scale = SCALE.reversed()
+            scale = color_scale().reversed()
         return ScalarMappable(Normalize(min(self.best, self.worst), max(self.best, self.worst)), scale)
 
 

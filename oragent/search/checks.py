@@ -11,7 +11,7 @@ from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
 from oragent.llm import keys
 from oragent.llm.keys import Demand, expect_trusted, model_demands, quote_shortened, server_address
-from oragent.llm.prices import Prices
+from oragent.llm.prices import Prices, price_package_hint
 from oragent.search.config import Config
 from oragent.search.strategy import Strategy
 
@@ -40,7 +40,7 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
     why = f"strategy {config.strategy_name!r} asks no model"
     if strategy.asks_model:
         names = " and ".join(dict.fromkeys(model.name for model in models))
-        why = f"the price of {names} is not known (configs/prices.yaml)"
+        why = f"the price of {names} is not known (configs/prices.yaml{price_package_hint()})"
     raise ConfigError(f"budget.{next(iter(bounds))} would never end this search, as {why}: name --evaluations too")
 
 

@@ -85,7 +85,8 @@ class CmaEs:
         normal = self._rng.randn(len(self._mean))
         # The symmetric root does not depend on the order and signs of axes, which differ between LAPACK libraries.
         root = (self._axes * self._lengths) @ self._axes.T
-        return self._mean + self._sigma * root @ normal
+        point: Vector = self._mean + self._sigma * root @ normal
+        return point
 
     def tell(self, points: Sequence[Vector], losses: Sequence[float]) -> None:
         """Learn from a generation: all of its points and their losses, infinity for a failed point."""

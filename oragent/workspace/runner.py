@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import settings
 from oragent._base.bounded import parse_yaml
-from oragent._base.distribution import require_supported_version
+from oragent._base.distribution import require_pulp
 from oragent._base.errors import ConfigError, MilpError, WorkspaceError
 from oragent.milp import as_json
 from oragent.milp.as_pulp import GAP
@@ -178,7 +178,7 @@ class ProgramRunner:
 
     def __post_init__(self) -> None:
         # of another, every program would fail, each for a reason of its own
-        require_supported_version("pulp")
+        require_pulp("workspace")
 
     def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> ProgramRun:
         """Run a program on a copy of a folder; may be called from several threads.

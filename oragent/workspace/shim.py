@@ -21,7 +21,6 @@ from types import ModuleType
 from typing import Any
 
 import highspy
-import pulp
 
 from oragent.milp.as_pulp import GAP, SolverLimits, bring_solver
 from oragent.sandbox.isolation import kernel, seccomp
@@ -117,6 +116,8 @@ def install_capture(folder: Path, program: Path, effort: SolveLimits) -> ModelRe
 
 
 def _make_stand_in(name: str) -> ModuleType:
+    import pulp
+
     module = ModuleType(name, "PuLP under another name: every solver is HiGHS.")
     vars(module).update({key: value for key, value in vars(pulp).items() if not key.startswith("__")})
     vars(module)["install_gurobi_objective_recorder"] = lambda *args, **kwargs: None
@@ -125,6 +126,8 @@ def _make_stand_in(name: str) -> ModuleType:
 
 def _watch_highs(recorder: ModelRecorder, effort: SolveLimits) -> None:
     """Keep what a program solves with HiGHS's own Python interface, as text; PuLP's solves were kept already."""
+    import pulp
+
     plain_run = highspy.Highs.run
     call_solver = pulp.apis.HiGHS.callSolver
 
@@ -187,6 +190,8 @@ def compile_filter() -> bytes:
 
 def _solve_built_problem(names: dict[str, Any], recorder: ModelRecorder) -> None:
     """A program may build its model and leave the solving to us: by ``build_problem()``, or as ``PROBLEM``."""
+    import pulp
+
     build = names.get("build_problem")
     if callable(build):
         problem = build()

@@ -5,6 +5,9 @@ One script for both, so that one warm interpreter has all imports of both done.
 
 import sys
 
+# Programs import it: the warm interpreter has it ready.
+import pulp  # noqa: F401
+
 from oragent.workspace import resolving, shim
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from oragent._base.distribution import require_supported_version
+from oragent._base.distribution import require_pulp
 from oragent._base.errors import MilpError
 from oragent._base.plain import escape_text, hide_addresses
 from oragent.converse.decision import DecisionProblem, format_figure
@@ -59,7 +59,7 @@ class Guests:
 
     def __post_init__(self) -> None:
         # of another, every program would fail, each for a reason of its own
-        require_supported_version("pulp")
+        require_pulp("converse")
 
     def printed(self, source: str) -> ProgramOutput:
         """Run a whole program."""

@@ -3,18 +3,18 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
 from oragent.evals.bench.plan import BenchTerms
 from oragent.evals.bench.result import BenchResult
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
 from oragent.report.pages.charts import INK, MUTED, Drawing, fit_label, new_figure, render_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color), without the yellow, which is faint on white, and
 # the black, which is the baseline's; the grey is ours.
@@ -99,7 +99,7 @@ def _fill_caption(text: str, terms: BenchTerms) -> str:
 
 def _draw_curves(
     subjects: Sequence[SubjectSummary], styles: Mapping[str, LineStyle], terms: BenchTerms, unit: str = "work"
-) -> Figure:
+) -> "Figure":
     across = min(2, len(subjects))
     down = math.ceil(len(subjects) / across)
     figure = new_figure(9.4 if across > 1 else 6.6, 0.35 + 3.1 * down)
@@ -108,6 +108,8 @@ def _draw_curves(
         _draw_progress(axes, subject, styles, terms, unit)
     for axes in panels[len(subjects) :]:
         axes.set_axis_off()
+    from matplotlib.lines import Line2D
+
     drawn = {row.contestant for subject in subjects for row in _spending_rows(subject, unit)}
     names = [name for name in styles if name in drawn]
     lines = [Line2D([], [], color=styles[name].color, linestyle=styles[name].linestyle, linewidth=2) for name in names]
@@ -122,8 +124,10 @@ def _spending_rows(subject: SubjectSummary, unit: str) -> list[SummaryRow]:
 
 
 def _draw_progress(
-    axes: Axes, subject: SubjectSummary, styles: Mapping[str, LineStyle], terms: BenchTerms, unit: str
+    axes: "Axes", subject: SubjectSummary, styles: Mapping[str, LineStyle], terms: BenchTerms, unit: str
 ) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     rows = _spending_rows(subject, unit)
     results = [result for row in rows for result in row.results]
     at = np.arange(1, max(max(getattr(run.curve[-1].paid, unit), getattr(run.spent, unit)) for run in results) + 1)
@@ -143,7 +147,7 @@ def _draw_progress(
     axes.grid(axis="y")
 
 
-def _draw_finals(subjects: Sequence[SubjectSummary], styles: Mapping[str, LineStyle], terms: BenchTerms) -> Figure:
+def _draw_finals(subjects: Sequence[SubjectSummary], styles: Mapping[str, LineStyle], terms: BenchTerms) -> "Figure":
     max_rows = max(len(subject.rows) for subject in subjects)
     figure = new_figure(9.4, len(subjects) * (0.95 + 0.34 * max_rows))
     panels = figure.subplots(len(subjects), len(terms.modes), squeeze=False)
@@ -155,7 +159,7 @@ def _draw_finals(subjects: Sequence[SubjectSummary], styles: Mapping[str, LineSt
     return figure
 
 
-def _draw_strip(axes: Axes, subject: SubjectSummary, mode: str, styles: Mapping[str, LineStyle]) -> None:
+def _draw_strip(axes: "Axes", subject: SubjectSummary, mode: str, styles: Mapping[str, LineStyle]) -> None:
     for number, row in enumerate(subject.rows):
         look = styles[row.contestant]
         dots: dict[str, Any] = {"color": look.color, "alpha": 0.55, "markersize": 4, "markeredgewidth": 0}
@@ -169,7 +173,7 @@ def _draw_strip(axes: Axes, subject: SubjectSummary, mode: str, styles: Mapping[
     axes.set_yticks(range(len(subject.rows)), [fit_label(row.contestant, WIDTH) for row in subject.rows])
     axes.set_ylim(len(subject.rows) - 0.45, -0.55)
     axes.set_xlabel(f"score ({subject.direction.words})")
-    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.locator_params(axis="x", nbins=6)
     axes.ticklabel_format(axis="x", useOffset=False)
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)

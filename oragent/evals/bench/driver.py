@@ -19,6 +19,7 @@ from oragent.evals.bench.cases import CaseBenchmark
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.result import CellReport, CellRunner, execute_plan
 from oragent.evals.bench.tables import VERDICT, TextTable
+from oragent.report.pages.charts import require_matplotlib
 from oragent.report.pages.html import make_environment
 
 # characters of a line on a cell: a long reason is told in whole
@@ -101,6 +102,7 @@ class BenchCommand(Generic[B]):
         Returns:
             Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
         """
+        require_matplotlib()
         bench.readable = bench.find_readable()
         # a wrong setting is refused before anything is written
         bench.read_runtime()

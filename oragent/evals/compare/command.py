@@ -27,7 +27,7 @@ from oragent.evals.compare.runner import (
 )
 from oragent.evals.requests import CompareRequest
 from oragent.report.pages import text as in_words
-from oragent.report.pages.charts import Drawing, save_page
+from oragent.report.pages.charts import Drawing, require_matplotlib, save_page
 from oragent.report.pages.text import clip_text
 from oragent.search.events import Observer, OnEvent, Progress, ignore_event
 from oragent.search.launch import launch
@@ -143,6 +143,7 @@ def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
 
 def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
     """Compare, or go on; the exit code is 0, or 3 where runs are unfinished, or 130 where a person stopped it."""
+    require_matplotlib()
     folder, plan = request.outputs, read_request(request, root)
     MANIFEST.write_plan(plan, folder)
     console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.text import Text
 
@@ -34,6 +33,9 @@ from oragent.evals.converse.talking_decider import Feedback, Knowing, Style, dec
 from oragent.evals.requests import BenchRequest
 from oragent.ledger.study import FinishedCase
 from oragent.report.pages.charts import Drawing, fit_label, new_figure, render_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#66737D")
 MOST_DRAWN = 7
@@ -154,7 +156,7 @@ def _draw_figures(contestants: Sequence[tables.MeasuredContestant]) -> list[Draw
     return [render_figure(name, CAPTIONS[name], draw) for name, draw in drawn.items()]
 
 
-def _draw_histograms(values: Mapping[str, Sequence[float]], what: str, upper: float) -> Figure:
+def _draw_histograms(values: Mapping[str, Sequence[float]], what: str, upper: float) -> "Figure":
     figure = new_figure(6.2, 0.7 + 0.75 * len(values))
     panels = figure.subplots(len(values), 1, squeeze=False, sharex=True).ravel()
     for axes, (name, sample), color in zip(panels, values.items(), COLORS * len(values), strict=False):
@@ -165,7 +167,7 @@ def _draw_histograms(values: Mapping[str, Sequence[float]], what: str, upper: fl
     return figure
 
 
-def _draw_successes(contestants: Sequence[tables.MeasuredContestant]) -> Figure:
+def _draw_successes(contestants: Sequence[tables.MeasuredContestant]) -> "Figure":
     figure = new_figure(6.2, 3.0)
     axes = figure.subplots()
     for contestant, color in zip(contestants, COLORS, strict=False):

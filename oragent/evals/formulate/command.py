@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
 from rich.console import Console
 
-from oragent._base.distribution import require_supported_version
+from oragent._base.distribution import require_pulp
 from oragent._base.errors import ConfigError
 from oragent._base.statistics import success_share
 from oragent.evals.bench.cases import MeasuredCases, case_table, difference_table
@@ -27,6 +26,9 @@ from oragent.milp.model import Milp
 from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, Drawing, new_figure, render_figure
 from oragent.report.pages.text import format_money
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLOURS = (BEST, KEPT, MUTED, OTHER)
 MANIFEST = Manifest("formulate-bench.yaml", benchmark.TERMS, free=("workers",))
@@ -199,7 +201,7 @@ def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawi
     if max((len(points) for points in lines.values()), default=0) < 2:
         return None
 
-    def draw_figure() -> Figure:
+    def draw_figure() -> "Figure":
         figure = new_figure(5.6, 3.0)
         axes = figure.subplots()
         for index, (name, points) in enumerate(lines.items()):
@@ -215,7 +217,7 @@ def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawi
 def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     """Run what is missing of a benchmark, print its tables, write its page; return the exit code."""
     # before the folder is made
-    require_supported_version("pulp")
+    require_pulp("formulate")
     bench = benchmark.FormulateBenchmark(_build_plan(request, request.outputs), request.workers, words=request.words)
     return COMMAND.run(bench, request.outputs, console)
 

@@ -5,24 +5,26 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import matplotlib.style
-from matplotlib import font_manager
-from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
-
+from oragent._base.distribution import require_package
 from oragent._base.errors import StoreError
 from oragent._base.files import make_plain_folder, replace_file
 from oragent._base.plain import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.figure import Figure
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color); the greys are ours.
 BEST, KEPT, OTHER, FAILED = "#0072B2", "#56B4E9", "#D5DBE0", "#D55E00"
 # marks of a kind, above which they are drawn as one picture: an SVG would grow by a line for each
 MANY = 600
 INK, MUTED, FAINT, EMPTY = "#26323B", "#66737D", "#E9EDF0", "#F2F4F6"
-SCALE = LinearSegmentedColormap.from_list("oragent", ["#DCE9F3", "#8FBFDE", "#2F7FB8", "#0B3C66"])
+SCALE_COLORS = ["#DCE9F3", "#8FBFDE", "#2F7FB8", "#0B3C66"]
 
 STYLE = {
     "font.family": "sans-serif",
@@ -65,17 +67,39 @@ DPI = 160
 ZOOM = 1.5
 
 
+def require_matplotlib() -> None:
+    """Check that matplotlib is installed.
+
+    Raises:
+        ConfigError: It is not installed; the message has the command that installs it.
+    """
+    require_package("matplotlib", "figures", "a figure")
+
+
+@cache
+def color_scale() -> "LinearSegmentedColormap":
+    """Return the scale of scores, from light to dark."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("oragent", SCALE_COLORS)
+
+
 def apply_style(name: str) -> AbstractContextManager[None]:
     """Return a context for the project's style: equal data give equal files, and ids of two figures differ by name."""
+    require_matplotlib()
+    import matplotlib.style
+
     return matplotlib.style.context({**STYLE, "svg.hashsalt": f"oragent {name}"}, after_reset=True)
 
 
-def new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> "Figure":
     """Make an empty figure with automatic layout; width and height in inches."""
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def strip_axes(axes: Axes) -> None:
+def strip_axes(axes: "Axes") -> None:
     """Remove the lines and ticks of an axis."""
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -84,6 +108,8 @@ def strip_axes(axes: Axes) -> None:
 
 def fit_label(text: str, width: int = 40) -> str:
     """Fit a name onto one line, in characters that the font has."""
+    from matplotlib import font_manager
+
     font = font_manager.get_font(font_manager.findfont("DejaVu Sans"))
     return "".join(char if font.get_char_index(ord(char)) else "?" for char in one_line(text, width))
 
@@ -114,7 +140,7 @@ class Drawing:
         return f'{head} style="{bound}">{rest}'
 
 
-def render_figure(name: str, caption: str, make: Callable[[], Figure]) -> Drawing:
+def render_figure(name: str, caption: str, make: "Callable[[], Figure]") -> Drawing:
     """Draw and save a figure in the style of all figures."""
     with apply_style(name):
         figure = make()
