@@ -42,6 +42,8 @@ HEAVY = {
     "openai",
     "pandas",
     "openpyxl",
+    "ortools",
+    "gurobipy",
     "pulp",
     "torch",
     "libsumo",

@@ -3,14 +3,15 @@
 SciPy's sparse matrices would double the memory of every forked process; ``Sparse`` has the few operations needed.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from oragent.milp.features import Features
 from oragent.milp.model import Milp, Sense
 
 Vector = NDArray[np.float64]
@@ -72,6 +73,15 @@ class Sparse:
 
     def __neg__(self) -> Self:
         return replace(self, values=-self.values)
+
+    def with_sorted_columns(self) -> Self:
+        """The same matrix with the entries of each row by ascending column."""
+        lines, columns = self.row_indices, self.columns
+        ascending = (lines[1:] > lines[:-1]) | (columns[1:] > columns[:-1])
+        if ascending.all():
+            return self
+        order = np.lexsort((columns, lines))
+        return replace(self, columns=columns[order], values=self.values[order])
 
     def transpose(self) -> Self:
         """The ``(n, m)`` transpose."""
@@ -139,6 +149,8 @@ class Arrays:
     row_low: Vector
     # ``(m,)`` largest value of each row's left side
     row_high: Vector
+    # next to the linear rows, by column and row; empty for a linear model
+    features: Features[int] = field(default_factory=Features)
 
     def with_idle_row(self, columns: Sequence[int] | NDArray[np.intp]) -> Self:
         """This model with a row more, after its own: without limits, each of these columns counting once."""
@@ -167,6 +179,7 @@ class Arrays:
             matrix=Sparse(starts, columns, values, len(column_of)),
             row_low=limits[:, 0],
             row_high=limits[:, 1],
+            features=_features_by_index(milp, column_of),
         )
 
     def without_objective(self) -> Self:
@@ -200,6 +213,13 @@ class Arrays:
         rows = _largest_excess(activities, self.row_low, self.row_high, abs(self.matrix) @ np.abs(values))
         fractions = np.abs(values - np.round(values))[self.integer]
         return max(bounds, rows, float(fractions.max(initial=0.0)))
+
+
+def _features_by_index(milp: Milp, column_of: Mapping[str, int]) -> Features[int]:
+    if not milp.features:
+        return Features()
+    row_of = {row.name: index for index, row in enumerate(milp.rows)}
+    return milp.features.rekey(column_of.__getitem__, row_of.__getitem__)
 
 
 def _largest_excess(values: Vector, low: Vector, high: Vector, size: Vector) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from oragent.milp.arrays import Arrays, Vector
+from oragent.milp.arrays import Arrays, Sparse, Vector
 from oragent.milp.model import Sense
 
 # an option of HiGHS, on by default
@@ -22,10 +22,18 @@ _PREPARED: list[Any] = []
 _STATUS = highspy.HighsModelStatus
 # how far a bound may be from the whole number that it is meant to be
 WHOLE = 1e-9
+# by integer + 2 * semi-continuous
+KINDS = (
+    highspy.HighsVarType.kContinuous,
+    highspy.HighsVarType.kInteger,
+    highspy.HighsVarType.kSemiContinuous,
+    highspy.HighsVarType.kSemiInteger,
+)
 # HiGHS's "solution status: feasible"
 _POINT = 2
 # nodes after which a small model is begun anew, with the help of a first point
 RESTART_NODES = 1000
+ITERATION_OPTIONS = ("simplex_iteration_limit", "ipm_iteration_limit", "qp_iteration_limit")
 
 
 def new_engine() -> Any:
@@ -113,10 +121,38 @@ class HighsRun:
     engine: Any
 
 
-def run_highs(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: int | None = None) -> HighsRun:
-    """Solve a model once, within seconds, a relative gap and a number of branch-and-bound nodes."""
+def run_highs(
+    arrays: Arrays,
+    limit_s: float | None = None,
+    gap: float = 0.0,
+    nodes: int | None = None,
+    *,
+    threads: int = 1,
+    iterations: int | None = None,
+    seed: int = 0,
+    start: Vector | None = None,
+) -> HighsRun:
+    """Solve a model once.
+
+    Args:
+        arrays: The model; of its features only a convex quadratic objective and semi-continuous variables.
+        limit_s: Wall seconds.
+        gap: Relative gap at which the search may end.
+        nodes: Limit on branch-and-bound nodes.
+        threads: Number of threads.
+        iterations: Limit on iterations of linear programmes.
+        seed: Of the solver's random numbers.
+        start: ``(n,)`` point to begin with.
+    """
     solver = quiet_engine()
     is_small = not needs_feasibility_jump(len(arrays.cost))
+    if threads > 1:
+        solver.setOptionValue("threads", threads)
+        solver.setOptionValue("parallel", "on")
+    if iterations is not None:
+        for name in ITERATION_OPTIONS:
+            solver.setOptionValue(name, iterations)
+    solver.setOptionValue("random_seed", seed)
     solver.setOptionValue(JUMP, not is_small)
     if limit_s is not None:
         solver.setOptionValue("time_limit", max(limit_s, 0.0))
@@ -124,8 +160,12 @@ def run_highs(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, no
         solver.setOptionValue("mip_max_nodes", min(nodes or RESTART_NODES, RESTART_NODES) if is_small else nodes)
     solver.setOptionValue("mip_rel_gap", gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
-    if solver.passModel(as_highs(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
+    if solver.passModel(_as_model(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
         return HighsRun(SolverClaim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
+    if start is not None:
+        point = highspy.HighsSolution()
+        point.col_value = start.tolist()
+        solver.setSolution(point)
     solver.run()
     # without bounds there may be nodes for ever
     if is_small and solver.getInfo().mip_node_count >= RESTART_NODES:
@@ -143,7 +183,7 @@ def run_highs(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, no
         values = np.array(solution.col_value)
     else:
         values = None
-    is_linear = not arrays.integer.any()
+    is_linear = not arrays.integer.any() and not arrays.features.semi_continuous
     if solution.dual_valid and is_linear:
         duals = np.array(solution.row_dual)[: len(arrays.row_low)]
     else:
@@ -183,10 +223,36 @@ def as_highs(arrays: Arrays) -> Any:
     lp.a_matrix_.start_ = arrays.matrix.starts
     lp.a_matrix_.index_ = arrays.matrix.columns
     lp.a_matrix_.value_ = arrays.matrix.values
-    if arrays.integer.any():
-        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-        lp.integrality_ = [kinds[int(whole)] for whole in arrays.integer]
+    semi_continuous = [part.variable for part in arrays.features.semi_continuous]
+    if arrays.integer.any() or semi_continuous:
+        kinds = arrays.integer.astype(int)
+        kinds[semi_continuous] += 2
+        lp.integrality_ = [KINDS[kind] for kind in kinds.tolist()]
     return lp
+
+
+def _as_model(arrays: Arrays) -> Any:
+    """The model with its quadratic objective, if it has one."""
+    lp = as_highs(arrays)
+    if not arrays.features.quadratic:
+        return lp
+    model = highspy.HighsModel()
+    model.lp_ = lp
+    # HiGHS minimises c'x + x'Qx / 2 and reads the lower triangle of Q by column
+    entries: dict[tuple[int, int], float] = {}
+    for term in arrays.features.quadratic:
+        place = (min(term.first, term.second), max(term.first, term.second))
+        factor = 2.0 if term.first == term.second else 1.0
+        entries[place] = entries.get(place, 0.0) + factor * term.value
+    columns, rows = zip(*sorted(entries), strict=True)
+    triangle = Sparse.from_entries(
+        columns, rows, [entries[place] for place in sorted(entries)], (len(arrays.cost),) * 2
+    )
+    hessian = model.hessian_
+    hessian.dim_ = len(arrays.cost)
+    hessian.format_ = highspy.HessianFormat.kTriangular
+    hessian.start_, hessian.index_, hessian.value_ = triangle.starts, triangle.columns, triangle.values
+    return model
 
 
 def _with_whole_bounds(arrays: Arrays) -> Arrays:

@@ -3,22 +3,29 @@
 Every part is checked when it is built: a ``Milp`` that exists is well formed, though it may be infeasible or unbounded.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from numbers import Real
+from functools import cached_property
 from typing import Self, TypeVar
 
 from oragent._base.errors import MilpError
+from oragent.milp.features import Features
+from oragent.milp.model_values import INFINITY as INFINITY
+from oragent.milp.model_values import LARGEST as LARGEST
+from oragent.milp.model_values import NO_BOUND as NO_BOUND
+from oragent.milp.model_values import Relation as Relation
+from oragent.milp.model_values import Sense as Sense
+from oragent.milp.model_values import VariableKind as VariableKind
+from oragent.milp.model_values import check_bound as check_bound
+from oragent.milp.model_values import check_choice as check_choice
+from oragent.milp.model_values import check_finite as check_finite
+from oragent.milp.model_values import check_terms as check_terms
+from oragent.milp.model_values import check_unique as check_unique
+from oragent.milp.model_values import require_name as require_name
+from oragent.milp.model_values import require_text as require_text
 from oragent.milp.plain import number, quoted
 
-INFINITY = math.inf
-# HiGHS refuses coefficients beyond it
-LARGEST = 1e15
-# HiGHS takes a bound as large as that for none
-NO_BOUND = 1e20
 # "e1" would read as part of a number
 SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
 RESERVED = re.compile(
@@ -29,109 +36,6 @@ RESERVED = re.compile(
 )
 # names that generated programs use themselves
 PROGRAM_NAMES = {"objective", "problem", "p"}
-
-Option = TypeVar("Option", bound=StrEnum)
-
-
-def check_finite(value: object, what: str) -> float:
-    """The number, or a complaint that names it."""
-    number_value = _to_float(value, what)
-    if not abs(number_value) <= LARGEST:
-        raise MilpError(f"{what} is {number(number_value)}: expected a finite number, at most {LARGEST:g} in size")
-    return number_value
-
-
-def check_bound(value: object, what: str) -> float:
-    """The bound, infinite from ``NO_BOUND`` on, or a complaint that names it."""
-    number_value = _to_float(value, what)
-    if math.isnan(number_value):
-        raise MilpError(f"{what} is nan: expected a number or infinity")
-    if abs(number_value) < NO_BOUND:
-        return number_value
-    return math.copysign(INFINITY, number_value)
-
-
-def check_terms(terms: object, where: str) -> dict[str, float]:
-    """A copy of the coefficients by variable name, or a complaint."""
-    if not isinstance(terms, Mapping):
-        raise MilpError(f"{where}: its terms are a {type(terms).__name__}: expected a coefficient by variable name")
-    what = f"{where}: the coefficient of"
-    return {name: check_finite(value, f"{what} {quoted(str(name))}") for name, value in terms.items()}
-
-
-def check_choice(options: type[Option], value: object, what: str) -> Option:
-    """The option of that value, or a complaint that lists them."""
-    try:
-        return options(str(value))
-    except ValueError:
-        choices = ", ".join(repr(str(option)) for option in options)
-        raise MilpError(f"{what} is {quoted(str(value))}: expected one of {choices}") from None
-
-
-def require_name(name: object, what: str) -> None:
-    """Complain of a name that is empty or no text."""
-    require_text((name,), what)
-    if not str(name).strip():
-        raise MilpError(f"{what} has the name {quoted(str(name))}: expected a text that is not empty")
-
-
-def require_text(texts: Iterable[object], where: str) -> None:
-    """Complain of a text that is none, or that no file can hold."""
-    for text in texts:
-        if not isinstance(text, str):
-            raise MilpError(f"{where}: a name, unit or meaning is a {type(text).__name__}: expected a text")
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise MilpError(f"{where}: {quoted(text)} holds half a character (a lone surrogate): remove it") from None
-
-
-def check_unique(names: Iterable[str], what: str) -> None:
-    """Complain of a name that occurs twice."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise MilpError(f"two {what} have the name {quoted(name)}: rename one, as names tell them apart")
-        seen.add(name)
-
-
-def _to_float(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise MilpError(f"{what} is {quoted(str(value))}: expected a number")
-    try:
-        return float(value)
-    except OverflowError:
-        # a whole number beyond the doubles
-        return math.copysign(INFINITY, 1 if value > 0 else -1)  # type: ignore[operator]  # whole numbers compare
-
-
-class Sense(StrEnum):
-    """Which way the objective is to go."""
-
-    MINIMIZE = "minimize"
-    MAXIMIZE = "maximize"
-
-    @property
-    def sign(self) -> float:
-        """1 where less is better, -1 where more is: the factor that turns the objective into a cost."""
-        if self is Sense.MINIMIZE:
-            return 1.0
-        return -1.0
-
-
-class VariableKind(StrEnum):
-    """Which values a variable may take between its bounds; a binary variable is an integer from 0 to 1."""
-
-    CONTINUOUS = "continuous"
-    INTEGER = "integer"
-
-
-class Relation(StrEnum):
-    """How the left side of a row stands to its right side."""
-
-    AT_MOST = "<="
-    AT_LEAST = ">="
-    EQUAL = "="
 
 
 @dataclass(frozen=True)
@@ -171,6 +75,11 @@ class Variable:
     def is_integer(self) -> bool:
         """Return True if it takes whole values only."""
         return self.kind is VariableKind.INTEGER
+
+    @property
+    def is_within_binary(self) -> bool:
+        """Return True if its only values are among 0 and 1."""
+        return self.is_integer and self.low >= 0.0 and self.high <= 1.0
 
     @property
     def is_binary(self) -> bool:
@@ -260,6 +169,8 @@ class Milp:
     name: str = ""
     # one line for people; may be empty
     meaning: str = ""
+    # next to the linear rows; empty for a linear model
+    features: Features[str] = field(default_factory=Features)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))
@@ -274,11 +185,47 @@ class Milp:
             _check_known(row.terms, names, f"row {quoted(row.name)}")
         _check_known(self.objective.terms, names, "the objective")
         require_text((self.name, self.meaning), "the model")
+        if self.features:
+            self._check_features(names)
+
+    def _check_features(self, names: set[str]) -> None:
+        _check_known(dict.fromkeys(self.features.keys(), 0.0), names, "a feature")
+        rows = {row.name for row in self.rows}
+        for soft in self.features.soft_rows:
+            if soft.row not in rows:
+                raise MilpError(f"soft row {quoted(soft.row)}: no row of the model; expected the name of one")
+        check_unique(
+            [*(part.name for part in self.features.parts), *(goal.name for goal in self.features.goals)], "features"
+        )
+        binaries = [(part.name, part.binary) for part in self.features.indicators]
+        binaries += [(part.name, name) for part in self.features.products for name in part.inputs]
+        for part_name, name in binaries:
+            if not self.variable(name).is_within_binary:
+                raise MilpError(
+                    f"{quoted(part_name)} uses {quoted(name)} as a binary variable: expected an integer from 0 to 1"
+                )
 
     @property
     def has_integers(self) -> bool:
         """Return True if any variable takes whole values only."""
-        return any(variable.is_integer for variable in self.variables)
+        return self._parts_by_name.has_integers
+
+    @property
+    def is_linear(self) -> bool:
+        """Return True if it has linear rows and one linear objective only."""
+        return not self.features
+
+    @cached_property
+    def _parts_by_name(self) -> "_PartsByName":
+        return _PartsByName(
+            any(variable.is_integer for variable in self.variables),
+            {variable.name: variable for variable in self.variables},
+            {row.name: row for row in self.rows},
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave what is computed on demand out of copies and pickles."""
+        return {key: value for key, value in self.__dict__.items() if key != "_parts_by_name"}
 
     def without_integrality(self) -> Self:
         """The same model with every variable continuous."""
@@ -292,17 +239,24 @@ class Milp:
 
     def variable(self, name: str) -> Variable:
         """The variable of that name; ``MilpError`` where there is none."""
-        return _find_named(self.variables, name, "variable")
+        return _find_named(self._parts_by_name.variables, name, "variable")
 
     def row(self, name: str) -> Row:
         """The row of that name; ``MilpError`` where there is none."""
-        return _find_named(self.rows, name, "row")
+        return _find_named(self._parts_by_name.rows, name, "row")
 
 
-def _find_named(parts: tuple[NamedPart, ...], name: str, what: str) -> NamedPart:
-    for part in parts:
-        if part.name == name:
-            return part
+@dataclass(frozen=True)
+class _PartsByName:
+    has_integers: bool
+    variables: Mapping[str, Variable]
+    rows: Mapping[str, Row]
+
+
+def _find_named(parts: Mapping[str, NamedPart], name: str, what: str) -> NamedPart:
+    part = parts.get(name)
+    if part is not None:
+        return part
     raise MilpError(f"the model has no {what} {quoted(name)}: see the names in its list of {what}s")
 
 
@@ -346,7 +300,8 @@ def rename_milp(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str
     columns = tuple(replace(column, name=variables.get(column.name, column.name)) for column in milp.variables)
     every = tuple(replace(row, name=rows.get(row.name, row.name), terms=rename_terms(row.terms)) for row in milp.rows)
     objective = replace(milp.objective, terms=rename_terms(milp.objective.terms))
-    return replace(milp, variables=columns, rows=every, objective=objective)
+    features = milp.features.rekey(lambda name: variables.get(name, name), lambda name: rows.get(name, name))
+    return replace(milp, variables=columns, rows=every, objective=objective, features=features)
 
 
 def scale_row(

@@ -1,0 +1,438 @@
+"""What a model may state next to linear rows: quadratic terms, logic, curves, soft rows and further objectives.
+
+Every part refers to variables by key: by name in a ``Milp``, by position in ``Arrays``.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
+from typing import Generic, Protocol, TypeVar
+
+from oragent._base.errors import MilpError
+from oragent.milp.model_values import Relation, Sense, check_choice, check_finite, require_name
+from oragent.milp.plain import quoted
+
+Key = TypeVar("Key", bound=Hashable)
+NewKey = TypeVar("NewKey", bound=Hashable)
+PartKey = TypeVar("PartKey", bound=Hashable, covariant=True)
+# the value of a variable by its key
+Lookup = Callable[[Key], float]
+# value of a variable up to which it counts as 0, and distance from a whole number
+ZERO = 1e-6
+
+
+def exceeded(value: float, relation: Relation, rhs: float) -> float:
+    """Return by how much a left side breaks a relation, at least 0."""
+    below = max(0.0, rhs - value) if relation is not Relation.AT_MOST else 0.0
+    above = max(0.0, value - rhs) if relation is not Relation.AT_LEAST else 0.0
+    return below + above
+
+
+@dataclass(frozen=True)
+class QuadraticTerm(Generic[Key]):
+    """The product of two variables, or the square of one, times a coefficient."""
+
+    first: Key
+    second: Key
+    value: float
+
+    def __post_init__(self) -> None:
+        check_finite(self.value, "a quadratic coefficient")
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> "QuadraticTerm[NewKey]":
+        """Return it with other keys."""
+        return QuadraticTerm(key(self.first), key(self.second), self.value)
+
+    def at(self, value: Lookup[Key]) -> float:
+        """Return its value at a point."""
+        return self.value * value(self.first) * value(self.second)
+
+
+@dataclass(frozen=True)
+class QuadraticRow(Generic[Key]):
+    """A constraint with quadratic terms."""
+
+    name: str
+    # linear ones
+    terms: Mapping[Key, float] = field(hash=False)
+    quadratic: tuple[QuadraticTerm[Key], ...]
+    relation: Relation
+    rhs: float
+
+    def __post_init__(self) -> None:
+        _check_row(self, "quadratic row")
+
+    def keys(self) -> Iterator[Key]:
+        """The variables in it."""
+        yield from self.terms
+        for term in self.quadratic:
+            yield from (term.first, term.second)
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> "QuadraticRow[NewKey]":
+        """Return it with other keys."""
+        terms = {key(name): value for name, value in self.terms.items()}
+        return QuadraticRow(self.name, terms, tuple(t.rekey(key) for t in self.quadratic), self.relation, self.rhs)
+
+    def violation(self, value: Lookup[Key]) -> float:
+        """Return by how much a point breaks it, relative to the size of what is added up."""
+        parts = [*(a * value(k) for k, a in self.terms.items()), *(term.at(value) for term in self.quadratic)]
+        return exceeded(sum(parts), self.relation, self.rhs) / max(1.0, sum(map(abs, parts)))
+
+
+@dataclass(frozen=True)
+class Indicator(Generic[Key]):
+    """A linear row that holds when a binary variable is 1, or when it is 0."""
+
+    name: str
+    binary: Key
+    # value of the binary at which the row holds
+    active: bool
+    terms: Mapping[Key, float] = field(hash=False)
+    relation: Relation
+    rhs: float
+
+    def __post_init__(self) -> None:
+        _check_row(self, "indicator")
+
+    def keys(self) -> Iterator[Key]:
+        """The variables in it."""
+        yield self.binary
+        yield from self.terms
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> "Indicator[NewKey]":
+        """Return it with other keys."""
+        terms = {key(name): value for name, value in self.terms.items()}
+        return Indicator(self.name, key(self.binary), self.active, terms, self.relation, self.rhs)
+
+    def violation(self, value: Lookup[Key]) -> float:
+        """Return by how much a point breaks it, relative to the size of what is added up."""
+        if (value(self.binary) > 0.5) is not self.active:
+            return 0.0
+        parts = [a * value(k) for k, a in self.terms.items()]
+        return exceeded(sum(parts), self.relation, self.rhs) / max(1.0, sum(map(abs, parts)))
+
+
+@dataclass(frozen=True)
+class OrderedSet(Generic[Key]):
+    """A special ordered set: at most one member is not 0 (kind 1), or at most two neighbours (kind 2)."""
+
+    name: str
+    kind: int
+    # weight by variable; their order is that of the weights
+    members: Mapping[Key, float] = field(hash=False)
+
+    def __post_init__(self) -> None:
+        require_name(self.name, "an ordered set")
+        if self.kind not in (1, 2):
+            raise MilpError(f"ordered set {quoted(self.name)}: kind {self.kind}; expected 1 or 2")
+        if len(set(self.members.values())) < len(self.members):
+            raise MilpError(f"ordered set {quoted(self.name)}: two members have the same weight; expected an order")
+
+    @property
+    def order(self) -> tuple[Key, ...]:
+        """The members in the order of their weights."""
+        return tuple(sorted(self.members, key=lambda member: self.members[member]))
+
+    def keys(self) -> Iterator[Key]:
+        """The variables in it."""
+        yield from self.members
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> "OrderedSet[NewKey]":
+        """Return it with other keys."""
+        return OrderedSet(self.name, self.kind, {key(name): weight for name, weight in self.members.items()})
+
+    def violation(self, value: Lookup[Key]) -> float:
+        """Return the largest value that would have to be 0."""
+        sizes = [abs(value(member)) for member in self.order]
+        ends = [sum(sizes[at : at + self.kind]) for at in range(len(sizes))]
+        if not ends:
+            return 0.0
+        best = ends.index(max(ends))
+        return max([*sizes[:best], *sizes[best + self.kind :]], default=0.0)
+
+
+@dataclass(frozen=True)
+class SemiContinuous(Generic[Key]):
+    """A variable that is 0 or between its bounds."""
+
+    variable: Key
+
+    def keys(self) -> Iterator[Key]:
+        """The variable."""
+        yield self.variable
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> "SemiContinuous[NewKey]":
+        """Return it with another key."""
+        return SemiContinuous(key(self.variable))
+
+
+@dataclass(frozen=True)
+class PiecewiseLinear(Generic[Key]):
+    """A variable that is a piecewise linear function of another one, between the first and the last point."""
+
+    name: str
+    input: Key
+    output: Key
+    # input and output, by ascending input; at least two
+    points: tuple[tuple[float, float], ...]
+
+    def __post_init__(self) -> None:
+        require_name(self.name, "a piecewise linear function")
+        object.__setattr__(self, "points", tuple((float(x), float(y)) for x, y in self.points))
+        steps = [x for x, _ in self.points]
+        if len(steps) < 2 or any(b <= a for a, b in pairwise(steps)):
+            raise MilpError(f"piecewise {quoted(self.name)}: expected two or more points by ascending input")
+        for pair in self.points:
+            for figure in pair:
+                check_finite(figure, f"piecewise {quoted(self.name)}: a coordinate")
+
+    def keys(self) -> Iterator[Key]:
+        """The variables in it."""
+        yield from (self.input, self.output)
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> "PiecewiseLinear[NewKey]":
+        """Return it with other keys."""
+        return PiecewiseLinear(self.name, key(self.input), key(self.output), self.points)
+
+    def violation(self, value: Lookup[Key]) -> float:
+        """Return the distance of the output from the function, or of the input from its range."""
+        x, y = value(self.input), value(self.output)
+        outside = max(self.points[0][0] - x, x - self.points[-1][0], 0.0)
+        x = min(max(x, self.points[0][0]), self.points[-1][0])
+        for (x0, y0), (x1, y1) in pairwise(self.points):
+            if x <= x1:
+                expected = y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+                # a steep piece magnifies the tolerance of the input
+                scale = max(1.0, abs(expected), abs((y1 - y0) / (x1 - x0)))
+                return max(outside / max(1.0, abs(x)), abs(y - expected) / scale)
+        return outside
+
+
+@dataclass(frozen=True)
+class Absolute(Generic[Key]):
+    """A variable that is the absolute value of another one."""
+
+    name: str
+    input: Key
+    output: Key
+
+    def __post_init__(self) -> None:
+        require_name(self.name, "an absolute value")
+
+    def keys(self) -> Iterator[Key]:
+        """The variables in it."""
+        yield from (self.input, self.output)
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> "Absolute[NewKey]":
+        """Return it with other keys."""
+        return Absolute(self.name, key(self.input), key(self.output))
+
+    def violation(self, value: Lookup[Key]) -> float:
+        """Return the difference, relative to the value."""
+        expected = abs(value(self.input))
+        return abs(value(self.output) - expected) / max(1.0, expected)
+
+
+@dataclass(frozen=True)
+class Extreme(Generic[Key]):
+    """A variable that is the largest or the least of others, and of a constant."""
+
+    name: str
+    output: Key
+    inputs: tuple[Key, ...]
+    # True for the largest, False for the least
+    largest: bool
+    # None for no constant
+    constant: float | None = None
+
+    def __post_init__(self) -> None:
+        require_name(self.name, "a minimum or maximum")
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+        if not self.inputs:
+            raise MilpError(f"minimum or maximum {quoted(self.name)}: no input; expected one or more variables")
+
+    def keys(self) -> Iterator[Key]:
+        """The variables in it."""
+        yield self.output
+        yield from self.inputs
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> "Extreme[NewKey]":
+        """Return it with other keys."""
+        return Extreme(self.name, key(self.output), tuple(map(key, self.inputs)), self.largest, self.constant)
+
+    def violation(self, value: Lookup[Key]) -> float:
+        """Return the difference, relative to the value."""
+        values = [value(one) for one in self.inputs] + ([] if self.constant is None else [self.constant])
+        expected = max(values) if self.largest else min(values)
+        return abs(value(self.output) - expected) / max(1.0, abs(expected))
+
+
+@dataclass(frozen=True)
+class BinaryProduct(Generic[Key]):
+    """A variable that is the product of binary variables: 1 if all of them are 1."""
+
+    name: str
+    output: Key
+    inputs: tuple[Key, ...]
+
+    def __post_init__(self) -> None:
+        require_name(self.name, "a product")
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+        if not self.inputs:
+            raise MilpError(f"product {quoted(self.name)}: no input; expected binary variables")
+
+    def keys(self) -> Iterator[Key]:
+        """The variables in it."""
+        yield self.output
+        yield from self.inputs
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> "BinaryProduct[NewKey]":
+        """Return it with other keys."""
+        return BinaryProduct(self.name, key(self.output), tuple(map(key, self.inputs)))
+
+    def violation(self, value: Lookup[Key]) -> float:
+        """Return the difference."""
+        return abs(value(self.output) - math.prod(value(one) for one in self.inputs))
+
+
+@dataclass(frozen=True)
+class SoftRow(Generic[Key]):
+    """A row of the model that may be broken at a price, in the objective's unit for each unit of the row."""
+
+    # key of the row
+    row: Key
+    # for each unit below the right-hand side; None forbids it
+    below: float | None = None
+    # for each unit above
+    above: float | None = None
+
+    def __post_init__(self) -> None:
+        for price in (self.below, self.above):
+            if price is not None and check_finite(price, "the price of a soft row") < 0:
+                raise MilpError(f"soft row {quoted(str(self.row))}: a price below 0; expected at least 0")
+
+
+@dataclass(frozen=True)
+class Goal(Generic[Key]):
+    """A further objective.
+
+    Goals of the same priority are added with their weights; those of a higher priority are optimised first, and keep
+    their optimum up to ``slack`` when the next are optimised. The model's own objective has priority 0 and weight 1.
+    """
+
+    name: str
+    terms: Mapping[Key, float] = field(hash=False)
+    sense: Sense = Sense.MINIMIZE
+    constant: float = 0.0
+    weight: float = 1.0
+    priority: int = 0
+    # share of its optimum that later goals may give up
+    slack: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_name(self.name, "a goal")
+        object.__setattr__(self, "sense", check_choice(Sense, self.sense, f"goal {quoted(self.name)}: sense"))
+        for what in ("constant", "weight", "slack"):
+            if check_finite(getattr(self, what), f"goal {quoted(self.name)}: {what}") < 0 and what != "constant":
+                raise MilpError(f"goal {quoted(self.name)}: {what} is below 0; expected at least 0")
+
+    def keys(self) -> Iterator[Key]:
+        """The variables in it."""
+        yield from self.terms
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> "Goal[NewKey]":
+        """Return it with other keys."""
+        terms = {key(name): value for name, value in self.terms.items()}
+        return Goal(self.name, terms, self.sense, self.constant, self.weight, self.priority, self.slack)
+
+    def at(self, value: Lookup[Key]) -> float:
+        """Return its value at a point."""
+        return self.constant + sum(coefficient * value(key) for key, coefficient in self.terms.items())
+
+
+class Part(Protocol[PartKey]):
+    """A named part of a model that a point can break."""
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        ...
+
+    def keys(self) -> Iterator[PartKey]:
+        """The variables in it."""
+        ...
+
+    def violation(self, value: Lookup[PartKey]) -> float:
+        """Return by how much a point breaks it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Features(Generic[Key]):
+    """All that a model states next to its linear rows; empty for a linear model."""
+
+    # of the objective, added to its terms
+    quadratic: tuple[QuadraticTerm[Key], ...] = ()
+    quadratic_rows: tuple[QuadraticRow[Key], ...] = ()
+    indicators: tuple[Indicator[Key], ...] = ()
+    ordered_sets: tuple[OrderedSet[Key], ...] = ()
+    semi_continuous: tuple[SemiContinuous[Key], ...] = ()
+    piecewise: tuple[PiecewiseLinear[Key], ...] = ()
+    absolutes: tuple[Absolute[Key], ...] = ()
+    extremes: tuple[Extreme[Key], ...] = ()
+    products: tuple[BinaryProduct[Key], ...] = ()
+    soft_rows: tuple[SoftRow[Key], ...] = ()
+    goals: tuple[Goal[Key], ...] = ()
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, each.name) for each in fields(self))
+
+    @property
+    def parts(self) -> tuple[Part[Key], ...]:
+        """The parts that a point can break, except semi-continuous variables."""
+        return (
+            *self.quadratic_rows,
+            *self.indicators,
+            *self.ordered_sets,
+            *self.piecewise,
+            *self.absolutes,
+            *self.extremes,
+            *self.products,
+        )
+
+    def keys(self) -> Iterator[Key]:
+        """The variables that occur."""
+        for term in self.quadratic:
+            yield from (term.first, term.second)
+        for part in self.parts:
+            yield from part.keys()
+        for semi in self.semi_continuous:
+            yield semi.variable
+        for goal in self.goals:
+            yield from goal.terms
+
+    def rekey(self, column: Callable[[Key], NewKey], row: Callable[[Key], NewKey]) -> "Features[NewKey]":
+        """Return the same features with other keys of variables and of rows."""
+        return Features(
+            quadratic=tuple(part.rekey(column) for part in self.quadratic),
+            quadratic_rows=tuple(part.rekey(column) for part in self.quadratic_rows),
+            indicators=tuple(part.rekey(column) for part in self.indicators),
+            ordered_sets=tuple(part.rekey(column) for part in self.ordered_sets),
+            semi_continuous=tuple(part.rekey(column) for part in self.semi_continuous),
+            piecewise=tuple(part.rekey(column) for part in self.piecewise),
+            absolutes=tuple(part.rekey(column) for part in self.absolutes),
+            extremes=tuple(part.rekey(column) for part in self.extremes),
+            products=tuple(part.rekey(column) for part in self.products),
+            soft_rows=tuple(SoftRow(row(part.row), part.below, part.above) for part in self.soft_rows),
+            goals=tuple(part.rekey(column) for part in self.goals),
+        )
+
+
+def _check_row(part: QuadraticRow[Key] | Indicator[Key], what: str) -> None:
+    require_name(part.name, f"a {what}")
+    where = f"{what} {quoted(part.name)}"
+    for coefficient in part.terms.values():
+        check_finite(coefficient, f"{where}: a coefficient")
+    object.__setattr__(part, "relation", check_choice(Relation, part.relation, f"{where}: relation"))
+    object.__setattr__(part, "rhs", check_finite(part.rhs, f"{where}: right-hand side"))

@@ -1,0 +1,145 @@
+"""Interface between a model as arrays and a solver: request, options and result."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from oragent._base.errors import MilpError
+from oragent.milp.arrays import Arrays, Vector
+
+
+class Ability(StrEnum):
+    """Parts of a model, and kinds of results, that a back end may handle itself."""
+
+    LINEAR = "linear rows"
+    INTEGER = "integer variables"
+    CONVEX_OBJECTIVE = "convex quadratic objectives"
+    # with integer variables too, and not convex
+    QUADRATIC_OBJECTIVE = "any quadratic objective"
+    QUADRATIC_ROWS = "quadratic rows"
+    INDICATORS = "indicators"
+    ORDERED_SETS = "SOS1 and SOS2"
+    SEMI_CONTINUOUS = "semi-continuous variables"
+    # of linear models
+    DUALS = "duals"
+    RAY = "unbounded rays"
+    FARKAS = "Farkas certificates"
+    START = "a start point"
+    THREADS = "threads"
+    GAP = "a gap"
+    TIME = "a time limit"
+    NODES = "a node limit"
+    ITERATIONS = "an iteration limit"
+    SEED = "a seed"
+
+
+class SolverStatus(StrEnum):
+    """Outcome that a solver claims; the caller checks it."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
+    # by a limit or by an error; there may be a point
+    STOPPED = "stopped"
+
+
+class Limit(StrEnum):
+    """Limit that ended a solve."""
+
+    TIME = "time"
+    NODES = "nodes"
+    ITERATIONS = "iterations"
+    GAP = "gap"
+    MEMORY = "memory"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """Limits of one solve.
+
+    Raises:
+        MilpError: A limit is below 0, or there is no thread.
+    """
+
+    # wall clock, a cap; None for none
+    seconds: float | None = None
+    # relative gap at which the search may end
+    gap: float = 0.0
+    threads: int = 1
+    # branch-and-bound nodes, a deterministic limit; None for none
+    nodes: int | None = None
+    # simplex or first-order iterations, a deterministic limit; None for none
+    iterations: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        limits = {"time": self.seconds, "gap": self.gap, "nodes": self.nodes, "iterations": self.iterations}
+        for name, value in limits.items():
+            if value is not None and not value >= 0:
+                raise MilpError(f"{name} {value}: expected a number from 0 on")
+        if self.threads < 1 or self.seed < 0:
+            raise MilpError(
+                f"{self.threads} threads, seed {self.seed}: expected at least one thread and a seed from 0 on"
+            )
+
+
+@dataclass(frozen=True)
+class SolverResult:
+    """What a back end returns; nothing of it is checked yet. All figures are in the model's own sense."""
+
+    status: SolverStatus
+    # name and version
+    solver: str
+    # ``(n,)``, a point that the solver holds feasible; None for none
+    values: Vector | None = None
+    # no feasible point is better, the solver says; None for none
+    bound: float | None = None
+    # ``(m,)`` change of the objective for a unit more of each right-hand side; linear models only
+    row_duals: Vector | None = None
+    # ``(n,)``
+    reduced_costs: Vector | None = None
+    # ``(n,)`` direction in which an unbounded model improves
+    ray: Vector | None = None
+    # ``(m,)`` multipliers of rows that prove infeasibility
+    farkas: Vector | None = None
+    # that ended it; None if nothing did
+    limit: Limit | None = None
+    # counts such as ``nodes`` and ``iterations``
+    work: Mapping[str, float] = field(default_factory=dict)
+    # wall clock, of the solver alone
+    seconds: float = 0.0
+
+
+class Solver(Protocol):
+    """A back end. It receives arrays whose features it is able to handle; others are linearised before."""
+
+    # by which users choose it
+    name: str
+    abilities: frozenset[Ability]
+    # command that installs it
+    install: str
+
+    def version(self) -> str:
+        """Return name and version; ``MilpError`` with the install command if it is not installed."""
+        ...
+
+    def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
+        """Solve a model once.
+
+        Args:
+            arrays: The model.
+            options: Limits; those the back end lacks are ignored.
+            start: ``(n,)`` point, feasible or not; used if the back end can.
+
+        Raises:
+            MilpError: It is not installed, its licence is too small, or it cannot represent the model.
+        """
+        ...
+
+
+def not_installed(name: str, install: str) -> MilpError:
+    """Return the error of a back end that is not installed."""
+    return MilpError(f"solver {name} is not installed: {install}")

@@ -1,0 +1,78 @@
+"""Back ends by name: those of this package, and those that other packages register."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+
+from oragent._base.errors import MilpError
+from oragent.milp.plain import plain, quoted
+from oragent.milp.solvers.gurobi import GurobiSolver
+from oragent.milp.solvers.highs import HighsSolver
+from oragent.milp.solvers.mathopt import MATHOPT_SOLVERS, MathOptSolver
+from oragent.milp.solvers.protocol import Ability, Solver
+
+DEFAULT = "highs"
+# group of entry points; each names a class or a function that returns a ``Solver``
+GROUP = "oragent.solvers"
+
+
+@dataclass(frozen=True)
+class SolverListing:
+    """A line of ``oragent doctor``."""
+
+    name: str
+    # name and version, or the reason why it cannot be used
+    state: str
+    is_installed: bool
+    abilities: frozenset[Ability]
+
+
+def solver_names() -> tuple[str, ...]:
+    """Return the names that ``find_solver`` accepts."""
+    return tuple(_known_solvers())
+
+
+def find_solver(name: str = DEFAULT) -> Solver:
+    """Return the back end of that name.
+
+    Raises:
+        MilpError: No back end has that name, or a registered one cannot be loaded.
+    """
+    known = _known_solvers()
+    if name.lower() in known:
+        return known[name.lower()]
+    raise MilpError(f"solver {quoted(name)} is unknown: expected one of {', '.join(known)}")
+
+
+def list_solvers() -> tuple[SolverListing, ...]:
+    """Return all back ends, with their versions or the reason why they cannot be used."""
+    listings = []
+    for name, solver in _known_solvers().items():
+        try:
+            listings.append(SolverListing(name, solver.version(), True, solver.abilities))
+        except MilpError as problem:
+            listings.append(SolverListing(name, str(problem), False, solver.abilities))
+    return tuple(listings)
+
+
+def solvers_able(needed: frozenset[Ability]) -> tuple[str, ...]:
+    """Return the names of the back ends that have all these abilities."""
+    return tuple(name for name, solver in _known_solvers().items() if needed <= solver.abilities)
+
+
+@cache
+def _known_solvers() -> Mapping[str, Solver]:
+    solvers: dict[str, Solver] = {DEFAULT: HighsSolver()}
+    solvers |= {kind.name: MathOptSolver(kind) for kind in MATHOPT_SOLVERS}
+    solvers["gurobi"] = GurobiSolver()
+    for entry in entry_points(group=GROUP):
+        try:
+            solvers.setdefault(entry.name.lower(), entry.load()())
+        # any error of another package's code must not stop ours
+        except Exception as problem:
+            raise MilpError(
+                f"the registered solver {quoted(entry.name)} cannot be loaded: {plain(str(problem), 200)}; remove "
+                f"or repair the package {quoted(entry.value)}"
+            ) from None
+    return solvers
