@@ -5,7 +5,6 @@ From Python: ``run``, ``run_async``, ``resume``, ``load``, ``evaluate``, ``probe
 ``import oragent`` costs nothing.
 """
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -38,28 +37,6 @@ __all__ = [
     "sweep",
 ]
 __version__ = "0.1.0"
-
-
-class _FormerNames:
-    """Finder for modules that have moved; `oragent._base.moved` is loaded when one of them is imported."""
-
-    names = tuple(
-        f"oragent.{name}"
-        for name in (
-            *("attention_bias", "direction", "errors", "protocol", "traffic", "training"),
-            *("domains.", "harness.", "search.", "solvers."),
-        )
-    )
-
-    @classmethod
-    def find_spec(cls, fullname: str, path: object = None, target: object = None) -> Any:
-        """Return a spec for a former name, None for any other."""
-        if fullname.startswith(cls.names):
-            return import_module("oragent._base.moved").moved_spec(fullname)
-        return None
-
-
-sys.meta_path.insert(0, _FormerNames)
 
 
 def __getattr__(name: str) -> Any:

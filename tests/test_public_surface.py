@@ -41,15 +41,3 @@ def test_an_evaluator_pays_for_no_part_of_the_search() -> None:
 def test_a_search_without_a_model_never_loads_its_client() -> None:
     code = "import sys, oragent.cli.app; print('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
-
-
-def test_evaluators_of_earlier_versions_import_modules_by_their_former_names() -> None:
-    code = (
-        "from oragent.protocol import Result\n"
-        "from oragent._base import protocol\n"
-        "import oragent.traffic.scoring, sys\n"
-        "assert protocol.Result is Result\n"
-        "assert sys.modules['oragent.traffic.scoring'] is sys.modules['oragent.domains.driving.scoring']"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr

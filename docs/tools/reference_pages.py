@@ -21,8 +21,9 @@ from oragent import harness
 from oragent._base import protocol
 from oragent.cli.app import app
 from oragent.harness.arguments import MODES, OF_EACH, OF_FRESH, OF_HOOKS, OPTIONS
+from oragent.ledger.database import FORMAT
 from oragent.search.config import config_schema
-from oragent.search.store import SCHEMA, VERSION
+from oragent.search.store import KIND, SCHEMA
 
 __all__ = ["REFERENCE", "pages"]
 
@@ -236,7 +237,7 @@ def _contract() -> str:
         for name, option in (*OPTIONS.items(), *OF_FRESH.items(), *OF_EACH.items(), *OF_HOOKS.items())
     ))  # fmt: skip
     source = inspect.getsource(protocol.Status)
-    said = re.findall(r'= "(\w+)"  # (.+)', source)
+    said = [(word, meaning) for meaning, word in re.findall(r'# (.+)\n +\w+ = "(\w+)"', source)]
     assert [word for word, _ in said] == [str(status) for status in protocol.Status]
     statuses = _table(("status", "an evaluation"), ((f"`{word}`", _cell(meaning)) for word, meaning in said))
     example = protocol.format_result(protocol.Result({"length_20": 3.85}, (2, 0, 1), 3.85))
@@ -252,9 +253,8 @@ def _database() -> str:
     parts = [
         "# The database of a run",
         "This page describes the tables of `run.db`, so that you can query a run with SQL.",
-        f"`run.db` is SQLite in WAL mode. You may read it while the run goes on. The table `meta` holds the version of its "
-        f"layout, `{VERSION}`. Reports read older supported layouts as they are; `resume` converts them in one transaction. Any "
-        "other version is refused with one line. Columns that end in `_s` are seconds, in `_mb` MiB.",
+        f"`run.db` is SQLite in WAL mode. You may read it while the run goes on. The table `meta` holds the kind of "
+        f"the folder and the number of its format, `{KIND} {FORMAT}`. Another number is refused with one line. Columns that end in `_s` are seconds, in `_mb` MiB.",
         "```\nsqlite3 run.db 'SELECT origin, count(*) FROM candidates GROUP BY origin'    # candidates by operator\n```",
     ]
     for name, columns in all_columns.items():

@@ -22,6 +22,7 @@ from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver, build_readable_model, problem_in_force
 from oragent.converse.transcript import session_page, summarize_conversation
 from oragent.ledger import Interrupted, LedgerCase, Study
+from oragent.ledger.database import FORMAT, expect_format
 from oragent.ledger.study import open_study
 from oragent.llm.model import Model, Reply, Request
 from oragent.llm.model_settings import RuntimeSettings, build_runtime
@@ -70,9 +71,8 @@ def begin(outputs: Path, request: ConversationRequest) -> Path:
             # it goes on even where the file is gone
             write(replace(found.base, name=found.name), folder / "milp.json")
             request = replace(request, problem="milp.json")
-        files.replace_file(
-            folder / FILE, json.dumps(asdict(request) | {"runtime": dump_settings(request.runtime)}, indent=1) + "\n"
-        )
+        tree = {"format": FORMAT} | asdict(request) | {"runtime": dump_settings(request.runtime)}
+        files.replace_file(folder / FILE, json.dumps(tree, indent=1) + "\n")
     except OSError as problem:
         raise StoreError(f"cannot write into {folder}: {problem}") from None
     return folder
@@ -87,13 +87,12 @@ def read_request(folder: Path) -> ConversationRequest:
     files.expect_no_links(folder)
     try:
         plain = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        # earlier versions wrote the model alone
-        runtime = plain.get("runtime") or {"model": plain["model"] or None}
+        expect_format(plain.get("format"), folder / FILE)
         problem, agent, tools = (str(plain[key]) for key in ("problem", "agent", "tools"))
-        return ConversationRequest(problem, agent, tools, build_runtime(runtime, (), str(folder / FILE)))
+        return ConversationRequest(problem, agent, tools, build_runtime(plain["runtime"], (), str(folder / FILE)))
     except OSError as problem:
         raise StoreError(f"no conversation at {folder}: {problem.strerror} ({FILE})") from None
-    except (ValueError, KeyError, TypeError) as problem:
+    except (AttributeError, ValueError, KeyError, TypeError) as problem:
         raise StoreError(f"{folder / FILE} is not what a conversation leaves: {type(problem).__name__}") from None
 
 

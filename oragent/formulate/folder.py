@@ -17,6 +17,7 @@ from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.formulate.prompting import CommentPool
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
+from oragent.ledger.database import FORMAT, expect_format
 from oragent.ledger.study import open_study
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings, build_runtime
@@ -77,6 +78,7 @@ def read_request(folder: Path) -> FormulationRequest:
     path = folder / REQUEST
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
+        expect_format(plain.get("format"), path)
         interface = plain["interface"]
         options = dict(plain["options"])
         problem = ProblemText(
@@ -92,10 +94,8 @@ def read_request(folder: Path) -> FormulationRequest:
             plain["background"],
         )
         options |= {"without": frozenset(options["without"]), "extra": tuple(options["extra"])}
-        # earlier versions wrote the model alone
-        runtime = plain.get("runtime") or {"model": plain["model"] or None}
         return FormulationRequest(
-            problem, Options(**options), build_runtime(runtime, (), str(path)), plain["tolerance"]
+            problem, Options(**options), build_runtime(plain["runtime"], (), str(path)), plain["tolerance"]
         )
     except OSError as problem:
         raise StoreError(f"no formulation at {folder}: {problem.strerror or problem} ({REQUEST})") from None
@@ -144,11 +144,11 @@ def _plain_request(request: FormulationRequest) -> dict[str, Any]:
     options = asdict(request.options)
     options |= {"without": sorted(request.options.without), "extra": list(request.options.extra)}
     return {
+        "format": FORMAT,
         "name": request.problem.name,
         "background": request.problem.background,
         "interface": asdict(request.problem.interface),
         "options": options,
-        "model": {} if request.runtime.model is None else request.runtime.model.changed_settings,
         "runtime": dump_settings(request.runtime),
         "tolerance": request.tolerance,
     }

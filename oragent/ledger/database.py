@@ -1,4 +1,4 @@
-"""An SQLite database with a versioned layout and one-line errors.
+"""An SQLite database with a format number and one-line errors.
 
 The file may be foreign. Its schema and the files beside it are checked when it is opened, and the time, the size and
 the types of what a query returns when it is read.
@@ -9,7 +9,7 @@ import re
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -35,27 +35,27 @@ SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 COLUMN = re.compile(r"(?!(?:_?rowid_?|oid)$)[a-z_][a-z0-9_]*", re.IGNORECASE)
 TYPES: Mapping[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (float, int), "TEXT": (str,), "BLOB": (bytes, str)}
 META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
-Migration = Callable[[sqlite3.Connection], None]
+# Number of the format of the folders that this version reads and writes.
+FORMAT = 4
+NUMBER = re.compile(r"\d+")
 
 
 class Database:
     """One SQLite file, in WAL mode on a local disk; a killed process loses nothing that was written.
 
-    ``schema`` creates missing tables. Without a ``version`` any layout is accepted, for reading only. ``migrations``
-    lead from older versions, each in one transaction, but not where the file is only read. ``noun`` stands for the
-    content in errors.
+    ``schema`` creates missing tables. ``kind`` is the kind of content, such as ``search``; None accepts every kind, for
+    reading only. ``noun`` stands for the content in errors.
 
     Raises:
-        StoreError: The file cannot be opened, is corrupted, or has an unknown version.
+        StoreError: The file cannot be opened, is corrupted, or has another format or kind.
     """
 
     def __init__(
         self,
         path: Path,
         schema: str,
-        version: str | None,
+        kind: str | None,
         *,
-        migrations: Mapping[str, Migration] | None = None,
         readonly: bool = False,
         noun: str = "run",
     ) -> None:
@@ -84,35 +84,34 @@ class Database:
             if readonly:
                 self.execute("PRAGMA query_only=ON")
             self._check_schema()
-            self.layout = self._prepare_layout(schema, version, migrations or {}, readonly)
+            self._prepare_layout(schema, kind, readonly)
         except StoreError:
             self._db.close()
             raise
 
-    def _prepare_layout(
-        self, schema: str, version: str | None, migrations: Mapping[str, Migration], readonly: bool
-    ) -> str | None:
+    def _prepare_layout(self, schema: str, kind: str | None, readonly: bool) -> None:
         if not readonly:
             # WAL needs shared memory, which network file systems lack.
             self.execute(f"PRAGMA journal_mode={'DELETE' if network_file_system(self.path) else 'WAL'}")
             self.execute("PRAGMA synchronous=NORMAL")
             self.execute(META)
-        layout = self.read_meta("version")
-        if version is None or (readonly and layout in migrations):
-            return layout
-        if not readonly and layout is not None and layout in migrations:
-            with self.transaction():
-                migrations[layout](self._db)
-                self.write_meta("version", version)
-            layout = version
-        if not readonly and layout in (None, version):
+        written = self.read_meta("version")
+        if written is not None:
+            self._check_format(written, kind)
+        elif readonly and kind is not None:
+            raise StoreError(f"{self.path} names no format; start a new {self._noun}")
+        if not readonly:
             with self.translate_errors():
                 self._db.executescript(schema)
-            self.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", version)
-            layout = version
-        if layout != version:
-            raise StoreError(f"{self.path} has layout {layout}, this version reads {version}; start a new {self._noun}")
-        return layout
+            self.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", f"{kind} {FORMAT}")
+
+    def _check_format(self, written: str, kind: str | None) -> None:
+        """Compare the format and kind of the file, such as ``search 4``, with those that are expected."""
+        name, _, number = written.rpartition(" ")
+        if number != str(FORMAT):
+            raise StoreError(f"{self.path}: {other_format(number)}; start a new {self._noun}")
+        if kind is not None and name != kind:
+            raise StoreError(f"{self.path} holds a {escape_text(name)[:40]}, expected a {kind}")
 
     def _check_schema(self) -> None:
         """Check that the file holds tables with plain columns alone, and that ours have the types that we declare.
@@ -247,6 +246,24 @@ class Database:
         except sqlite3.DatabaseError as problem:
             remedy = f"restore it from a copy or start a new {self._noun}"
             raise StoreError(f"{self.path} is corrupted ({problem}); {remedy}") from None
+
+
+def other_format(number: object) -> str:
+    """Say that a folder has another format; ``number`` is the one that it names, None for none."""
+    named = NUMBER.fullmatch(str(number))
+    if named is None:
+        return f"made by an unknown format; this version reads {FORMAT}"
+    return f"made by format {named[0][:9]}; this version reads {FORMAT}"
+
+
+def expect_format(number: object, path: Path) -> None:
+    """Check the format number that a file of a folder names.
+
+    Raises:
+        StoreError: The file has another format, or names none.
+    """
+    if number != FORMAT:
+        raise StoreError(f"{path}: {other_format(number)}; start a new one")
 
 
 def _check_files(path: Path) -> None:

@@ -24,13 +24,7 @@ CREATE TABLE IF NOT EXISTS replies (
     money REAL, seconds REAL NOT NULL, retries INTEGER NOT NULL, tokens_cached INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (key, prompt_hash));
 """
-# columns that runs of earlier versions lack
-LATER = {"tokens_cached"}
 KEY = re.compile(r"(?P<case>.+?)\.(?P<branch>(?:\d+\.\d+/)*)(?P<call>\d+)")
-SEARCHES = """
-SELECT round || '.' || branch || call AS key, prompt_hash, role, prompt, reply AS text, '[]' AS tool_calls, model,
-    tokens_in, tokens_out, cost AS money, seconds, retries FROM replies
-"""  # of the second layout of a search, which had rounds only
 
 
 @dataclass(frozen=True)
@@ -104,27 +98,21 @@ def list_possible_keys(case: str | int, branch: str, call: int) -> list[str]:
 
 
 class Replies:
-    """Table of the replies in a database, or that of an older search."""
+    """Table of the replies in a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        columns = {row["name"] for row in database.query_rows("PRAGMA table_info(replies)")}
-        self._columns = LATER & columns
-        if "key" in columns:
-            self._table = "replies"
-        else:
-            self._table = f"({SEARCHES})"
 
     @cached_property
     def _known_keys(self) -> set[str]:
         """Keys of the recorded calls, so that a new call needs no query."""
-        return {row["key"] for row in self._database.query_rows(f"SELECT key FROM {self._table}")}
+        return {row["key"] for row in self._database.query_rows("SELECT key FROM replies")}
 
     def find_reply(self, request: Request) -> RecordedReply | None:
         """Return the recorded reply to a call with the same prompt; None if there is none."""
         if request.key not in self._known_keys:
             return None
-        query = f"SELECT * FROM {self._table} WHERE key = ? AND prompt_hash = ?"
+        query = "SELECT * FROM replies WHERE key = ? AND prompt_hash = ?"
         row = self._database.query_row(query, request.key, request.digest)
         if row is None:
             return None
@@ -132,7 +120,7 @@ class Replies:
 
     def find_by_key(self, key: str, role: str) -> RecordedReply | None:
         """Return the recorded reply to a call in a role, whatever its prompt; None if there is none."""
-        row = self._database.query_row(f"SELECT * FROM {self._table} WHERE key = ? AND role = ?", key, role)
+        row = self._database.query_row("SELECT * FROM replies WHERE key = ? AND role = ?", key, role)
         if row is None:
             return None
         return self._from_row(row)
@@ -141,26 +129,22 @@ class Replies:
         """Store a reply; ``digest`` is that of its request."""
         calls = json.dumps([{**asdict(call), "arguments": dict(call.arguments)} for call in reply.tool_calls])
         fields = {name: getattr(reply, name) for name in RecordedReply.__dataclass_fields__}
-        self._write_columns({**fields, "tool_calls": calls, "prompt_hash": digest})
+        row = {**fields, "tool_calls": calls, "prompt_hash": digest}
+        self._database.write_row("INSERT OR REPLACE INTO", "replies", row)
         self._known_keys.add(reply.key)
-
-    def _write_columns(self, values: dict[str, object]) -> None:
-        missing = LATER - self._columns
-        present = {name: value for name, value in values.items() if name not in missing}
-        self._database.write_row("INSERT OR REPLACE INTO", "replies", present)
 
     def all_replies(self) -> list[RecordedReply]:
         """Return all replies, in the order of their calls."""
-        rows = self._database.query_rows(f"SELECT * FROM {self._table}")
+        rows = self._database.query_rows("SELECT * FROM replies")
         return sorted(map(self._from_row, rows), key=lambda reply: reply.order)
 
     def case_replies(self, case: str) -> list[RecordedReply]:
         """Return the replies of a case, in the order of their calls."""
-        rows = self._database.query_rows(f"SELECT * FROM {self._table} WHERE key LIKE ?", f"{case}.%")
+        rows = self._database.query_rows("SELECT * FROM replies WHERE key LIKE ?", f"{case}.%")
         return sorted(map(self._from_row, rows), key=lambda reply: reply.order)
 
     def _from_row(self, row: sqlite3.Row) -> RecordedReply:
-        columns = {name: row[name] for name in RecordedReply.__dataclass_fields__ if name in row.keys()}  # noqa: SIM118
+        columns = {name: row[name] for name in RecordedReply.__dataclass_fields__}
         with self._database.translate_values():
             calls = tuple(ToolCall(**call) for call in parse_json(row["tool_calls"]))
             if not all(isinstance(call.arguments, dict) and isinstance(call.name, str) for call in calls):
@@ -168,24 +152,13 @@ class Replies:
             return RecordedReply(**{**columns, "tool_calls": calls})
 
     def copy_from(self, path: Path) -> None:
-        """Copy all replies of another database of any layout; their prompts then need no new calls."""
+        """Copy all replies of another database of any kind; their prompts then need no new calls."""
         with Database(path, REPLIES, None, readonly=True) as source:
-            rows = source.query_rows(f"SELECT * FROM {Replies(source)._table}")
-        names = {"prompt_hash", *RecordedReply.__dataclass_fields__}
+            rows = source.query_rows("SELECT * FROM replies")
         with self._database.transaction():
             for row in rows:
-                self._write_columns({name: value for name, value in dict(row).items() if name in names})
+                self._database.write_row("INSERT OR REPLACE INTO", "replies", dict(row))
         self._known_keys.update(row["key"] for row in rows)
-
-
-def migrate_replies(database: sqlite3.Connection) -> None:
-    """Migrate the replies of a search's second layout to a table by key."""
-    database.execute("ALTER TABLE replies RENAME TO replies_by_round")
-    database.execute(REPLIES)
-    select = SEARCHES.replace("FROM replies", "FROM replies_by_round")
-    names = "key, prompt_hash, role, prompt, text, tool_calls, model, tokens_in, tokens_out, money, seconds, retries"
-    database.execute(f"INSERT INTO replies ({names}) {select}")
-    database.execute("DROP TABLE replies_by_round")
 
 
 class ReplayModel:

@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS cases (
 CREATE TABLE IF NOT EXISTS facts (
     name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, key));
 """
-VERSION = "study 1"
+KIND = "study"
 # case of the calls that check servers
 CHECKS = "check"
 UNBOUNDED = Spent(sys.maxsize, sys.maxsize, sys.maxsize, float("inf"))
@@ -48,7 +48,7 @@ class FinishedCase:
 
 def read_finished(folder: Path) -> list[FinishedCase]:
     """Read the finished cases of a study, in the order of their ends, without changing its folder."""
-    with Database(folder / "run.db", SCHEMA, VERSION, readonly=True, noun="study") as database:
+    with Database(folder / "run.db", SCHEMA, KIND, readonly=True, noun="study") as database:
         return _read_finished(database)
 
 
@@ -96,7 +96,7 @@ class Study:
         if self.workers < 1:
             raise ValueError(f"workers must be positive, not {self.workers}")
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._database = Database(self.folder / "run.db", SCHEMA, VERSION, noun="study")
+        self._database = Database(self.folder / "run.db", SCHEMA, KIND, noun="study")
         self.replies = Replies(self._database)
         self._begun = time.monotonic() - float(self._database.read_meta("elapsed_s") or 0)
         self._active: dict[str, LedgerCase] = {}

@@ -138,7 +138,7 @@ def _sum_actions(records: Sequence[ActionRecord]) -> tuple[ActionRow, ...]:
 def _describe_state(node: NodeNote) -> str:
     """Describe whether an idea was better: a child of the root may be kept although it is worse."""
     verdict = MARKS.get(node.state, "")
-    if node.better is False and verdict == "better":
+    if not node.better and verdict == "better":
         return "not better"
     return verdict
 

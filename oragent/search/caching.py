@@ -22,7 +22,7 @@ from oragent.evaluation.problem import Problem
 from oragent.ledger.database import Database
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, evaluation TEXT NOT NULL);"
-VERSION = "cache 1"
+KIND = "cache"
 # What load or a full machine may have caused is tried again.
 LASTING = (Status.OK, Status.INVALID, Status.ERROR, Status.SCREENED)
 # folders of the root whose files may matter, by size and time
@@ -44,7 +44,7 @@ class Cache:
             return
         with suppress(StoreError, OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = Database(path, SCHEMA, VERSION, noun="cache")
+            self._db = Database(path, SCHEMA, KIND, noun="cache")
 
     def find(self, fingerprint: str, job: Job) -> Evaluation | None:
         """The evaluation of an equal program by an equal job; None where there was none."""

@@ -629,9 +629,6 @@ class Engine:
                 if candidate.evaluation.status is Status.SCREENED:
                     self._desk.committed.setdefault(ended_race_text(candidate.fingerprint), number)
                 count += candidate.evaluation.was_started and not candidate.is_probe
-        # A run of an earlier version, whose probes counted, goes on with what it counted.
-        if number in self._recorded:
-            return self._recorded[number].evaluations
         return count
 
     def _place_candidate(self, name: str, candidate: Candidate) -> str:

@@ -27,6 +27,7 @@ from oragent._base.settings import dump_settings
 from oragent.evaluation.devices import CPU, is_same_device, pin_device
 from oragent.evaluation.offers import require_all
 from oragent.evaluation.problem import Problem, evaluation_root, load_problem
+from oragent.ledger.database import FORMAT, expect_format
 from oragent.search.candidate import Elite
 from oragent.search.checks import expect_trust, remember_demands
 from oragent.search.config import Config, build_config
@@ -277,13 +278,13 @@ def reopen(
     expect_no_links(path)
     try:
         tree = load_yaml(path / "config.yaml")
+        expect_format(tree.get("format"), path / "config.yaml")
         # it is pinned
         without_device = [override for override in overrides if override.partition("=")[0] != "device"]
-        config = build_config(_of_today(tree["config"]), without_device, str(path / "config.yaml"))
+        config = build_config(tree["config"], without_device, str(path / "config.yaml"))
         folder, root = _read_place(tree["problem"]["folder"]), _read_place(tree["root"])
         fingerprint = tree["problem"]["fingerprint"]
-        # which runs of earlier versions do not name
-        companions = dict(tree["problem"].get("files") or {})
+        companions_digest = tree["problem"]["files"]["sha256"]
     except FileNotFoundError:
         raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -304,7 +305,7 @@ def reopen(
     if _problem_fingerprint(problem) != fingerprint and not changed:
         files_of = f"{problem.evaluator.name} or {problem.about.candidate.names[0]} in {folder}"
         raise ProblemError(f"{files_of} changed since this run began; begin a new run: {_restart_advice(path)}")
-    if companions and problem.companions.digest != companions.get("sha256") and not changed:
+    if problem.companions.digest != companions_digest and not changed:
         raise ProblemError(
             f"what goes with the evaluator in {folder} (helper modules, data) changed since this run began; begin a "
             f"new run: {_restart_advice(path)}"
@@ -337,33 +338,6 @@ def _expect_device(requested: str, pinned: str, path: Path) -> None:
         )
 
 
-def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a run, which goes on as it was begun also where an earlier version began it."""
-    # Evaluations had no GPU, rounds waited for audits, nothing bounded sweeps, and they ran on training instances.
-    defaults: dict[str, Any] = {"device": CPU, "audit_lag": 0}
-    strategy_defaults: dict[str, Any] = {"tuning": 0.0, "experiment_s": None, "practice": None}
-    agent_defaults: dict[str, Any] = {"allocation": "even", "rounds": "tree", "timeout_repaired": None}
-    tree = defaults | tree
-    agent, strategy = agent_defaults | tree["or_agent"], strategy_defaults | tree["strategy"]
-    if "reflection_calls" not in agent:
-        agent |= {"reflection_calls": "own", "ideas": "settings"}
-        strategy |= {"standing": False, "history": False}
-        if strategy["name"] == "reevo":
-            strategy["options"] = {"initial": 30, "pairs": "even"}
-    return with_rounds_of_then(tree | {"or_agent": agent, "strategy": strategy})
-
-
-def with_rounds_of_then(tree: dict[str, Any]) -> dict[str, Any]:
-    """Settings under whose ``ideas`` their number was meant, with the rounds that a version of that time made."""
-    agent = dict(tree.get("or_agent") or {})
-    if agent.get("ideas") not in ("budget", "settings"):
-        return tree
-    agent["idea_count"] = agent.pop("ideas")
-    then = {"root_children": "better", "opening_counts": True, "from_failure": "never", "allocation": "even"}
-    agent = then | agent
-    return tree | {"or_agent": agent}
-
-
 def _with_own_copy(config: Config, path: Path) -> Config:
     if not config.strategy.file:
         return config
@@ -391,6 +365,7 @@ def _write_config(run: RunFolder) -> None:
         # the copy, by its name alone: the folder may be moved
         settings["strategy"]["file"] = STRATEGY_FILE
     tree = {
+        "format": FORMAT,
         "oragent": __version__,
         "root": str(run.root),
         "problem": {

@@ -21,7 +21,7 @@ from oragent._base.budget import Spent
 from oragent._base.protocol import MAX_FEATURES, Status
 from oragent.evaluation import Evaluation
 from oragent.ledger.database import Database
-from oragent.ledger.replies import REPLIES, RecordedReply, Replies, migrate_replies
+from oragent.ledger.replies import REPLIES, RecordedReply, Replies
 from oragent.llm.client import CHECK
 from oragent.llm.model import Reply
 from oragent.programs.caps import MAX_BYTES
@@ -56,7 +56,7 @@ CREATE TABLE IF NOT EXISTS notes (
     round INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (round, number));
 """
-VERSION = "3"
+KIND = "search"
 # that prompts name: dependencies of oragent, installed everywhere
 PACKAGES = ("numpy", "scipy", "numba")
 # likewise, for problems that require them
@@ -74,7 +74,6 @@ MAX_GAP = 1000
 MAX_ISLANDS = 10_000
 # characters of a list of parents or features
 MAX_TEXT = 100_000
-MIGRATIONS = {"2": migrate_replies}
 # key under which a run records what its machine keeps candidates from
 ISOLATION = "isolation"
 
@@ -126,7 +125,7 @@ class Store:
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
-        self._db = Database(path, SCHEMA, VERSION, migrations=MIGRATIONS, readonly=readonly)
+        self._db = Database(path, SCHEMA, KIND, readonly=readonly)
         self.replies = Replies(self._db)
 
     def __enter__(self) -> Self:
@@ -242,9 +241,9 @@ class Store:
     def take_journal(self, path: Path) -> None:
         """Take over the journal of another run: a replay builds its prompts from it."""
         with Database(path, SCHEMA, None, readonly=True) as database:
-            tables = {row["name"] for row in database.query_rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            taken = {name: columns for name, columns in JOURNAL_COLUMNS.items() if name in tables}
-            rows = {name: database.query_rows(f"SELECT {columns} FROM {name}") for name, columns in taken.items()}
+            rows = {
+                name: database.query_rows(f"SELECT {columns} FROM {name}") for name, columns in JOURNAL_COLUMNS.items()
+            }
         self._write_rows(rows)
 
     def _write_rows(self, tables: Mapping[str, Sequence[sqlite3.Row]]) -> None:
@@ -270,8 +269,6 @@ class Store:
         return Audits(len(programs), len(failed), cpu_s, all_cpu_s, under_way=len(self._audits_begun() - programs))
 
     def _audits_begun(self) -> set[str]:
-        if self._db.query_row("SELECT 1 FROM sqlite_master WHERE name = 'audits'") is None:
-            return set()
         return {row.fingerprint for row in self.background_audits() if row.kind == BEGUN}
 
     def audited_programs(self) -> set[str]:
@@ -292,8 +289,6 @@ class Store:
     def take_audits(self, path: Path) -> None:
         """Take over the audits of another run with their verdicts: a replay withdraws the same programs."""
         with Database(path, SCHEMA, None, readonly=True) as database:
-            if not database.query_rows("SELECT 1 FROM sqlite_master WHERE name = 'audits'"):
-                return
             audits = database.query_rows("SELECT round, due, kind, fingerprint FROM audits ORDER BY number")
             names = [found_out_text(row["fingerprint"]) for row in audits if row["kind"] == WITHDRAWN]
             select = f"SELECT {', '.join(EVALUATION_COLUMNS)} FROM evaluations"

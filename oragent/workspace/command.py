@@ -96,12 +96,10 @@ def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO
     if pending is None:
         print_line(console, "nothing was cut off: give build, revise or ask with 'oragent workspace'")
         return 0
-    # earlier versions: the name
-    settings = {"model": {"name": pending.model}} if pending.model else pending.runtime
-    runtime = words.read_runtime(MODEL_ROLES, build_runtime(settings, (), str(request.folder / PENDING_FILE)))
+    runtime = words.read_runtime(MODEL_ROLES, build_runtime(pending.runtime, (), str(request.folder / PENDING_FILE)))
     if not trust:
         expect_trusted(request.folder, model_demands(runtime.every_model), words.overrides)
-    pending = replace(pending, model="", runtime=dump_settings(runtime))
+    pending = replace(pending, runtime=dump_settings(runtime))
     return _run_verb(replace(request, runtime=runtime), pending, console)
 
 

@@ -295,8 +295,6 @@ class PendingVerb:
     feedback: bool = False
     # whether a revision that does not preserve is written all the same
     accept: bool = False
-    # name of the model, as earlier versions wrote it
-    model: str = ""
     # CPU seconds, as the command line gave them; None for the folder's settings
     time: float | None = None
     # relative gap at which a solve may end; None likewise
@@ -338,7 +336,7 @@ def read_pending(folder: Path) -> PendingVerb | None:
     numbers = (pending.time, pending.gap, pending.memory)
     if (
         pending.verb not in ("build", "revise", "ask")
-        or not all(isinstance(value, str) for value in (pending.text, pending.model))
+        or not isinstance(pending.text, str)
         or not isinstance(pending.runtime, dict)
         or not all(value is None or finite_number(value) is not None for value in numbers)
     ):

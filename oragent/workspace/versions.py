@@ -17,6 +17,7 @@ from pathlib import Path
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
 from oragent.ledger.database import Database
+from oragent.ledger.study import KIND
 from oragent.workspace.layout import sha256_of
 from oragent.workspace.reading import find_encoding, path_error, read_bytes, shorten_path
 
@@ -37,8 +38,6 @@ CREATE TABLE IF NOT EXISTS changes (
     number INTEGER NOT NULL, path TEXT NOT NULL, before TEXT, after TEXT, PRIMARY KEY (number, path));
 CREATE TABLE IF NOT EXISTS contents (hash TEXT PRIMARY KEY, content BLOB NOT NULL);
 """
-# the file is a study's, which keeps replies and cases beside
-LAYOUT = "study 1"
 
 
 @dataclass(frozen=True)
@@ -73,15 +72,13 @@ class VersionRecord:
 
 
 class Versions:
-    """The versions of a workspace; ``readonly`` leaves ``run.db`` as it is, also one of an earlier version."""
+    """Versions of a workspace, kept in the ``run.db`` of its study; ``readonly`` leaves the file as it is."""
 
     def __init__(self, folder: Path, *, readonly: bool = False) -> None:
         self.folder = folder
-        self._database = Database(folder / "run.db", SCHEMA, LAYOUT, readonly=readonly, noun="workspace")
+        self._database = Database(folder / "run.db", SCHEMA, KIND, readonly=readonly, noun="workspace")
         if readonly:
             return
-        if "verb" not in {row["name"] for row in self._database.query_rows("PRAGMA table_info(versions)")}:
-            self._database.execute("ALTER TABLE versions ADD COLUMN verb TEXT NOT NULL DEFAULT ''")
         for row in self._database.query_rows("SELECT number FROM versions WHERE written = 0 ORDER BY number"):
             self._write_files(int(row["number"]), skip=True)
 
@@ -199,13 +196,10 @@ class Versions:
         return "".join(text_diff(change.path, change.before, change.after) for change in changes)
 
     def _read_version_row(self, row: sqlite3.Row, contents: bool = True) -> VersionRecord:
-        # earlier versions have no such column
-        if len(row) > 6:
-            verb = row["verb"]
-        else:
-            verb = ""
         changes = self._read_changes(row["number"], contents)
-        return VersionRecord(row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, verb)
+        return VersionRecord(
+            row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, row["verb"]
+        )
 
     def _save_version(
         self, changes: list[FileChange], author: str, reason: str, undoes: int | None, written: bool, verb: str = ""

@@ -1,7 +1,5 @@
 """Replies are found again by call and prompt, in whatever layout they were written."""
 
-import contextlib
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -84,29 +82,6 @@ def test_replies_come_in_the_order_of_rounds_and_calls(replies: Replies) -> None
         replies.store_reply(RecordedReply.from_reply(asked, ANSWER), asked.digest)
     found = [reply.key for reply in replies.all_replies()]
     assert found == ["set/a.0", "set/b.0", "9.0", "9.1", "9.10", "9.0.1/0", "10.0"]
-
-
-def older(path: Path) -> None:
-    """A database whose replies are known by round, branch and call, as searches wrote them at first."""
-    with contextlib.closing(sqlite3.connect(path)) as db, db:
-        db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        db.execute("INSERT INTO meta VALUES ('version', '2')")
-        db.execute(
-            "CREATE TABLE replies (round INTEGER, branch TEXT, call INTEGER, role TEXT, prompt_hash TEXT, prompt TEXT, "
-            "reply TEXT, model TEXT, tokens_in INTEGER, tokens_out INTEGER, cost REAL, seconds REAL, retries INTEGER, "
-            "PRIMARY KEY (round, branch, call))"
-        )
-        row = (3, "0.1/", 2, "code", ASKED.digest, ASKED.prompt, "text", "m", 10, 20, 0.5, 1.0, 2)
-        db.execute(f"INSERT INTO replies VALUES ({', '.join('?' * len(row))})", row)
-    db.close()
-
-
-def test_replies_by_round_are_found_and_taken_over(tmp_path: Path, replies: Replies) -> None:
-    older(tmp_path / "old.db")
-    with Database(tmp_path / "old.db", "", None, readonly=True) as old:
-        assert Replies(old).find_reply(ASKED) == RecordedReply.from_reply(ASKED, ANSWER)
-    replies.copy_from(tmp_path / "old.db")
-    assert replies.all_replies() == [RecordedReply.from_reply(ASKED, ANSWER)]
 
 
 def test_replies_of_nobody_cannot_be_taken_over(tmp_path: Path, replies: Replies) -> None:

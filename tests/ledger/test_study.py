@@ -1,9 +1,11 @@
 """A study asks nothing twice, keeps its budget, and comes to the same at any number of workers."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -16,6 +18,8 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ModelError, OragentError, StoreError
 from oragent.ledger import LedgerCase, Study
 from oragent.ledger.case import wait_for_all
+from oragent.ledger.database import FORMAT, Database
+from oragent.ledger.study import KIND, SCHEMA
 from oragent.llm.model import Message, Reply, Request
 
 NAMES = tuple(f"set/{number}" for number in range(6))
@@ -145,8 +149,23 @@ def test_the_database_of_a_search_is_no_study(tmp_path: Path) -> None:
     from oragent.search.store import Store
 
     Store(tmp_path / "run.db").close()
-    with pytest.raises(StoreError, match="has layout 3, this version reads study 1"):
+    with pytest.raises(StoreError, match="holds a search, expected a study"):
         study(tmp_path, Oracle())
+
+
+@pytest.mark.parametrize(("written", "named"), [("3", "format 3"), ("study 1", "format 1"), ("one", "unknown format")])
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_database_of_another_format_is_refused_and_stays_as_it_is(
+    tmp_path: Path, written: str, named: str, readonly: bool
+) -> None:
+    study(tmp_path, Oracle()).close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "run.db")) as database, database:
+        database.execute("UPDATE meta SET value = ? WHERE key = 'version'", (written,))
+    before = (tmp_path / "run.db").read_bytes()
+    for kind in (KIND, None) if readonly else (KIND,):
+        with pytest.raises(StoreError, match=rf"made by (an )?{named}; this version reads {FORMAT}"):
+            Database(tmp_path / "run.db", SCHEMA, kind, readonly=readonly)
+    assert (tmp_path / "run.db").read_bytes() == before
 
 
 KILLED = """

@@ -34,6 +34,7 @@ def node(number: int, parent: int | None, state: str, score: float | None, **mor
         "failure": "",
         "steps": [],
         "report": "",
+        "better": state in ("open", "grown", "closed"),
     }
     return values | {"number": number, "parent": parent, "state": state, "score": score} | more
 

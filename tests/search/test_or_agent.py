@@ -380,7 +380,7 @@ def test_a_node_without_a_report_speaks_by_its_steps() -> None:
         ExperimentStep("edit", "halve it", "score 60", False),
         ExperimentStep("tune", "c0 over 8 evaluations", "score 40", True, "c0 matters"),
     )
-    node = NodeNote(1, 0, "closer", "Go nearer.", "open", "1.1", 40.0, "", steps, "")
+    node = NodeNote(1, 0, "closer", "Go nearer.", "open", "1.1", 40.0, "", steps, "", better=True)
     said = report_from_steps(node)
     assert said.startswith("Go nearer. 1. edit: halve it -> score 60, taken back.")
     assert "2. tune: c0 over 8 evaluations -> score 40, kept. c0 matters" in said

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.report import about
 from oragent.report.run import load_run, replay_run
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, Elite
-from oragent.search.config import build_config
-from oragent.search.folder import RunFolder, reopen, with_rounds_of_then
+from oragent.search.folder import RunFolder, reopen
 from oragent.search.selection import draw_by_softmax
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.allocation import allotted_experiments
@@ -383,14 +381,3 @@ def test_code_and_experiments_are_told_the_memory_and_experiments_the_parents(be
         assert "What is known so far:\n" in model.prompts(role)[0]
     assert "Parent 1, score" in model.prompts("experiment")[0]
     assert json.dumps("Numbers count.")[1:-1] in model.prompts("code")[0]
-
-
-def test_a_run_or_comparison_of_an_earlier_version_goes_on_with_the_rounds_of_then() -> None:
-    then = {"strategy": {"name": "or_agent"}, "or_agent": {"ideas": "budget", "depth": 2, "memory_words": 80}}
-    agent = build_config(with_rounds_of_then(then), [], "test").or_agent
-    assert (agent.idea_count, agent.ideas, agent.depth, agent.memory_words) == ("budget", "coordinated", 2, 80)
-    assert (agent.root_children, agent.opening_counts, agent.from_failure) == ("better", True, "never")
-    now = {"or_agent": {"ideas": "independent"}}
-    assert with_rounds_of_then(now) is now
-    with pytest.raises(ConfigError, match=r"or_agent\.ideas"):
-        build_config({"or_agent": {"ideas": "budget"}}, [], "mine.yaml")

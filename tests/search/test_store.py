@@ -98,7 +98,7 @@ def test_another_layout_is_refused(path: Path) -> None:
     db.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
     db.commit()
     db.close()
-    with pytest.raises(StoreError, match="layout 99"):
+    with pytest.raises(StoreError, match="format 99"):
         Store(path)
 
 

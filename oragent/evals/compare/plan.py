@@ -22,7 +22,6 @@ from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import find_problem
 from oragent.search.checks import expect_an_end
 from oragent.search.config import Blocks, Config, build_config, read_config
-from oragent.search.folder import with_rounds_of_then
 from oragent.search.strategies import STRATEGIES, choose_strategy
 
 STRATEGY, FILE = "strategy.name", "strategy.file"
@@ -165,7 +164,7 @@ def _read_settings(described: Described, source: str) -> dict[str, Any]:
 
 
 def _complete_settings(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:
-    return dump_settings(build_config(with_rounds_of_then(deepcopy(dict(settings))), [], source))
+    return dump_settings(build_config(deepcopy(dict(settings)), [], source))
 
 
 MANIFEST = Manifest("comparison.yaml", TERMS, _complete_settings, free=("workers", "zygote"))

@@ -27,7 +27,7 @@ from oragent.search.candidate import PROBE, Elite
 from oragent.search.checks import way_on
 from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text
 from oragent.search.folder import repeat_command
-from oragent.search.store import MIGRATIONS, SCHEMA, VERSION, is_running, read_features, read_parents
+from oragent.search.store import KIND, SCHEMA, is_running, read_features, read_parents
 
 T = TypeVar("T")
 # CPU seconds
@@ -189,7 +189,7 @@ class RunReader:
     def opened(self) -> Iterator[Database]:
         """Open the database for one request: a writer may replace or remove it at any time."""
         try:
-            database = Database(self.folder / "run.db", SCHEMA, VERSION, readonly=True, migrations=MIGRATIONS)
+            database = Database(self.folder / "run.db", SCHEMA, KIND, readonly=True)
             try:
                 database.limit_queries(QUERY_S)
                 yield database
@@ -305,17 +305,12 @@ class RunReader:
         return eval_command(self.about.problem_reference, self.folder / "candidates" / name / f"heuristic{suffix}")
 
     def _read_calls(self, database: Database, key: str) -> list[dict[str, Any]]:
-        table = "replies" if database.layout == VERSION else None
-        if table is None:
-            return []
         rows = database.query_rows("SELECT * FROM replies WHERE key = ? LIMIT 3", key)
         return [_describe_call(row) for row in rows]
 
     def read_calls(self, after: int = 0, limit: int = 500) -> list[dict[str, Any]]:
         """List model calls behind a row, without their texts."""
         with self.opened() as database:
-            if database.layout != VERSION:
-                return []
             names = "rowid AS position, key, role, model, tokens_in, tokens_out, money, seconds, retries"
             rows = database.query_rows(
                 f"SELECT {names} FROM replies WHERE rowid > ? ORDER BY rowid LIMIT ?", after, limit
@@ -390,18 +385,12 @@ def _count_withdrawn(database: Database) -> int:
 
 
 def _group_calls(database: Database) -> list[CallGroup]:
-    cached = "SUM(tokens_cached)" if database.layout == VERSION else "0"
-    money = "money" if database.layout == VERSION else "cost"
-    query = f"""
+    query = """
         SELECT role, model, COUNT(*) AS calls, SUM(retries) AS retries, SUM(tokens_in) AS tokens_in,
-            SUM(tokens_out) AS tokens_out, {cached} AS tokens_cached, COALESCE(SUM({money}), 0) AS money,
-            SUM({money} IS NULL) AS unpriced, SUM(seconds) AS seconds
+            SUM(tokens_out) AS tokens_out, SUM(tokens_cached) AS tokens_cached, COALESCE(SUM(money), 0) AS money,
+            SUM(money IS NULL) AS unpriced, SUM(seconds) AS seconds
         FROM replies GROUP BY role, model ORDER BY calls DESC LIMIT 100"""
-    try:
-        return [CallGroup(**clean_value(dict(row))) for row in database.query_rows(query)]
-    except StoreError:
-        # an older layout without one of the columns
-        return []
+    return [CallGroup(**clean_value(dict(row))) for row in database.query_rows(query)]
 
 
 def _latest_notes(database: Database) -> dict[str, str]:
@@ -433,9 +422,6 @@ def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, st
     possible = [
         [] if row["call"] is None else list_possible_keys(row["round"], row["branch"], row["call"]) for row in rows
     ]
-    # it has no keys
-    if database.layout != VERSION:
-        return [(keys[0], "") if keys else ("", "") for keys in possible]
     keys = sorted({key for each in possible for key in each})
     models: dict[str, str] = {}
     for start in range(0, len(keys), MAX_VALUES):

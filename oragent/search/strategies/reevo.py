@@ -123,12 +123,7 @@ def _latest_advice(run: RoundContext) -> tuple[str, list[str]]:
     if not notes:
         return run.problem.knowledge.strip(), [note.text for note in run.recall(HINT)]
     latest = notes[-1]
-    horizons = [int(note.text) for note in run.recall(JOINED) if note.round == latest.round]
-    # runs of earlier versions did not write it down
-    if horizons:
-        horizon = horizons[0]
-    else:
-        horizon = latest.round - run.window
+    horizon = next(int(note.text) for note in run.recall(JOINED) if note.round == latest.round)
     return latest.text, [note.text for note in run.recall(HINT) if note.round > horizon]
 
 

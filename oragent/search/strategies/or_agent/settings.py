@@ -59,7 +59,7 @@ class AgentSettings:
             ``always``, as in the study.
         debugging: Repairs of a failing program, at most.
         timeout_repaired: Repair a program of ``actions`` once if it ran out of time after this share of the instances;
-            None: no such repair, as in earlier versions.
+            None: no such repair.
         tuning_evaluations: Evaluations of one tuning of constants; 0: no tuning.
         instrument: Experiments may observe an evaluation by its hooks.
         leaves_only: Only leaves of a finished tree enter the archive, as in the study; otherwise all with a score.

@@ -73,8 +73,8 @@ class NodeNote:
     steps: tuple[ExperimentStep, ...]
     # report on the experiments, in words
     report: str
-    # than what it started from; None in earlier versions, where the state says so
-    better: bool | None = None
+    # whether its solution is better than what it started from
+    better: bool
 
 
 @dataclass(frozen=True)

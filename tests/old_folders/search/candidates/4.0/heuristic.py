@@ -1,2 +1,0 @@
-def guess(x):
-    return x * 1.319

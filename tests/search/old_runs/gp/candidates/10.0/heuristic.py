@@ -1,2 +1,0 @@
-def guess(x):
-    return (x + 0.201 * (x * x)) * 2.0 * (x * x)

@@ -1,2 +1,0 @@
-def guess(x):
-    return (x + x * x) * 2.0

@@ -1,5 +1,0 @@
-import numpy as np
-
-
-def guess(x):
-    return x * np.exp(-x / 10) ** 2 * 2.0
