@@ -11,14 +11,18 @@ The clone lies below a temporary folder whose path has a space and a non-ASCII l
     oldest  make test on Python 3.11 with the oldest packages that pyproject.toml allows; only where it is named
     extras  make lint with all extras, then the tests that 'test' skipped (without 'test': all tests), with Chromium
             (Debian's package, as root), TypeScript and axe-core (npm), installed where missing
+    fresh   the Hypothesis tests with new random examples; the other passes draw the same examples each time (CI=1)
+    slow    the tests marked slow, file by file in an order drawn from the commit, until the time for them is over; the
+            files that were left out are named
 
-Hypothesis draws the same examples each time (CI=1). At most three tests that fail beside others run again, alone: one
+At most three tests that fail beside others run again, alone: one
 that passes then is listed, and is no fault, as some tests give a program so many seconds and machines may be busy.
 
 Environment variables:
 
     ORAGENT_CI_MISSING_PYTHON=allow  do not fail where one of the three Pythons is not on this machine
     ORAGENT_CI_MINUTES=40            limit of all passes together
+    ORAGENT_CI_SLOW_MINUTES=14       minutes after the start of all passes at which 'slow' begins no further file
     PYTEST_ADDOPTS                   is passed on to pytest, such as 'tests/cluster -x'
     PYTHON                           the Python of the clone's .venv, as the Makefile takes it
 """
@@ -26,6 +30,7 @@ Environment variables:
 import argparse
 import contextlib
 import os
+import random
 import re
 import shutil
 import signal
@@ -37,16 +42,19 @@ import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
+STARTED = time.monotonic()
 ROOT = Path(__file__).resolve().parents[1]
-PASSES = ("run", "lint", "docs", "smoke", "test", "pythons", "oldest", "extras")
+PASSES = ("run", "lint", "docs", "smoke", "test", "pythons", "oldest", "extras", "fresh", "slow")
 ONLY_NAMED = {"pythons", "oldest"}
 PYTHONS = ("3.11", "3.12", "3.13")
 TYPESCRIPT, AXE = "typescript@5", "axe-core@4"
 NODE_MODULES = ("/usr/lib/node_modules", "/usr/local/lib/node_modules")
 FEW = 3  # tests that may be tried again
-ALL_EXTRAS = ("EXTRAS=test,cluster,neural,driving,web,workspace", "TORCH=torch==2.13.0")
+TESTED = ("converse", "figures", "formulate", "prices", "test")  # extras of the default tests
+ALL_EXTRAS = ("EXTRAS=test,all", "TORCH=torch==2.13.0")
 # Tests that may be skipped in every pass: a pattern of "file: reason", and why nothing installs what they need.
 EXCEPTED = (
     (r"^tests/gpu", "needs a GPU"),
@@ -76,6 +84,7 @@ class Pass:
     ran: set[str] = field(default_factory=set)
     skipped: dict[str, str] = field(default_factory=dict)
     second_try: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     summary: str = ""
 
 
@@ -271,13 +280,44 @@ def run_oldest(outcome: Pass, folder: Path, deadline: float) -> None:
     """Run the tests with the oldest packages that are allowed."""
     clone = Clone(folder / "oldest" / "oragent", deadline)
     project = tomllib.loads((clone.folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    bounds = [re.match(r"([\w-]+)>=([\d.]+)", text) for text in
-              (*project["dependencies"], *project["optional-dependencies"]["test"])]  # fmt: skip
+    extras = project["optional-dependencies"]
+    requirements = [*project["dependencies"], *chain.from_iterable(extras[name] for name in TESTED)]
+    bounds = [re.match(r"([\w-]+)>=([\d.]+)", text) for text in requirements]
     lines = [f"{bound[1]}=={bound[2]}" for bound in bounds if bound]
     (clone.folder.parent / "oldest.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     constraint = {"PIP_CONSTRAINT": "../oldest.txt"}  # a relative path: pip splits the variable at spaces
     if python := find_pythons_or_fail(outcome).get("3.11"):
         clone.test(outcome, [], f"PYTHON={python}", **constraint)
+
+
+def run_fresh(outcome: Pass, clone: Clone) -> None:
+    """Run the Hypothesis tests with new examples."""
+    clone.test(outcome, ["-m 'hypothesis and not slow'"], CI="")
+
+
+def run_slow(outcome: Pass, clone: Clone, until: float) -> None:
+    """Run files with slow tests until a time; other commits begin with other files."""
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=clone.folder, capture_output=True, text=True).stdout
+    files = sorted(
+        str(path.relative_to(clone.folder))
+        for path in clone.folder.glob("tests/**/test_*.py")
+        if "mark.slow" in path.read_text(encoding="utf-8")
+    )
+    random.Random(head).shuffle(files)
+    left_out = []
+    for file in files:
+        if time.monotonic() > until:
+            left_out.append(file)
+            continue
+        part = Pass("slow")
+        clone.test(part, [file, "-m slow"])
+        outcome.ran |= part.ran
+        outcome.skipped |= part.skipped
+        outcome.second_try += part.second_try
+        # A file may leave out its slow tests where a package is missing.
+        outcome.faults += [fault for fault in part.faults if part.ran or "failed" in fault]
+    outcome.summary = f"{len(outcome.ran)} tests passed, {len(outcome.skipped)} skipped"
+    outcome.left_out = left_out
 
 
 def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> None:
@@ -304,6 +344,11 @@ def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> N
         skipped = [name for earlier in before for name in earlier.skipped]
         functions = sorted({name.partition("[")[0] for name in skipped})
         second.test(outcome, functions, *ALL_EXTRAS, **install_tools(folder))
+    elif outcome.name == "fresh":
+        run_fresh(outcome, first)
+    elif outcome.name == "slow":
+        minutes = float(os.environ.get("ORAGENT_CI_SLOW_MINUTES", "14"))
+        run_slow(outcome, first, min(STARTED + 60 * minutes, first.deadline))
 
 
 def print_table(passes: list[Pass]) -> bool:
@@ -315,6 +360,8 @@ def print_table(passes: list[Pass]) -> bool:
     for outcome in passes:
         for name in outcome.second_try:
             print(f"{outcome.name}: {name}: failed beside others, passed alone")
+        if outcome.left_out:
+            print(f"{outcome.name}: no time for {len(outcome.left_out)} files: {' '.join(outcome.left_out)}")
         for fault in outcome.faults:
             print(f"{outcome.name}: {fault}")
     complete = {"test", "extras"} <= {outcome.name for outcome in passes} and not os.environ.get("PYTEST_ADDOPTS")

@@ -111,3 +111,34 @@ def test_the_table_says_whether_a_pass_failed(fault: bool, capsys: pytest.Captur
     outcome = passes.Pass("lint", 3.0, ["make lint: exit code 2"] if fault else [])
     assert passes.print_table([outcome]) is not fault
     assert ("FAILED" in capsys.readouterr().out) is fault
+
+
+def test_slow_files_run_until_the_time_is_over_and_the_others_are_named(monkeypatch, tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    for name in "abc":
+        (tmp_path / "tests" / f"test_{name}.py").write_text("@pytest.mark.slow\n")
+    (tmp_path / "tests" / "test_d.py").write_text("")
+    clone = passes.Clone.__new__(passes.Clone)
+    clone.folder = tmp_path
+    now = 0.0
+
+    def run(part, files: list[str], **variables: str) -> None:
+        nonlocal now
+        now += 10.0
+        part.ran.add(files[0])
+
+    monkeypatch.setattr(clone, "test", run)
+    monkeypatch.setattr(passes.time, "monotonic", lambda: now)
+    outcome = passes.Pass("slow")
+    passes.run_slow(outcome, clone, until=15.0)
+    assert len(outcome.ran) == 2
+    assert outcome.ran | set(outcome.left_out) == {f"tests/test_{name}.py" for name in "abc"}
+    assert not outcome.faults
+
+
+def test_examples_are_fresh_in_the_pass_of_that_name(monkeypatch, tmp_path: Path) -> None:
+    clone = passes.Clone.__new__(passes.Clone)
+    asked = []
+    monkeypatch.setattr(clone, "test", lambda outcome, files, **variables: asked.append((files, variables)))
+    passes.run_fresh(passes.Pass("fresh"), clone)
+    assert asked == [(["-m 'hypothesis and not slow'"], {"CI": ""})]
