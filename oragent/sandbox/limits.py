@@ -15,7 +15,7 @@ from oragent.sandbox.isolation.environment import allowed_environment
 from oragent.sandbox.isolation.kernel import lower_limits
 from oragent.sandbox.isolation.means import LINUX
 from oragent.sandbox.isolation.process_usage import ControlGroup
-from oragent.sandbox.messages import Limits
+from oragent.sandbox.messages import SHARE, Limits
 
 PACKAGE = Path(__file__).parents[1]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -72,9 +72,10 @@ def set_limits(limits: Limits, others: int, held: int) -> None:
     Memory that a program reserves and does not touch, or maps from files, is free; a program that is started anew has
     none of what is counted here as there already, and gets that much more.
     """
+    memory_mb = SHARE * limits.memory_mb if limits.counts_used_memory else limits.memory_mb
     lower_limits(
         {
-            resource.RLIMIT_DATA if LINUX else resource.RLIMIT_AS: held + (limits.memory_mb << 20),
+            resource.RLIMIT_DATA if LINUX else resource.RLIMIT_AS: held + (memory_mb << 20),
             **({} if others < 0 else {resource.RLIMIT_NPROC: others + limits.processes}),
             resource.RLIMIT_CPU: int(limits.cpu_s) + 1,
             resource.RLIMIT_FSIZE: limits.file_mb << 20,
@@ -220,7 +221,12 @@ class Meter:
     @property
     def watches_memory(self) -> bool:
         """True if memory has to be watched, as nothing bounds it, and can be."""
-        return not self._group.bounds and (self._processes >= 0 or not LINUX)
+        return not self._group.bounds and self.can_watch_memory
+
+    @property
+    def can_watch_memory(self) -> bool:
+        """True if the memory of its processes can be looked at."""
+        return self._processes >= 0 or not LINUX
 
     def memory_mb(self) -> float:
         """Memory that all its processes hold beyond what each inherits from this one, in MiB; files' pages are free."""

@@ -42,6 +42,9 @@ class Limits:
             Where nobody counts them while it runs, seconds by the clock take their place.
         memory_mb: Data of each of its processes beyond what is there when it begins, in MiB: memory that is private
             and can be written, touched or not. All processes together may hold ``SHARE`` times as much.
+        counts_used_memory: Whether ``memory_mb`` bounds the memory that all its processes use together, looked at
+            several times a second, and what they reserve is bounded by ``SHARE`` times that alone: stacks of threads
+            and arenas of solvers are reserved and hardly used.
         file_mb: Size of any file that it writes, of all of them where its folder lies in memory, and of all that is
             brought back, in MiB. What it leaves in a folder that lasts is bounded file by file alone.
         processes: Most processes and threads that it may have.
@@ -59,10 +62,11 @@ class Limits:
     output_kb: int = 1024
     idle_s: float = 30.0
     wall_s: float | None = None
+    counts_used_memory: bool = False
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value is not None and value <= 0:
+            if value is not None and not isinstance(value, bool) and value <= 0:
                 raise ValueError(f"{name} must be positive, not {value}")
 
 

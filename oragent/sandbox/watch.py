@@ -87,6 +87,10 @@ class _WatchedChild:
             self._handle = os.pidfd_open(self._pid)
         else:
             self._handle = -1
+        self._watches_memory = self._meter.watches_memory or (
+            self._limits.counts_used_memory and self._meter.can_watch_memory
+        )
+        self._most_mb = self._limits.memory_mb * (1 if self._limits.counts_used_memory else SHARE)
         self._used, self._counted, self._last_used = 0.0, 0.0, self.begun
         # monotonic; not looked at before
         self._look_at = self.begun + self._seconds_until_limit(0.0, self.begun)
@@ -128,7 +132,7 @@ class _WatchedChild:
         self._counted = used
         if now - self._last_used >= limits.idle_s and not self._is_asleep(used, now):
             self._used, self._last_used = used, now
-        if self._meter.watches_memory:
+        if self._watches_memory:
             memory_mb = self._meter.memory_mb()
         else:
             memory_mb = 0.0
@@ -138,10 +142,9 @@ class _WatchedChild:
             self._reason = f"no end within {limits.wall_s:g} s"
         elif now - self._last_used >= limits.idle_s:
             self._reason = f"it slept: hardly any CPU used for {limits.idle_s:g} s"
-        elif memory_mb > SHARE * limits.memory_mb:
+        elif memory_mb > self._most_mb:
             self._end = EndReason.MEMORY
-            limit_mb = SHARE * limits.memory_mb
-            self._reason = f"its processes hold {memory_mb:.0f} MiB together, and {limit_mb} is the limit"
+            self._reason = f"its processes hold {memory_mb:.0f} MiB together, and {self._most_mb} is the limit"
             return True
         else:
             self._look_at = now + self._seconds_until_limit(used, now)
@@ -160,10 +163,8 @@ class _WatchedChild:
             remaining += []
         else:
             remaining += [limits.wall_s - (now - self.begun)]
-        if self._meter.watches_memory:
+        if self._watches_memory:
             remaining += [MEMORY_LOOK_S]
-        else:
-            remaining += []
         return max(min(remaining), LOOK_S)
 
     def __exit__(self, *exception: object) -> None:

@@ -97,6 +97,9 @@ NAMESPACES = (
     0x02000000,
     0x04000000,
 )
+# calls that start a process or another program
+STARTS = "fork", "vfork", "execve", "execveat"
+CLONE_THREAD = 0x00010000
 # of ioctl: words put into a terminal as if they had been typed
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 
@@ -215,6 +218,22 @@ def install_filter(program: bytes) -> None:
 @cache
 def _program_header(program: bytes) -> _Program:
     return _Program(len(program) // 8, program)
+
+
+@cache
+def thread_filter() -> bytes:
+    """Compile the filter of a program that may start threads, and no process, program or connection.
+
+    ``clone`` is allowed with CLONE_THREAD alone; ``clone3``, whose flags a filter cannot see, does not exist.
+    """
+    forbidden = refuse_with(errno.EPERM)
+    with Filter(ALLOW) as rules:
+        for name in (*DENIED, *SOCKETS, "socketpair", *STARTS):
+            rules.add_rule(forbidden, name)
+        for name in UNKNOWN:
+            rules.add_rule(refuse_with(errno.ENOSYS), name)
+        rules.add_rule(forbidden, "clone", argument_masked(0, CLONE_THREAD, 0))
+        return rules.to_program()
 
 
 @cache

@@ -1,0 +1,168 @@
+"""Families and index sets of a captured model, from the keys of its members."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from oragent.milp.capture.reading import ReadModel
+from oragent.milp.capture.snapshot import MemberKey
+from oragent.milp.indexed import IndexSet, Keys
+from oragent.milp.indexed_builder import looks_ordered
+
+DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?\Z")
+# sources of keys that are read from texts
+GUESSED = ("names", "loops")
+
+
+@dataclass
+class Group:
+    """Members of a family: labels and positions in the model."""
+
+    name: str
+    labels: list[tuple[str, ...]] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    # names of the index sets that the framework gives
+    given_sets: tuple[str, ...] = ()
+    is_guessed: bool = False
+
+    @property
+    def width(self) -> int:
+        """Number of labels of a key."""
+        return len(self.labels[0])
+
+
+def group_members(
+    names: Sequence[str],
+    keys: Sequence[MemberKey | None],
+    given_sets: Mapping[str, tuple[str, ...]],
+    default: str,
+) -> list[Group]:
+    """Group members into families; one without a key is a family of its own.
+
+    Args:
+        names: ``(k,)`` names of the members; may be empty.
+        keys: ``(k,)`` family and labels.
+        given_sets: Names of index sets by family.
+        default: Begins the name of a member that has none.
+    """
+    groups: dict[tuple[str, int], Group] = {}
+    for position, (name, key) in enumerate(zip(names, keys, strict=True)):
+        if key is None:
+            family, labels, source = name or f"{default}{position + 1}", [], "framework"
+        else:
+            family, labels, source = key
+        group = groups.setdefault((family, len(labels)), Group(family, given_sets=given_sets.get(family, ())))
+        group.labels.append(tuple(labels))
+        group.positions.append(position)
+        group.is_guessed = group.is_guessed or source in GUESSED
+    return _without_clashes(list(groups.values()))
+
+
+def _without_clashes(groups: list[Group]) -> list[Group]:
+    """The groups with a name each, and with keys that differ within a group."""
+    taken = {group.name for group in groups}
+    seen: set[str] = set()
+    for group in groups:
+        if len(set(group.labels)) < len(group.labels):
+            group.labels = [(*labels, str(number)) for number, labels in enumerate(group.labels, 1)]
+            group.given_sets, group.is_guessed = (), True
+        if len(group.given_sets) != group.width:
+            group.given_sets = ()
+        if group.name in seen:
+            number = 2
+            while f"{group.name}_{number}" in taken:
+                number += 1
+            group.name = f"{group.name}_{number}"
+            taken.add(group.name)
+        seen.add(group.name)
+    return groups
+
+
+class SetPool:
+    """Index sets of a captured model: those of the framework and the program first, new ones where none fits."""
+
+    def __init__(self, model: ReadModel) -> None:
+        self._given = {name: labels for name, labels in model.sets.items() if len(set(labels)) == len(labels)}
+        self._members = {name: frozenset(labels) for name, labels in self._given.items()}
+        self._by_members: dict[frozenset[str], str] = {}
+        for name, members in self._members.items():
+            self._by_members.setdefault(members, name)
+        self.used: dict[str, IndexSet] = {}
+        self._made: dict[str, IndexSet] = {}
+
+    def resolve(self, groups: Sequence[Group]) -> None:
+        """Choose the sets of all places of all groups: those of the framework, exact matches, then supersets."""
+        waiting: list[tuple[Group, int, tuple[str, ...]]] = []
+        for group in groups:
+            group_sets = list(group.given_sets) or [""] * group.width
+            for place, labels in enumerate(zip(*group.labels, strict=True)):
+                different = tuple(dict.fromkeys(labels))
+                name = group_sets[place]
+                if not (name in self._given and self._members[name] >= set(different)):
+                    name = self._by_members.get(frozenset(different), "")
+                group_sets[place] = name
+                if name:
+                    self._use(name)
+                else:
+                    waiting.append((group, place, different))
+            group.given_sets = tuple(group_sets)
+        for group, place, labels in sorted(waiting, key=lambda entry: -len(entry[2])):
+            names = list(group.given_sets)
+            names[place] = self._superset(labels) or self._make(group.name, place, group.width, labels)
+            group.given_sets = tuple(names)
+
+    def find(self, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
+        """Return used sets that hold all labels of the keys of a table; None where one place has none or several."""
+        names = []
+        for labels in zip(*keys, strict=True):
+            different = set(labels)
+            equal = [name for name, known in self.used.items() if set(known.labels) == different]
+            larger = [name for name, known in self.used.items() if different <= set(known.labels)]
+            chosen = equal or larger
+            if len(chosen) != 1:
+                return None
+            names.append(chosen[0])
+        return tuple(names)
+
+    def keys_of(self, sets: Sequence[str], labels: Sequence[tuple[str, ...]]) -> Keys:
+        """``(k, d)`` positions of labels in their sets."""
+        lookups = [self.used[name].position_of for name in sets]
+        keys = [[lookup[label] for lookup, label in zip(lookups, key, strict=True)] for key in labels]
+        return np.array(keys, dtype=np.int32).reshape(len(labels), len(sets))
+
+    def _use(self, name: str) -> None:
+        if name not in self.used:
+            self.used[name] = _index_set(name, self._given[name], is_guessed=False)
+
+    def _superset(self, labels: tuple[str, ...]) -> str:
+        """The smallest set that holds the labels: of those in use, or of the program's; numbers may count anything."""
+        members = set(labels)
+        for candidates in (self.used, self._given):
+            fitting = [name for name in candidates if members <= self._labels_of(name)]
+            fitting.sort(key=lambda name: len(self._labels_of(name)))
+            is_clear = len(fitting) == 1 or not all(label.lstrip("-").isdigit() for label in labels)
+            if fitting and is_clear and (candidates is self.used or len(labels) > 1):
+                if fitting[0] in self._given:
+                    self._use(fitting[0])
+                return fitting[0]
+        return ""
+
+    def _labels_of(self, name: str) -> frozenset[str]:
+        return self._members.get(name) or frozenset(self.used[name].labels)
+
+    def _make(self, family: str, place: int, width: int, labels: tuple[str, ...]) -> str:
+        base = f"{family}_index" if width == 1 else f"{family}_index{place + 1}"
+        name, number = base, 1
+        while name in self.used or name in self._given:
+            number += 1
+            name = f"{base}_{number}"
+        self.used[name] = _index_set(name, labels, is_guessed=True)
+        return name
+
+
+def _index_set(name: str, labels: tuple[str, ...], *, is_guessed: bool) -> IndexSet:
+    is_time = len(labels) > 1 and all(DATE.match(label) for label in labels)
+    ordered = looks_ordered(labels) or is_time
+    return IndexSet(name, labels, ordered, is_time, is_guessed)

@@ -1,0 +1,60 @@
+"""Install a recorder in a modelling library when a program imports it. Runs in the sandbox."""
+
+import importlib.abc
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+Install = Callable[[ModuleType], None]
+
+
+class ImportHook(importlib.abc.MetaPathFinder):
+    """Finder that lets others find a module and calls a function after its import."""
+
+    def __init__(self, installers: Mapping[str, Install]) -> None:
+        self._installers = dict(installers)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the module's own spec with a loader that calls the installer."""
+        install = self._installers.pop(fullname, None)
+        if install is None:
+            return None
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        spec.loader = _InstallingLoader(spec.loader, install)
+        return spec
+
+
+class _InstallingLoader(importlib.abc.Loader):
+    def __init__(self, loader: Any, install: Install) -> None:
+        self._loader, self._install = loader, install
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """As the module's own loader does."""
+        module: ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Import the module, then install."""
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        self._install(module)
+
+
+def install_hooks(installers: Mapping[str, Install]) -> None:
+    """Call an installer after the import of its module, or at once if it is imported already."""
+    waiting = {name: install for name, install in installers.items() if name not in sys.modules}
+    for name, install in installers.items():
+        if name not in waiting:
+            install(sys.modules[name])
+    sys.meta_path.insert(0, ImportHook(waiting))

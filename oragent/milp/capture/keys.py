@@ -1,0 +1,209 @@
+"""Family and key of each column and row: from the framework, the program's containers, names, or loops.
+
+Runs in the sandbox, at the moment of a solve.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from oragent.milp.capture.places import Place
+from oragent.milp.capture.snapshot import MemberKey
+from oragent.milp.capture.tables import flat_key, is_label, label_text
+
+# containers within containers
+DEEPEST = 6
+MOST_MEMBERS = 2_000_000
+BRACKETED = re.compile(r"(?P<family>[^\[\](){}]+?)[_ ]*[\[(](?P<labels>[^\[\](){}]+)[\])]\Z")
+# names that libraries give by themselves
+AUTOMATIC = re.compile(r"(_C|c|C|R|r|x|auto_[cv]_)?\d+\Z")
+SEPARATORS = ("_", ",", "-", ".", " ", "__", ":", "|", "/")
+PositionOf = Callable[[Any], int | None]
+
+
+def resolve_keys(
+    names: Sequence[str],
+    given: Mapping[int, MemberKey],
+    scopes: Sequence[Mapping[str, Any]],
+    position_of: PositionOf | None,
+    places: Mapping[int, Place],
+) -> list[MemberKey | None]:
+    """Return the key of each position; None where nothing gives one.
+
+    Args:
+        names: ``(n,)`` names of the members in the framework.
+        given: Keys by position that the framework itself has.
+        scopes: Variables of the program.
+        position_of: Position of an object of the program in the model; None for no member of it.
+        places: Where each position was made.
+    """
+    keys: dict[int, MemberKey] = dict(given)
+    if position_of is not None and len(keys) < len(names):
+        for name, members in _containers(scopes, position_of):
+            _take_container(keys, names, name, [pair for pair in members if pair[1] not in keys])
+    _take_bracketed(keys, names)
+    _take_loops(keys, names, places)
+    return [keys.get(position) for position in range(len(names))]
+
+
+def _containers(
+    scopes: Sequence[Mapping[str, Any]], position_of: PositionOf
+) -> list[tuple[str, list[tuple[tuple[Any, ...], int]]]]:
+    """Members by key of each of the program's containers, large ones first."""
+    found = []
+    seen: set[int] = set()
+    for scope in scopes:
+        for name, value in list(scope.items()):
+            if name.startswith("_") or id(value) in seen:
+                continue
+            seen.add(id(value))
+            members = list(_members(value, (), position_of, DEEPEST))
+            if members:
+                found.append((name, members))
+    return sorted(found, key=lambda pair: -len(pair[1]))
+
+
+def _members(
+    value: Any, key: tuple[Any, ...], position_of: PositionOf, depth: int
+) -> Iterator[tuple[tuple[Any, ...], int]]:
+    kind = type(value).__name__
+    if value is None or isinstance(value, str | bytes | int | float | bool) or kind in ("module", "function", "type"):
+        return
+    position = position_of(value)
+    if position is not None:
+        yield key, position
+        return
+    if depth <= 0:
+        return
+    if isinstance(value, Mapping) or kind == "Series":
+        items = value.items()
+    elif isinstance(value, list | tuple):
+        items = enumerate(value)
+    elif kind in ("ndarray", "HighspyArray") and getattr(value, "dtype", None) == object:
+        items = enumerate(value) if value.ndim else ()
+    elif kind == "DataFrame" and (value.dtypes == object).any():
+        items = value.stack().items()
+    elif _is_program_object(value):
+        items = ((None, item) for item in list(vars(value).values()))
+        for _, item in items:
+            # attributes of an object are containers of their own
+            yield from _members(item, key, position_of, depth - 2)
+        return
+    else:
+        return
+    for label, item in items:
+        yield from _members(item, (*key, *flat_key(label)), position_of, depth - 1)
+
+
+def _is_program_object(value: Any) -> bool:
+    return type(value).__module__ == "__main__" and hasattr(value, "__dict__")
+
+
+def _take_container(
+    keys: dict[int, MemberKey], names: Sequence[str], name: str, members: list[tuple[tuple[Any, ...], int]]
+) -> None:
+    if not members:
+        return
+    texts = [tuple(map(label_text, key)) for key, _ in members]
+    positions = [position for _, position in members]
+    if len({len(text) for text in texts}) > 1 or len(set(texts)) < len(texts) or len(set(positions)) < len(positions):
+        return
+    if texts == [()] and names[positions[0]]:
+        # a single variable has its own name
+        return
+    family = _common_prefix([names[position] for position in positions], texts) or name
+    for text, position in zip(texts, positions, strict=True):
+        keys[position] = (family, list(text), "container")
+
+
+def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str:
+    """Return what remains of all names without the labels of their keys; empty where they differ."""
+    stems = {_stem(name, key) for name, key in zip(names, keys, strict=True)}
+    if len(stems) == 1:
+        return stems.pop()
+    return ""
+
+
+def _stem(name: str, key: Sequence[str]) -> str:
+    """Return a name without its labels at the end, joined in one of the usual ways; empty where it has none."""
+    if not key:
+        return name
+    cleaned = [re.sub(r"[-+\[\] ->/]", "_", label) for label in key]
+    bracketed = BRACKETED.match(name)
+    if bracketed and _same_labels(bracketed["labels"], key):
+        return bracketed["family"].strip()
+    for labels in (list(key), cleaned):
+        for separator in (*SEPARATORS, ""):
+            ending = separator.join(labels)
+            if name.endswith(ending) and len(name) > len(ending):
+                return name.removesuffix(ending).rstrip("_ ,.-:|/[(")
+    return ""
+
+
+def _same_labels(text: str, key: Sequence[str]) -> bool:
+    parts = [part.strip().strip("'\"") for part in text.split(",")]
+    return parts == [label.strip() for label in key]
+
+
+def _take_bracketed(keys: dict[int, MemberKey], names: Sequence[str]) -> None:
+    """Take keys from names such as ``ship[Lyon, Paris]``, where all members of a family have as many labels."""
+    families: dict[str, list[tuple[int, list[str]]]] = {}
+    for position, name in enumerate(names):
+        match = None if position in keys else BRACKETED.match(name)
+        if match:
+            labels = [part.strip().strip("'\"") for part in match["labels"].split(",")]
+            families.setdefault(match["family"].strip(), []).append((position, labels))
+    for family, members in families.items():
+        if len({len(labels) for _, labels in members}) == 1 and len({tuple(labels) for _, labels in members}) == len(
+            members
+        ):
+            for position, labels in members:
+                keys[position] = (family, labels, "names")
+
+
+def _take_loops(keys: dict[int, MemberKey], names: Sequence[str], places: Mapping[int, Place]) -> None:
+    """Take keys from the loops around the line that made a member."""
+    groups: dict[tuple[str, int, tuple[str, ...]], list[int]] = {}
+    for position in range(len(names)):
+        place = places.get(position)
+        if position not in keys and place is not None and place.names:
+            groups.setdefault((place.file, place.line, place.names), []).append(position)
+    for (_, line, _), positions in groups.items():
+        texts = _loop_keys([places[position] for position in positions])
+        if texts is None:
+            continue
+        stem = _common_prefix([names[position] for position in positions], texts)
+        if not stem and all(AUTOMATIC.match(names[position] or "0") for position in positions):
+            stem = f"line_{line}"
+        if stem:
+            for position, text in zip(positions, texts, strict=True):
+                keys[position] = (stem, list(text), "loops")
+
+
+def _loop_keys(places: Sequence[Place]) -> list[tuple[str, ...]] | None:
+    """Return the values of loop variables that tell the members apart; counters beside labels are left out."""
+    values = [place.values for place in places]
+    kept = [at for at in range(len(values[0])) if all(_is_key_part(row[at]) for row in values)]
+    count = len(values)
+    for at in reversed(kept.copy()):
+        rest = [other for other in kept if other != at]
+        is_counter = not all(isinstance(row[at], str | tuple) for row in values)
+        is_constant = len({_text_of(row[at]) for row in values}) == 1 and count > 1
+        if (is_counter or is_constant) and rest and len({_texts(row, rest) for row in values}) == count:
+            kept = rest
+    texts = [_texts(row, kept) for row in values]
+    if not kept or len(set(texts)) < count or len({len(text) for text in texts}) > 1:
+        return None
+    return texts
+
+
+def _is_key_part(value: Any) -> bool:
+    return all(is_label(part) for part in flat_key(value))
+
+
+def _text_of(value: Any) -> tuple[str, ...]:
+    return tuple(map(label_text, flat_key(value)))
+
+
+def _texts(row: Sequence[Any], kept: Sequence[int]) -> tuple[str, ...]:
+    return tuple(text for at in kept for text in _text_of(row[at]))

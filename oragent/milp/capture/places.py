@@ -1,0 +1,147 @@
+"""Places in a program where members of a model are made: the loops around the line, and the frames' variables."""
+
+import ast
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from types import FrameType
+from typing import Any, NamedTuple
+
+# frames whose variables are kept until the next solve
+MOST_FRAMES = 2000
+# frames above a call that are looked at
+DEEPEST = 40
+MOST_CHARACTERS = 4 << 20
+
+
+class Place(NamedTuple):
+    """A line of a program, and the values of the loops around it."""
+
+    file: str
+    line: int
+    # names of the loop variables, outer ones first
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+
+
+@dataclass
+class PlaceLog:
+    """Places at which columns and rows of models were made, by model and position."""
+
+    # programs lie below it; only their frames count
+    folder: str
+    columns: dict[int, dict[int, Place]] = field(default_factory=dict)
+    rows: dict[int, dict[int, Place]] = field(default_factory=dict)
+    # by identity, so that a function's variables stay after its end
+    frames: dict[int, FrameType] = field(default_factory=dict)
+    # models, so that no identity is used twice
+    _models: dict[int, Any] = field(default_factory=dict)
+    _objects: dict[tuple[str, int], tuple[Any, Place]] = field(default_factory=dict)
+
+    def note(self, kind: str, model: Any, first: int, count: int) -> None:
+        """Note that positions ``first`` to ``first + count - 1`` are made now."""
+        if count <= 0:
+            return
+        self._models[id(model)] = model
+        place = self.current_place()
+        if place is None:
+            return
+        places = (self.columns if kind == "columns" else self.rows).setdefault(id(model), {})
+        for position in range(first, first + count):
+            places[position] = place
+
+    def note_frame(self, kind: str, model: Any, position: int, frame: FrameType) -> None:
+        """Note that a position is made by a generator, whose frame has its loop variables."""
+        self._models[id(model)] = model
+        place = self._place_of([*reversed(list(self.program_frames())), frame])
+        if place is not None:
+            (self.columns if kind == "columns" else self.rows).setdefault(id(model), {})[position] = place
+
+    def note_object(self, kind: str, made: Any) -> None:
+        """Note where an object is made whose position is known at the solve alone."""
+        place = self.current_place()
+        if place is not None:
+            self._objects[kind, id(made)] = (made, place)
+
+    def place_object(self, kind: str, model: Any, made: Any, find: Callable[[Any], int | None]) -> None:
+        """Give an object that was noted its position."""
+        noted = self._objects.get((kind, id(made)))
+        position = find(made) if noted else None
+        if noted and position is not None and position >= 0:
+            (self.columns if kind == "columns" else self.rows).setdefault(id(model), {})[position] = noted[1]
+
+    def current_place(self) -> Place | None:
+        """Return the place of the program that runs now; None outside of the program."""
+        return self._place_of(reversed(list(self.program_frames())))
+
+    def _place_of(self, frames: Iterable[FrameType]) -> Place | None:
+        names: list[str] = []
+        values: list[Any] = []
+        innermost: tuple[str, int] | None = None
+        for frame in frames:
+            if len(self.frames) < MOST_FRAMES:
+                self.frames[id(frame)] = frame
+            file, line = frame.f_code.co_filename, frame.f_lineno
+            innermost = (file, line)
+            variables = frame.f_locals
+            for name in _loop_names(file, line):
+                if name in variables and name not in names:
+                    names.append(name)
+                    values.append(variables[name])
+        if innermost is None:
+            return None
+        return Place(*innermost, tuple(names), tuple(values))
+
+    def program_frames(self) -> Iterator[FrameType]:
+        """Frames of the program below this call, inner ones first."""
+        frame: FrameType | None = sys._getframe(1)
+        for _ in range(DEEPEST):
+            if frame is None:
+                return
+            if frame.f_code.co_filename.startswith(self.folder):
+                yield frame
+            frame = frame.f_back
+
+    def variable_scopes(self) -> list[dict[str, Any]]:
+        """Variables of the program's modules and functions, those of the caller first."""
+        frames = [*self.program_frames(), *self.frames.values()]
+        scopes: dict[int, dict[str, Any]] = {}
+        for frame in frames:
+            if frame.f_code.co_name.startswith("<") and frame.f_code.co_name != "<module>":
+                # comprehensions hold loop variables only
+                continue
+            for scope in (frame.f_locals, frame.f_globals):
+                scopes.setdefault(id(scope), scope)
+        return list(scopes.values())
+
+
+@cache
+def _loops_of_file(file: str) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
+    """First line, last line and variables of each loop of a file, outer ones first."""
+    try:
+        if os.path.getsize(file) > MOST_CHARACTERS:
+            return ()
+        with open(file, "rb") as source:
+            tree = ast.parse(source.read())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ()
+    loops: list[tuple[int, int, tuple[str, ...]]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For):
+            loops.append((node.lineno, node.end_lineno or node.lineno, _target_names([node.target])))
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            targets = [generator.target for generator in node.generators]
+            loops.append((node.lineno, node.end_lineno or node.lineno, _target_names(targets)))
+    return tuple(sorted(loops, key=lambda loop: (loop[0], -loop[1])))
+
+
+@cache
+def _loop_names(file: str, line: int) -> tuple[str, ...]:
+    names = [name for first, last, found in _loops_of_file(file) if first <= line <= last for name in found]
+    return tuple(dict.fromkeys(names))
+
+
+def _target_names(targets: Sequence[ast.AST]) -> tuple[str, ...]:
+    return tuple(node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))

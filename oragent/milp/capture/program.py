@@ -1,0 +1,268 @@
+"""Run an untrusted program in the sandbox and return the models that it solved, solved again outside of its reach."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent._base.errors import MilpError
+from oragent.milp.arrays import FEASIBLE
+from oragent.milp.capture.assembling import assemble
+from oragent.milp.capture.reading import ReadModel, ReadPoint, read_model, read_point
+from oragent.milp.capture.recorder import POINT
+from oragent.milp.capture.stage import SOLVES
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_names import to_milp
+from oragent.milp.plain import plain
+from oragent.milp.solution import SolveStatus
+from oragent.milp.solving import solve
+from oragent.sandbox.messages import PYTHON, Command, CommandResult, CompanionFolder, EndReason, Limits
+from oragent.sandbox.sandbox import Sandbox
+
+STAGE = Path(__file__).with_name("stage.py")
+STAGE_NAME = ".oragent_stage.py"
+# bytes
+LARGEST_PROGRAM = 4 << 20
+# threads of a program: solvers start one a processor
+MOST_THREADS = 256
+PROGRAM_LIMITS = Limits(
+    cpu_s=120.0,
+    memory_mb=4096,
+    counts_used_memory=True,
+    file_mb=256,
+    processes=MOST_THREADS,
+    output_kb=256,
+    idle_s=30.0,
+)
+# relative difference up to which two objectives are the same
+SAME = 1e-6
+SOLVES_NOTHING = "the program solved no model that can be captured: what it prints is unverified"
+
+
+class ProgramOutcome(StrEnum):
+    """How a program ended."""
+
+    ENDED = "ended"
+    ERROR = "error"
+    TIME = "time"
+    MEMORY = "memory"
+
+
+class Verdict(StrEnum):
+    """What solving a captured model again says of the program's claim."""
+
+    # the claimed point is feasible and as good as the optimum
+    OPTIMAL = "optimal"
+    # feasible, and a better point exists
+    WORSE = "worse"
+    # feasible, and neither solve proved that no point is better
+    OPEN = "open"
+    # the claimed point breaks the model, or the claimed objective is not that of the point
+    FALSE = "false"
+    # the program got no point; its status agrees with ours
+    CONSISTENT = "consistent"
+    # the program got no point from the solver
+    NO_CLAIM = "no claim"
+    # the model was not captured, or not solved again
+    UNVERIFIED = "unverified"
+
+
+@dataclass(frozen=True)
+class ClaimedPoint:
+    """The point that a program was given by its solver, by its own word."""
+
+    # as the library names it
+    status: str
+    objective: float | None
+    # ``(n,)`` values of the columns of the captured model; None for none
+    values: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class CapturedModel:
+    """A model that a program solved; everything but the claim is computed outside of its reach."""
+
+    # name and version of the library
+    framework: str
+    # None where it was not captured, for the reason in ``reason``
+    model: IndexedModel | None
+    claim: ClaimedPoint
+    verdict: Verdict
+    # one line; empty where the verdict says all
+    reason: str = ""
+    # of the claimed point, recomputed; None without a feasible point
+    claimed_objective: float | None = None
+    # of the model, solved again; None where it was not
+    status: SolveStatus | None = None
+    objective: float | None = None
+    # names of parameters that were matched with figures of the model by their values
+    matched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CapturedProgram:
+    """What running a program came to."""
+
+    outcome: ProgramOutcome
+    # that it solved, the last ones, in order
+    models: tuple[CapturedModel, ...]
+    # exit code, or minus the signal
+    code: int
+    # head and tail
+    stdout: str
+    stderr: str
+    # why it was ended, or why nothing is verified; empty for neither
+    reason: str
+    cpu_s: float = 0.0
+    peak_mb: float = 0.0
+
+    @property
+    def last_model(self) -> IndexedModel | None:
+        """The last model that was captured."""
+        captured = [captured.model for captured in self.models if captured.model is not None]
+        return captured[-1] if captured else None
+
+
+def capture_program(
+    path: Path,
+    *,
+    data_folder: Path | None = None,
+    arguments: tuple[str, ...] = (),
+    limits: Limits = PROGRAM_LIMITS,
+    solve_s: float | None = 60.0,
+    sandbox: Sandbox | None = None,
+) -> CapturedProgram:
+    """Run a program in the sandbox, capture each model that it solves, and solve these again here.
+
+    The program may read its data folder, start threads, and write into a folder that is deleted. It may start no
+    process and open no connection. It can forge the captured model, as it runs in the process that writes it. It
+    cannot forge what is computed here: the optimum of that model, and whether the claimed point is feasible.
+
+    Args:
+        path: The program, in Python.
+        data_folder: Folder whose content it finds in its working folder; that of the program by default.
+        arguments: Words of its command line.
+        limits: Limits of the run.
+        solve_s: Seconds for solving each captured model again; None for no solve.
+        sandbox: To run it in; one of its own by default.
+
+    Raises:
+        MilpError: The program cannot be read, or does not lie in the data folder.
+        SandboxError: The sandbox failed.
+    """
+    source = _read_program(path)
+    folder = (data_folder or path.parent).resolve()
+    program = path.resolve()
+    name = program.relative_to(folder).as_posix() if program.is_relative_to(folder) else program.name
+    command = Command(
+        (PYTHON, STAGE_NAME, name, str(limits.cpu_s), *arguments),
+        {STAGE_NAME: STAGE.read_text(encoding="utf-8"), name: source},
+        limits=limits,
+        bring=(f"{SOLVES}/*",),
+    )
+    beside = CompanionFolder(folder, (name,))
+    if sandbox is not None:
+        ended = sandbox(command, beside=beside)
+    else:
+        with Sandbox(warm=False) as own:
+            ended = own(command, beside=beside)
+    models = tuple(_read_models(ended, solve_s))
+    reason = ended.reason
+    if not reason and not models:
+        reason = SOLVES_NOTHING
+    return CapturedProgram(
+        _outcome_of(ended), models, ended.code, ended.stdout, ended.stderr, reason, ended.cpu_s, ended.peak_mb
+    )
+
+
+def _read_program(path: Path) -> str:
+    shown = plain(str(path), 200)
+    try:
+        if path.stat().st_size > LARGEST_PROGRAM:
+            raise MilpError(f"{shown}: larger than {LARGEST_PROGRAM:,} bytes; expected a Python program")
+        return path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise MilpError(f"{shown}: {problem.strerror}; expected a Python program") from None
+    except UnicodeDecodeError:
+        raise MilpError(f"{shown}: not a text in UTF-8; expected a Python program") from None
+
+
+def _outcome_of(ended: CommandResult) -> ProgramOutcome:
+    if ended.end is EndReason.DEADLINE:
+        return ProgramOutcome.TIME
+    if ended.end is EndReason.MEMORY or (ended.code and "MemoryError" in ended.stderr[-2000:]):
+        return ProgramOutcome.MEMORY
+    if ended.end is EndReason.EXITED and ended.code == 0:
+        return ProgramOutcome.ENDED
+    return ProgramOutcome.ERROR
+
+
+def _read_models(ended: CommandResult, solve_s: float | None) -> list[CapturedModel]:
+    names = sorted(name for name in ended.files if name.endswith(".json") and not name.endswith(POINT))
+    models = []
+    for name in names:
+        point = ended.files.get(name.removesuffix(".json") + POINT)
+        models.append(_read_captured(ended.files[name], point, solve_s))
+    for name, why in ended.left_out.items():
+        if name.startswith(SOLVES):
+            claim = ClaimedPoint("unknown", None, None)
+            models.append(CapturedModel("unknown", None, claim, Verdict.UNVERIFIED, f"not read: {why}"))
+    return models
+
+
+def _read_captured(content: bytes, point: bytes | None, solve_s: float | None) -> CapturedModel:
+    no_claim = ClaimedPoint("no point was recorded", None, None)
+    try:
+        read = read_model(content)
+    except MilpError as problem:
+        return CapturedModel("unknown", None, no_claim, Verdict.UNVERIFIED, f"not captured: {problem}")
+    read_claim = read_point(point, len(read.columns)) if point else ReadPoint(no_claim.status, None, None)
+    claim = ClaimedPoint(read_claim.status, read_claim.objective, read_claim.values)
+    try:
+        assembled = assemble(read)
+    except MilpError as problem:
+        return CapturedModel(read.framework, None, claim, Verdict.UNVERIFIED, str(problem))
+    captured = CapturedModel(
+        read.framework, assembled.model, claim, Verdict.UNVERIFIED, "not solved again", matched=assembled.matched
+    )
+    if solve_s is None:
+        return captured
+    try:
+        return _verify(captured, read, solve_s)
+    except MilpError as problem:
+        return replace(captured, reason=f"not solved again: {problem}")
+
+
+def _verify(captured: CapturedModel, read: ReadModel, solve_s: float) -> CapturedModel:
+    """Solve the model again and compare the program's claim with it."""
+    assert captured.model is not None
+    claim = captured.claim
+    solution = solve(to_milp(captured.model, flat=False), solve_s, duals=False)
+    captured = replace(captured, status=solution.status, objective=solution.objective)
+    if claim.values is None:
+        return replace(captured, verdict=Verdict.NO_CLAIM, reason=f"the program got no point: {claim.status}")
+    arrays = captured.model.to_arrays()
+    violation = arrays.largest_violation(claim.values)
+    if violation > FEASIBLE * 10:
+        reason = f"the claimed point breaks the model by {violation:.2g}"
+        return replace(captured, verdict=Verdict.FALSE, reason=reason)
+    value = arrays.objective_at(claim.values)
+    captured = replace(captured, claimed_objective=value)
+    if claim.objective is not None and not _is_same(claim.objective, value):
+        reason = f"the program's objective is {claim.objective:.10g}; its point gives {value:.10g}"
+        return replace(captured, verdict=Verdict.FALSE, reason=reason)
+    if solution.objective is None:
+        return replace(captured, verdict=Verdict.OPEN, reason=solution.note)
+    sign = arrays.sense.sign
+    if solution.status is SolveStatus.OPTIMAL and _is_same(value, solution.objective):
+        return replace(captured, verdict=Verdict.OPTIMAL, reason="")
+    if sign * value > sign * solution.objective and not _is_same(value, solution.objective):
+        reason = f"a point with {solution.objective:.10g} exists; the program's gives {value:.10g}"
+        return replace(captured, verdict=Verdict.WORSE, reason=reason)
+    return replace(captured, verdict=Verdict.OPEN, reason="not proven within the limit that no point is better")
+
+
+def _is_same(first: float, second: float) -> bool:
+    return bool(np.isclose(first, second, rtol=SAME, atol=SAME))

@@ -1,0 +1,224 @@
+"""Read the files of a recorder within bounds of size, number and type; nothing in them is trusted."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent._base.errors import MilpError
+from oragent.milp.capture.snapshot import FORMAT, MemberKey
+
+MOST_BYTES = 64 << 20
+MOST_MEMBERS = 3_000_000
+MOST_ENTRIES = 20_000_000
+MOST_TABLES = 1000
+LONGEST = 500
+# labels of a key
+WIDEST = 12
+TARGETS = ("cost", "rhs", "entry", "low", "high")
+
+
+@dataclass(frozen=True)
+class ReadTable:
+    """Numbers of the program by key."""
+
+    name: str
+    keys: list[tuple[str, ...]]
+    # ``(k,)``
+    values: NDArray[np.float64]
+    sets: tuple[str, ...]
+    is_linked: bool
+
+
+@dataclass(frozen=True)
+class ReadLinks:
+    """References of figures to cells of tables; an array element each."""
+
+    targets: list[str]
+    places: NDArray[np.int64]
+    tables: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    factors: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ReadModel:
+    """A model of ``n`` columns and ``m`` rows as a recorder wrote it, with sizes and types checked."""
+
+    framework: str
+    name: str
+    maximize: bool
+    constant: float
+    columns: list[str]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    integer: NDArray[np.bool_]
+    cost: NDArray[np.float64]
+    rows: list[str]
+    row_low: NDArray[np.float64]
+    row_high: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    values: NDArray[np.float64]
+    column_keys: list[MemberKey | None]
+    row_keys: list[MemberKey | None]
+    sets: dict[str, tuple[str, ...]]
+    variable_sets: dict[str, tuple[str, ...]]
+    row_sets: dict[str, tuple[str, ...]]
+    tables: list[ReadTable]
+    links: ReadLinks
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReadPoint:
+    """The point that a program was given, by its own word."""
+
+    status: str
+    objective: float | None
+    # ``(n,)``; None for none
+    values: NDArray[np.float64] | None
+
+
+def read_model(content: bytes) -> ReadModel:
+    """Read a snapshot.
+
+    Raises:
+        MilpError: It is no snapshot, or exceeds a bound.
+    """
+    data = _load(content)
+    try:
+        if data["format"] != FORMAT:
+            raise MilpError(f"format {str(data['format'])[:20]}; expected {FORMAT}")
+        count, rows = len(data["columns"]), len(data["rows"])
+        entries = len(data["indices"])
+        if count > MOST_MEMBERS or rows > MOST_MEMBERS or entries > MOST_ENTRIES:
+            raise MilpError(f"{count:,} columns, {rows:,} rows, {entries:,} entries: more than are read")
+        starts, indices = _whole(data["starts"], rows + 1), _whole(data["indices"], entries)
+        if starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
+            raise MilpError("the entries do not fit the rows")
+        if entries and not 0 <= indices.min() <= indices.max() < count:
+            raise MilpError("an entry names a column that is not there")
+        return ReadModel(
+            framework=_text(data["framework"]),
+            name=_text(data["name"]),
+            maximize=data["maximize"] is True,
+            constant=_finite(data["constant"]),
+            columns=[_text(name) for name in data["columns"]],
+            low=_numbers(data["low"], count),
+            high=_numbers(data["high"], count),
+            integer=np.array([flag is True for flag in data["integer"]], dtype=bool).reshape(count),
+            cost=_numbers(data["cost"], count, finite=True),
+            rows=[_text(name) for name in data["rows"]],
+            row_low=_numbers(data["row_low"], rows),
+            row_high=_numbers(data["row_high"], rows),
+            starts=starts,
+            indices=indices,
+            values=_numbers(data["values"], entries, finite=True),
+            column_keys=_keys(data["column_keys"], count),
+            row_keys=_keys(data["row_keys"], rows),
+            sets={_text(name): _labels(labels) for name, labels in data["sets"].items()},
+            variable_sets={_text(name): _labels(sets) for name, sets in data["family_sets"]["variables"].items()},
+            row_sets={_text(name): _labels(sets) for name, sets in data["family_sets"]["rows"].items()},
+            tables=[_table(table) for table in data["tables"][:MOST_TABLES]],
+            links=_links(data["links"]),
+            missing=tuple(_text(reason) for reason in data["missing"][:20]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError) as problem:
+        raise MilpError(f"no model as a recorder writes it ({type(problem).__name__})") from None
+
+
+def read_point(content: bytes, count: int) -> ReadPoint:
+    """Read a claimed point of a model with so many columns; one that does not fit has no values."""
+    try:
+        data = _load(content)
+        values = None if data["values"] is None else _numbers(data["values"], count, finite=True)
+        objective = None if data["objective"] is None else _finite(data["objective"])
+        return ReadPoint(_text(data["status"]), objective, values)
+    except (MilpError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return ReadPoint("a point that cannot be read", None, None)
+
+
+def _load(content: bytes) -> Mapping[str, Any]:
+    if len(content) > MOST_BYTES:
+        raise MilpError(f"{len(content):,} bytes; at most {MOST_BYTES:,} are read")
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError):
+        raise MilpError("no JSON") from None
+    if not isinstance(data, Mapping):
+        raise MilpError("no JSON object")
+    return data
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    # a lone surrogate fits into no file
+    return value[:LONGEST].encode("utf-8", "replace").decode()
+
+
+def _labels(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or len(values) > MOST_MEMBERS:
+        raise TypeError("no labels")
+    return tuple(_text(value) for value in values)
+
+
+def _finite(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("no finite number")
+    return float(value)
+
+
+def _numbers(values: Any, count: int, finite: bool = False) -> NDArray[np.float64]:
+    if not isinstance(values, list) or len(values) != count:
+        raise ValueError("a list of another length")
+    if not all(isinstance(value, int | float) for value in values):
+        raise TypeError("no numbers")
+    array = np.array(values, dtype=float).reshape(count)
+    if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
+        raise ValueError("a figure is not finite")
+    return array
+
+
+def _whole(values: Any, count: int) -> NDArray[np.int64]:
+    array = _numbers(values, count, finite=True)
+    if (array != np.round(array)).any() or (np.abs(array) > 2**53).any():
+        raise ValueError("no whole numbers")
+    return array.astype(np.int64)
+
+
+def _keys(values: Any, count: int) -> list[MemberKey | None]:
+    if not isinstance(values, list) or len(values) > count:
+        raise ValueError("keys of another length")
+    keys: list[MemberKey | None] = []
+    for value in values:
+        if value is None:
+            keys.append(None)
+            continue
+        family, labels, source = value
+        if len(labels) > WIDEST:
+            raise ValueError("a key with too many labels")
+        keys.append((_text(family), [_text(label) for label in labels], _text(source)))
+    return keys + [None] * (count - len(keys))
+
+
+def _table(data: Mapping[str, Any]) -> ReadTable:
+    keys = [_labels(key) for key in data["keys"]]
+    if any(len(key) > WIDEST for key in keys):
+        raise ValueError("a key with too many labels")
+    values = _numbers(data["values"], len(keys))
+    return ReadTable(_text(data["name"]), keys, values, _labels(data["sets"]), data["is_linked"] is True)
+
+
+def _links(data: Mapping[str, Any]) -> ReadLinks:
+    targets = [_text(target) for target in data["targets"]]
+    if not set(targets) <= set(TARGETS):
+        raise ValueError("an unknown target")
+    count = len(targets)
+    places, tables, cells = (_whole(data[name], count) for name in ("places", "tables", "cells"))
+    return ReadLinks(targets, places, tables, cells, _numbers(data["factors"], count, finite=True))

@@ -1,0 +1,194 @@
+"""Write a snapshot of each model that a program solves, and the point that it gets. Runs in the sandbox."""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from oragent.milp.capture.keys import PositionOf, resolve_keys
+from oragent.milp.capture.places import PlaceLog
+from oragent.milp.capture.snapshot import MemberKey, Snapshot
+from oragent.milp.capture.tables import find_sets, find_tables
+
+# models that are kept, the last ones
+MOST_MODELS = 20
+# bytes of all models that are kept
+MOST_BYTES = 120 << 20
+# ends the name of the file with a claimed point
+POINT = ".point.json"
+
+
+class Recorder:
+    """Records the solves of one program.
+
+    Args:
+        folder: Files are written there; it is made.
+        program_folder: Frames of files below it are the program's.
+        limit_s: CPU seconds of the process, after which it is ended.
+    """
+
+    def __init__(self, folder: Path, program_folder: str, limit_s: float) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._limit_s = folder, limit_s
+        self._depth = 0
+        self._sizes: dict[int, int] = {}
+        self.count = 0
+        self.places = PlaceLog(program_folder)
+
+    @property
+    def is_quiet(self) -> bool:
+        """True within a solve or a call that is recorded already, such as HiGHS under PuLP."""
+        return self._depth > 0
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Record nothing within this."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def remaining_s(self) -> float:
+        """CPU seconds that a solve which begins now may take; at least one."""
+        return max(1.0, 0.9 * (self._limit_s - time.process_time()))
+
+    def record(self, framework: str, make: Callable[[], Snapshot]) -> int:
+        """Write a snapshot, or the reason why there is none; return its number."""
+        self.count += 1
+        try:
+            with self.quiet():
+                text = make().to_text()
+        except Exception as problem:
+            reason = f"it cannot be read: {type(problem).__name__}: {str(problem)[:300]}"
+            text = Snapshot(framework, missing=[reason]).to_text()
+        if len(text) > MOST_BYTES // 2:
+            text = Snapshot(framework, missing=[f"it takes {len(text):,} bytes, more than are read"]).to_text()
+        path = self._folder / f"{self.count:06}.json"
+        path.write_text(text, encoding="utf-8")
+        self._sizes[self.count] = len(text)
+        while len(self._sizes) > MOST_MODELS or sum(self._sizes.values()) > MOST_BYTES:
+            oldest = min(self._sizes)
+            del self._sizes[oldest]
+            for ending in (".json", POINT):
+                (self._folder / f"{oldest:06}{ending}").unlink(missing_ok=True)
+        return self.count
+
+    def claim(self, number: int, make: Callable[[], tuple[str, float | None, Sequence[float] | None]]) -> None:
+        """Write status, objective and values of the columns that the solver gave to the program."""
+        if number not in self._sizes:
+            return
+        try:
+            with self.quiet():
+                status, objective, values = make()
+            plain = None if values is None else [_number(value) for value in values]
+            text = json.dumps({"status": str(status), "objective": _number(objective), "values": plain})
+        except Exception as problem:
+            text = json.dumps({"status": f"no point: {type(problem).__name__}", "objective": None, "values": None})
+        (self._folder / f"{number:06}{POINT}").write_text(text, encoding="utf-8")
+
+    def fill_keys(
+        self,
+        snapshot: Snapshot,
+        model: Any,
+        column_of: PositionOf | None,
+        row_of: PositionOf | None,
+        given: tuple[dict[int, MemberKey], dict[int, MemberKey]] = ({}, {}),
+    ) -> Snapshot:
+        """Add families, sets and data of the program to a snapshot."""
+        scopes = self.places.variable_scopes()
+        columns, rows = (places.get(id(model), {}) for places in (self.places.columns, self.places.rows))
+        snapshot.column_keys = resolve_keys(snapshot.columns, given[0], scopes, column_of, columns)
+        snapshot.row_keys = resolve_keys(snapshot.rows, given[1], scopes, row_of, rows)
+        snapshot.sets = {**find_sets(scopes), **snapshot.sets}
+        names = {table.name for table in snapshot.tables}
+        snapshot.tables += [table for table in find_tables(scopes) if table.name not in names]
+        return snapshot
+
+    def watch_additions(self, owner: Any, methods: Sequence[str], kind: str, count: Callable[[Any], int]) -> None:
+        """Note where a class's methods add columns or rows.
+
+        Args:
+            owner: Class of the models.
+            methods: Names of methods; those that it does not have are passed over.
+            kind: "columns" or "rows".
+            count: Number of columns or rows of a model.
+        """
+        for name in methods:
+            original = getattr(owner, name, None)
+            if original is not None:
+                setattr(owner, name, self._noting(original, kind, count))
+
+    def _noting(self, original: Any, kind: str, count: Callable[[Any], int]) -> Any:
+        def add(model: Any, *arguments: Any, **named: Any) -> Any:
+            if self.is_quiet:
+                return original(model, *arguments, **named)
+            before = count(model)
+            with self.quiet():
+                added = original(model, *arguments, **named)
+            self.places.note(kind, model, before, count(model) - before)
+            return added
+
+        add.__doc__ = original.__doc__
+        return add
+
+    def watch_solve(
+        self,
+        owner: Any,
+        methods: Sequence[str],
+        framework: str,
+        snapshot: Callable[..., Snapshot],
+        claim: Callable[..., tuple[str, float | None, Sequence[float] | None]],
+    ) -> None:
+        """Record the model at each call of an owner's methods, and the point after it.
+
+        ``snapshot`` gets the arguments of the call, ``claim`` the result and these.
+        """
+        for name in methods:
+            original = getattr(owner, name, None)
+            if original is not None:
+                setattr(owner, name, self._recording(original, framework, snapshot, claim))
+
+    def _recording(self, original: Any, framework: str, snapshot: Any, claim: Any) -> Any:
+        def solve(*arguments: Any, **named: Any) -> Any:
+            if self.is_quiet:
+                return original(*arguments, **named)
+            number = self.record(framework, lambda: snapshot(*arguments, **named))
+            with self.quiet():
+                result = original(*arguments, **named)
+            self.claim(number, lambda: claim(result, *arguments, **named))
+            return result
+
+        solve.__doc__ = original.__doc__
+        return solve
+
+
+def _number(value: Any) -> float | None:
+    if value is None:
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def package_version(module: Any, name: str = "") -> str:
+    """Return name and version of a library."""
+    name = name or module.__name__.partition(".")[0]
+    version = getattr(module, "__version__", "")
+    if not version:
+        from importlib.metadata import PackageNotFoundError
+        from importlib.metadata import version as find_version
+
+        try:
+            version = find_version(name)
+        except PackageNotFoundError:
+            version = ""
+    return f"{name} {version}".strip()
+
+
+def program_folder_of(path: Path) -> str:
+    """Return the folder of a program, with a separator at its end."""
+    return f"{path.parent}{os.sep}"

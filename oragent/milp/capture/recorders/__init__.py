@@ -1,0 +1,1 @@
+"""Recorders of modelling libraries: each has ``install(module, recorder)``. They run in the sandbox."""

@@ -1,0 +1,178 @@
+"""Recorder of CP-SAT: linear and Boolean constraints as rows; any other constraint is stated as missing."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from oragent.milp.capture.recorder import Recorder, package_version
+from oragent.milp.capture.snapshot import Snapshot
+
+# domains of whole numbers beyond it count as unbounded
+UNBOUNDED = 10**15
+KINDS = (
+    "bool_or bool_and at_most_one exactly_one bool_xor int_div int_mod int_prod lin_max linear all_diff element "
+    "circuit routes table automaton inverse reservoir interval no_overlap no_overlap_2d cumulative dummy_constraint"
+).split()
+SCHEDULING = ("interval", "no_overlap", "no_overlap_2d", "cumulative", "reservoir")
+
+
+def install(module: Any, recorder: Recorder) -> None:
+    """Watch solves, variables and constraints."""
+    version = package_version(module, "ortools")
+    adders = [name for name in dir(module.CpModel) if name.startswith(("new_", "NewInt", "NewBool"))]
+    recorder.watch_additions(module.CpModel, adders, "columns", lambda model: len(model.proto.variables))
+    adders = [name for name in dir(module.CpModel) if name.startswith(("add", "Add")) and "hint" not in name.lower()]
+    recorder.watch_additions(module.CpModel, adders, "rows", lambda model: len(model.proto.constraints))
+
+    def snapshot(solver: Any, model: Any, *arguments: Any, **named: Any) -> Snapshot:
+        return _snapshot(module, model, version, recorder)
+
+    def claim(result: Any, solver: Any, model: Any, *arguments: Any, **named: Any) -> tuple[str, float | None, Any]:
+        status = str(solver.status_name(result)).lower()
+        if status not in ("optimal", "feasible"):
+            return status, None, None
+        objective = solver.objective_value if model.has_objective() else 0.0
+        return status, objective, list(solver.response_proto.solution)
+
+    recorder.watch_solve(module.CpSolver, ("solve", "Solve"), version, snapshot, claim)
+
+
+def _snapshot(module: Any, model: Any, version: str, recorder: Recorder) -> Snapshot:
+    proto = model.proto
+    snapshot = Snapshot(version, str(proto.name))
+    for variable in proto.variables:
+        domain = list(variable.domain)
+        if len(domain) != 2:
+            snapshot.missing.append("variables whose domains have gaps")
+        snapshot.add_column(variable.name, _bound(domain[0]), _bound(domain[-1]), True)
+    _read_objective(snapshot, proto)
+    writer = _RowWriter(snapshot)
+    origins: list[int] = []
+    for number, constraint in enumerate(proto.constraints):
+        before = len(snapshot.rows)
+        writer.write(constraint)
+        origins += [number] * (len(snapshot.rows) - before)
+    snapshot.missing = list(dict.fromkeys(snapshot.missing))
+    places = recorder.places.rows.pop(id(model), {})
+    recorder.places.rows[id(model)] = {row: places[at] for row, at in enumerate(origins) if at in places}
+
+    def find_column(value: Any) -> int | None:
+        if not isinstance(value, module.IntVar) or not 0 <= value.index < len(snapshot.columns):
+            return None
+        return int(value.index) if snapshot.columns[value.index] == value.name else None
+
+    filled = recorder.fill_keys(snapshot, model, find_column, None)
+    recorder.places.rows[id(model)] = places
+    return filled
+
+
+def _read_objective(snapshot: Snapshot, proto: Any) -> None:
+    if proto.has_floating_point_objective():
+        goal = proto.floating_point_objective
+        snapshot.maximize, snapshot.constant = bool(goal.maximize), float(goal.offset)
+        for column, value in zip(goal.vars, goal.coeffs, strict=True):
+            snapshot.cost[column] += float(value)
+    elif proto.has_objective():
+        goal = proto.objective
+        scale = float(goal.scaling_factor) or 1.0
+        snapshot.maximize, snapshot.constant = scale < 0, scale * float(goal.offset)
+        for column, value in zip(goal.vars, goal.coeffs, strict=True):
+            snapshot.cost[column if column >= 0 else -column - 1] += scale * float(value) * (1 if column >= 0 else -1)
+
+
+class _RowWriter:
+    """Writes constraints as rows over the columns of a snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def write(self, constraint: Any) -> None:
+        """Write the rows of a constraint, or state it as missing."""
+        kind = next((name for name in KINDS if getattr(constraint, f"has_{name}")()), "")
+        conditions = list(constraint.enforcement_literal)
+        name = str(constraint.name)
+        if kind == "linear":
+            self._write_linear(name, constraint.linear, conditions)
+        elif kind == "bool_or":
+            # one literal holds, or one condition does not
+            literals = [*constraint.bool_or.literals, *(~literal for literal in conditions)]
+            self._write_literals(name, literals, 1.0, math.inf)
+        elif kind == "bool_and":
+            for literal in constraint.bool_and.literals:
+                self._write_literals(name, [literal, *(~condition for condition in conditions)], 1.0, math.inf)
+        elif kind in ("at_most_one", "exactly_one") and not conditions:
+            low = 1.0 if kind == "exactly_one" else -math.inf
+            self._write_literals(name, getattr(constraint, kind).literals, low, 1.0)
+        elif kind in SCHEDULING:
+            self._snapshot.missing.append(f"scheduling ({kind})")
+        elif kind:
+            self._snapshot.missing.append(f"{kind} constraints")
+
+    def _write_literals(self, name: str, literals: Iterable[int], low: float, high: float) -> None:
+        terms, offset = self._sum([(literal, 1.0) for literal in literals])
+        self._snapshot.add_row(name, terms, low - offset, high - offset)
+
+    def _sum(self, pairs: Sequence[tuple[int, float]]) -> tuple[dict[int, float], float]:
+        """Return coefficients by column and a constant; a negative reference is one minus its variable."""
+        terms: dict[int, float] = {}
+        offset = 0.0
+        for literal, value in pairs:
+            column = literal if literal >= 0 else ~literal
+            if literal < 0:
+                offset += value
+                value = -value
+            terms[column] = terms.get(column, 0.0) + value
+        return terms, offset
+
+    def _write_linear(self, name: str, linear: Any, conditions: list[int]) -> None:
+        domain = list(linear.domain)
+        if len(domain) != 2:
+            self._snapshot.missing.append("linear constraints whose domains have gaps, such as !=")
+            return
+        terms: dict[int, float] = {}
+        for column, value in zip(linear.vars, linear.coeffs, strict=True):
+            at, factor = (column, float(value)) if column >= 0 else (~column, -float(value))
+            terms[at] = terms.get(at, 0.0) + factor
+        low, high = _bound(domain[0]), _bound(domain[1])
+        if not conditions:
+            self._snapshot.add_row(name, terms, low, high)
+            return
+        least, most = self._range(terms)
+        for bound, extreme, is_upper in ((high, most, True), (low, least, False)):
+            if math.isinf(bound):
+                continue
+            if math.isinf(extreme):
+                self._snapshot.missing.append("conditional rows over unbounded variables")
+                return
+            self._write_conditional(name, terms, bound, extreme, conditions, is_upper)
+
+    def _write_conditional(
+        self, name: str, terms: dict[int, float], bound: float, extreme: float, conditions: list[int], is_upper: bool
+    ) -> None:
+        """Write a row that holds where all conditions do: each that does not gives the room up to the extreme."""
+        room = extreme - bound
+        if (room <= 0) == is_upper or room == 0:
+            # it holds anyway
+            return
+        # terms - room * sum(1 - condition) <= bound
+        row = dict(terms)
+        switches, offset = self._sum([(~condition, room) for condition in conditions])
+        for column, value in switches.items():
+            row[column] = row.get(column, 0.0) - value
+        limit = bound + offset
+        if is_upper:
+            self._snapshot.add_row(name, row, -math.inf, limit)
+        else:
+            self._snapshot.add_row(name, row, limit, math.inf)
+
+    def _range(self, terms: dict[int, float]) -> tuple[float, float]:
+        least = most = 0.0
+        for column, value in terms.items():
+            ends = value * self._snapshot.low[column], value * self._snapshot.high[column]
+            least += min(ends)
+            most += max(ends)
+        return least, most
+
+
+def _bound(value: int) -> float:
+    return math.copysign(math.inf, value) if abs(value) >= UNBOUNDED else float(value)

@@ -1,0 +1,151 @@
+"""Recorder of highspy."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from oragent.milp.capture.recorder import Recorder, package_version
+from oragent.milp.capture.snapshot import MemberKey, Snapshot
+from oragent.milp.capture.tables import flat_key, label_text
+
+COLUMN_ADDERS = ("addVariable", "addVar", "addVars", "addCol", "addCols", "addIntegral", "addBinary", "addBinaries")
+ROW_ADDERS = ("addConstr", "addConstrs", "addRow", "addRows")
+
+
+def install(highspy: Any, recorder: Recorder) -> None:
+    """Watch the solver, families of variables, and constraints."""
+    version = package_version(highspy)
+    engine = highspy.Highs
+    keys: dict[int, dict[int, MemberKey]] = {}
+    row_keys: dict[int, dict[int, MemberKey]] = {}
+    _watch_families(engine, recorder, keys)
+    _watch_rows(engine, recorder, row_keys)
+    recorder.watch_additions(engine, COLUMN_ADDERS, "columns", lambda model: int(model.getNumCol()))
+    recorder.watch_additions(engine, ROW_ADDERS, "rows", lambda model: int(model.getNumRow()))
+
+    def snapshot(model: Any, *arguments: Any, **named: Any) -> Snapshot:
+        taken = _snapshot(highspy, model, version)
+        given = keys.get(id(model), {}), row_keys.get(id(model), {})
+
+        def find_column(value: Any) -> int | None:
+            return int(value.index) if isinstance(value, highspy.highs.highs_var) else None
+
+        def find_row(value: Any) -> int | None:
+            return int(value.index) if isinstance(value, highspy.highs.highs_cons) else None
+
+        return recorder.fill_keys(taken, model, find_column, find_row, given)
+
+    recorder.watch_solve(engine, ("run", "solve", "optimize", "startSolve"), version, snapshot, _claim)
+    for name in ("minimize", "maximize"):
+        # they set the objective, then call a solve that is recorded
+        setattr(engine, name, _plain(getattr(engine, name)))
+
+
+def _plain(method: Any) -> Any:
+    def call(self: Any, *arguments: Any, **named: Any) -> Any:
+        return method(self, *arguments, **named)
+
+    return call
+
+
+def _watch_families(engine: Any, recorder: Recorder, keys: dict[int, dict[int, MemberKey]]) -> None:
+    for name in ("addVariables", "addIntegrals", "addBinaries"):
+        original = getattr(engine, name, None)
+        if original is not None:
+            setattr(engine, name, _keyed(original, recorder, keys))
+
+
+def _keyed(original: Any, recorder: Recorder, keys: dict[int, dict[int, MemberKey]]) -> Any:
+    def add(model: Any, *arguments: Any, **named: Any) -> Any:
+        before = int(model.getNumCol())
+        with recorder.quiet():
+            made = original(model, *arguments, **named)
+        if recorder.is_quiet:
+            return made
+        prefix = str(named.get("name_prefix") or "").rstrip("_[( ")
+        if isinstance(made, dict) and prefix:
+            for label, variable in made.items():
+                labels = [label_text(part) for part in flat_key(label)]
+                keys.setdefault(id(model), {})[int(variable.index)] = (prefix, labels, "framework")
+        recorder.places.note("columns", model, before, int(model.getNumCol()) - before)
+        return made
+
+    return add
+
+
+def _watch_rows(engine: Any, recorder: Recorder, keys: dict[int, dict[int, MemberKey]]) -> None:
+    """Take keys of constraints that are given as a mapping, or made by loops in a generator."""
+    original = engine.addConstrs
+
+    def add(model: Any, *arguments: Any, **named: Any) -> Any:
+        arguments = tuple(
+            _noting_items(item, model, recorder) if hasattr(item, "__next__") else item for item in arguments
+        )
+        made = original(model, *arguments, **named)
+        prefix = str(named.get("name_prefix") or "").rstrip("_[( ")
+        if isinstance(made, dict) and prefix:
+            for label, row in made.items():
+                labels = [label_text(part) for part in flat_key(label)]
+                keys.setdefault(id(model), {})[int(row.index)] = (prefix, labels, "framework")
+        return made
+
+    engine.addConstrs = add
+
+
+def _noting_items(items: Any, model: Any, recorder: Recorder) -> Any:
+    """The items of a generator; each is noted with the loop variables of the generator at that moment."""
+    row = int(model.getNumRow())
+    for item in items:
+        frame = getattr(items, "gi_frame", None)
+        if frame is not None:
+            recorder.places.note_frame("rows", model, row, frame)
+        row += 1
+        yield item
+
+
+def _snapshot(highspy: Any, model: Any, version: str) -> Snapshot:
+    problem = model.getLp()
+    maximize = problem.sense_ == highspy.ObjSense.kMaximize
+    snapshot = Snapshot(version, str(problem.model_name_ or ""), maximize, float(problem.offset_))
+    count, rows = problem.num_col_, problem.num_row_
+    kinds = list(problem.integrality_)
+    if any(kind not in (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger) for kind in kinds):
+        snapshot.missing.append("semi-continuous variables")
+    if model.getHessianNumNz():
+        snapshot.missing.append("a quadratic objective")
+    names, row_names = list(problem.col_names_), list(problem.row_names_)
+    low, high, cost = list(problem.col_lower_), list(problem.col_upper_), list(problem.col_cost_)
+    for at in range(count):
+        integer = bool(kinds) and kinds[at] == highspy.HighsVarType.kInteger
+        name = names[at] if at < len(names) else ""
+        snapshot.add_column(name, _bound(low[at]), _bound(high[at]), integer, cost[at])
+    snapshot.rows = [row_names[at] if at < len(row_names) else "" for at in range(rows)]
+    snapshot.row_low = list(map(_bound, problem.row_lower_))
+    snapshot.row_high = list(map(_bound, problem.row_upper_))
+    starts, indices, values = (np.asarray(part) for part in _matrix(problem))
+    if problem.a_matrix_.format_ == highspy.MatrixFormat.kColwise:
+        columns = np.repeat(np.arange(count), np.diff(starts))
+        order = np.argsort(indices, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(indices.astype(np.int64), minlength=rows))])
+        indices, values = columns[order], values[order]
+    snapshot.starts = [int(start) for start in starts]
+    snapshot.indices, snapshot.values = indices.tolist(), values.tolist()
+    return snapshot
+
+
+def _matrix(problem: Any) -> tuple[Any, Any, Any]:
+    matrix = problem.a_matrix_
+    return matrix.start_, matrix.index_, matrix.value_
+
+
+def _bound(value: float) -> float:
+    return math.copysign(math.inf, value) if abs(value) >= 1e20 else float(value)
+
+
+def _claim(result: Any, model: Any, *arguments: Any, **named: Any) -> tuple[str, float | None, list[float] | None]:
+    status = model.modelStatusToString(model.getModelStatus())
+    solution = model.getSolution()
+    if not solution.value_valid:
+        return status, None, None
+    return status, float(model.getInfo().objective_function_value), list(solution.col_value)

@@ -1,0 +1,116 @@
+"""A model at the moment of a solve, as the recorders of the sandbox write it: lists of plain values.
+
+The file that a program leaves is a claim: the program runs in the process that writes it and can forge it.
+``reading`` reads it back within bounds.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+FORMAT = 1
+# family, labels, and where both come from
+MemberKey = tuple[str, list[str], str]
+
+
+@dataclass
+class DataTable:
+    """Numbers of the program by key, such as a dict of demands."""
+
+    name: str
+    keys: list[list[str]]
+    values: list[float]
+    # names of the index sets, where the framework has them
+    sets: list[str] = field(default_factory=list)
+    # whether coefficients refer to its cells by ``links``; otherwise they are compared by value
+    is_linked: bool = False
+
+
+@dataclass
+class Links:
+    """References of figures to cells of tables, one a position in each list."""
+
+    # "cost", "rhs", "entry", "low" or "high"
+    targets: list[str] = field(default_factory=list)
+    # of the column, row or entry
+    places: list[int] = field(default_factory=list)
+    tables: list[int] = field(default_factory=list)
+    # of the cell in its table
+    cells: list[int] = field(default_factory=list)
+    factors: list[float] = field(default_factory=list)
+
+    def add(self, target: str, place: int, table: int, cell: int, factor: float) -> None:
+        """Add a reference."""
+        self.targets.append(target)
+        self.places.append(place)
+        self.tables.append(table)
+        self.cells.append(cell)
+        self.factors.append(factor)
+
+
+@dataclass
+class Snapshot:
+    """A linear model with ``n`` columns and ``m`` rows."""
+
+    # name and version of the library that the program uses
+    framework: str
+    name: str = ""
+    maximize: bool = False
+    constant: float = 0.0
+    # ``(n,)``
+    columns: list[str] = field(default_factory=list)
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+    integer: list[bool] = field(default_factory=list)
+    cost: list[float] = field(default_factory=list)
+    # ``(m,)``
+    rows: list[str] = field(default_factory=list)
+    row_low: list[float] = field(default_factory=list)
+    row_high: list[float] = field(default_factory=list)
+    # ``(m + 1,)`` position at which each row begins in the next two
+    starts: list[int] = field(default_factory=lambda: [0])
+    indices: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    # ``(n,)`` and ``(m,)``; None where the program gives no structure
+    column_keys: list[MemberKey | None] = field(default_factory=list)
+    row_keys: list[MemberKey | None] = field(default_factory=list)
+    # labels by name of sets that framework or program has
+    sets: dict[str, list[str]] = field(default_factory=dict)
+    # names of index sets by "variable" or "row" family, where the framework has them
+    family_sets: dict[str, dict[str, list[str]]] = field(default_factory=lambda: {"variables": {}, "rows": {}})
+    tables: list[DataTable] = field(default_factory=list)
+    links: Links = field(default_factory=Links)
+    # parts of the model that are left out, one line each: then the snapshot is not the program's model
+    missing: list[str] = field(default_factory=list)
+
+    def add_column(self, name: str, low: float, high: float, integer: bool, cost: float = 0.0) -> int:
+        """Add a column and return its position."""
+        self.columns.append(name)
+        self.low.append(float(low))
+        self.high.append(float(high))
+        self.integer.append(bool(integer))
+        self.cost.append(float(cost))
+        return len(self.columns) - 1
+
+    def add_row(self, name: str, terms: dict[int, float], low: float, high: float) -> int:
+        """Add a row with coefficients by column and return its position."""
+        self.rows.append(name)
+        self.row_low.append(float(low))
+        self.row_high.append(float(high))
+        self.indices.extend(terms)
+        self.values.extend(map(float, terms.values()))
+        self.starts.append(len(self.indices))
+        return len(self.rows) - 1
+
+    def to_text(self) -> str:
+        """Return the snapshot as JSON."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, default=_to_plain)
+
+
+def _to_plain(value: Any) -> Any:
+    """Numbers of numpy as Python's, and the rest as text."""
+    convert: Callable[[], Any] | None = getattr(value, "item", None)
+    if convert is not None:
+        return convert()
+    return str(value)
