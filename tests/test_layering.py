@@ -16,7 +16,7 @@ ALLOWED = {
     "llm": {"_base", "programs"},
     "ledger": {"_base", "llm"},
     "report.pages": {"_base", "programs"},
-    "milp": {"_base"},
+    "milp": {"_base", "sandbox", "sandbox.isolation"},  # programs that are captured run in the sandbox
     "harness": {"_base", "sandbox.isolation", "programs"},
     "domains": {"_base", "harness"},
     "solvers": {"_base", "sandbox.isolation", "harness", "domains"},
@@ -55,6 +55,9 @@ HEAVY = {
     "distributed",
     "starlette",
     "uvicorn",
+    "gurobipy",
+    "ortools",
+    "pyomo",
 }  # may be imported inside a function
 
 EVALUATORS = sorted((ROOT / "problems").glob("*/eval.py"))

@@ -92,6 +92,8 @@ SITES = {
     "evals/converse/evaluable_problems.py": ({"json.loads": 1}, USER),
     "evals/converse/whatif/executing.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),
     "evals/converse/whatif/command.py": ({"json.loads": 1}, f"what a file of the user's own left in the sandbox: {BOUNDED}"),
+    "milp/capture/places.py": ({"ast.parse": 1}, "in a stranger's process, the stranger's program"),
+    "milp/capture/reading.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),
     "milp/as_json.py": ({"json.loads": 1}, BOUNDED),
     "milp/as_text.py": ({"json.loads": 1}, BOUNDED),
     "workspace/reading.py": ({"json.loads": 1}, USER),

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import MilpError
 from oragent.milp.capture.families import Group, SetPool, group_members
-from oragent.milp.capture.matching import Matcher, MatchedFigures
-from oragent.milp.capture.reading import ReadModel, ReadTable
+from oragent.milp.capture.matching import MatchedFigures, Matcher
+from oragent.milp.capture.reading import ReadLinks, ReadModel
 from oragent.milp.indexed import IndexedModel, IndexedObjective, Parameter, RowFamily, VariableFamily
 from oragent.milp.linked import LinkedVector, Links
 from oragent.milp.model import LARGEST, NO_BOUND, Sense
@@ -43,7 +44,7 @@ def assemble(read: ReadModel) -> AssembledModel:
         raise MilpError(f"not captured: a coefficient is beyond {LARGEST:g} in size")
     read = _split_ranges(read)
     columns = group_members(read.columns, read.column_keys, read.variable_sets, "x")
-    rows = group_members(read.rows, read.row_keys, read.row_sets, "row")
+    rows = group_members(read.rows, read.row_keys, read.row_sets, "row", drops_counters=True)
     pool = SetPool(read)
     pool.resolve([*columns, *rows])
     variables = tuple(_family(VariableFamily, group, pool) for group in columns)
@@ -138,7 +139,7 @@ def _split_ranges(read: ReadModel) -> ReadModel:
 
 def _move_links(
     read: ReadModel, kept_place: NDArray[np.int64], kept_entry: NDArray[np.int64], has_two: NDArray[np.bool_]
-):  # type: ignore[no-untyped-def]  # of ReadModel.links
+) -> ReadLinks:
     """References with the new positions of rows and entries; those of rows with two limits are dropped."""
     links = read.links
     row_of = np.repeat(np.arange(len(read.rows)), np.diff(read.starts))
@@ -163,7 +164,10 @@ def _move_links(
     )
 
 
-def _family(kind, group: Group, pool: SetPool):  # type: ignore[no-untyped-def]  # either kind of family
+Kind = TypeVar("Kind", VariableFamily, RowFamily)
+
+
+def _family(kind: type[Kind], group: Group, pool: SetPool) -> Kind:
     return kind(
         group.name,
         group.given_sets,
@@ -239,17 +243,10 @@ def _apply_links(
         vectors[target] = LinkedVector(base, Links(places, positions, factors))
 
 
-def _apply_match(
-    vector: LinkedVector, figures: MatchedFigures, first: int, cells: NDArray[np.float64]
-) -> LinkedVector:
+def _apply_match(vector: LinkedVector, figures: MatchedFigures, first: int, cells: NDArray[np.float64]) -> LinkedVector:
     free = ~vector.is_linked[figures.places]
     places, positions = figures.places[free], first + figures.cells[free]
     factors = np.full(len(places), figures.factor)
     base = vector.base.copy()
     base[places] = 0.0
     return LinkedVector(base, vector.links.append(Links(places, positions, factors)))
-
-
-def is_finite_table(table: ReadTable) -> bool:
-    """Return True if all values of a table are finite."""
-    return bool(np.isfinite(table.values).all())

@@ -38,6 +38,8 @@ def group_members(
     keys: Sequence[MemberKey | None],
     given_sets: Mapping[str, tuple[str, ...]],
     default: str,
+    *,
+    drops_counters: bool = False,
 ) -> list[Group]:
     """Group members into families; one without a key is a family of its own.
 
@@ -46,18 +48,38 @@ def group_members(
         keys: ``(k,)`` family and labels.
         given_sets: Names of index sets by family.
         default: Begins the name of a member that has none.
+        drops_counters: Whether to leave out of keys a counter that goes with a label, as ``enumerate`` gives them.
     """
     groups: dict[tuple[str, int], Group] = {}
     for position, (name, key) in enumerate(zip(names, keys, strict=True)):
         if key is None:
-            family, labels, source = name or f"{default}{position + 1}", [], "framework"
-        else:
-            family, labels, source = key
+            key = (name or f"{default}{position + 1}", [], "framework")
+        family, labels, source = key
         group = groups.setdefault((family, len(labels)), Group(family, given_sets=given_sets.get(family, ())))
         group.labels.append(tuple(labels))
         group.positions.append(position)
         group.is_guessed = group.is_guessed or source in GUESSED
+    for group in groups.values():
+        if drops_counters and not group.given_sets:
+            _drop_counters(group)
     return _without_clashes(list(groups.values()))
+
+
+def _drop_counters(group: Group) -> None:
+    """Leave out places with whole numbers that tell the same members apart as a place with other labels."""
+    columns = list(zip(*group.labels, strict=True))
+    texts = [column for column in columns if not all(label.isdigit() for label in column)]
+    kept = []
+    for column in columns:
+        is_counter = column not in texts and any(_tell_same_apart(column, other) for other in texts)
+        kept += [] if is_counter else [column]
+    if len(kept) < len(columns):
+        group.labels = list(zip(*kept, strict=True))
+
+
+def _tell_same_apart(first: Sequence[str], second: Sequence[str]) -> bool:
+    count = len(set(zip(first, second, strict=True)))
+    return count > 1 and count == len(set(first)) == len(set(second))
 
 
 def _without_clashes(groups: list[Group]) -> list[Group]:

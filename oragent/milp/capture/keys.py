@@ -79,9 +79,9 @@ def _members(
         items = value.items()
     elif isinstance(value, list | tuple):
         items = enumerate(value)
-    elif kind in ("ndarray", "HighspyArray") and getattr(value, "dtype", None) == object:
+    elif kind in ("ndarray", "HighspyArray") and str(getattr(value, "dtype", "")) == "object":
         items = enumerate(value) if value.ndim else ()
-    elif kind == "DataFrame" and (value.dtypes == object).any():
+    elif kind == "DataFrame" and "object" in map(str, value.dtypes):
         items = value.stack().items()
     elif _is_program_object(value):
         items = ((None, item) for item in list(vars(value).values()))

@@ -70,9 +70,9 @@ class Matcher:
     def match(self) -> list[MatchedFigures]:
         """Return all figures that equal cells of exactly one table."""
         linked = {target: np.zeros(len(part), dtype=bool) for target, part in self._parts.items()}
-        for target, place in zip(self._read.links.targets, self._read.links.places, strict=True):
-            if 0 <= place < len(linked[target]):
-                linked[target][place] = True
+        for name, place in zip(self._read.links.targets, self._read.links.places, strict=True):
+            if 0 <= place < len(linked[name]):
+                linked[name][place] = True
         found = []
         for target in self._targets():
             if len(target.places) and not linked[target.name][target.places].any():
@@ -88,19 +88,19 @@ class Matcher:
         if not table.keys[0]:
             return ()
         used = self._pool.used
-        if len(table.sets) == len(table.keys[0]) and all(name in used for name in table.sets):
-            if all(
-                label in used[name].position_of for key in table.keys for name, label in zip(table.sets, key, strict=True)
-            ):
-                return table.sets
+        given = table.sets
+        if len(given) == len(table.keys[0]) and all(name in used for name in given):
+            lookups = [used[name].position_of for name in given]
+            if all(label in lookup for key in table.keys for lookup, label in zip(lookups, key, strict=True)):
+                return given
         return self._pool.find(table.keys)
 
     def _targets(self) -> Iterator[_Target]:
         for family in self._variables[:MOST_FAMILIES]:
             for name in ("cost", "low", "high"):
                 yield self._family_target(name, family)
-        for family in self._rows[:MOST_FAMILIES]:
-            yield self._family_target("rhs", family)
+        for row_family in self._rows[:MOST_FAMILIES]:
+            yield self._family_target("rhs", row_family)
         yield from self._entry_targets()
 
     def _family_target(self, name: str, family: Family) -> _Target:
@@ -135,9 +135,7 @@ class Matcher:
         if different < LEAST_DIFFERENT or not np.isfinite(target.values).all():
             return
         for number, sets in enumerate(self._sets):
-            if not sets or len(set(sets)) < len(sets) and sets != target.sets:
-                continue
-            if any(name not in target.sets for name in sets) or len(set(target.sets)) < len(target.sets) != len(sets):
+            if not sets or not _is_clear(sets, target.sets):
                 continue
             cells = self._look_up(number, sets, target)
             if cells is None:
@@ -171,6 +169,13 @@ class Matcher:
             and np.array_equal(self._read.tables[match.table].values, first.values)
             for match in matches[1:]
         )
+
+
+def _is_clear(sets: tuple[str, ...], of_target: tuple[str, ...]) -> bool:
+    """Return True if each set of a table is one part of the key of figures."""
+    if sets == of_target:
+        return True
+    return len(set(sets)) == len(sets) and all(of_target.count(name) == 1 for name in sets)
 
 
 def _membership(families: Sequence[Family], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -34,6 +34,8 @@ class PlaceLog:
     folder: str
     columns: dict[int, dict[int, Place]] = field(default_factory=dict)
     rows: dict[int, dict[int, Place]] = field(default_factory=dict)
+    # of columns whose position is known at the solve alone
+    named_columns: dict[str, Place] = field(default_factory=dict)
     # by identity, so that a function's variables stay after its end
     frames: dict[int, FrameType] = field(default_factory=dict)
     # models, so that no identity is used twice

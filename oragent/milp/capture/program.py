@@ -237,13 +237,14 @@ def _read_captured(content: bytes, point: bytes | None, solve_s: float | None) -
 
 def _verify(captured: CapturedModel, read: ReadModel, solve_s: float) -> CapturedModel:
     """Solve the model again and compare the program's claim with it."""
-    assert captured.model is not None
+    model = captured.model
+    assert model is not None
     claim = captured.claim
-    solution = solve(to_milp(captured.model, flat=False), solve_s, duals=False)
+    solution = solve(to_milp(model, flat=False), solve_s, duals=False)
     captured = replace(captured, status=solution.status, objective=solution.objective)
     if claim.values is None:
         return replace(captured, verdict=Verdict.NO_CLAIM, reason=f"the program got no point: {claim.status}")
-    arrays = captured.model.to_arrays()
+    arrays = model.to_arrays()
     violation = arrays.largest_violation(claim.values)
     if violation > FEASIBLE * 10:
         reason = f"the claimed point breaks the model by {violation:.2g}"

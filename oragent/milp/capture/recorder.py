@@ -6,6 +6,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as find_version
 from pathlib import Path
 from typing import Any
 
@@ -179,9 +181,6 @@ def package_version(module: Any, name: str = "") -> str:
     name = name or module.__name__.partition(".")[0]
     version = getattr(module, "__version__", "")
     if not version:
-        from importlib.metadata import PackageNotFoundError
-        from importlib.metadata import version as find_version
-
         try:
             version = find_version(name)
         except PackageNotFoundError:

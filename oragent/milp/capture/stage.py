@@ -8,16 +8,18 @@ import importlib
 import os
 import runpy
 import sys
+import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
 
-from oragent.milp.capture.hooks import install_hooks
-from oragent.milp.capture.recorder import Recorder, program_folder_of
 from oragent.sandbox.isolation import seccomp
 
 # below the working folder
 SOLVES = ".oragent_solves"
-RECORDERS = "oragent.milp.capture.recorders"
+CAPTURE = "oragent.milp.capture"
 # module whose import installs a recorder, by the module of ``recorders`` that has it
 LIBRARIES = {
     "pulp": "from_pulp",
@@ -37,19 +39,42 @@ LIBRARIES = {
 def main(arguments: list[str]) -> None:
     """Run a program as if Python had been started with it."""
     program = Path.cwd() / arguments[0]
-    recorder = Recorder(Path.cwd() / SOLVES, program_folder_of(program), float(arguments[1]))
-    install_hooks({module: _installer(name, recorder) for module, name in LIBRARIES.items()})
+    _install_recorders(program, float(arguments[1]))
     sys.argv = [str(program), *arguments[2:]]
     sys.path[0] = str(program.parent)
     os.environ["MPLBACKEND"] = "agg"
+    sys.excepthook = _print_program_error
     with suppress(OSError):
         seccomp.install_filter(seccomp.thread_filter())
     runpy.run_path(str(program), run_name="__main__")
 
 
-def _installer(name: str, recorder: Recorder):  # type: ignore[no-untyped-def]  # a hook
-    def install(module: object) -> None:
-        importlib.import_module(f"{RECORDERS}.{name}").install(module, recorder)
+def _print_program_error(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:
+    """Print an error as Python does, without the frames of this script."""
+    outside = __file__, runpy.__file__, "<frozen runpy>"
+    while trace is not None and trace.tb_frame.f_code.co_filename in outside and trace.tb_next is not None:
+        trace = trace.tb_next
+    traceback.print_exception(kind, problem, trace)
+
+
+def _install_recorders(program: Path, limit_s: float) -> None:
+    """Import the recorders without the rest of their package, whose solvers may clash with those of the program."""
+    milp = ModuleType("oragent.milp")
+    milp.__path__ = [str(Path(seccomp.__file__).parents[2] / "milp")]
+    sys.modules["oragent.milp"] = milp
+    recorder = importlib.import_module(f"{CAPTURE}.recorder")
+    hooks = importlib.import_module(f"{CAPTURE}.hooks")
+    recorders = {
+        name: importlib.import_module(f"{CAPTURE}.recorders.{name}") for name in dict.fromkeys(LIBRARIES.values())
+    }
+    del sys.modules["oragent.milp"]
+    recording = recorder.Recorder(Path.cwd() / SOLVES, recorder.program_folder_of(program), limit_s)
+    hooks.install_hooks({module: _installer(recorders[name], recording) for module, name in LIBRARIES.items()})
+
+
+def _installer(module: ModuleType, recording: Any) -> Callable[[ModuleType], None]:
+    def install(library: ModuleType) -> None:
+        module.install(library, recording)
 
     return install
 

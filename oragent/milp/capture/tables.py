@@ -54,9 +54,8 @@ def find_sets(scopes: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 
 def _labels_of(value: Any) -> list[str]:
-    if isinstance(value, Mapping) or type(value).__name__ in ("Index", "DatetimeIndex", "RangeIndex"):
-        labels = list(value)
-    elif isinstance(value, list | tuple | range):
+    is_index = type(value).__name__ in ("Index", "DatetimeIndex", "RangeIndex")
+    if is_index or isinstance(value, Mapping | list | tuple | range):
         labels = list(value)
     else:
         return []
@@ -70,17 +69,19 @@ def _labels_of(value: Any) -> list[str]:
 
 def find_tables(scopes: list[dict[str, Any]]) -> list[DataTable]:
     """Numbers by key of the program's dicts, lists, arrays, series and data frames."""
-    tables: dict[str, DataTable] = {}
+    tables: dict[tuple[str, tuple[str, ...]], DataTable] = {}
     room = MOST_VALUES
     for scope in scopes:
         for name, value in list(scope.items()):
             if name.startswith("_"):
                 continue
             for table in _tables_of(name, value):
-                if table.name in tables or len(tables) >= MOST_TABLES or len(table.values) > room:
+                # data frames under several names may have a column each of the same name
+                identity = table.name, tuple(table.keys[0])
+                if identity in tables or len(tables) >= MOST_TABLES or len(table.values) > room:
                     continue
                 room -= len(table.values)
-                tables[table.name] = table
+                tables[identity] = table
     return list(tables.values())
 
 

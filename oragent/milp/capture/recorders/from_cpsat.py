@@ -9,10 +9,11 @@ from oragent.milp.capture.snapshot import Snapshot
 
 # domains of whole numbers beyond it count as unbounded
 UNBOUNDED = 10**15
-KINDS = (
-    "bool_or bool_and at_most_one exactly_one bool_xor int_div int_mod int_prod lin_max linear all_diff element "
-    "circuit routes table automaton inverse reservoir interval no_overlap no_overlap_2d cumulative dummy_constraint"
-).split()
+KIND_NAMES = """
+    bool_or bool_and at_most_one exactly_one bool_xor int_div int_mod int_prod lin_max linear all_diff element circuit
+    routes table automaton inverse reservoir interval no_overlap no_overlap_2d cumulative dummy_constraint
+"""
+KINDS = tuple(KIND_NAMES.split())
 SCHEDULING = ("interval", "no_overlap", "no_overlap_2d", "cumulative", "reservoir")
 
 

@@ -50,8 +50,7 @@ def _watch_adders(
         original = getattr(model_class, name)
 
         def add(self: Any, *arguments: Any, **named: Any) -> Any:
-            frame_items = tuple(item for item in arguments)
-            made = original(self, *frame_items, **named)
+            made = original(self, *arguments, **named)
             if recorder.is_quiet:
                 return made
             label = named.get("name")
@@ -73,8 +72,9 @@ def _snapshot(
     gurobipy: Any, model: Any, version: str, recorder: Recorder, families: list[tuple[str, str, Any]]
 ) -> Snapshot:
     snapshot = Snapshot(version, model.ModelName or "", model.ModelSense == -1, float(model.ObjCon))
-    for attribute, what in NOT_LINEAR.items():
-        if getattr(model, attribute, 0):
+    found = {what: getattr(model, attribute, None) for attribute, what in NOT_LINEAR.items()}
+    for what, count in found.items():
+        if count:
             snapshot.missing.append(what)
     if model.NumObj > 1:
         snapshot.missing.append("several objectives")
@@ -85,10 +85,10 @@ def _snapshot(
         low, high = _bound(variable.LB), _bound(variable.UB)
         if variable.VType == "B":
             low, high = max(low, 0.0), min(high, 1.0)
-        snapshot.add_column(variable.VarName, low, high, variable.VType in "BI", variable.Obj)
+        snapshot.add_column(_name(variable, "VarName"), low, high, variable.VType in "BI", variable.Obj)
     matrix = model.getA().tocsr()
     for row in model.getConstrs():
-        snapshot.rows.append(row.ConstrName)
+        snapshot.rows.append(_name(row, "ConstrName"))
         snapshot.row_low.append(-math.inf if row.Sense == "<" else row.RHS)
         snapshot.row_high.append(math.inf if row.Sense == ">" else row.RHS)
     snapshot.starts, snapshot.indices = matrix.indptr.tolist(), matrix.indices.tolist()
@@ -127,7 +127,7 @@ def _take_family(given: dict[int, MemberKey], find: Any, name: str, made: Any) -
             position = find(member)
             if position is not None and position >= 0:
                 given[position] = (name, [label_text(part) for part in flat_key(key)], "framework")
-    elif hasattr(made, "tolist") and getattr(made, "ndim", 0):
+    elif hasattr(made, "tolist") and getattr(made, "ndim", False):
         _take_nested(given, find, name, made.tolist(), ())
 
 
@@ -152,6 +152,14 @@ def _add_matrix_containers(recorder: Recorder, gurobipy: Any, given: Any, find: 
                     _take_nested(members, find[kind], name, value.tolist(), ())
                     if not members.keys() & given[kind].keys():
                         given[kind].update(members)
+
+
+def _name(member: Any, attribute: str) -> str:
+    """Return a name; empty for one that gurobipy made of labels with accents, which it cannot decode."""
+    try:
+        return str(getattr(member, attribute))
+    except UnicodeDecodeError:
+        return ""
 
 
 def _bound(value: float) -> float:

@@ -74,8 +74,12 @@ def _take_members(
     names: list[str],
 ) -> None:
     """Take keys from the coordinates of a variable or constraint; masked members have no position."""
-    axes = [[label_text(label) for label in labels.indexes[dim]] if dim in labels.indexes else
-            [str(at) for at in range(labels.sizes[dim])] for dim in labels.dims]
+    axes = [
+        [label_text(label) for label in labels.indexes[dim]]
+        if dim in labels.indexes
+        else [str(at) for at in range(labels.sizes[dim])]
+        for dim in labels.dims
+    ]
     snapshot.family_sets[kind][family] = [str(dim) for dim in labels.dims]
     for dim, axis in zip(labels.dims, axes, strict=True):
         known = snapshot.sets.setdefault(str(dim), axis)
@@ -93,7 +97,7 @@ def _claim(model: Any) -> tuple[str, float | None, Any]:
     if model.objective.value is None:
         return status, None, None
     by_label: dict[int, float] = {}
-    for _, variable in model.variables.items():
+    for variable in dict(model.variables.items()).values():
         for label, value in zip(variable.labels.values.ravel(), variable.solution.values.ravel(), strict=True):
             by_label[int(label)] = float(value)
     return status, float(model.objective.value), [by_label.get(int(label)) for label in model.matrices.vlabels]

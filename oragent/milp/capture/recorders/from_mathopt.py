@@ -95,7 +95,7 @@ def _is_of(value: Any, model: Any) -> bool:
 
 
 def _claim(result: Any, model: Any) -> tuple[str, float | None, list[float] | None]:
-    status = str(result.termination.reason.value)
+    status = str(result.termination.reason.name).lower()
     if not result.has_primal_feasible_solution():
         return status, None, None
     return status, result.objective_value(), [result.variable_values(variable) for variable in model.variables()]

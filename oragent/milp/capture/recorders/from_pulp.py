@@ -1,6 +1,7 @@
 """Recorder of PuLP 3 and 4. HiGHS takes the place of every solver, as no process can be started."""
 
 import math
+import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -39,10 +40,14 @@ def install(pulp: Any, recorder: Recorder) -> None:
         return status
 
     solve_with_highs = pulp.HiGHS.actualSolve
+    solver_class: Any
     for solver_class in _subclasses(pulp.LpSolver):
         if "actualSolve" in vars(solver_class):
             solver_class.actualSolve = solve
         solver_class.available = lambda self: True
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "pulp" and vars(module).get("LpSolverDefault", pulp) is None:
+            module.LpSolverDefault = pulp.HiGHS(msg=False)  # type: ignore[attr-defined]  # PuLP 4 may have none
 
 
 def _limits(solver: Any, recorder: Recorder) -> dict[str, Any]:
@@ -54,22 +59,22 @@ def _limits(solver: Any, recorder: Recorder) -> dict[str, Any]:
     return {"timeLimit": seconds} | ({} if gap is None else {"gapRel": gap})
 
 
-def _subclasses(owner: type) -> list[type]:
+def _subclasses(owner: Any) -> list[Any]:
     found = [owner]
-    for each in owner.__subclasses__():
-        found += _subclasses(each)
+    for subclass in owner.__subclasses__():
+        found += _subclasses(subclass)
     return found
 
 
 def _watch_families(owner: Any, name: str, keys: dict[str, MemberKey], recorder: Recorder) -> None:
-    original = getattr(owner, name, None)
+    original: Any = getattr(owner, name, None)
     if original is None:
         return
 
     def make(self: Any, name: str, *arguments: Any, **named: Any) -> Any:
         indices = named.pop("indices", None)
         if indices is None and arguments:
-            indices, *arguments = arguments
+            indices, arguments = arguments[0], arguments[1:]
         elif indices is None:
             indices = named.pop("indexs", None)
         if isinstance(indices, tuple):
@@ -110,13 +115,13 @@ def _note_members(family: str, made: Any, lists: Any, key: tuple[Any, ...], keys
 def _watch_single_variables(pulp: Any, recorder: Recorder) -> None:
     """Note where variables are made one by one; their position is known at the solve, by name."""
     original = pulp.LpVariable.__init__
-    places = recorder.places.columns.setdefault(0, {})
+    places = recorder.places.named_columns
 
     def make(self: Any, *arguments: Any, **named: Any) -> None:
         original(self, *arguments, **named)
         place = None if recorder.is_quiet else recorder.places.current_place()
         if place is not None:
-            places[self.name] = place  # type: ignore[index]  # by name, translated at the solve
+            places[self.name] = place
 
     pulp.LpVariable.__init__ = make
 
@@ -169,9 +174,9 @@ def _with_keys(
     keys: Mapping[str, MemberKey],
     column_of: Mapping[str, int],
 ) -> Snapshot:
-    by_name = recorder.places.columns.get(0, {})
+    by_name = recorder.places.named_columns
     recorder.places.columns[id(problem)] = {
-        column: by_name[name] for name, column in column_of.items() if name in by_name  # type: ignore[index]
+        column: by_name[name] for name, column in column_of.items() if name in by_name
     }
 
     def find_column(value: Any) -> int | None:

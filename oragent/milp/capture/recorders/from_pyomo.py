@@ -1,5 +1,6 @@
 """Recorder of Pyomo. HiGHS takes the place of every solver, as no process can be started."""
 
+import logging
 import math
 from typing import Any
 
@@ -41,7 +42,7 @@ def install(module: Any, recorder: Recorder) -> None:
 def _watch_subclasses(base: Any, recorder: Recorder) -> None:
     """Wrap ``solve`` of each class that is defined below a base class of solvers."""
 
-    def define(cls: Any, **named: Any) -> None:
+    def define(cls: Any, /, **named: Any) -> None:
         super(base, cls).__init_subclass__(**named)
         solve = vars(cls).get("solve")
         if solve is None or getattr(solve, "__isabstractmethod__", False):
@@ -130,8 +131,6 @@ class RecordingSolver:
                 if named.get("load_solutions", True):
                     solver.load_vars()
             elif named.get("load_solutions", True):
-                import logging
-
                 logging.getLogger("pyomo").warning("no solution: %s", _condition_of(result))
         self._recorder.claim(number, lambda: _claim(model, _condition_of(result)))
         return result
@@ -205,7 +204,8 @@ def _add_tables(snapshot: Snapshot, parameters: list[Any], value: Any) -> dict[i
     """Add a table for each parameter; return table and cell by identity of the data of mutable ones."""
     cells: dict[int, tuple[int, int]] = {}
     for parameter in parameters:
-        keys, values = [], []
+        keys: list[list[str]] = []
+        values: list[float] = []
         for key in parameter:
             try:
                 number = float(value(parameter[key]))
@@ -229,7 +229,7 @@ def _add_sets(snapshot: Snapshot, kind: str, component: Any) -> None:
 
 
 def _set_names(snapshot: Snapshot, component: Any) -> list[str]:
-    """Return the names of a component's index sets, and add their labels; empty where one has no name or several parts."""
+    """Return the names of a component's index sets, and add their labels; empty where one has no name."""
     if not component.is_indexed():
         return []
     parts = list(component.index_set().subsets())

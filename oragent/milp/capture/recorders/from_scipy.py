@@ -74,9 +74,7 @@ def _of_milp(
     if hasattr(given, "A") or (isinstance(given, tuple) and len(given) == 3 and not hasattr(given[0], "A")):
         given = [given]
     for number, constraint in enumerate(given):
-        matrix, lower, upper = (
-            (constraint.A, constraint.lb, constraint.ub) if hasattr(constraint, "A") else constraint
-        )
+        matrix, lower, upper = (constraint.A, constraint.lb, constraint.ub) if hasattr(constraint, "A") else constraint
         count = matrix.shape[0] if hasattr(matrix, "shape") and len(matrix.shape) == 2 else len(np.atleast_2d(matrix))
         sides = (np.broadcast_to(np.asarray(side, dtype=float), count) for side in (lower, upper))
         _add_rows(snapshot, "constraint" if len(given) == 1 else f"constraint_{number + 1}", matrix, *sides)
