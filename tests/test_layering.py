@@ -55,8 +55,6 @@ HEAVY = {
     "distributed",
     "starlette",
     "uvicorn",
-    "gurobipy",
-    "ortools",
     "pyomo",
 }  # may be imported inside a function
 
