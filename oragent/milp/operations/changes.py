@@ -1,0 +1,252 @@
+"""Changes applied to indexed models: data, bounds, right-hand sides, coefficients, rows and objectives."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from oragent._base.errors import MilpError
+from oragent.milp.indexed import RELATION_CODES, RELATIONS, IndexedModel, IndexedObjective, RowFamily
+from oragent.milp.linked import LinkedVector, Positions, Vector
+from oragent.milp.model import LARGEST, Relation
+from oragent.milp.operations import requests as ops
+from oragent.milp.operations.expressions import evaluate_expression
+from oragent.milp.operations.slices import Slice, find_objective, find_slice, fold
+from oragent.milp.plain import number, quoted
+
+
+def apply_change(model: IndexedModel, change: ops.AnyChange, base: IndexedModel) -> IndexedModel:
+    """The model with a change; ``base`` is the model before all changes, whose bounds ``free`` restores.
+
+    Raises:
+        MilpError: The change names nothing in the model, or its figures make no sense there.
+    """
+    if isinstance(change, ops.Assign):
+        changed = _assign(model, change)
+    elif isinstance(change, ops.Limit):
+        changed = _limit(model, change)
+    elif isinstance(change, ops.Forbid):
+        changed = _fix(model, find_slice(model, change.reference, ["variables"]), 0.0)
+    elif isinstance(change, ops.Free):
+        changed = _free(model, change, base)
+    elif isinstance(change, ops.Drop):
+        changed = _drop(model, find_slice(model, change.reference, ["rows"]).positions)
+    elif isinstance(change, ops.Relax):
+        changed = _relax(model, change)
+    elif isinstance(change, ops.NewRow):
+        changed = _new_row(model, change)
+    elif isinstance(change, ops.NewObjective):
+        changed = _new_objective(model, change)
+    else:
+        changed = _activate(model, find_objective(model, change.name))
+    _check_bounds(changed)
+    return changed
+
+
+def apply_changes(model: IndexedModel, changes: Sequence[ops.AnyChange], base: IndexedModel) -> IndexedModel:
+    """The model with several changes, one after the other."""
+    for change in changes:
+        model = apply_change(model, change, base)
+    return model
+
+
+def _assign(model: IndexedModel, change: ops.Assign) -> IndexedModel:
+    target = change.target
+    if target.part == "coefficient":
+        return _set_coefficients(model, change)
+    if target.part in ("upper", "lower"):
+        chosen = find_slice(model, target.reference, ["variables"])
+        side = "high" if target.part == "upper" else "low"
+        vector: LinkedVector = getattr(model, side)
+        values = _new_figures(vector.evaluate(model.cells)[chosen.positions], change, may_be_infinite=True)
+        return replace(model, **{side: vector.with_values(chosen.positions, values)})
+    chosen = find_slice(model, target.reference)
+    if chosen.kind == "parameters":
+        cells = model.cells.copy()
+        cells[chosen.positions] = _new_figures(cells[chosen.positions], change)
+        return replace(model, cells=cells)
+    if chosen.kind == "rows":
+        values = _new_figures(model.rhs_values[chosen.positions], change)
+        return replace(model, rhs=model.rhs.with_values(chosen.positions, values))
+    if change.operator != "=" or change.percent:
+        raise MilpError(
+            f"{quoted(chosen.family.name)} are variables, which the solver chooses: fix them with '=', or change "
+            f"upper(...) or lower(...)"
+        )
+    return _fix(model, chosen, change.number)
+
+
+def _new_figures(present: Vector, change: ops.Assign, may_be_infinite: bool = False) -> Vector:
+    share = change.number / 100 if change.percent else change.number
+    if change.operator == "*=":
+        values = present * share
+    else:
+        amount = present * share if change.percent else np.full(len(present), change.number)
+        values = {"=": amount, "+=": present + amount, "-=": present - amount}[change.operator]
+    is_wrong = np.isnan(values) | (np.isfinite(values) & (np.abs(values) > LARGEST))
+    if is_wrong.any() or (not may_be_infinite and not np.isfinite(values).all()):
+        raise MilpError(f"the new figure would be {number(float(values[0]))}: expected a finite number")
+    return np.asarray(values + 0.0)
+
+
+def _fix(model: IndexedModel, chosen: Slice, value: float) -> IndexedModel:
+    positions = chosen.positions
+    if not np.isfinite(value):
+        raise MilpError("a variable cannot be fixed at infinity: give a number")
+    if model.integer[positions].any() and value != round(value):
+        raise MilpError(f"{quoted(chosen.names[0])} takes whole values only, not {number(value)}")
+    low, high = model.low.with_values(positions, value), model.high.with_values(positions, value)
+    return replace(model, low=low, high=high)
+
+
+def _free(model: IndexedModel, change: ops.Free, base: IndexedModel) -> IndexedModel:
+    positions = find_slice(model, change.reference, ["variables"]).positions
+    low, high = base.low.evaluate(model.cells), base.high.evaluate(model.cells)
+    return replace(
+        model,
+        low=model.low.with_values(positions, low[positions]),
+        high=model.high.with_values(positions, high[positions]),
+    )
+
+
+def _limit(model: IndexedModel, change: ops.Limit) -> IndexedModel:
+    chosen = find_slice(model, change.reference)
+    if chosen.kind == "parameters":
+        raise MilpError(f"{quoted(chosen.family.name)} are data: set them with '=', '+=' or '*='")
+    if chosen.kind == "variables":
+        if not abs(change.number) <= LARGEST:
+            raise MilpError(f"a bound of {number(change.number)}: expected a finite number; upper(...) = inf removes one")
+        side = "high" if change.relation == "<=" else "low"
+        return replace(model, **{side: getattr(model, side).with_values(chosen.positions, change.number)})
+    relations = {RELATIONS[code] for code in model.relations[chosen.positions].tolist()}
+    if relations != {Relation(change.relation)}:
+        found = " and ".join(sorted(relations))
+        raise MilpError(
+            f"{quoted(chosen.family.name)} are rows with {found}, not {change.relation}: set the right-hand side with "
+            "'=', or add a row"
+        )
+    assign = ops.Assign(target=ops.Target(reference=change.reference), operator="=", number=change.number)
+    values = _new_figures(model.rhs_values[chosen.positions], assign)
+    return replace(model, rhs=model.rhs.with_values(chosen.positions, values))
+
+
+def _relax(model: IndexedModel, change: ops.Relax) -> IndexedModel:
+    chosen = find_slice(model, change.reference, ["rows"])
+    if not 0 <= change.number <= LARGEST:
+        raise MilpError(f"relax by {number(change.number)}: expected a number from 0 on")
+    positions = chosen.positions
+    codes = model.relations[positions]
+    if (codes == RELATION_CODES[Relation.EQUAL]).any():
+        raise MilpError(f"{quoted(chosen.family.name)} are equations, which have two sides: set the right-hand side")
+    present = model.rhs_values[positions]
+    amount = np.abs(present) * change.number / 100 if change.percent else change.number
+    return replace(model, rhs=model.rhs.with_values(positions, present - codes * amount))
+
+
+def _set_coefficients(model: IndexedModel, change: ops.Assign) -> IndexedModel:
+    target = change.target
+    columns = find_slice(model, target.reference, ["variables"]).positions
+    goals = [goal for goal in model.objectives if fold(goal.name) == fold(target.of)]
+    families = [family for family in model.rows if fold(family.name) == fold(target.of)]
+    if goals and families:
+        raise MilpError(f"{quoted(target.of)} fits an objective and a family of rows: rename one")
+    if goals:
+        goal = goals[0]
+        values = _new_figures(goal.cost.evaluate(model.cells)[columns], change)
+        changed = replace(goal, cost=goal.cost.with_values(columns, values))
+        return replace(model, objectives=tuple(changed if one is goal else one for one in model.objectives))
+    if families:
+        return _set_entries(model, families[0], columns, change)
+    names = [*(goal.name for goal in model.objectives), *(family.name for family in model.rows)]
+    raise MilpError(f"no objective or rows {quoted(target.of)}: expected one of {', '.join(map(quoted, names[:8]))}")
+
+
+def _set_entries(model: IndexedModel, family: RowFamily, columns: Positions, change: ops.Assign) -> IndexedModel:
+    in_columns = np.zeros(model.shape[1], dtype=bool)
+    in_columns[columns] = True
+    in_rows = np.zeros(model.shape[0], dtype=bool)
+    in_rows[family.positions] = True
+    chosen = np.flatnonzero(in_columns[model.columns] & in_rows[model.matrix.row_indices])
+    if not len(chosen):
+        raise MilpError(f"rows {quoted(family.name)} have no coefficient of these variables: add a row instead")
+    values = _new_figures(model.entries.evaluate(model.cells)[chosen], change)
+    return replace(model, entries=model.entries.with_values(chosen, values))
+
+
+def _drop(model: IndexedModel, rows: Positions) -> IndexedModel:
+    """The model without some rows; families without members go too."""
+    kept = np.ones(model.shape[0], dtype=bool)
+    kept[rows] = False
+    entry_kept = kept[model.matrix.row_indices]
+    new_position = np.cumsum(kept) - 1
+    families = []
+    for family in model.rows:
+        remains = kept[family.positions]
+        if remains.any():
+            positions = new_position[family.positions[remains]]
+            families.append(replace(family, keys=family.keys[remains], positions=positions))
+    counts = np.diff(model.starts)[kept]
+    flat = tuple(name for name, keep in zip(model.flat_rows, kept, strict=True) if keep) if model.flat_rows else ()
+    return replace(
+        model,
+        rows=tuple(families),
+        starts=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)]),
+        columns=model.columns[entry_kept],
+        entries=model.entries.select(np.flatnonzero(entry_kept)),
+        relations=model.relations[kept],
+        rhs=model.rhs.select(np.flatnonzero(kept)),
+        flat_rows=flat,
+    )
+
+
+def _new_row(model: IndexedModel, change: ops.NewRow) -> IndexedModel:
+    if any(fold(family.name) == fold(change.name) for family in model.rows):
+        raise MilpError(f"rows {quoted(change.name)} exist: choose another name, or drop them first")
+    left = evaluate_expression(model, change.left)
+    right = evaluate_expression(model, change.right)
+    terms = left.minus(right)
+    if not terms.has_variables:
+        raise MilpError(f"row {quoted(change.name)}: no variable in it; expected a linear expression of variables")
+    rows, columns, values = terms.entries()
+    count, first = len(terms.keys), model.shape[0]
+    family = RowFamily(change.name, terms.sets, terms.keys, np.arange(first, first + count))
+    counts = np.bincount(rows, minlength=count)
+    flat = (*model.flat_rows, *(model.member_name(family, member) for member in range(count)))
+    return replace(
+        model,
+        rows=(*model.rows, family),
+        starts=np.concatenate([model.starts, model.starts[-1] + np.cumsum(counts)]),
+        columns=np.concatenate([model.columns, columns.astype(np.int32)]),
+        entries=model.entries.append(values),
+        relations=np.concatenate([model.relations, np.full(count, RELATION_CODES[change.relation], dtype=np.int8)]),
+        rhs=model.rhs.append(terms.negative_constant()),
+        flat_rows=flat if model.flat_rows or not first else (),
+    )
+
+
+def _new_objective(model: IndexedModel, change: ops.NewObjective) -> IndexedModel:
+    terms = evaluate_expression(model, change.expression)
+    if len(terms.keys) != 1 or terms.sets:
+        raise MilpError("an objective is one figure: expected sums without 'by'")
+    cost, constant = terms.as_cost(model.shape[1])
+    units = {family.unit for family in model.variables}
+    goal = IndexedObjective(change.name, change.sense, cost, constant, units.pop() if len(units) == 1 else "")
+    others = tuple(one for one in model.objectives if fold(one.name) != fold(change.name))
+    return replace(model, objectives=(goal, *others))
+
+
+def _activate(model: IndexedModel, goal: IndexedObjective) -> IndexedModel:
+    return replace(model, objectives=(goal, *(one for one in model.objectives if one is not goal)))
+
+
+def _check_bounds(model: IndexedModel) -> None:
+    low, high = model.low.evaluate(model.cells), model.high.evaluate(model.cells)
+    wrong = np.flatnonzero((low > high) | (low == np.inf) | (high == -np.inf))
+    if len(wrong):
+        at = int(wrong[0])
+        raise MilpError(
+            f"{quoted(model.column_names[at])}: its least value {number(low[at])} would be above its largest value "
+            f"{number(high[at])}; nothing was changed"
+        )
+
+

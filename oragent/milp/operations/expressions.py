@@ -1,0 +1,180 @@
+"""Linear expressions over slices: sums that keep index sets, data as coefficients."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from oragent._base.errors import MilpError
+from oragent.milp.indexed import Family, IndexedModel, Keys
+from oragent.milp.linked import LinkedVector, Links, Positions, Vector
+from oragent.milp.operations.requests import Expression, Term
+from oragent.milp.operations.slices import Slice, find_set_place, find_slice
+from oragent.milp.plain import quoted
+
+NO_CELL = -1
+
+
+@dataclass(frozen=True, eq=False)
+class LinearExpression:
+    """One linear expression for each key: a matrix in triplets; column -1 is the constant."""
+
+    # names of the index sets that are kept
+    sets: tuple[str, ...]
+    # ``(k, d)`` labels of each expression
+    keys: Keys
+    # ``(t,)`` of each triplet: expression, column, number, and the data cell that multiplies it (-1 for none)
+    lines: Positions
+    columns: Positions
+    values: Vector
+    cells: Positions
+
+    @property
+    def has_variables(self) -> bool:
+        """Return True if any variable occurs."""
+        return bool((self.columns >= 0).any())
+
+    def scaled(self, factor: float) -> Self:
+        """A multiple."""
+        return replace(self, values=self.values * factor)
+
+    def plus(self, after: "LinearExpression") -> "LinearExpression":
+        """The sum, by key; an expression of a single key is added to all."""
+        if self.sets != after.sets:
+            if not after.sets:
+                after = after.repeated(self.sets, self.keys)
+            elif not self.sets:
+                return self.repeated(after.sets, after.keys).plus(after)
+            else:
+                raise MilpError(
+                    f"one side is by {', '.join(self.sets)}, the other by {', '.join(after.sets)}: expected the same"
+                )
+        place = {key: number for number, key in enumerate(map(tuple, self.keys.tolist()))}
+        if len(after.keys) != len(place) or any(key not in place for key in map(tuple, after.keys.tolist())):
+            raise MilpError("the two sides have different members: restrict both to the same labels")
+        line_of = np.array([place[key] for key in map(tuple, after.keys.tolist())], dtype=np.int64)
+        return replace(
+            self,
+            lines=np.concatenate([self.lines, line_of[after.lines]]),
+            columns=np.concatenate([self.columns, after.columns]),
+            values=np.concatenate([self.values, after.values]),
+            cells=np.concatenate([self.cells, after.cells]),
+        )
+
+    def minus(self, after: "LinearExpression") -> "LinearExpression":
+        """The difference, by key."""
+        return self.plus(after.scaled(-1.0))
+
+    def repeated(self, sets: tuple[str, ...], keys: Keys) -> "LinearExpression":
+        """A single expression for each of these keys."""
+        count, size = len(keys), len(self.lines)
+        return LinearExpression(
+            sets,
+            keys,
+            np.repeat(np.arange(count), size),
+            np.tile(self.columns, count),
+            np.tile(self.values, count),
+            np.tile(self.cells, count),
+        )
+
+    def entries(self) -> tuple[Positions, Positions, LinkedVector]:
+        """Rows, columns and coefficients of the variables, by row and column, those of one place summed."""
+        chosen = self.columns >= 0
+        lines, columns = self.lines[chosen], self.columns[chosen]
+        width = int(columns.max(initial=0)) + 1
+        places, inverse = np.unique(lines * width + columns, return_inverse=True)
+        return places // width, places % width, self._linked(chosen, inverse, len(places), 1.0)
+
+    def negative_constant(self) -> LinkedVector:
+        """``(k,)`` constants with the opposite sign: the right-hand sides of rows."""
+        chosen = self.columns < 0
+        return self._linked(chosen, self.lines[chosen], len(self.keys), -1.0)
+
+    def as_cost(self, width: int) -> tuple[LinkedVector, float]:
+        """``(width,)`` coefficients of a single expression, and its constant under present data."""
+        chosen = self.columns >= 0
+        constant = self._linked(~chosen, self.lines[~chosen], len(self.keys), 1.0)
+        if len(constant.links):
+            raise MilpError("a constant of an objective is a number, not data")
+        return self._linked(chosen, self.columns[chosen], width, 1.0), float(constant.base.sum())
+
+    def at_keys(self, point: Vector, cells: Vector) -> Vector:
+        """``(k,)`` values at a point of ``(n,)`` values under the given data."""
+        figures = self.values * np.where(self.cells >= 0, cells[self.cells] if len(cells) else 0.0, 1.0)
+        figures = figures * np.where(self.columns >= 0, point[self.columns], 1.0)
+        return np.bincount(self.lines, figures, len(self.keys)).astype(float)
+
+    def _linked(self, chosen: np.ndarray, places: Positions, count: int, sign: float) -> LinkedVector:
+        values, cells = sign * self.values[chosen], self.cells[chosen]
+        plain = cells == NO_CELL
+        base = np.bincount(places[plain], values[plain], count).astype(float) + 0.0
+        return LinkedVector(base, Links(places[~plain].astype(np.int64), cells[~plain], values[~plain]))
+
+
+def evaluate_expression(model: IndexedModel, expression: Expression) -> LinearExpression:
+    """The triplets of an expression.
+
+    Raises:
+        MilpError: A slice with several members stands outside a sum, or two variables are multiplied.
+    """
+    total = _evaluate_term(model, expression.terms[0])
+    for term in expression.terms[1:]:
+        total = total.plus(_evaluate_term(model, term))
+    return total
+
+
+def _evaluate_term(model: IndexedModel, term: Term) -> LinearExpression:
+    if not np.isfinite(term.coefficient):
+        raise MilpError("a coefficient of an expression must be a finite number")
+    if term.reference is None:
+        one = np.zeros(1, dtype=np.int64)
+        keys = np.zeros((1, 0), dtype=np.int32)
+        return LinearExpression((), keys, one, one - 1, np.array([term.coefficient]), one + NO_CELL)
+    chosen = find_slice(model, term.reference, ["variables", "parameters"])
+    count = len(chosen)
+    if count > 1 and not term.is_sum:
+        raise MilpError(
+            f"{quoted(chosen.family.name)} has {count} members there: write 'sum {chosen.family.name}[...]', with 'by SET' "
+            "to keep an index"
+        )
+    columns, cells = np.full(count, -1, dtype=np.int64), np.full(count, NO_CELL, dtype=np.int64)
+    if chosen.kind == "variables":
+        columns = chosen.positions
+    else:
+        cells = chosen.positions
+    if term.data is not None:
+        if chosen.kind != "variables":
+            raise MilpError("data times data: expected data times variables")
+        chosen, columns, cells = _multiply(model, chosen, find_slice(model, term.data, ["parameters"]))
+    sets, keys, lines = _group(model, chosen, term.by)
+    return LinearExpression(sets, keys, lines, columns, np.full(len(columns), term.coefficient), cells)
+
+
+def _multiply(model: IndexedModel, chosen: Slice, data: Slice) -> tuple[Slice, Positions, Positions]:
+    """Variables and the cells of data with the same labels; variables without a cell are left out."""
+    places = [find_set_place(model, chosen.family, name) for name in data.family.sets]
+    if len(set(places)) < len(places):
+        raise MilpError(f"{quoted(data.family.name)} has one index set twice: name its members one by one")
+    cell_of = {tuple(data.family.keys[member]): int(data.family.positions[member]) for member in data.members.tolist()}
+    found = [cell_of.get(tuple(key)) for key in chosen.family.keys[chosen.members][:, places]]
+    kept = np.array([cell is not None for cell in found], dtype=bool)
+    if not kept.any():
+        raise MilpError(f"{quoted(data.family.name)} has no cell for these members of {quoted(chosen.family.name)}")
+    smaller = replace(chosen, members=chosen.members[kept])
+    return smaller, smaller.positions, np.array([cell for cell in found if cell is not None], dtype=np.int64)
+
+
+def _group(model: IndexedModel, chosen: Slice, by: Sequence[str]) -> tuple[tuple[str, ...], Keys, Positions]:
+    """Index sets that are kept, keys of the groups, and the group of each member."""
+    places = [find_set_place(model, chosen.family, name) for name in by]
+    keys, lines = group_members(chosen.family, chosen.members, places)
+    return tuple(chosen.family.sets[place] for place in places), keys, lines
+
+
+def group_members(family: Family, members: Positions, places: Sequence[int]) -> tuple[Keys, Positions]:
+    """``(g, d)`` different keys of members at some places, in order, and the ``(k,)`` group of each member."""
+    if not places:
+        return np.zeros((1, 0), dtype=np.int32), np.zeros(len(members), dtype=np.int64)
+    keys, lines = np.unique(family.keys[members][:, list(places)], axis=0, return_inverse=True)
+    return keys, lines.reshape(-1).astype(np.int64)

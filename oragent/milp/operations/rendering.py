@@ -1,0 +1,182 @@
+"""Text of requests: the line that parses to them."""
+
+import math
+import re
+
+from oragent.milp.operations import requests as ops
+from oragent.milp.operations.syntax import KEYWORDS
+
+WORD = re.compile(r"[^\W\d]\w*\Z")
+LABEL = re.compile(r"(\w+|\d+\.\d+)\Z")
+# words with a meaning at the beginning of a change or objective
+VERBS = frozenset({"upper", "lower", "minimize", "maximize"})
+
+
+def render(request: ops.AnyRequest) -> str:
+    """Write a request as a line of the syntax."""
+    return _RENDER[type(request).__name__](request)
+
+
+def render_reference(reference: ops.Reference) -> str:
+    """Write a reference."""
+    kind = f"{reference.kind}." if reference.kind else ""
+    if reference.indices is None:
+        return f"{kind}{name_text(reference.name)}"
+    indices = ", ".join(_index(index) for index in reference.indices)
+    return f"{kind}{name_text(reference.name)}[{indices}]"
+
+
+def name_text(name: str) -> str:
+    """A name, in quotes where it needs them."""
+    if WORD.match(name) and name.casefold() not in KEYWORDS | VERBS:
+        return name
+    return _quote(name)
+
+
+def label_text(label: str) -> str:
+    """A label, in quotes where it needs them."""
+    if LABEL.match(label) and label.casefold() != "except":
+        return label
+    return _quote(label)
+
+
+def number_text(value: float) -> str:
+    """A number that reads back equal."""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    return repr(value)
+
+
+def _quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _index(index: ops.Index) -> str:
+    labels = [label_text(label) for label in index.labels]
+    if index.kind == "all":
+        return "*"
+    if index.kind == "range":
+        return "..".join(labels)
+    if index.kind == "except":
+        return f"* except {{{', '.join(labels)}}}"
+    return labels[0] if len(labels) == 1 else f"{{{', '.join(labels)}}}"
+
+
+def _target(target: ops.Target) -> str:
+    inside = render_reference(target.reference)
+    if target.part == "value":
+        return inside
+    if target.part == "coefficient":
+        return f"{name_text(target.of)}({inside})"
+    return f"{target.part}({inside})"
+
+
+def _expression(expression: ops.Expression) -> str:
+    texts = []
+    for place, term in enumerate(expression.terms):
+        sign = "-" if math.copysign(1.0, term.coefficient) < 0 else "+"
+        lead = f"{sign} " if place else sign.replace("+", "")
+        texts.append(f"{lead}{_term(term)}")
+    return " ".join(texts)
+
+
+def _term(term: ops.Term) -> str:
+    size = abs(term.coefficient)
+    if term.reference is None:
+        return number_text(size)
+    factor = "" if size == 1 else f"{number_text(size)} * "
+    data = "" if term.data is None else f"{render_reference(term.data)} * "
+    by = "".join(f" by {name_text(name)}" for name in term.by)
+    return f"{factor}{'sum ' if term.is_sum else ''}{data}{render_reference(term.reference)}{by}"
+
+
+def _amount(number: float, percent: bool) -> str:
+    return f"{number_text(number)} %" if percent else number_text(number)
+
+
+def _assign(request: ops.Assign) -> str:
+    return f"{_target(request.target)} {request.operator} {_amount(request.number, request.percent)}"
+
+
+def _objective(request: ops.NewObjective) -> str:
+    return f"objective {name_text(request.name)}: {request.sense} {_expression(request.expression)}"
+
+
+def _row(request: ops.NewRow) -> str:
+    sides = f"{_expression(request.left)} {request.relation} {_expression(request.right)}"
+    return f"row {name_text(request.name)}: {sides}"
+
+
+def _extreme(request: ops.Extreme) -> str:
+    text = f"{request.direction} {_expression(request.expression)}"
+    if request.within is None:
+        return text
+    return f"{text} within {_amount(request.within, request.percent)}"
+
+
+def _relax(request: ops.Relax) -> str:
+    return f"relax {render_reference(request.reference)} by {_amount(request.number, request.percent)}"
+
+
+def _total(request: ops.Total) -> str:
+    by = f" by {name_text(request.by)}" if request.by is not None else ""
+    return f"total {render_reference(request.reference)}{by}"
+
+
+def _top(request: ops.Top) -> str:
+    by = "" if request.by == "value" else f" by {name_text(request.by)}"
+    return f"top {request.count} {render_reference(request.reference)}{by}"
+
+
+def _price(request: ops.Price) -> str:
+    step = "" if request.step == 1 else f" by {number_text(request.step)}"
+    return f"price {render_reference(request.reference)}{step}"
+
+
+def _with_reference(verb: str):  # type: ignore[no-untyped-def]  # requests with one optional reference
+    def write(request) -> str:  # type: ignore[no-untyped-def]
+        return verb if request.reference is None else f"{verb} {render_reference(request.reference)}"
+
+    return write
+
+
+_RENDER = {
+    "Assign": _assign,
+    "Limit": lambda one: f"{render_reference(one.reference)} {one.relation} {number_text(one.number)}",
+    "Forbid": _with_reference("forbid"),
+    "Free": _with_reference("free"),
+    "Drop": _with_reference("drop"),
+    "Relax": _relax,
+    "NewRow": _row,
+    "NewObjective": _objective,
+    "UseObjective": lambda one: f"objective {name_text(one.name)}",
+    "Describe": _with_reference("describe"),
+    "Data": _with_reference("data"),
+    "Value": _with_reference("value"),
+    "Total": _total,
+    "Top": _top,
+    "Extreme": _extreme,
+    "Binding": _with_reference("binding"),
+    "Slack": _with_reference("slack"),
+    "Price": _price,
+    "Range": _with_reference("range"),
+    "Why": _with_reference("why"),
+    "WhyNot": lambda one: f"whynot {render(one.change)}",
+    "Solve": lambda one: "solve",
+    "WhatIf": lambda one: "whatif " + "; ".join(render(change) for change in one.changes),
+    "Sweep": lambda one: f"sweep {_target(one.target)} = {', '.join(map(number_text, one.numbers))}",
+    "Conflict": lambda one: "conflict",
+    "Repair": lambda one: " ".join(["repair", *map(render_reference, one.references)]),
+    "Alternatives": lambda one: f"alternatives {one.count}",
+    "Frontier": lambda one: f"frontier {name_text(one.first)} {name_text(one.second)} {one.count}",
+    "Compare": lambda one: f"compare {name_text(one.first)} {name_text(one.second)}",
+    "Verify": lambda one: f"verify {_quote(one.file)}",
+    "Inverse": lambda one: f"inverse {_quote(one.file)}",
+    "Diff": lambda one: f"diff {_quote(one.file)}",
+    "Keep": lambda one: f"keep {name_text(one.name)}" if one.name else "keep",
+    "Undo": lambda one: f"undo {one.count}",
+    "UseScenario": lambda one: f"scenario {name_text(one.name)}",
+}

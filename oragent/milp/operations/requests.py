@@ -1,0 +1,374 @@
+"""Requests of operations as typed data; ``syntax.parse_line`` and ``rendering.render`` turn them from and into text."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from oragent.milp.model import Relation, Sense
+
+Number = Annotated[float, Field(allow_inf_nan=True)]
+
+
+class Request(BaseModel):
+    """Base of all parts of requests: immutable, no unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Index(Request):
+    """Which labels of one index set a reference takes."""
+
+    # ``range`` has its first and last label, ``except`` the labels that are left out
+    kind: Literal["all", "labels", "range", "except"] = "all"
+    labels: tuple[str, ...] = ()
+
+
+class Reference(Request):
+    """A family, or a slice of it."""
+
+    name: str
+    # one for each index set; None for the whole family
+    indices: tuple[Index, ...] | None = None
+    # which kind of family, where a name fits several
+    kind: Literal["parameters", "variables", "rows"] | None = None
+
+
+class Target(Request):
+    """Figures that a change sets."""
+
+    # a value is that of a parameter, the right-hand side of a row, or the fixed value of a variable
+    part: Literal["value", "coefficient", "upper", "lower"] = "value"
+    reference: Reference
+    # of a coefficient: the objective or the family of rows
+    of: str = ""
+
+
+class Term(Request):
+    """A multiple of a constant, a member, or a sum over a slice."""
+
+    coefficient: Number = 1.0
+    # None for a constant
+    reference: Reference | None = None
+    # data that multiplies the reference, matched by index set
+    data: Reference | None = None
+    is_sum: bool = False
+    # index sets that a sum keeps
+    by: tuple[str, ...] = ()
+
+
+class Expression(Request):
+    """A sum of terms."""
+
+    terms: tuple[Term, ...] = Field(min_length=1)
+
+
+class Assign(Request):
+    """Set, add to, or scale data, right-hand sides, bounds, coefficients or values of variables."""
+
+    operation: Literal["assign"] = "assign"
+    target: Target
+    operator: Literal["=", "+=", "-=", "*="]
+    number: Number
+    # whether the number is per cent: of the present figure for ``=``, ``+=`` and ``-=``
+    percent: bool = False
+
+
+class Limit(Request):
+    """A bound of variables, or the right-hand side of rows of that relation."""
+
+    operation: Literal["limit"] = "limit"
+    reference: Reference
+    relation: Literal["<=", ">="]
+    number: Number
+
+
+class Forbid(Request):
+    """Fix variables at 0."""
+
+    operation: Literal["forbid"] = "forbid"
+    reference: Reference
+
+
+class Free(Request):
+    """Give variables the bounds of the base model again."""
+
+    operation: Literal["free"] = "free"
+    reference: Reference
+
+
+class Drop(Request):
+    """Leave rows out."""
+
+    operation: Literal["drop"] = "drop"
+    reference: Reference
+
+
+class Relax(Request):
+    """Loosen the right-hand sides of rows by an amount."""
+
+    operation: Literal["relax"] = "relax"
+    reference: Reference
+    number: Number
+    percent: bool = False
+
+
+class NewRow(Request):
+    """Add a row, or one for each label that a sum keeps."""
+
+    operation: Literal["row"] = "row"
+    name: str
+    left: Expression
+    relation: Relation
+    right: Expression
+
+
+class NewObjective(Request):
+    """Add an objective and make it the active one."""
+
+    operation: Literal["objective"] = "objective"
+    name: str = "objective"
+    sense: Sense
+    expression: Expression
+
+
+class UseObjective(Request):
+    """Make an existing objective the active one."""
+
+    operation: Literal["use"] = "use"
+    name: str
+
+
+AnyChange = Assign | Limit | Forbid | Free | Drop | Relax | NewRow | NewObjective | UseObjective
+Change = Annotated[AnyChange, Field(discriminator="operation")]
+
+
+class Describe(Request):
+    """List sets, data, families and objectives with their sizes."""
+
+    operation: Literal["describe"] = "describe"
+    reference: Reference | None = None
+
+
+class Data(Request):
+    """List data, bounds or right-hand sides."""
+
+    operation: Literal["data"] = "data"
+    reference: Reference
+
+
+class Value(Request):
+    """List values that are not zero, each with its contribution to the objective."""
+
+    operation: Literal["value"] = "value"
+    reference: Reference
+
+
+class Total(Request):
+    """Sum values over a slice, by an index set if one is named."""
+
+    operation: Literal["total"] = "total"
+    reference: Reference
+    by: str | None = None
+
+
+class Top(Request):
+    """List the members that are largest, or smallest if the count is negative."""
+
+    operation: Literal["top"] = "top"
+    count: int
+    reference: Reference
+    # ``value``, ``cost``, ``coefficient``, ``price`` or a parameter
+    by: str = "value"
+
+
+class Extreme(Request):
+    """Find the most or the least that an expression can be, with the objective within a distance of its optimum."""
+
+    operation: Literal["extreme"] = "extreme"
+    direction: Literal["most", "least"]
+    expression: Expression
+    # None for any objective
+    within: Number | None = None
+    percent: bool = False
+
+
+class Binding(Request):
+    """List rows without slack."""
+
+    operation: Literal["binding"] = "binding"
+    reference: Reference | None = None
+
+
+class Slack(Request):
+    """List the slack of rows."""
+
+    operation: Literal["slack"] = "slack"
+    reference: Reference
+
+
+class Price(Request):
+    """Solve again with the figure a step larger and a step smaller."""
+
+    operation: Literal["price"] = "price"
+    reference: Reference
+    step: Number = 1.0
+
+
+class Range(Request):
+    """State for which figures the present prices or values stay."""
+
+    operation: Literal["range"] = "range"
+    reference: Reference
+
+
+class Why(Request):
+    """Say what keeps a variable at its value, or what a row costs."""
+
+    operation: Literal["why"] = "why"
+    reference: Reference
+
+
+class WhyNot(Request):
+    """Say what a change that the solution does not meet would cost."""
+
+    operation: Literal["whynot"] = "whynot"
+    change: Change
+
+
+class Solve(Request):
+    """Solve the present scenario."""
+
+    operation: Literal["solve"] = "solve"
+
+
+class WhatIf(Request):
+    """Solve with changes, and compare; the state stays as it is."""
+
+    operation: Literal["whatif"] = "whatif"
+    changes: tuple[Change, ...] = Field(min_length=1)
+
+
+class Sweep(Request):
+    """Solve for several figures."""
+
+    operation: Literal["sweep"] = "sweep"
+    target: Target
+    numbers: tuple[Number, ...] = Field(min_length=1)
+
+
+class Conflict(Request):
+    """Find rows and bounds that cannot hold together."""
+
+    operation: Literal["conflict"] = "conflict"
+
+
+class Repair(Request):
+    """Find the least changes of right-hand sides that make the model feasible."""
+
+    operation: Literal["repair"] = "repair"
+    # rows that may change; none for all
+    references: tuple[Reference, ...] = ()
+
+
+class Alternatives(Request):
+    """Find solutions that differ, the best first."""
+
+    operation: Literal["alternatives"] = "alternatives"
+    count: int = Field(ge=1, le=100)
+
+
+class Frontier(Request):
+    """Trade one objective for another."""
+
+    operation: Literal["frontier"] = "frontier"
+    first: str
+    second: str
+    count: int = Field(default=5, ge=2, le=100)
+
+
+class Compare(Request):
+    """Compare two scenarios."""
+
+    operation: Literal["compare"] = "compare"
+    first: str
+    second: str
+
+
+class Verify(Request):
+    """Check the values of a solution file against the model."""
+
+    operation: Literal["verify"] = "verify"
+    file: str
+
+
+class Inverse(Request):
+    """Find the least change of costs that makes the solution of a file optimal."""
+
+    operation: Literal["inverse"] = "inverse"
+    file: str
+
+
+class Diff(Request):
+    """Compare the model with that of a file, and solve with each difference."""
+
+    operation: Literal["diff"] = "diff"
+    file: str
+
+
+class Keep(Request):
+    """Make the last trial the present scenario, and name it."""
+
+    operation: Literal["keep"] = "keep"
+    name: str = ""
+
+
+class Undo(Request):
+    """Take the last changes back."""
+
+    operation: Literal["undo"] = "undo"
+    count: int = Field(default=1, ge=1)
+
+
+class UseScenario(Request):
+    """Go to a scenario that was kept, or to ``base``."""
+
+    operation: Literal["scenario"] = "scenario"
+    name: str
+
+
+AnyQuery = (
+    Describe
+    | Data
+    | Value
+    | Total
+    | Top
+    | Extreme
+    | Binding
+    | Slack
+    | Price
+    | Range
+    | Why
+    | WhyNot
+    | Solve
+    | WhatIf
+    | Sweep
+    | Conflict
+    | Repair
+    | Alternatives
+    | Frontier
+    | Compare
+    | Verify
+    | Inverse
+    | Diff
+    | Keep
+    | Undo
+    | UseScenario
+)
+AnyRequest = AnyChange | AnyQuery
+Operation = Annotated[AnyRequest, Field(discriminator="operation")]
+
+
+class Line(Request):
+    """One operation, for schemas and for reading from JSON."""
+
+    request: Operation

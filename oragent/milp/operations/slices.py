@@ -1,0 +1,245 @@
+"""Members that a reference means: names and labels without regard to case and accents, exact or refused."""
+
+import difflib
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from oragent._base.errors import MilpError
+from oragent.milp.indexed import Family, IndexedModel, IndexedObjective, IndexSet, Parameter, RowFamily, VariableFamily
+from oragent.milp.linked import Positions
+from oragent.milp.operations.rendering import name_text
+from oragent.milp.operations.requests import Index, Reference
+from oragent.milp.plain import quoted
+
+KINDS: dict[str, type[Family]] = {"parameters": Parameter, "variables": VariableFamily, "rows": RowFamily}
+ALL_KINDS = ("parameters", "variables", "rows")
+# that a message lists
+SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """Members of one family."""
+
+    model: IndexedModel
+    family: Family
+    # ``(k,)`` places in the family, increasing
+    members: Positions
+    # places of index sets at which one label was named
+    fixed: frozenset[int] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def positions(self) -> Positions:
+        """``(k,)`` positions in the arrays of the model."""
+        return self.family.positions[self.members]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the members."""
+        return [self.model.member_name(self.family, member) for member in self.members.tolist()]
+
+    @property
+    def kind(self) -> str:
+        """``parameters``, ``variables`` or ``rows``."""
+        return kind_of(self.family)
+
+
+def kind_of(family: Family) -> str:
+    """The kind of a family."""
+    return next(kind for kind, of_kind in KINDS.items() if isinstance(family, of_kind))
+
+
+@lru_cache(maxsize=100_000)
+def fold(text: str) -> str:
+    """A text without case and accents."""
+    decomposed = unicodedata.normalize("NFKD", text.strip())
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).casefold()
+
+
+def nearest_names(name: str, candidates: Iterable[str]) -> str:
+    """The names that are most like one, for a message."""
+    by_fold = {fold(candidate): candidate for candidate in candidates}
+    near = difflib.get_close_matches(fold(name), by_fold, 3, 0.5)
+    if near:
+        return f"did you mean {' or '.join(quoted(by_fold[one]) for one in near)}?"
+    shown = [quoted(candidate) for candidate in list(by_fold.values())[:SHOWN]]
+    more = f" and {len(by_fold) - SHOWN} more" if len(by_fold) > SHOWN else ""
+    return f"there are {', '.join(shown)}{more}" if shown else "there is none"
+
+
+def find_family(model: IndexedModel, reference: Reference, kinds: Sequence[str]) -> Family:
+    """The family that a reference names, of one of these kinds.
+
+    Raises:
+        MilpError: No family has the name, or several have it.
+    """
+    allowed = [reference.kind] if reference.kind else list(kinds)
+    families = [family for kind in allowed for family in getattr(model, kind)]
+    exact = [family for family in families if family.name == reference.name]
+    found = exact or [family for family in families if fold(family.name) == fold(reference.name)]
+    if len(found) == 1:
+        return _check_kind(found[0], kinds)
+    if len(found) > 1:
+        if same_figures(model, found):
+            return found[0]
+        options = " or ".join(f"'{kind_of(family)}.{name_text(family.name)}'" for family in found)
+        raise MilpError(f"{quoted(reference.name)} fits {len(found)} families: write {options}")
+    others = [family for family in model.families() if fold(family.name) == fold(reference.name)]
+    if others:
+        _check_kind(others[0], kinds)
+    wanted = _or_words(kinds)
+    raise MilpError(
+        f"no {wanted} {quoted(reference.name)}: {nearest_names(reference.name, (family.name for family in families))}"
+    )
+
+
+def _or_words(kinds: Sequence[str]) -> str:
+    return " or ".join({"parameters": "data", "variables": "variables", "rows": "rows"}[kind] for kind in kinds)
+
+
+def _check_kind(family: Family, kinds: Sequence[str]) -> Family:
+    if kind_of(family) not in kinds:
+        raise MilpError(f"{quoted(family.name)} is a family of {kind_of(family)}: expected {_or_words(kinds)} here")
+    return family
+
+
+def same_figures(model: IndexedModel, families: Sequence[Family]) -> bool:
+    """Return True if data and rows of one name are one thing: the rows' right-hand sides are these data, once each."""
+    if len(families) != 2 or not isinstance(families[0], Parameter) or not isinstance(families[1], RowFamily):
+        return False
+    data, rows = families
+    links = model.rhs.links
+    to_data = np.isin(links.cells, data.positions)
+    cells, places, factors = links.cells[to_data], links.places[to_data], links.factors[to_data]
+    if data.sets != rows.sets or len(data) != len(rows) or not np.array_equal(data.keys, rows.keys):
+        return False
+    elsewhere = [model.low, model.high, model.entries, *(goal.cost for goal in model.objectives)]
+    if any(np.isin(vector.links.cells, data.positions).any() for vector in elsewhere):
+        return False
+    order = np.argsort(places)
+    is_direct = bool((factors == 1.0).all() and (model.rhs.base[places] == 0.0).all())
+    expected = np.argsort(rows.positions)
+    return (
+        is_direct
+        and np.array_equal(places[order], rows.positions[expected])
+        and np.array_equal(cells[order], data.positions[expected])
+    )
+
+
+def find_slice(model: IndexedModel, reference: Reference, kinds: Sequence[str] = ALL_KINDS) -> Slice:
+    """The members that a reference means.
+
+    Raises:
+        MilpError: A name or label is unknown or fits two things, a range is of an unordered set, the number of indices
+            is wrong, or no member is left.
+    """
+    family = find_family(model, reference, kinds)
+    if reference.indices is None:
+        return Slice(model, family, np.arange(len(family)))
+    indices = _split_exceptions(reference.indices, len(family.sets))
+    if len(indices) != len(family.sets):
+        raise MilpError(
+            f"{quoted(family.name)} has {len(family.sets)} indices ({', '.join(family.sets) or 'none'}), not {len(indices)}"
+        )
+    chosen = np.ones(len(family), dtype=bool)
+    fixed = set()
+    for place, (index, name) in enumerate(zip(indices, family.sets, strict=True)):
+        if index.kind == "all":
+            continue
+        index_set = model.index_set(name)
+        allowed = np.zeros(len(index_set.labels), dtype=bool)
+        allowed[_label_places(index_set, index)] = True
+        chosen &= allowed[family.keys[:, place]]
+        if index.kind == "labels" and len(index.labels) == 1:
+            fixed.add(place)
+    members = np.flatnonzero(chosen)
+    if not len(members):
+        raise MilpError(f"no member of {quoted(family.name)} has these indices: the slice is empty")
+    return Slice(model, family, members, frozenset(fixed))
+
+
+def find_one(model: IndexedModel, reference: Reference, kinds: Sequence[str] = ALL_KINDS) -> Slice:
+    """The one member that a reference means; ``MilpError`` where it means several."""
+    found = find_slice(model, reference, kinds)
+    if len(found) != 1:
+        first, last = found.names[0], found.names[-1]
+        raise MilpError(f"{len(found)} members, {quoted(first)} to {quoted(last)}: expected one; name all its indices")
+    return found
+
+
+def find_objective(model: IndexedModel, name: str) -> IndexedObjective:
+    """The objective of a name; ``MilpError`` where there is none."""
+    for goal in model.objectives:
+        if goal.name == name:
+            return goal
+    found = [goal for goal in model.objectives if fold(goal.name) == fold(name)]
+    if len(found) == 1:
+        return found[0]
+    raise MilpError(f"no objective {quoted(name)}: {nearest_names(name, (goal.name for goal in model.objectives))}")
+
+
+def find_set_place(model: IndexedModel, family: Family, name: str) -> int:
+    """The place of an index set among those of a family; a whole number from 1 names the place itself."""
+    places = [place for place, of_family in enumerate(family.sets) if fold(of_family) == fold(name)]
+    if len(places) == 1:
+        return places[0]
+    if name.isdigit() and 1 <= int(name) <= len(family.sets):
+        return int(name) - 1
+    if places:
+        raise MilpError(f"{quoted(family.name)} has {len(places)} indices of the set {quoted(name)}: say which, as in by \"1\"")
+    raise MilpError(f"{quoted(family.name)} has no index set {quoted(name)}: {nearest_names(name, family.sets)}")
+
+
+def _split_exceptions(indices: tuple[Index, ...], count: int) -> tuple[Index, ...]:
+    """Indices in which labels after an exception are indices of their own, where the family needs more indices."""
+    exceptions = [place for place, index in enumerate(indices) if index.kind == "except"]
+    missing = count - len(indices)
+    if missing <= 0 or len(exceptions) != 1:
+        return indices
+    place = exceptions[0]
+    labels = indices[place].labels
+    if len(labels) <= missing:
+        return indices
+    kept = Index(kind="except", labels=labels[: len(labels) - missing])
+    own = tuple(Index(kind="labels", labels=(label,)) for label in labels[len(labels) - missing :])
+    return (*indices[:place], kept, *own, *indices[place + 1 :])
+
+
+def _label_places(index_set: IndexSet, index: Index) -> list[int]:
+    places = [find_label(index_set, label) for label in index.labels]
+    if index.kind == "labels":
+        return places
+    if index.kind == "except":
+        return sorted(set(range(len(index_set.labels))) - set(places))
+    first, last = places
+    if not index_set.is_ordered:
+        raise MilpError(
+            f"set {quoted(index_set.name)} has no order, so '{index.labels[0]}..{index.labels[1]}' means nothing: list "
+            "the labels in braces"
+        )
+    if first > last:
+        raise MilpError(f"the range '{index.labels[0]}..{index.labels[1]}' is empty: swap its ends")
+    return list(range(first, last + 1))
+
+
+def find_label(index_set: IndexSet, label: str) -> int:
+    """Position of a label; ``MilpError`` where it is unknown or fits two."""
+    exact = index_set.position_of.get(label)
+    if exact is not None:
+        return exact
+    places = [place for place, candidate in enumerate(index_set.labels) if fold(candidate) == fold(label)]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        options = " or ".join(f'"{index_set.labels[place]}"' for place in places)
+        raise MilpError(f"{quoted(label)} fits {options}: write one of them exactly")
+    raise MilpError(
+        f"{quoted(label)} is no label of the set {quoted(index_set.name)}: {nearest_names(label, index_set.labels)}"
+    )
