@@ -21,6 +21,7 @@ from oragent.milp.arrays import Arrays, Sparse
 from oragent.milp.linked import LinkedVector, Positions, Vector
 from oragent.milp.model import Relation, Sense
 from oragent.milp.plain import quoted
+from oragent.milp.reference_text import label_text, name_text
 
 Keys = NDArray[np.int32]
 # code of a relation in ``IndexedModel.relations``
@@ -186,8 +187,8 @@ class IndexedModel:
         """Name of a member as the syntax of operations has it: ``ship[Lyon, Paris, wk3]``."""
         labels = self.labels_of(family, member)
         if not labels:
-            return family.name
-        return f"{family.name}[{', '.join(labels)}]"
+            return name_text(family.name)
+        return f"{name_text(family.name)}[{', '.join(map(label_text, labels))}]"
 
     @cached_property
     def column_names(self) -> list[str]:
@@ -202,10 +203,11 @@ class IndexedModel:
     def _names(self, families: Sequence[Family], count: int) -> list[str]:
         names = [""] * count
         for family in families:
-            labels = [self.index_set(name).labels for name in family.sets]
+            labels = [[label_text(label) for label in self.index_set(name).labels] for name in family.sets]
+            stem = name_text(family.name)
             for key, position in zip(family.keys.tolist(), family.positions.tolist(), strict=True):
                 text = ", ".join(of_set[place] for of_set, place in zip(labels, key, strict=True))
-                names[position] = f"{family.name}[{text}]" if labels else family.name
+                names[position] = f"{stem}[{text}]" if labels else stem
         return names
 
     @cached_property

@@ -94,6 +94,10 @@ class _Group:
 
 def from_milp(milp: Milp, corrections: FamilyCorrections | None = None) -> IndexedModel:
     """Give a flat model families from its names; the parts that were guessed are marked."""
+    if milp.features:
+        raise MilpError(
+            "operations take linear models: this one has quadratic or other parts, which 'oragent solve' takes"
+        )
     corrections = corrections or FamilyCorrections()
     variables = _group_names([variable.name for variable in milp.variables], corrections.separator)
     rows = _group_names([row.name for row in milp.rows], corrections.separator)

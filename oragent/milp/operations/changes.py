@@ -7,7 +7,7 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.indexed import RELATION_CODES, RELATIONS, IndexedModel, IndexedObjective, RowFamily
-from oragent.milp.linked import LinkedVector, Positions, Vector
+from oragent.milp.linked import Positions, Vector
 from oragent.milp.model import LARGEST, Relation
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.expressions import evaluate_expression
@@ -56,10 +56,9 @@ def _assign(model: IndexedModel, change: ops.Assign) -> IndexedModel:
         return _set_coefficients(model, change)
     if target.part in ("upper", "lower"):
         chosen = find_slice(model, target.reference, ["variables"])
-        side = "high" if target.part == "upper" else "low"
-        vector: LinkedVector = getattr(model, side)
+        vector = model.high if target.part == "upper" else model.low
         values = _new_figures(vector.evaluate(model.cells)[chosen.positions], change, may_be_infinite=True)
-        return replace(model, **{side: vector.with_values(chosen.positions, values)})
+        return _with_bounds(model, chosen.positions, values, is_upper=target.part == "upper")
     chosen = find_slice(model, target.reference)
     if chosen.kind == "parameters":
         cells = model.cells.copy()
@@ -74,6 +73,12 @@ def _assign(model: IndexedModel, change: ops.Assign) -> IndexedModel:
             f"upper(...) or lower(...)"
         )
     return _fix(model, chosen, change.number)
+
+
+def _with_bounds(model: IndexedModel, columns: Positions, values: Vector | float, *, is_upper: bool) -> IndexedModel:
+    if is_upper:
+        return replace(model, high=model.high.with_values(columns, values))
+    return replace(model, low=model.low.with_values(columns, values))
 
 
 def _new_figures(present: Vector, change: ops.Assign, may_be_infinite: bool = False) -> Vector:
@@ -115,9 +120,10 @@ def _limit(model: IndexedModel, change: ops.Limit) -> IndexedModel:
         raise MilpError(f"{quoted(chosen.family.name)} are data: set them with '=', '+=' or '*='")
     if chosen.kind == "variables":
         if not abs(change.number) <= LARGEST:
-            raise MilpError(f"a bound of {number(change.number)}: expected a finite number; upper(...) = inf removes one")
-        side = "high" if change.relation == "<=" else "low"
-        return replace(model, **{side: getattr(model, side).with_values(chosen.positions, change.number)})
+            raise MilpError(
+                f"a bound of {number(change.number)}: expected a finite number; upper(...) = inf removes one"
+            )
+        return _with_bounds(model, chosen.positions, change.number, is_upper=change.relation == "<=")
     relations = {RELATIONS[code] for code in model.relations[chosen.positions].tolist()}
     if relations != {Relation(change.relation)}:
         found = " and ".join(sorted(relations))
@@ -248,5 +254,3 @@ def _check_bounds(model: IndexedModel) -> None:
             f"{quoted(model.column_names[at])}: its least value {number(low[at])} would be above its largest value "
             f"{number(high[at])}; nothing was changed"
         )
-
-

@@ -135,8 +135,8 @@ def _evaluate_term(model: IndexedModel, term: Term) -> LinearExpression:
     count = len(chosen)
     if count > 1 and not term.is_sum:
         raise MilpError(
-            f"{quoted(chosen.family.name)} has {count} members there: write 'sum {chosen.family.name}[...]', with 'by SET' "
-            "to keep an index"
+            f"{quoted(chosen.family.name)} has {count} members there: write 'sum {chosen.family.name}[...]'; "
+            "'by SET' keeps an index"
         )
     columns, cells = np.full(count, -1, dtype=np.int64), np.full(count, NO_CELL, dtype=np.int64)
     if chosen.kind == "variables":

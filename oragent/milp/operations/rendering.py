@@ -1,20 +1,15 @@
 """Text of requests: the line that parses to them."""
 
 import math
-import re
 
 from oragent.milp.operations import requests as ops
-from oragent.milp.operations.syntax import KEYWORDS
-
-WORD = re.compile(r"[^\W\d]\w*\Z")
-LABEL = re.compile(r"(\w+|\d+\.\d+)\Z")
-# words with a meaning at the beginning of a change or objective
-VERBS = frozenset({"upper", "lower", "minimize", "maximize"})
+from oragent.milp.reference_text import label_text, name_text, quote
 
 
 def render(request: ops.AnyRequest) -> str:
     """Write a request as a line of the syntax."""
-    return _RENDER[type(request).__name__](request)
+    line: str = _RENDER[type(request).__name__](request)
+    return line
 
 
 def render_reference(reference: ops.Reference) -> str:
@@ -26,20 +21,6 @@ def render_reference(reference: ops.Reference) -> str:
     return f"{kind}{name_text(reference.name)}[{indices}]"
 
 
-def name_text(name: str) -> str:
-    """A name, in quotes where it needs them."""
-    if WORD.match(name) and name.casefold() not in KEYWORDS | VERBS:
-        return name
-    return _quote(name)
-
-
-def label_text(label: str) -> str:
-    """A label, in quotes where it needs them."""
-    if LABEL.match(label) and label.casefold() != "except":
-        return label
-    return _quote(label)
-
-
 def number_text(value: float) -> str:
     """A number that reads back equal."""
     if math.isinf(value):
@@ -47,11 +28,6 @@ def number_text(value: float) -> str:
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return repr(value)
-
-
-def _quote(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _index(index: ops.Index) -> str:
@@ -173,9 +149,9 @@ _RENDER = {
     "Alternatives": lambda one: f"alternatives {one.count}",
     "Frontier": lambda one: f"frontier {name_text(one.first)} {name_text(one.second)} {one.count}",
     "Compare": lambda one: f"compare {name_text(one.first)} {name_text(one.second)}",
-    "Verify": lambda one: f"verify {_quote(one.file)}",
-    "Inverse": lambda one: f"inverse {_quote(one.file)}",
-    "Diff": lambda one: f"diff {_quote(one.file)}",
+    "Verify": lambda one: f"verify {quote(one.file)}",
+    "Inverse": lambda one: f"inverse {quote(one.file)}",
+    "Diff": lambda one: f"diff {quote(one.file)}",
     "Keep": lambda one: f"keep {name_text(one.name)}" if one.name else "keep",
     "Undo": lambda one: f"undo {one.count}",
     "UseScenario": lambda one: f"scenario {name_text(one.name)}",

@@ -12,7 +12,7 @@ Number = Annotated[float, Field(allow_inf_nan=True)]
 class Request(BaseModel):
     """Base of all parts of requests: immutable, no unknown fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
 
 class Index(Request):

@@ -11,9 +11,9 @@ import numpy as np
 from oragent._base.errors import MilpError
 from oragent.milp.indexed import Family, IndexedModel, IndexedObjective, IndexSet, Parameter, RowFamily, VariableFamily
 from oragent.milp.linked import Positions
-from oragent.milp.operations.rendering import name_text
 from oragent.milp.operations.requests import Index, Reference
 from oragent.milp.plain import quoted
+from oragent.milp.reference_text import name_text
 
 KINDS: dict[str, type[Family]] = {"parameters": Parameter, "variables": VariableFamily, "rows": RowFamily}
 ALL_KINDS = ("parameters", "variables", "rows")
@@ -81,7 +81,8 @@ def find_family(model: IndexedModel, reference: Reference, kinds: Sequence[str])
         MilpError: No family has the name, or several have it.
     """
     allowed = [reference.kind] if reference.kind else list(kinds)
-    families = [family for kind in allowed for family in getattr(model, kind)]
+    every: list[Family] = list(model.families())
+    families = [family for kind in allowed for family in every if kind_of(family) == kind]
     exact = [family for family in families if family.name == reference.name]
     found = exact or [family for family in families if fold(family.name) == fold(reference.name)]
     if len(found) == 1:
@@ -146,7 +147,8 @@ def find_slice(model: IndexedModel, reference: Reference, kinds: Sequence[str] =
     indices = _split_exceptions(reference.indices, len(family.sets))
     if len(indices) != len(family.sets):
         raise MilpError(
-            f"{quoted(family.name)} has {len(family.sets)} indices ({', '.join(family.sets) or 'none'}), not {len(indices)}"
+            f"{quoted(family.name)} has {len(family.sets)} indices ({', '.join(family.sets) or 'none'}), "
+            f"not {len(indices)}"
         )
     chosen = np.ones(len(family), dtype=bool)
     fixed = set()
@@ -193,7 +195,9 @@ def find_set_place(model: IndexedModel, family: Family, name: str) -> int:
     if name.isdigit() and 1 <= int(name) <= len(family.sets):
         return int(name) - 1
     if places:
-        raise MilpError(f"{quoted(family.name)} has {len(places)} indices of the set {quoted(name)}: say which, as in by \"1\"")
+        raise MilpError(
+            f'{quoted(family.name)} has {len(places)} indices of the set {quoted(name)}: say which, as in by "1"'
+        )
     raise MilpError(f"{quoted(family.name)} has no index set {quoted(name)}: {nearest_names(name, family.sets)}")
 
 

@@ -11,13 +11,11 @@ from oragent.milp.model import Relation, Sense
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.tokens import Token, TokenKind, split_tokens
 from oragent.milp.plain import plain
+from oragent.milp.reference_text import KEYWORDS, KINDS
 
 Item = TypeVar("Item")
-KINDS = ("parameters", "variables", "rows")
 ASSIGNS = ("=", "+=", "-=", "*=")
 COMPARISONS = ("<=", ">=")
-# words that a name must put in quotes where it could be one of them
-KEYWORDS = frozenset({"sum", "by", "except", "within", "minimize", "maximize", "inf", *KINDS})
 
 
 def parse_line(line: str) -> ops.AnyRequest:
@@ -35,6 +33,14 @@ def parse_line(line: str) -> ops.AnyRequest:
 def is_comment(line: str) -> bool:
     """Return True if a line of a file is empty or begins with ``#``."""
     return not line.strip() or line.lstrip().startswith("#")
+
+
+def _verb(verb: str, reference: ops.Reference) -> ops.Forbid | ops.Free | ops.Drop:
+    if verb == "forbid":
+        return ops.Forbid(reference=reference)
+    if verb == "free":
+        return ops.Free(reference=reference)
+    return ops.Drop(reference=reference)
 
 
 class _Parser:
@@ -90,8 +96,7 @@ class _Parser:
         is_verb = not after.is_sign("[", "(", ".", *ASSIGNS, *COMPARISONS)
         if is_verb and token.is_word("forbid", "free", "drop"):
             self._at += 1
-            verb = {"forbid": ops.Forbid, "free": ops.Free, "drop": ops.Drop}[token.text.casefold()]
-            return verb(reference=self.reference())
+            return _verb(token.text.casefold(), self.reference())
         if is_verb and token.is_word("relax"):
             self._at += 1
             reference = self.reference()
@@ -111,9 +116,7 @@ class _Parser:
         if sign in COMPARISONS:
             if target.part != "value":
                 self._fail("'=' after a bound or coefficient")
-            return ops.Limit(
-                reference=target.reference, relation=cast(Literal["<=", ">="], sign), number=self.number()
-            )
+            return ops.Limit(reference=target.reference, relation=cast(Literal["<=", ">="], sign), number=self.number())
         operator = cast(Literal["=", "+=", "-=", "*="], sign)
         return ops.Assign(target=target, operator=operator, number=self.number(), percent=self._percent())
 
@@ -186,9 +189,9 @@ class _Parser:
         """Labels after ``except``: a list in braces, or all up to the next index that is no plain label."""
         if self._peek().is_sign("{"):
             self._at += 1
-            labels = self._list(self._label, ",")
+            in_braces = self._list(self._label, ",")
             self._take_sign("}", expected="',' or '}'")
-            return labels
+            return in_braces
         labels = [self._label()]
         # A comma may also begin the next index: the labels of the set decide, when the reference is resolved.
         while self._peek().is_sign(",") and self._is_plain_label(self._at + 1):

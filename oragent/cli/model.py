@@ -1,0 +1,52 @@
+"""Typed operations on models: ``model``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oragent._base.errors import ConfigError
+from oragent.cli.options import console
+
+# exit codes
+SOLVED, UNSOLVED = 0, 3
+
+
+def model(
+    path: Annotated[Path, typer.Argument(metavar="MODEL", help="A model: milp.json, .mps or .lp.")],
+    lines: Annotated[
+        list[str] | None, typer.Argument(metavar="LINE", help="Operations in order, each in quotes; none: describe.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option(metavar="LINES", help="File with more lines, run first.")] = None,
+    scenario: Annotated[str, typer.Option(help="Scenario to begin with, made by an earlier 'keep NAME'.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print each result as one line of JSON.")] = False,
+    solver: Annotated[str, typer.Option(help="Back end; `oragent doctor` lists them.")] = "highs",
+    gap: Annotated[float, typer.Option(min=0, help="Relative gap at which a solve may stop.")] = 0.0,
+    nodes: Annotated[int | None, typer.Option(min=0, help="Branch-and-bound nodes of a solve.")] = None,
+    iterations: Annotated[int | None, typer.Option(min=0, help="Iterations of a solve.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the solver.")] = 0,
+    time: Annotated[float | None, typer.Option(min=0.001, help="Seconds of a solve, as a cap (default: none).")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of the solver.")] = 1,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schemas of all operations.")] = False,
+) -> None:
+    """Ask and change an optimisation model line by line: `whatif demand[*, wk3..wk5] *= 1.05`.
+
+    A question changes nothing. Exit code 3 if the last solve has no point.
+    """
+    import json
+
+    from oragent.milp.operations import SolveLimits, schemas
+    from oragent.milp.operations.command import read_lines, run_lines
+
+    if schema:
+        console.file.write(json.dumps(schemas(), indent=1) + "\n")
+        raise typer.Exit
+    if not path.exists():
+        raise ConfigError(f"{path}: no such file; expected a model and lines, such as oragent model m.json solve")
+    every = [*(read_lines(file) if file is not None else []), *(lines or [])]
+    limits = SolveLimits(
+        solver=solver, gap=gap, nodes=nodes, iterations=iterations, seed=seed, seconds=time, threads=threads
+    )
+    results = run_lines(path, every, limits, console, scenario=scenario, as_json=as_json)
+    last = next((result.status for result in reversed(results) if result.status), "optimal")
+    raise typer.Exit(SOLVED if last in ("optimal", "feasible") else UNSOLVED)

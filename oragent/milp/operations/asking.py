@@ -1,0 +1,378 @@
+"""Operations that solve: optimum, trials, prices, sweeps, extremes, alternatives, frontiers, comparisons."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from oragent._base.errors import MilpError
+from oragent.milp.arrays import FEASIBLE, Arrays, Vector
+from oragent.milp.model import Sense
+from oragent.milp.operations import requests as ops
+from oragent.milp.operations.conflicting import SMALL_ENOUGH, conflict_families
+from oragent.milp.operations.expressions import evaluate_expression
+from oragent.milp.operations.outcomes import Outcome, ScenarioModel, with_row
+from oragent.milp.operations.pricing import price_members
+from oragent.milp.operations.results import (
+    Alternative,
+    AlternativesResult,
+    CompareResult,
+    ConflictFamily,
+    ExtremeResult,
+    Figure,
+    FrontierPoint,
+    FrontierResult,
+    Group,
+    Moved,
+    PriceResult,
+    SolveResult,
+    SweepPoint,
+    SweepResult,
+)
+from oragent.milp.operations.slices import find_objective, find_slice
+from oragent.milp.operations.state import (
+    SAME,
+    Changes,
+    Scenario,
+    Study,
+    binding_members,
+    continue_options,
+    difference,
+    is_decided,
+    lines_of,
+    moved,
+    objective_change,
+    solved,
+)
+from oragent.milp.plain import number, quoted
+from oragent.milp.solution import SolveStatus
+
+# largest number of figures of one sweep
+MOST_FIGURES = 200
+# relative room that a fixed objective gets, so that rounding leaves its point feasible
+ROOM = 1e-9
+# relative distance from which two points count as different, and prices that count as none
+APART = 1e-4
+NOISE = 1e-7
+# members that a search for other optima tries one by one
+MOST_DIRECTIONS = 50
+
+
+def solve(study: Study, request: ops.Solve) -> SolveResult:
+    """Solve the present scenario; a family's group has its total and how many members are not zero."""
+    scenario = study.present
+    outcome = study.solve(scenario)
+    return solved(
+        study,
+        scenario,
+        SolveResult(
+            objective=study.optimum(scenario),
+            gap=_gap(outcome),
+            families=_used_families(scenario, outcome.point),
+            warnings=study.warn(scenario),
+        ),
+    )
+
+
+def _gap(outcome: Outcome) -> float | None:
+    if outcome.objective is None or outcome.bound is None:
+        return None
+    if outcome.status is SolveStatus.OPTIMAL:
+        return 0.0
+    return abs(outcome.objective - outcome.bound) / max(1.0, abs(outcome.objective))
+
+
+def _used_families(scenario: Scenario, point: Vector | None) -> tuple[Group, ...]:
+    if point is None:
+        return ()
+    return tuple(
+        Group(
+            label=family.name,
+            total=Figure.exact(float(point[family.positions].sum()), family.unit),
+            members=int((np.abs(point[family.positions]) > SAME).sum()),
+        )
+        for family in scenario.model.variables
+    )
+
+
+def whatif(study: Study, request: ops.WhatIf) -> CompareResult:
+    """Solve with changes and compare; ``keep`` then makes them the state."""
+    return _try(study, tuple(request.changes))
+
+
+def whynot(study: Study, request: ops.WhyNot) -> CompareResult:
+    """Solve with a change that the solution does not meet, and compare."""
+    return _try(study, (request.change,))
+
+
+def _try(study: Study, changes: Changes) -> CompareResult:
+    after = study.scenario((*study.changes, *changes))
+    study.trial = after.changes
+    return _compare(study, study.present, after)
+
+
+def compare(study: Study, request: ops.Compare) -> CompareResult:
+    """Compare two scenarios that were kept; ``base`` is one of them."""
+    before, after = (study.scenario(study.named(name)) for name in (request.first, request.second))
+    return _compare(study, before, after)
+
+
+def _compare(study: Study, before: Scenario, after: Scenario) -> CompareResult:
+    first, second = study.solve(before), study.solve(after)
+    change = objective_change(study, before, after)
+    first, second = before.known.outcome, after.known.outcome
+    both = first.point is not None and second.point is not None
+    warnings = list(dict.fromkeys((*study.warn(before), *study.warn(after))))
+    before_goal, goal = before.model.objective, after.model.objective
+    if (before_goal.name, before_goal.sense) != (goal.name, goal.sense):
+        warnings.append("the two have different objectives, so the difference means nothing")
+    decided = is_decided(change.difference) or SolveStatus.INFEASIBLE in (first.status, second.status)
+    conflict: tuple[ConflictFamily, ...] = ()
+    if second.status is SolveStatus.INFEASIBLE and len(after.model.columns) <= SMALL_ENOUGH:
+        conflict = conflict_families(after)[1]
+    moves: tuple[Moved, ...] = ()
+    if first.point is not None and second.point is not None and len(first.point) == len(second.point):
+        moves = moved(after.model, first.point, second.point)
+    start = after.changes[: len(before.changes)] == before.changes
+    result = CompareResult(
+        objective=change,
+        status_before=str(first.status),
+        status_after=str(second.status),
+        decided=decided,
+        continue_with="" if decided or not both else continue_options(study.limits),
+        moved=moves,
+        binding_now=binding_members(after, second.point, first.point) if second.point is not None else (),
+        changes=lines_of(after.changes[len(before.changes) :] if start else after.changes),
+        conflict=conflict,
+        warnings=tuple(warnings),
+    )
+    return solved(study, after, result).model_copy(update={"scenario": study.label(before.changes)})
+
+
+def price(study: Study, request: ops.Price) -> PriceResult:
+    """Solve again with each figure a step larger and a step smaller."""
+    chosen = find_slice(study.present.model, request.reference, ["rows", "parameters"])
+    members = price_members(study, chosen, request.step)
+    return solved(study, study.present, PriceResult(step=request.step, members=members))
+
+
+def sweep(study: Study, request: ops.Sweep) -> SweepResult:
+    """Solve for several figures; the state stays as it is."""
+    if len(request.numbers) > MOST_FIGURES:
+        raise MilpError(f"{len(request.numbers)} figures; expected at most {MOST_FIGURES}")
+    present = study.present
+    scenarios = []
+    for figure in request.numbers:
+        change = ops.Assign(target=request.target, operator="=", number=figure)
+        scenarios.append((figure, study.scenario((*study.changes, change))))
+    for scenario in (present, *(after for _, after in scenarios)):
+        study.solve(scenario)
+    points = []
+    for figure, after in scenarios:
+        study.pool.refresh(present.known)
+        study.pool.refresh(after.known)
+        status, optimum = str(after.known.outcome.status), study.optimum(after)
+        points.append(
+            SweepPoint(figure=figure, status=status, objective=optimum, difference=difference(present, after))
+        )
+    return solved(study, present, SweepResult(points=tuple(points), warnings=study.warn(present)))
+
+
+def _solve_arrays(study: Study, scenario: Scenario, arrays: Arrays) -> tuple[Outcome, Scenario]:
+    other = Scenario(scenario.changes, scenario.model, ScenarioModel(arrays))
+    return study.solve(other), other
+
+
+def _limit_objective(arrays: Arrays, worst: float) -> Arrays:
+    """The model with its objective at least as good as a figure."""
+    room = ROOM * max(1.0, abs(worst))
+    limit = worst - arrays.constant
+    if arrays.sense.sign > 0:
+        return with_row(arrays, arrays.cost, -np.inf, limit + room)
+    return with_row(arrays, arrays.cost, limit - room, np.inf)
+
+
+def extreme(study: Study, request: ops.Extreme) -> ExtremeResult:
+    """Find the most or the least of an expression, with the objective within a distance of its optimum."""
+    scenario = study.present
+    model, arrays = scenario.model, scenario.known.arrays
+    terms = evaluate_expression(model, request.expression)
+    if terms.sets or not terms.has_variables:
+        raise MilpError("most and least take one figure of variables: write sums without 'by'")
+    coefficients, constant = terms.as_cost(model.shape[1])
+    cost = coefficients.evaluate(model.cells)
+    outcome = study.solve(scenario)
+    if outcome.point is None or outcome.objective is None:
+        study.point(scenario)
+    limited = arrays
+    if request.within is not None and outcome.objective is not None:
+        distance = abs(outcome.objective) * request.within / 100 if request.percent else request.within
+        if not distance >= 0:
+            raise MilpError(f"within {number(request.within)}: expected a number from 0 on")
+        limited = _limit_objective(arrays, outcome.objective + arrays.sense.sign * distance)
+    sense = Sense.MAXIMIZE if request.direction == "most" else Sense.MINIMIZE
+    found, other = _solve_arrays(study, scenario, replace(limited, cost=cost, constant=constant, sense=sense))
+    if found.point is None and found.status is not SolveStatus.UNBOUNDED:
+        raise MilpError(f"the {request.direction} is not known ({found.status}): allow a longer solve")
+    units = {family.unit for family in model.variables if cost[family.positions].any()}
+    figure = Figure.between(found.objective, *found.span(), unit=units.pop() if len(units) == 1 else "")
+    at_point = Figure(unit=model.objective.unit)
+    if found.point is not None:
+        at_point = Figure.exact(arrays.objective_at(found.point), model.objective.unit)
+    result = ExtremeResult(
+        figure=figure,
+        objective=at_point,
+        optimum=study.optimum(scenario),
+        warnings=study.warn(scenario),
+    )
+    return solved(study, other, result)
+
+
+def alternatives(study: Study, request: ops.Alternatives) -> AlternativesResult:
+    """Find the best solutions that differ: in binary variables, or for models without them at the same optimum."""
+    scenario = study.present
+    first = study.point(scenario)
+    arrays = scenario.known.arrays
+    binary = arrays.integer & (arrays.low >= 0) & (arrays.high <= 1)
+    points, complete = [first], False
+    current = arrays
+    while len(points) < request.count + 1:
+        if binary.any():
+            current = _without_point(current, binary, points[-1])
+            found, _ = _solve_arrays(study, scenario, current)
+            point = found.point
+            complete = point is None and found.status is SolveStatus.INFEASIBLE
+        else:
+            point = _other_optimum(study, scenario, points)
+            complete = point is None and scenario.known.outcome.status is SolveStatus.OPTIMAL
+        if point is None:
+            break
+        points.append(point)
+    unit = scenario.model.objective.unit
+    best = arrays.objective_at(first)
+    solutions = []
+    for point in points[1:]:
+        worth = arrays.objective_at(point)
+        solutions.append(
+            Alternative(
+                objective=Figure.exact(worth, unit),
+                difference=Figure.exact(worth - best, unit),
+                moved=moved(scenario.model, first, point),
+            )
+        )
+    return solved(
+        study,
+        scenario,
+        AlternativesResult(
+            solutions=tuple(solutions),
+            complete=complete,
+            warnings=study.warn(scenario),
+        ),
+    )
+
+
+def _without_point(arrays: Arrays, binary: np.ndarray, point: Vector) -> Arrays:
+    """The model without the points that have these values of all binary variables."""
+    ones = binary & (point > 0.5)
+    signs = np.where(ones, -1.0, np.where(binary, 1.0, 0.0))
+    return with_row(arrays, signs, 1.0 - float(ones.sum()), np.inf)
+
+
+def _other_optimum(study: Study, scenario: Scenario, points: list[Vector]) -> Vector | None:
+    """An optimum that differs from all points: members that are used as little, others as much as possible."""
+    arrays, outcome = scenario.known.arrays, scenario.known.outcome
+    if arrays.integer.any():
+        face = _limit_objective(arrays, arrays.objective_at(points[0]))
+    elif outcome.row_duals is None or outcome.status is not SolveStatus.OPTIMAL:
+        return None
+    else:
+        face = _optimal_face(arrays, outcome.row_duals)
+    mean = np.mean(points, axis=0)
+    free = face.low < face.high
+    unused = np.flatnonzero(free & (mean <= SAME))[:MOST_DIRECTIONS]
+    directions = [
+        (np.where(free & (mean > SAME), 1.0, 0.0), Sense.MINIMIZE),
+        (np.where(free & (mean <= SAME), 1.0, 0.0), Sense.MAXIMIZE),
+        *((np.where(np.arange(len(mean)) == column, 1.0, 0.0), Sense.MAXIMIZE) for column in unused),
+    ]
+    for cost, sense in directions:
+        found, _ = _solve_arrays(study, scenario, replace(face, cost=cost, constant=0.0, sense=sense))
+        if found.point is None or arrays.largest_violation(found.point) > FEASIBLE:
+            continue
+        if all((np.abs(found.point - point) > APART * np.maximum(1.0, np.abs(point))).any() for point in points):
+            return found.point
+    return None
+
+
+def _optimal_face(arrays: Arrays, duals: Vector) -> Arrays:
+    """All optima of a linear model: what has a price stays at its limit (complementary slackness)."""
+    reduced = arrays.cost - duals @ arrays.matrix
+    scale = NOISE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
+    towards_low = arrays.sense.sign * reduced > scale
+    towards_high = arrays.sense.sign * reduced < -scale
+    priced_low = arrays.sense.sign * duals > scale
+    priced_high = arrays.sense.sign * duals < -scale
+    return replace(
+        arrays,
+        high=np.where(towards_low & np.isfinite(arrays.low), arrays.low, arrays.high),
+        low=np.where(towards_high & np.isfinite(arrays.high), arrays.high, arrays.low),
+        row_high=np.where(priced_low & np.isfinite(arrays.row_low), arrays.row_low, arrays.row_high),
+        row_low=np.where(priced_high & np.isfinite(arrays.row_high), arrays.row_high, arrays.row_low),
+    )
+
+
+def frontier(study: Study, request: ops.Frontier) -> FrontierResult:
+    """Trade one objective for another: the first is optimised under limits of the second, then the second in turn."""
+    scenario = study.present
+    first, second = (find_objective(scenario.model, name) for name in (request.first, request.second))
+    if first is second:
+        raise MilpError(f"frontier of {quoted(first.name)} with itself: name two objectives")
+    one, two = scenario.model.to_arrays(first), scenario.model.to_arrays(second)
+    ends = [_lexicographic(study, scenario, one, two), _lexicographic(study, scenario, two, one)]
+    best, worst = (two.objective_at(end[0]) for end in (ends[1], ends[0]))
+    points = [ends[0]]
+    for share in np.linspace(0, 1, request.count)[1:-1]:
+        limit = worst + share * (best - worst)
+        points.append(_lexicographic(study, scenario, _limited(one, two, float(limit)), two))
+    points.append(ends[1])
+    entries: list[FrontierPoint] = []
+    for point, proven in points:
+        figures = [
+            Figure.exact(arrays.objective_at(point), goal.unit) for arrays, goal in ((one, first), (two, second))
+        ]
+        entry = FrontierPoint(first=figures[0], second=figures[1], proven=proven)
+        if all(not _is_same(entry, other) for other in entries):
+            entries.append(entry)
+    return FrontierResult(
+        scenario=study.label(study.changes),
+        solver=scenario.known.outcome.solver,
+        limits=study.limits,
+        first=first.name,
+        second=second.name,
+        points=tuple(entries),
+    )
+
+
+def _is_same(one: FrontierPoint, two: FrontierPoint) -> bool:
+    pairs = ((one.first.value or 0.0, two.first.value or 0.0), (one.second.value or 0.0, two.second.value or 0.0))
+    return all(abs(a - b) <= 1e-6 * max(1.0, abs(a)) for a, b in pairs)
+
+
+def _limited(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
+    """A model in which another objective is at least as good as a figure."""
+    room = ROOM * max(1.0, abs(limit))
+    if by.sense.sign > 0:
+        return with_row(arrays, by.cost, -np.inf, limit - by.constant + room)
+    return with_row(arrays, by.cost, limit - by.constant - room, np.inf)
+
+
+def _lexicographic(study: Study, scenario: Scenario, first: Arrays, second: Arrays) -> tuple[Vector, bool]:
+    """The point that is best in one objective, then in another, and whether both are proven."""
+    found, _ = _solve_arrays(study, scenario, first)
+    if found.point is None or found.objective is None:
+        raise MilpError(f"no frontier: a step of it is {found.status}; solve each objective alone first")
+    base = replace(first, cost=second.cost, constant=second.constant, sense=second.sense)
+    again, _ = _solve_arrays(study, scenario, _limited(base, first, found.objective))
+    proven = found.status is SolveStatus.OPTIMAL and again.status is SolveStatus.OPTIMAL
+    if again.point is None:
+        return found.point, False
+    return again.point, proven

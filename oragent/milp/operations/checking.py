@@ -1,0 +1,253 @@
+"""Operations that check: solutions of files, what would make them optimal, and two models against each other."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from oragent._base.errors import MilpError
+from oragent.milp.arrays import Vector
+from oragent.milp.files import read_point
+from oragent.milp.indexed import Family, IndexedModel
+from oragent.milp.indexed_files import read_indexed
+from oragent.milp.indexed_names import to_milp
+from oragent.milp.inverses import inverse as find_inverse
+from oragent.milp.model import round_digits
+from oragent.milp.operations import requests as ops
+from oragent.milp.operations.outcomes import ScenarioModel
+from oragent.milp.operations.pricing import optimum_change
+from oragent.milp.operations.results import BreachInfo, DiffEntry, DiffResult, Figure, InverseResult, VerifyResult
+from oragent.milp.operations.slices import fold
+from oragent.milp.operations.state import Scenario, Study, objective_change, solved
+from oragent.milp.plain import plain, quoted
+from oragent.milp.solving import breaches
+
+# breaches, coefficients or differences that one result lists
+SHOWN = 100
+SHOWN_DIFFERENCES = 5
+# seconds, a cap, for the cuts of an inverse problem
+CAP_S = 60.0
+
+
+def point_of_file(study: Study, name: str) -> dict[str, float]:
+    """Values by member name from a file, whose names are those of the file of the model or of members.
+
+    Raises:
+        MilpError: The file holds no point, or a name is unknown.
+    """
+    model = study.base
+    path = Path(name) if Path(name).is_absolute() else study.folder / name
+    values = read_point(path)
+    columns = {fold(column): column for column in model.column_names}
+    flat = dict(zip(model.flat_columns, model.column_names, strict=False))
+    point = {}
+    for key, value in values.items():
+        column = flat.get(key) or columns.get(fold(key))
+        if column is None:
+            raise MilpError(f"{plain(str(path), 200)}: {quoted(key)} is no variable of the model: rename or remove it")
+        point[column] = value
+    return point
+
+
+def _vector(model: IndexedModel, point: Mapping[str, float]) -> Vector:
+    return np.array([float(point.get(name, 0.0)) for name in model.column_names])
+
+
+def verify(study: Study, request: ops.Verify) -> VerifyResult:
+    """Check the values of a file against the present scenario; a feasible point also helps later solves."""
+    scenario = study.present
+    point = point_of_file(study, request.file)
+    broken = breaches(to_milp(scenario.model, flat=False), point)
+    vector = _vector(scenario.model, point)
+    if not broken:
+        study.pool.add_point(vector)
+    study.solve(scenario)
+    unit = scenario.model.objective.unit
+    worth = scenario.known.arrays.objective_at(vector)
+    low, high = scenario.known.outcome.span()
+    best = scenario.known.outcome.objective
+    gap = Figure(unit=unit) if best is None else Figure.between(worth - best, worth - high, worth - low, unit)
+    return solved(
+        study,
+        scenario,
+        VerifyResult(
+            feasible=not broken,
+            objective=Figure.exact(worth, unit),
+            difference=gap,
+            breaches=tuple(
+                BreachInfo(part=one.part, name=one.name, value=one.value, relation=one.relation, limit=one.limit)
+                for one in broken[:SHOWN]
+            ),
+        ),
+    )
+
+
+def inverse(study: Study, request: ops.Inverse) -> InverseResult:
+    """Find the least change of costs that makes the solution of a file optimal."""
+    scenario = study.present
+    milp = to_milp(scenario.model, flat=False)
+    point = point_of_file(study, request.file)
+    found = find_inverse(milp, point, study.limits.seconds or CAP_S)
+    unit = scenario.model.objective.unit
+    if found.change is None:
+        raise MilpError("not settled within the limit: allow a longer solve with --time")
+    return InverseResult(
+        scenario=study.label(study.changes),
+        change=Figure.exact(found.change, unit),
+        coefficients=tuple(
+            (name, milp.objective.terms.get(name, 0.0), new) for name, new in list(found.coefficients.items())[:SHOWN]
+        ),
+    )
+
+
+def diff(study: Study, request: ops.Diff) -> DiffResult:
+    """Compare the present model with that of a file, by family, with the effect of each difference alone."""
+    scenario = study.present
+    path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
+    other = read_indexed(path)
+    after = Scenario((), other, ScenarioModel(other.to_arrays()))
+    study.solve(scenario)
+    study.solve(after)
+    return solved(
+        study,
+        scenario,
+        DiffResult(
+            objective=objective_change(study, scenario, after),
+            entries=tuple(diff_entries(study, scenario, other)),
+        ),
+    )
+
+
+def diff_entries(study: Study, scenario: Scenario, other: IndexedModel) -> list[DiffEntry]:
+    """The differences between a scenario's model and another one."""
+    model = scenario.model
+    entries = _set_entries(model, other)
+    for kind, of in (("parameters", "data"), ("variables", "variables"), ("rows", "rows")):
+        mine = {fold(family.name): family for family in getattr(model, kind)}
+        theirs = {fold(family.name): family for family in getattr(other, kind)}
+        for name, family in mine.items():
+            if name not in theirs:
+                entries.append(DiffEntry(of=of, name=family.name, change="removed", members=len(family)))
+        for name, family in theirs.items():
+            if name not in mine:
+                entries.append(DiffEntry(of=of, name=family.name, change="added", members=len(family)))
+            else:
+                entries += _family_entries(study, scenario, other, mine[name], family)
+    return entries
+
+
+def _set_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
+    entries = []
+    mine = {fold(one.name): one for one in model.sets}
+    theirs = {fold(one.name): one for one in other.sets}
+    for name in dict.fromkeys((*mine, *theirs)):
+        first = mine[name].labels if name in mine else ()
+        second = theirs[name].labels if name in theirs else ()
+        title = (theirs.get(name) or mine[name]).name
+        for change, labels in (
+            ("removed", [label for label in first if label not in second]),
+            ("added", [label for label in second if label not in first]),
+        ):
+            if labels:
+                shown = tuple((label, None, None) for label in labels[:SHOWN_DIFFERENCES])
+                entries.append(DiffEntry(of="set", name=title, change=change, members=len(labels), largest=shown))
+    return entries
+
+
+def _family_entries(
+    study: Study, scenario: Scenario, other: IndexedModel, mine: Family, theirs: Family
+) -> list[DiffEntry]:
+    """Members added or removed, and figures that differ for the members that both have."""
+    model = scenario.model
+    first = {model.labels_of(mine, place): place for place in range(len(mine))}
+    second = {other.labels_of(theirs, place): place for place in range(len(theirs))}
+    of = {"Parameter": "data", "VariableFamily": "variables", "RowFamily": "rows"}[type(mine).__name__]
+    entries = []
+    for change, count in (("removed", len(first.keys() - second.keys())), ("added", len(second.keys() - first.keys()))):
+        if count:
+            entries.append(DiffEntry(of=of, name=mine.name, change=change, members=count))
+    shared = [labels for labels in first if labels in second]
+    places = [np.array([keys[labels] for labels in shared], dtype=np.int64) for keys in (first, second)]
+    positions = mine.positions[places[0]], theirs.positions[places[1]]
+    for what, before, after in _figures(model, other, of, *positions):
+        differs = np.flatnonzero(~np.isclose(before, after, rtol=1e-12, atol=0.0))
+        if not len(differs):
+            continue
+        steps = np.nan_to_num(np.abs(after[differs] - before[differs]), posinf=np.inf)
+        order = differs[np.argsort(-steps, kind="stable")]
+        largest = tuple(
+            (model.member_name(mine, int(places[0][at])), _finite(before[at]), _finite(after[at]))
+            for at in order[:SHOWN_DIFFERENCES].tolist()
+        )
+        effect = _effect(study, scenario, what, positions[0][differs], after[differs])
+        entries.append(
+            DiffEntry(of=what, name=mine.name, change="changed", members=len(differs), largest=largest, effect=effect)
+        )
+    if of == "rows":
+        entries += _coefficient_entries(scenario, other, mine, positions)
+    return entries
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _figures(
+    model: IndexedModel, other: IndexedModel, of: str, mine: np.ndarray, theirs: np.ndarray
+) -> list[tuple[str, Vector, Vector]]:
+    """What is compared: for each kind of figure those of the shared members in both models."""
+    if of == "data":
+        return [("data", model.cells[mine], other.cells[theirs])]
+    if of == "rows":
+        return [("right-hand sides", model.rhs_values[mine], other.rhs_values[theirs])]
+    figures = [
+        (f"{name} bounds", first.evaluate(model.cells)[mine], second.evaluate(other.cells)[theirs])
+        for name, first, second in (("lower", model.low, other.low), ("upper", model.high, other.high))
+    ]
+    costs = [one.objective.cost.evaluate(one.cells) for one in (model, other)]
+    return [*figures, ("costs", costs[0][mine], costs[1][theirs])]
+
+
+def _effect(study: Study, scenario: Scenario, what: str, positions: np.ndarray, values: Vector) -> Figure:
+    """The effect on the optimum of one kind of figure of one family taking the values of the other model."""
+    model = scenario.model
+    if what == "data":
+        cells = model.cells.copy()
+        cells[positions] = values
+        changed = replace(model, cells=cells)
+    elif what == "right-hand sides":
+        changed = replace(model, rhs=model.rhs.with_values(positions, values))
+    elif what == "costs":
+        goal = model.objective
+        new = replace(goal, cost=goal.cost.with_values(positions, values))
+        changed = replace(model, objectives=(new, *model.objectives[1:]))
+    elif what == "lower bounds":
+        changed = replace(model, low=model.low.with_values(positions, values))
+    else:
+        changed = replace(model, high=model.high.with_values(positions, values))
+    return optimum_change(study, scenario, changed)
+
+
+def _coefficient_entries(
+    scenario: Scenario, other: IndexedModel, family: Family, positions: tuple[np.ndarray, np.ndarray]
+) -> list[DiffEntry]:
+    """Rows of a family whose coefficients or relation differ."""
+    model = scenario.model
+    changed = []
+    for mine, theirs in zip(positions[0].tolist(), positions[1].tolist(), strict=True):
+        if _row_terms(model, mine) != _row_terms(other, theirs):
+            changed.append(model.row_names[mine])
+    if not changed:
+        return []
+    largest = tuple((name, None, None) for name in changed[:SHOWN_DIFFERENCES])
+    entry = DiffEntry(of="coefficients", name=family.name, change="changed", members=len(changed), largest=largest)
+    return [entry]
+
+
+def _row_terms(model: IndexedModel, row: int) -> tuple[int, dict[str, float]]:
+    first, last = int(model.starts[row]), int(model.starts[row + 1])
+    values = model.matrix.values[first:last].tolist()
+    names = [fold(model.column_names[column]) for column in model.columns[first:last].tolist()]
+    terms = {name: round_digits(value, 12) for name, value in zip(names, values, strict=True) if value}
+    return int(model.relations[row]), terms

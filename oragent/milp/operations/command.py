@@ -1,0 +1,86 @@
+"""The command ``oragent model``: lines of operations on the model of a file."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from oragent._base.errors import MilpError
+from oragent._base.files import replace_file
+from oragent.milp.as_json import load_json
+from oragent.milp.files import read_bytes
+from oragent.milp.indexed_files import read_indexed
+from oragent.milp.operations.outcomes import SolveLimits
+from oragent.milp.operations.printing import print_result
+from oragent.milp.operations.results import AnyResult
+from oragent.milp.operations.session import ModelSession
+from oragent.milp.operations.syntax import is_comment
+from oragent.milp.plain import plain
+
+SCENARIOS = ".scenarios.json"
+
+
+def run_lines(
+    path: Path,
+    lines: Sequence[str],
+    limits: SolveLimits,
+    console: Console,
+    *,
+    scenario: str = "",
+    as_json: bool = False,
+) -> list[AnyResult]:
+    """Run lines on the model of a file and print each result as it comes.
+
+    Scenarios that ``keep NAME`` made lie in ``MODEL.scenarios.json`` next to the model, and are there in the next call.
+
+    Raises:
+        MilpError: The file holds no model, or a line cannot be done; results before it are printed.
+    """
+    kept = read_scenarios(path)
+    session = ModelSession(read_indexed(path), limits, kept, path.parent)
+    if scenario:
+        session.study.changes = session.study.named(scenario)
+    results = []
+    try:
+        for line in lines or ["describe"]:
+            if is_comment(line):
+                continue
+            result = session.ask(line)
+            results.append(result)
+            if as_json:
+                console.file.write(result.model_dump_json() + "\n")
+                console.file.flush()
+            else:
+                print_result(result, console)
+    finally:
+        if session.scenario_lines() != kept:
+            write_scenarios(path, session.scenario_lines())
+    return results
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a file of operations; empty lines and those that begin with ``#`` say nothing."""
+    try:
+        return read_bytes(path, "lines of operations").decode().splitlines()
+    except UnicodeDecodeError:
+        raise MilpError(f"{plain(str(path), 200)}: not a text in UTF-8") from None
+
+
+def read_scenarios(model: Path) -> dict[str, list[str]]:
+    """Scenarios next to a model: by name the lines of their changes."""
+    path = model.with_name(model.name + SCENARIOS)
+    if not path.is_file():
+        return {}
+    data = load_json(read_bytes(path, "scenarios"), "scenarios")
+    is_right = isinstance(data, dict) and all(
+        isinstance(lines, list) and all(isinstance(line, str) for line in lines) for lines in data.values()
+    )
+    if not is_right:
+        raise MilpError(f"{plain(str(path), 200)}: expected an object with a list of lines by name")
+    return dict(data)
+
+
+def write_scenarios(model: Path, scenarios: dict[str, list[str]]) -> None:
+    """Write the scenarios next to a model."""
+    replace_file(model.with_name(model.name + SCENARIOS), json.dumps(scenarios, ensure_ascii=False, indent=1) + "\n")

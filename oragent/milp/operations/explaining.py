@@ -1,0 +1,184 @@
+"""Operations that explain a solution: ranges, and what keeps a variable or row where it is."""
+
+import numpy as np
+
+from oragent._base.errors import MilpError
+from oragent.milp.arrays import Vector
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_names import to_milp
+from oragent.milp.operations import requests as ops
+from oragent.milp.operations.pricing import price_members
+from oragent.milp.operations.rendering import number_text
+from oragent.milp.operations.results import Figure, Member, RangeEntry, RangeResult, WhyResult
+from oragent.milp.operations.slices import Slice, find_one, find_slice
+from oragent.milp.operations.state import (
+    SHOWN_ROWS,
+    Scenario,
+    Study,
+    binding_rows,
+    difference,
+    row_member,
+    row_slacks,
+    solved,
+)
+from oragent.milp.operations.syntax import parse_line
+from oragent.milp.plain import quoted
+from oragent.milp.solution import Sensitivity, ValueRange
+from oragent.milp.solving import solve
+
+# members that one question lists
+MOST = 1000
+
+
+def ranges(study: Study, request: ops.Range) -> RangeResult:
+    """State the right-hand sides, coefficients or bounds for which the present prices or values stay."""
+    scenario = study.present
+    chosen = find_slice(scenario.model, request.reference)
+    sensitivity = _sensitivity(study, scenario)
+    names = chosen.names[:MOST]
+    model = scenario.model
+    entries: list[RangeEntry] = []
+    if chosen.kind == "parameters":
+        names = [_row_of_cell(model, position) for position in chosen.positions[:MOST].tolist()]
+    for label, name, position in zip(chosen.names, names, chosen.positions.tolist(), strict=False):
+        if chosen.kind == "variables":
+            cost = float(model.objective.cost.evaluate(model.cells)[position])
+            entries.append(_entry(label, "coefficient", cost, sensitivity.cost_ranges[name], model.objective.unit))
+            continue
+        row = model.row_names.index(name) if chosen.kind == "parameters" else position
+        entry = _entry(label, "right-hand side", float(model.rhs_values[row]), sensitivity.rhs_ranges[name], "")
+        price = Figure.exact(sensitivity.duals[name], model.objective.unit)
+        entries.append(entry.model_copy(update={"price": price}))
+    return solved(study, scenario, RangeResult(with_integers_fixed=bool(model.integer.any()), entries=tuple(entries)))
+
+
+def _entry(name: str, of: str, value: float, interval: ValueRange, unit: str) -> RangeEntry:
+    low, high = (end if np.isfinite(end) else None for end in (interval.low, interval.high))
+    return RangeEntry(name=name, of=of, value=Figure.exact(value, unit), low=low, high=high)
+
+
+def _row_of_cell(model: IndexedModel, cell: int) -> str:
+    """The row whose right-hand side is a cell, which is used nowhere else."""
+    links = model.rhs.links
+    rows = links.places[(links.cells == cell) & (links.factors == 1.0)]
+    others = [model.low, model.high, model.entries, *(goal.cost for goal in model.objectives)]
+    uses = int((links.cells == cell).sum()) + sum(int((vector.links.cells == cell).sum()) for vector in others)
+    if len(rows) != 1 or uses != 1:
+        raise MilpError("that figure is used in several places: ask 'price', which solves again, or name rows")
+    return model.row_names[int(rows[0])]
+
+
+def _sensitivity(study: Study, scenario: Scenario) -> Sensitivity:
+    study.point(scenario)
+    solution = solve(to_milp(scenario.model, flat=False), study.limits.seconds, study.limits.gap)
+    if solution.sensitivity is None:
+        raise MilpError(f"no ranges: the model is {solution.status}, without an optimal basis")
+    return solution.sensitivity
+
+
+def why(study: Study, request: ops.Why) -> WhyResult:
+    """Say what keeps a variable at its value, or what a row costs."""
+    scenario = study.present
+    point = study.point(scenario)
+    chosen = find_one(scenario.model, request.reference, ["variables", "rows", "parameters"])
+    if chosen.kind == "variables":
+        return _why_variable(study, scenario, chosen, point)
+    return _why_row(study, scenario, chosen, point)
+
+
+def _why_row(study: Study, scenario: Scenario, chosen: Slice, point: Vector) -> WhyResult:
+    priced = price_members(study, chosen, 1.0)[0]
+    if chosen.kind == "rows":
+        activities, _ = row_slacks(scenario, point)
+        place = int(chosen.members[0])
+        member = row_member(scenario, chosen.family, place, point, activities)
+        binds = bool(binding_rows(scenario, point)[chosen.positions[0]]) or member.slack == Figure.exact(0.0)
+        member = member.model_copy(update={"price_up": priced.price_up, "price_down": priced.price_down})
+        at = "binding" if binds else "slack"
+    else:
+        member, at = priced, "data"
+    low = high = None
+    if chosen.kind == "rows" and not scenario.model.integer.any():
+        interval = _sensitivity(study, scenario).rhs_ranges[chosen.names[0]]
+        low, high = (end if np.isfinite(end) else None for end in (interval.low, interval.high))
+    return solved(study, scenario, WhyResult(member=member, at=at, holds_from=low, holds_to=high))
+
+
+def _why_variable(study: Study, scenario: Scenario, chosen: Slice, point: Vector) -> WhyResult:
+    model, arrays = scenario.model, scenario.known.arrays
+    column, place = int(chosen.positions[0]), int(chosen.members[0])
+    value, low, high = float(point[column]), float(arrays.low[column]), float(arrays.high[column])
+    unit, near = chosen.family.unit, 1e-7 * max(1.0, abs(value))
+    cost = float(arrays.cost[column])
+    name = model.member_name(chosen.family, place)
+    at, forced = "between", ""
+    if value - low <= near:
+        at, forced = "lower bound", f"{name} >= {number_text(min(low + 1, high))}"
+    elif high - value <= near:
+        at, forced = "upper bound", f"{name} <= {number_text(max(high - 1, low))}"
+    elif value >= 1:
+        forced = f"{name} <= {number_text(max(value - 1, low))}"
+    member = Member(
+        name=name,
+        labels=model.labels_of(chosen.family, place),
+        value=Figure.exact(value, unit),
+        coefficient=Figure.exact(cost, model.objective.unit),
+        contribution=Figure.exact(cost * value, model.objective.unit),
+        low=Figure.exact(low, unit),
+        high=Figure.exact(high, unit),
+    )
+    effect, warnings = None, list(study.warn(scenario))
+    if low == high:
+        forced = ""
+        warnings.append("its bounds are equal, so it is fixed: free it first")
+    if forced:
+        effect, warning = _forced(study, scenario, forced)
+        warnings += warning
+    reduced, holds = None, (None, None)
+    if not model.integer.any():
+        sensitivity = _sensitivity(study, scenario)
+        reduced = Figure.exact(sensitivity.reduced_costs[name], model.objective.unit)
+        interval = sensitivity.bound_ranges.get(name)
+        if interval is not None:
+            ends = (interval.low, interval.high)
+            holds = tuple(end if np.isfinite(end) else None for end in ends)  # type: ignore[assignment]
+    return solved(
+        study,
+        scenario,
+        WhyResult(
+            member=member,
+            at=at,
+            forced=forced,
+            difference=effect,
+            reduced_cost=reduced,
+            holds_from=holds[0],
+            holds_to=holds[1],
+            rows=_holding_rows(scenario, column, point),
+            warnings=tuple(warnings),
+        ),
+    )
+
+
+def _forced(study: Study, scenario: Scenario, line: str) -> tuple[Figure | None, list[str]]:
+    """The effect of a change on the optimum; a warning where it makes the model infeasible."""
+    change = parse_line(line)
+    after = study.scenario((*study.changes, change))  # type: ignore[arg-type]  # the line is a change
+    outcome = study.solve(after)
+    study.pool.refresh(scenario.known)
+    if outcome.objective is None:
+        return None, [f"with {quoted(line)} the model is {outcome.status}"]
+    return difference(scenario, after), []
+
+
+def _holding_rows(scenario: Scenario, column: int, point: Vector) -> tuple[Member, ...]:
+    """Binding rows with a coefficient of a column, equations among them."""
+    model, arrays = scenario.model, scenario.known.arrays
+    rows = np.unique(arrays.matrix.row_indices[arrays.matrix.columns == column])
+    activities, _ = row_slacks(scenario, point)
+    binds = binding_rows(scenario, point) | (arrays.row_low == arrays.row_high)
+    wanted = set(rows[binds[rows]].tolist())
+    members: list[Member] = []
+    for family in model.rows:
+        places = np.flatnonzero(np.isin(family.positions, list(wanted))).tolist()
+        members += [row_member(scenario, family, place, point, activities) for place in places]
+    return tuple(members[:SHOWN_ROWS])

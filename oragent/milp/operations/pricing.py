@@ -1,0 +1,72 @@
+"""Prices of figures by solving again with a step more and a step less."""
+
+from dataclasses import replace
+
+from oragent._base.errors import MilpError
+from oragent.milp.arrays import Arrays
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.operations.outcomes import Outcome, ScenarioModel
+from oragent.milp.operations.results import Figure, Member
+from oragent.milp.operations.slices import Slice
+from oragent.milp.operations.state import Scenario, Study, difference
+from oragent.milp.plain import number, quoted
+
+# members that one question prices
+MOST = 200
+
+
+def price_members(study: Study, chosen: Slice, step: float) -> tuple[Member, ...]:
+    """The members of a slice, each with the change of the optimum for a step more and a step less.
+
+    Raises:
+        MilpError: The step is not above 0, or there are too many members.
+    """
+    if not 0 < step < float("inf"):
+        raise MilpError(f"a step of {number(step)}: expected a number above 0")
+    if len(chosen) > MOST:
+        raise MilpError(
+            f"{quoted(chosen.family.name)} has {len(chosen)} members there, each of which is solved twice: name at "
+            f"most {MOST}"
+        )
+    scenario = study.present
+    study.solve(scenario)
+    return tuple(_price_member(study, scenario, chosen, member, step) for member in chosen.members.tolist())
+
+
+def _price_member(study: Study, scenario: Scenario, chosen: Slice, member: int, step: float) -> Member:
+    model, family = scenario.model, chosen.family
+    position = int(family.positions[member])
+    present, moved = _stepped(model, chosen.kind, position, step)
+    _, back = _stepped(model, chosen.kind, position, -step)
+    return Member(
+        name=model.member_name(family, member),
+        labels=model.labels_of(family, member),
+        value=Figure.exact(present, family.unit),
+        price_up=optimum_change(study, scenario, moved),
+        price_down=optimum_change(study, scenario, back),
+    )
+
+
+def _stepped(model: IndexedModel, kind: str, position: int, step: float) -> tuple[float, IndexedModel]:
+    """The present figure of a row or cell, and the model with it a step further."""
+    if kind == "parameters":
+        cells = model.cells.copy()
+        cells[position] += step
+        return float(model.cells[position]), replace(model, cells=cells)
+    if kind == "rows":
+        present = float(model.rhs_values[position])
+        return present, replace(model, rhs=model.rhs.with_values(position, present + step))  # type: ignore[arg-type]
+    raise MilpError("variables have no price: ask 'why' for a variable, or price rows or data")
+
+
+def optimum_change(study: Study, scenario: Scenario, changed: IndexedModel) -> Figure:
+    """The change of the optimum from a scenario to another model; no value where that has no point."""
+    arrays: Arrays = changed.to_arrays()
+    if (arrays.low > arrays.high).any():
+        return Figure(unit=changed.objective.unit)
+    other = Scenario(scenario.changes, changed, ScenarioModel(arrays))
+    outcome: Outcome = study.solve(other)
+    study.pool.refresh(scenario.known)
+    if outcome.objective is None:
+        return Figure(unit=changed.objective.unit)
+    return difference(scenario, other)

@@ -1,0 +1,332 @@
+"""Operations that read: structure, data, values, totals, order, slack."""
+
+import numpy as np
+
+from oragent._base.errors import MilpError
+from oragent.milp.arrays import Vector
+from oragent.milp.indexed import RELATIONS, Family, IndexedModel, Parameter, VariableFamily
+from oragent.milp.operations import requests as ops
+from oragent.milp.operations.expressions import group_members
+from oragent.milp.operations.pricing import price_members
+from oragent.milp.operations.results import (
+    DescribeResult,
+    FamilyInfo,
+    Figure,
+    Group,
+    Member,
+    MembersResult,
+    ObjectiveInfo,
+    SetInfo,
+    TotalResult,
+)
+from oragent.milp.operations.slices import Slice, find_family, find_set_place, find_slice, fold, kind_of
+from oragent.milp.operations.state import (
+    BASE,
+    Scenario,
+    Study,
+    binding_rows,
+    row_member,
+    row_slacks,
+    solved,
+)
+from oragent.milp.plain import quoted
+
+# members that one result lists
+SHOWN = 1000
+# labels of a set that a description lists
+SHOWN_LABELS = 200
+ORDERS = ("value", "cost", "coefficient", "price")
+
+
+def describe(study: Study, request: ops.Describe) -> DescribeResult:
+    """List the sets, families and objectives of the present model, or those of one family."""
+    model = study.present.model
+    families: list[Family] = list(model.families())
+    sets = list(model.sets)
+    if request.reference is not None:
+        chosen = find_slice(model, request.reference)
+        families = [chosen.family]
+        sets = [index_set for index_set in sets if index_set.name in chosen.family.sets]
+    return DescribeResult(
+        scenario=study.label(study.changes),
+        name=model.name,
+        columns=model.shape[1],
+        row_count=model.shape[0],
+        integers=int(model.integer.sum()),
+        nonzeros=len(model.columns),
+        sets=tuple(
+            SetInfo(
+                name=one.name,
+                size=len(one.labels),
+                labels=one.labels[:SHOWN_LABELS],
+                ordered=one.is_ordered,
+                time=one.is_time,
+                guessed=one.is_guessed,
+            )
+            for one in sets
+        ),
+        families=tuple(_family_info(model, family) for family in families),
+        objectives=tuple(
+            ObjectiveInfo(
+                name=goal.name,
+                sense=str(goal.sense),
+                unit=goal.unit,
+                terms=int(np.count_nonzero(goal.cost.evaluate(model.cells))),
+                active=goal is model.objective,
+            )
+            for goal in model.objectives
+        ),
+        scenarios=(BASE, *study.scenarios),
+    )
+
+
+def _family_info(model: IndexedModel, family: Family) -> FamilyInfo:
+    form = "data"
+    if isinstance(family, VariableFamily):
+        whole = model.integer[family.positions]
+        low, high = (side.evaluate(model.cells)[family.positions] for side in (model.low, model.high))
+        form = "continuous"
+        if whole.all():
+            form = "binary" if (low >= 0).all() and (high <= 1).all() else "integer"
+        elif whole.any():
+            form = "mixed"
+    elif not isinstance(family, Parameter):
+        codes = dict.fromkeys(model.relations[family.positions].tolist())
+        form = " ".join(str(RELATIONS[code]) for code in codes)
+    return FamilyInfo(
+        name=family.name,
+        kind=kind_of(family),  # type: ignore[arg-type]  # one of the three
+        sets=family.sets,
+        members=len(family),
+        unit=family.unit,
+        meaning=family.meaning,
+        form=form,
+        guessed=family.is_guessed,
+    )
+
+
+def data(study: Study, request: ops.Data) -> MembersResult:
+    """List cells of data, bounds of variables, or right-hand sides of rows."""
+    model = study.present.model
+    chosen = find_slice(model, request.reference)
+    members = tuple(_data_member(model, chosen, member) for member in chosen.members[:SHOWN].tolist())
+    return MembersResult(scenario=study.label(study.changes), members=members, size=len(chosen))
+
+
+def _data_member(model: IndexedModel, chosen: Slice, member: int) -> Member:
+    family = chosen.family
+    position = int(family.positions[member])
+    name, labels = model.member_name(family, member), model.labels_of(family, member)
+    if isinstance(family, Parameter):
+        source = ""
+        if family.source is not None:
+            where = family.source
+            source = f"{where.file} {where.sheet} row {where.row} column {where.column}"
+        value = Figure.exact(float(model.cells[position]), family.unit)
+        return Member(name=name, labels=labels, value=value, source=source)
+    if isinstance(family, VariableFamily):
+        low, high = (float(side.evaluate(model.cells)[position]) for side in (model.low, model.high))
+        cost = float(model.objective.cost.evaluate(model.cells)[position])
+        return Member(
+            name=name,
+            labels=labels,
+            low=Figure.exact(low, family.unit),
+            high=Figure.exact(high, family.unit),
+            coefficient=Figure.exact(cost, model.objective.unit),
+        )
+    relation = str(RELATIONS[int(model.relations[position])])
+    value = Figure.exact(float(model.rhs_values[position]), family.unit)
+    return Member(name=name, labels=labels, value=value, relation=relation)
+
+
+def value(study: Study, request: ops.Value) -> MembersResult:
+    """List the values that are not zero, each with its contribution to the objective."""
+    scenario = study.present
+    chosen = find_slice(scenario.model, request.reference)
+    if chosen.kind == "parameters":
+        return data(study, ops.Data(reference=request.reference))
+    point = study.point(scenario)
+    if chosen.kind == "rows":
+        members = _row_members(scenario, chosen, point)
+    else:
+        used = chosen.members[np.abs(point[chosen.positions]) > 1e-9]
+        members = tuple(_value_member(scenario, chosen.family, place, point) for place in used[:SHOWN].tolist())
+    return solved(study, scenario, MembersResult(members=members, size=len(chosen), warnings=study.warn(scenario)))
+
+
+def _value_member(scenario: Scenario, family: Family, member: int, point: Vector) -> Member:
+    model = scenario.model
+    column = int(family.positions[member])
+    cost, figure = float(scenario.known.arrays.cost[column]), float(point[column])
+    return Member(
+        name=model.member_name(family, member),
+        labels=model.labels_of(family, member),
+        value=Figure.exact(figure, family.unit),
+        coefficient=Figure.exact(cost, model.objective.unit),
+        contribution=Figure.exact(cost * figure, model.objective.unit),
+    )
+
+
+def _row_members(scenario: Scenario, chosen: Slice, point: Vector) -> tuple[Member, ...]:
+    activities, _ = row_slacks(scenario, point)
+    return tuple(
+        row_member(scenario, chosen.family, place, point, activities) for place in chosen.members[:SHOWN].tolist()
+    )
+
+
+def total(study: Study, request: ops.Total) -> TotalResult:
+    """Sum values of variables, or data, over a slice."""
+    scenario = study.present
+    chosen = find_slice(scenario.model, request.reference, ["variables", "parameters"])
+    contribution = None
+    if chosen.kind == "variables":
+        point = study.point(scenario)
+        figures = point[chosen.positions]
+        costs = scenario.known.arrays.cost[chosen.positions] * figures
+        contribution = Figure.exact(float(costs.sum()), scenario.model.objective.unit)
+        warnings = study.warn(scenario)
+    else:
+        figures = scenario.model.cells[chosen.positions]
+        warnings = ()
+    groups: tuple[Group, ...] = ()
+    if request.by is not None:
+        groups = _groups(scenario.model, chosen, figures, request.by)
+    unit = chosen.family.unit
+    result = TotalResult(
+        scenario=study.label(study.changes),
+        total=Figure.exact(float(figures.sum()), unit),
+        contribution=contribution,
+        groups=groups,
+        warnings=warnings,
+    )
+    return result if contribution is None else solved(study, scenario, result)
+
+
+def _groups(model: IndexedModel, chosen: Slice, figures: Vector, by: str) -> tuple[Group, ...]:
+    place = find_set_place(model, chosen.family, by)
+    labels = model.index_set(chosen.family.sets[place]).labels
+    keys, lines = group_members(chosen.family, chosen.members, [place])
+    sums, counts = np.bincount(lines, figures, len(keys)), np.bincount(lines, minlength=len(keys))
+    groups = [
+        Group(label=labels[key], total=Figure.exact(float(amount), chosen.family.unit), members=int(count))
+        for (key,), amount, count in zip(keys.tolist(), sums, counts, strict=True)
+    ]
+    return tuple(sorted(groups, key=lambda group: -(group.total.value or 0.0)))
+
+
+def top(study: Study, request: ops.Top) -> MembersResult:
+    """List the members with the largest figures, or with the smallest for a negative count."""
+    scenario = study.present
+    chosen = find_slice(scenario.model, request.reference)
+    order = fold(request.by)
+    if order == "price":
+        members = price_members(study, chosen, 1.0)
+        priced = [member for member in members if member.price_up is not None and member.price_up.value is not None]
+        ranked = sorted(priced, key=lambda member: -np.sign(request.count) * (_size(member.price_up)))
+        left_out = tuple(
+            f"{member.name} with a unit more is not solved to a point" for member in members if member not in priced
+        )
+        return solved(
+            study,
+            scenario,
+            MembersResult(
+                members=tuple(ranked[: abs(request.count)]),
+                size=len(chosen),
+                warnings=left_out[:5],
+            ),
+        )
+    figures = _figures_to_rank(study, scenario, chosen, order, request.by)
+    ranks = np.argsort(-np.sign(request.count) * figures, kind="stable")[: abs(request.count)]
+    places = chosen.members[ranks].tolist()
+    members = tuple(
+        _ranked_member(study, scenario, chosen, place, float(figures[rank]), order)
+        for place, rank in zip(places, ranks.tolist(), strict=True)
+    )
+    result = MembersResult(scenario=study.label(study.changes), members=members, size=len(chosen))
+    if chosen.kind == "parameters" or order not in ("value", "cost"):
+        return result
+    return solved(study, scenario, result.model_copy(update={"warnings": study.warn(scenario)}))
+
+
+def _size(figure: Figure | None) -> float:
+    return 0.0 if figure is None or figure.value is None else figure.value
+
+
+def _figures_to_rank(study: Study, scenario: Scenario, chosen: Slice, order: str, name: str) -> Vector:
+    model = scenario.model
+    if order not in ORDERS:
+        return _parameter_figures(model, chosen, name)
+    if chosen.kind == "parameters" and order == "value":
+        return model.cells[chosen.positions]
+    if chosen.kind == "rows" and order == "value":
+        return row_slacks(scenario, study.point(scenario))[0][chosen.positions]
+    if chosen.kind != "variables":
+        raise MilpError(f"{quoted(chosen.family.name)} has no {order}: expected variables, or by value or price")
+    costs = scenario.known.arrays.cost[chosen.positions]
+    if order == "coefficient":
+        return costs
+    figures = study.point(scenario)[chosen.positions]
+    return figures if order == "value" else costs * figures
+
+
+def _parameter_figures(model: IndexedModel, chosen: Slice, name: str) -> Vector:
+    """For each member the cell of a parameter that has some of its index sets."""
+    family = find_family(model, ops.Reference(name=name), ["parameters"])
+    places = [find_set_place(model, chosen.family, one) for one in family.sets]
+    cell_of = {tuple(key): float(model.cells[at]) for key, at in zip(family.keys, family.positions, strict=True)}
+    try:
+        return np.array([cell_of[tuple(key)] for key in chosen.family.keys[chosen.members][:, places]])
+    except KeyError:
+        raise MilpError(f"{quoted(family.name)} has no cell for some members of {quoted(chosen.family.name)}") from None
+
+
+def _ranked_member(study: Study, scenario: Scenario, chosen: Slice, place: int, figure: float, order: str) -> Member:
+    if chosen.kind == "variables" and order in ("value", "cost"):
+        return _value_member(scenario, chosen.family, place, study.point(scenario))
+    member = _data_member(scenario.model, chosen, place)
+    if order in ORDERS and chosen.kind != "rows":
+        return member
+    return member.model_copy(update={"value": Figure.exact(figure)})
+
+
+def binding(study: Study, request: ops.Binding) -> MembersResult:
+    """List the inequalities without slack."""
+    scenario = study.present
+    reference = request.reference
+    chosen = None if reference is None else find_slice(scenario.model, reference, ["rows"])
+    point = study.point(scenario)
+    binds, (activities, _) = binding_rows(scenario, point), row_slacks(scenario, point)
+    if chosen is not None:
+        pairs = [(chosen.family, place) for place in chosen.members.tolist()]
+    else:
+        pairs = [(family, place) for family in scenario.model.rows for place in range(len(family))]
+    members = [
+        row_member(scenario, family, place, point, activities)
+        for family, place in pairs
+        if binds[family.positions[place]]
+    ]
+    return solved(
+        study,
+        scenario,
+        MembersResult(
+            members=tuple(members[:SHOWN]),
+            size=len(pairs),
+            warnings=study.warn(scenario),
+        ),
+    )
+
+
+def slack(study: Study, request: ops.Slack) -> MembersResult:
+    """List left side, right-hand side and slack of rows."""
+    scenario = study.present
+    chosen = find_slice(scenario.model, request.reference, ["rows"])
+    point = study.point(scenario)
+    return solved(
+        study,
+        scenario,
+        MembersResult(
+            members=_row_members(scenario, chosen, point),
+            size=len(chosen),
+            warnings=study.warn(scenario),
+        ),
+    )

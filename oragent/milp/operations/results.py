@@ -1,0 +1,460 @@
+"""Results of operations as typed data; every figure has its unit and the interval in which it is proven to lie."""
+
+import math
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from oragent.milp.operations.outcomes import SolveLimits
+from oragent.milp.operations.requests import Operation
+
+
+class Part(BaseModel):
+    """Base of all parts of results."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+
+
+class Figure(Part):
+    """A figure, and the interval in which the true one lies; equal ends where it is exact."""
+
+    # best known; None where there is none
+    value: float | None = None
+    # None where nothing is proven
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+
+    @classmethod
+    def exact(cls, value: float, unit: str = "") -> "Figure":
+        """A figure that is known exactly; an infinite one has no value."""
+        finite = float(value) + 0.0 if math.isfinite(value) else None
+        return cls(value=finite, low=finite, high=finite, unit=unit)
+
+    @classmethod
+    def between(cls, value: float | None, low: float, high: float, unit: str = "") -> "Figure":
+        """A figure known up to an interval."""
+        ends = [float(end) + 0.0 if math.isfinite(end) else None for end in (low, high)]
+        best = None if value is None or not math.isfinite(value) else float(value) + 0.0
+        return cls(value=best, low=ends[0], high=ends[1], unit=unit)
+
+    @property
+    def is_exact(self) -> bool:
+        """Return True if both ends are equal."""
+        return self.value is not None and self.low == self.high
+
+
+class Member(Part):
+    """A member of a family with the figures that an operation asks for."""
+
+    name: str
+    labels: tuple[str, ...] = ()
+    value: Figure | None = None
+    # coefficient times value
+    contribution: Figure | None = None
+    coefficient: Figure | None = None
+    low: Figure | None = None
+    high: Figure | None = None
+    slack: Figure | None = None
+    relation: str = ""
+    # change of the optimum for a unit more and for a unit less
+    price_up: Figure | None = None
+    price_down: Figure | None = None
+    # file and cell that the figure comes from
+    source: str = ""
+
+
+class Group(Part):
+    """A total of members with one label."""
+
+    label: str
+    total: Figure
+    members: int
+
+
+class Moved(Part):
+    """How values of a family differ between two points."""
+
+    family: str
+    members: int
+    total_before: Figure
+    total_after: Figure
+    # name, value before, value after
+    largest: tuple[tuple[str, float, float], ...]
+
+
+class ObjectiveChange(Part):
+    """An optimum before and after."""
+
+    name: str
+    sense: str
+    before: Figure
+    after: Figure
+    difference: Figure
+
+
+class Result(Part):
+    """Base of all results."""
+
+    # such as ``r7``
+    id: str = ""
+    # the line that the request is written as
+    line: str = ""
+    request: Operation | None = None
+    scenario: str = "base"
+    # of the solve; empty where none was needed
+    status: str = ""
+    solver: str = ""
+    limits: SolveLimits | None = None
+    # limit that ended the solve; empty where none did
+    ended_by: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class SetInfo(Part):
+    """An index set."""
+
+    name: str
+    size: int
+    labels: tuple[str, ...]
+    ordered: bool
+    time: bool
+    guessed: bool
+
+
+class FamilyInfo(Part):
+    """A family."""
+
+    name: str
+    kind: Literal["parameters", "variables", "rows"]
+    sets: tuple[str, ...]
+    members: int
+    unit: str
+    meaning: str
+    # ``continuous``, ``integer`` or ``binary`` of variables; relations of rows
+    form: str
+    guessed: bool
+
+
+class ObjectiveInfo(Part):
+    """An objective."""
+
+    name: str
+    sense: str
+    unit: str
+    terms: int
+    active: bool
+
+
+class DescribeResult(Result):
+    """The structure of a model."""
+
+    kind: Literal["describe"] = "describe"
+    name: str = ""
+    columns: int = 0
+    row_count: int = 0
+    integers: int = 0
+    nonzeros: int = 0
+    sets: tuple[SetInfo, ...] = ()
+    families: tuple[FamilyInfo, ...] = ()
+    objectives: tuple[ObjectiveInfo, ...] = ()
+    scenarios: tuple[str, ...] = ()
+
+
+class MembersResult(Result):
+    """Members with figures."""
+
+    kind: Literal["members"] = "members"
+    members: tuple[Member, ...] = ()
+    # of the slice; those that are not listed are zero, or not binding, or beyond the count asked for
+    size: int = 0
+
+
+class TotalResult(Result):
+    """A sum of values."""
+
+    kind: Literal["total"] = "total"
+    total: Figure
+    contribution: Figure | None = None
+    # sorted by total, the largest first
+    groups: tuple[Group, ...] = ()
+
+
+class SolveResult(Result):
+    """An optimum, or how far it is known."""
+
+    kind: Literal["solve"] = "solve"
+    objective: Figure
+    # of the best point, relative to it
+    gap: float | None = None
+    families: tuple[Group, ...] = ()
+
+
+class CompareResult(Result):
+    """Two optima and what moved between them."""
+
+    kind: Literal["compare"] = "compare"
+    objective: ObjectiveChange
+    status_before: str
+    status_after: str
+    # whether the sign of the difference is proven
+    decided: bool
+    # line that narrows an interval; empty where it is decided
+    continue_with: str = ""
+    moved: tuple[Moved, ...] = ()
+    # inequalities that bind at the second point, under its data, and not at the first
+    binding_now: tuple[Member, ...] = ()
+    # lines of the changes that lead from the first to the second
+    changes: tuple[str, ...] = ()
+    # parts that cannot hold together, where the second is infeasible
+    conflict: "tuple[ConflictFamily, ...]" = ()
+
+
+class PriceResult(Result):
+    """What a step more and a step less of figures is worth, by solving again."""
+
+    kind: Literal["price"] = "price"
+    step: float
+    members: tuple[Member, ...]
+
+
+class RangeEntry(Part):
+    """A figure and the interval in which a price or the values stay."""
+
+    name: str
+    # ``right-hand side``, ``coefficient`` or ``bound``
+    of: str
+    value: Figure
+    low: float | None
+    high: float | None
+    # that stays in the interval; None for values that stay
+    price: Figure | None = None
+
+
+class RangeResult(Result):
+    """Ranges of a linear model, or of an integer model with its integers fixed."""
+
+    kind: Literal["range"] = "range"
+    with_integers_fixed: bool
+    entries: tuple[RangeEntry, ...]
+
+
+class WhyResult(Result):
+    """What keeps a variable at its value, or what a row costs."""
+
+    kind: Literal["why"] = "why"
+    member: Member
+    # ``lower bound``, ``upper bound``, ``between``, ``binding`` or ``slack``
+    at: str
+    # line of the change that was forced, and its effect; None where it cannot be
+    forced: str = ""
+    difference: Figure | None = None
+    # of linear models
+    reduced_cost: Figure | None = None
+    holds_from: float | None = None
+    holds_to: float | None = None
+    # rows that bind and hold the variable
+    rows: tuple[Member, ...] = ()
+
+
+class SweepPoint(Part):
+    """An optimum for one figure."""
+
+    figure: float
+    status: str
+    objective: Figure
+    # to the present scenario
+    difference: Figure
+
+
+class SweepResult(Result):
+    """Optima for several figures."""
+
+    kind: Literal["sweep"] = "sweep"
+    points: tuple[SweepPoint, ...]
+
+
+class ConflictFamily(Part):
+    """Members of one family in a conflict."""
+
+    family: str
+    # ``rows``, ``lower bounds`` or ``upper bounds``
+    part: str
+    members: int
+    size: int
+    names: tuple[str, ...]
+    # whether a change of this scenario touches it
+    changed: bool
+
+
+class Shortage(Part):
+    """The conflict in one sum: its rows, each times a multiplier."""
+
+    needed: float
+    possible: float
+    shortage: float
+    multipliers: tuple[tuple[str, float], ...]
+
+
+class ConflictResult(Result):
+    """Rows and bounds that cannot hold together."""
+
+    kind: Literal["conflict"] = "conflict"
+    irreducible: bool
+    # those changed last first
+    families: tuple[ConflictFamily, ...]
+    # None where integrality is needed for the conflict
+    aggregate: Shortage | None = None
+
+
+class RepairChange(Part):
+    """A right-hand side that gives way."""
+
+    row: str
+    before: float
+    after: float
+    line: str
+
+
+class RepairResult(Result):
+    """The least changes of right-hand sides, in sum."""
+
+    kind: Literal["repair"] = "repair"
+    total: Figure
+    proven: bool
+    changes: tuple[RepairChange, ...]
+
+
+class Alternative(Part):
+    """A solution."""
+
+    objective: Figure
+    difference: Figure
+    moved: tuple[Moved, ...]
+
+
+class AlternativesResult(Result):
+    """Solutions that differ, the best first."""
+
+    kind: Literal["alternatives"] = "alternatives"
+    solutions: tuple[Alternative, ...]
+    # whether there are no others of the kind asked for
+    complete: bool
+
+
+class FrontierPoint(Part):
+    """A solution for which neither objective can be better without the other one being worse."""
+
+    first: Figure
+    second: Figure
+    proven: bool
+
+
+class FrontierResult(Result):
+    """A trade between two objectives."""
+
+    kind: Literal["frontier"] = "frontier"
+    first: str
+    second: str
+    points: tuple[FrontierPoint, ...]
+
+
+class ExtremeResult(Result):
+    """The most or the least of an expression."""
+
+    kind: Literal["extreme"] = "extreme"
+    figure: Figure
+    # of the point found
+    objective: Figure
+    optimum: Figure
+
+
+class BreachInfo(Part):
+    """Something that a point breaks."""
+
+    part: str
+    name: str
+    value: float
+    relation: str
+    limit: float
+
+
+class VerifyResult(Result):
+    """A point checked against the model."""
+
+    kind: Literal["verify"] = "verify"
+    feasible: bool
+    objective: Figure
+    # to the optimum
+    difference: Figure
+    breaches: tuple[BreachInfo, ...]
+
+
+class InverseResult(Result):
+    """The least change of coefficients that makes a point optimal."""
+
+    kind: Literal["inverse"] = "inverse"
+    change: Figure
+    coefficients: tuple[tuple[str, float, float], ...]
+
+
+class DiffEntry(Part):
+    """A difference between two models, by family."""
+
+    # ``set``, ``data``, ``bounds``, ``right-hand sides``, ``coefficients`` or ``costs``
+    of: str
+    name: str
+    # ``added``, ``removed`` or ``changed``
+    change: str
+    members: int
+    # name, before, after
+    largest: tuple[tuple[str, float | None, float | None], ...] = ()
+    # of this difference alone on the optimum
+    effect: Figure | None = None
+
+
+class DiffResult(Result):
+    """Two models compared."""
+
+    kind: Literal["diff"] = "diff"
+    objective: ObjectiveChange
+    entries: tuple[DiffEntry, ...]
+
+
+class StateResult(Result):
+    """The state after a change, ``keep``, ``undo`` or a choice of scenario."""
+
+    kind: Literal["state"] = "state"
+    # lines of all changes since the base model
+    changes: tuple[str, ...]
+    # figures that the line changed: name, before, after
+    changed: tuple[tuple[str, float | None, float | None], ...] = ()
+    count: int = 0
+
+
+AnyResult = (
+    DescribeResult
+    | MembersResult
+    | TotalResult
+    | SolveResult
+    | CompareResult
+    | PriceResult
+    | RangeResult
+    | WhyResult
+    | SweepResult
+    | ConflictResult
+    | RepairResult
+    | AlternativesResult
+    | FrontierResult
+    | ExtremeResult
+    | VerifyResult
+    | InverseResult
+    | DiffResult
+    | StateResult
+)
+
+
+class AnyResultModel(BaseModel):
+    """A result of any kind, for reading from JSON."""
+
+    result: AnyResult = Field(discriminator="kind")

@@ -1,0 +1,173 @@
+"""A session of operations on one model: lines or typed requests in, typed results out.
+
+    session = ModelSession.open(Path("transport.json"))
+    result = session.ask("whatif demand[Paris, wk3..wk5] *= 1.1")
+    print(result.objective.difference.value, result.model_dump_json())
+
+A question never changes the state; ``keep`` makes the last trial the state.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+
+from oragent._base.errors import MilpError
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_files import read_indexed
+from oragent.milp.operations import requests as ops
+from oragent.milp.operations.changes import apply_change
+from oragent.milp.operations.outcomes import SolveLimits
+from oragent.milp.operations.registry import run_query
+from oragent.milp.operations.rendering import render
+from oragent.milp.operations.results import AnyResult, StateResult
+from oragent.milp.operations.slices import fold
+from oragent.milp.operations.state import BASE, Changes, Study, lines_of
+from oragent.milp.operations.syntax import is_comment, parse_line
+from oragent.milp.plain import quoted
+
+CHANGES = get_args(ops.AnyChange)
+# figures that a change lists
+SHOWN = 20
+
+
+class ModelSession:
+    """A model, its scenarios, and the results of all lines, by id."""
+
+    def __init__(
+        self,
+        model: IndexedModel,
+        limits: SolveLimits | None = None,
+        scenarios: Mapping[str, Iterable[str]] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        named = {name: _parse_changes(lines) for name, lines in (scenarios or {}).items()}
+        self.study = Study(model, limits, named, folder)
+        self.results: dict[str, AnyResult] = {}
+
+    @classmethod
+    def open(cls, path: Path, limits: SolveLimits | None = None) -> "ModelSession":
+        """Open the model of a file of any form.
+
+        Raises:
+            MilpError: The file holds no model.
+        """
+        return cls(read_indexed(path), limits, folder=path.parent)
+
+    @property
+    def model(self) -> IndexedModel:
+        """The model of the present scenario."""
+        return self.study.present.model
+
+    def ask(self, line: str | ops.AnyRequest) -> AnyResult:
+        """Run a line or a typed request; the result is kept under its id.
+
+        Raises:
+            MilpError: The line is not of the syntax, or cannot be done; nothing was changed.
+        """
+        request = parse_line(line) if isinstance(line, str) else line
+        if isinstance(request, CHANGES):
+            result: AnyResult = self._change(request)
+        elif isinstance(request, ops.Keep):
+            result = self._keep(request)
+        elif isinstance(request, ops.Undo):
+            result = self._undo(request)
+        elif isinstance(request, ops.UseScenario):
+            result = self._go(self.study.named(request.name))
+        else:
+            result = run_query(self.study, request)
+        key = f"r{len(self.results) + 1}"
+        result = result.model_copy(update={"id": key, "line": render(request), "request": request})
+        self.results[key] = result
+        return result
+
+    def run(self, lines: Iterable[str]) -> list[AnyResult]:
+        """Run lines in order; empty ones and comments are passed over."""
+        return [self.ask(line) for line in lines if not is_comment(line)]
+
+    def scenario_lines(self) -> dict[str, list[str]]:
+        """The lines of all scenarios that were kept, by name."""
+        return {name: list(lines_of(changes)) for name, changes in self.study.scenarios.items()}
+
+    def _change(self, change: ops.AnyChange) -> StateResult:
+        study = self.study
+        before = study.present.model
+        after = apply_change(before, change, study.base)
+        changed, count = _changed_figures(before, after)
+        study.changes = (*study.changes, change)
+        study.trial = None
+        return self._state(changed, count)
+
+    def _keep(self, request: ops.Keep) -> StateResult:
+        study = self.study
+        if study.trial is None and not request.name:
+            raise MilpError("nothing to keep: ask 'whatif' first, or name the present state with 'keep NAME'")
+        if request.name and fold(request.name) == BASE:
+            raise MilpError(f"{quoted(request.name)} is the model without changes: choose another name")
+        if study.trial is not None:
+            study.changes, study.trial = study.trial, None
+        if request.name:
+            study.scenarios = {
+                **{name: kept for name, kept in study.scenarios.items() if fold(name) != fold(request.name)},
+                request.name: study.changes,
+            }
+        return self._state()
+
+    def _undo(self, request: ops.Undo) -> StateResult:
+        study = self.study
+        if request.count > len(study.changes):
+            raise MilpError(f"undo {request.count}: only {len(study.changes)} changes were made")
+        return self._go(study.changes[: len(study.changes) - request.count])
+
+    def _go(self, changes: Changes) -> StateResult:
+        self.study.changes, self.study.trial = changes, None
+        return self._state()
+
+    def _state(self, changed: tuple[tuple[str, float | None, float | None], ...] = (), count: int = 0) -> StateResult:
+        study = self.study
+        return StateResult(
+            scenario=study.label(study.changes), changes=lines_of(study.changes), changed=changed, count=count
+        )
+
+
+def _parse_changes(lines: Iterable[str]) -> Changes:
+    changes: list[ops.AnyChange] = []
+    for line in lines:
+        request = parse_line(line)
+        if not isinstance(request, CHANGES):
+            raise MilpError(f"a scenario holds changes alone, not {quoted(line)}")
+        changes.append(request)
+    return tuple(changes)
+
+
+def _changed_figures(
+    before: IndexedModel, after: IndexedModel
+) -> tuple[tuple[tuple[str, float | None, float | None], ...], int]:
+    """Names, old and new figures that a change sets directly: data, right-hand sides, bounds and costs."""
+    found: list[tuple[str, float | None, float | None]] = []
+    cells = np.flatnonzero(before.cells != after.cells)
+    if len(cells):
+        for family in before.parameters:
+            for place in np.flatnonzero(np.isin(family.positions, cells)).tolist():
+                at = int(family.positions[place])
+                found.append((before.member_name(family, place), float(before.cells[at]), float(after.cells[at])))
+        return tuple(found[:SHOWN]), len(found)
+    old, new = before.to_arrays(), after.to_arrays()
+    pairs = [("lower({})", old.low, new.low), ("upper({})", old.high, new.high)]
+    if before.objective.name == after.objective.name:
+        pairs.append((f"{before.objective.name}({{}})", old.cost, new.cost))
+    for form, first, second in pairs:
+        places = np.flatnonzero(first != second).tolist()
+        found += [(form.format(before.column_names[at]), _finite(first[at]), _finite(second[at])) for at in places]
+    if before.shape == after.shape:
+        places = np.flatnonzero(before.rhs_values != after.rhs_values).tolist()
+        values = before.rhs_values, after.rhs_values
+        found += [(before.row_names[at], float(values[0][at]), float(values[1][at])) for at in places]
+        entries = int((before.matrix.values != after.matrix.values).sum())
+        return tuple(found[:SHOWN]), len(found) + entries
+    return tuple(found[:SHOWN]), len(found) + abs(before.shape[0] - after.shape[0])
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,280 @@
+"""State of a study: the base model, the changes made, scenarios that were kept, and all that was found so far."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from oragent._base.errors import MilpError
+from oragent.milp.arrays import Vector
+from oragent.milp.indexed import Family, IndexedModel
+from oragent.milp.operations import requests as ops
+from oragent.milp.operations.changes import apply_changes
+from oragent.milp.operations.outcomes import Outcome, OutcomePool, ScenarioModel, SolveLimits, difference_span
+from oragent.milp.operations.rendering import render
+from oragent.milp.operations.results import Figure, Member, Moved, ObjectiveChange, Result
+from oragent.milp.operations.slices import fold, nearest_names
+from oragent.milp.plain import quoted
+from oragent.milp.solution import TIGHT, SolveStatus
+
+BASE = "base"
+# models that stay in memory, for all of a study, and non-zeros of all of them together
+KEPT_MODELS = 200
+KEPT_NONZEROS = 20_000_000
+# of each family that moved
+SHOWN_MOVES = 5
+# rows that a comparison lists
+SHOWN_ROWS = 20
+# relative change below which a value counts as the same
+SAME = 1e-7
+
+Changes = tuple[ops.AnyChange, ...]
+AnyKind = TypeVar("AnyKind", bound=Result)
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """A model after changes, and what is known of its optimum."""
+
+    changes: Changes
+    model: IndexedModel
+    known: ScenarioModel
+
+
+class Study:
+    """All that operations read and change."""
+
+    def __init__(
+        self,
+        base: IndexedModel,
+        limits: SolveLimits | None = None,
+        scenarios: Mapping[str, Changes] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.base = base
+        self.limits = limits or SolveLimits()
+        self.scenarios: dict[str, Changes] = dict(scenarios or {})
+        # in which files that lines name are looked up
+        self.folder = folder or Path()
+        self.changes: Changes = ()
+        # of the last question that solved with changes
+        self.trial: Changes | None = None
+        self.pool = OutcomePool()
+        self._models: OrderedDict[tuple[str, ...], Scenario] = OrderedDict()
+
+    @property
+    def present(self) -> Scenario:
+        """The present scenario."""
+        return self.scenario(self.changes)
+
+    def scenario(self, changes: Changes) -> Scenario:
+        """The scenario after some changes of the base model."""
+        key = tuple(render(change) for change in changes)
+        if key not in self._models:
+            if changes:
+                before = self.scenario(changes[:-1]) if key[:-1] in self._models else None
+                if before is None:
+                    model = apply_changes(self.base, changes, self.base)
+                else:
+                    model = apply_changes(before.model, changes[-1:], self.base)
+            else:
+                model = self.base
+            self._models[key] = Scenario(changes, model, ScenarioModel(model.to_arrays()))
+            room = max(2, min(KEPT_MODELS, KEPT_NONZEROS // max(1, len(model.columns))))
+            while len(self._models) > room:
+                self._models.popitem(last=False)
+        self._models.move_to_end(key)
+        return self._models[key]
+
+    def named(self, name: str) -> Changes:
+        """The changes of a scenario that was kept; ``base`` has none."""
+        if fold(name) == BASE:
+            return ()
+        for kept, changes in self.scenarios.items():
+            if fold(kept) == fold(name):
+                return changes
+        raise MilpError(f"no scenario {quoted(name)}: {nearest_names(name, [BASE, *self.scenarios])}")
+
+    def label(self, changes: Changes) -> str:
+        """Name of a scenario, or how far it is from the base model."""
+        if not changes:
+            return BASE
+        lines = [render(change) for change in changes]
+        for name, kept in self.scenarios.items():
+            if [render(change) for change in kept] == lines:
+                return name
+        return f"{BASE} + {len(changes)}"
+
+    def solve(self, scenario: Scenario) -> Outcome:
+        """Solve a scenario within the limits of the study, or take what is known."""
+        return self.pool.solve(scenario.known, self.limits)
+
+    def point(self, scenario: Scenario) -> Vector:
+        """The best point of a scenario; ``MilpError`` where it has none."""
+        outcome = self.solve(scenario)
+        if outcome.point is None:
+            hint = {
+                SolveStatus.INFEASIBLE: "ask 'conflict' or 'repair'",
+                SolveStatus.UNBOUNDED: "add a bound or a row",
+            }.get(outcome.status, "allow a longer solve")
+            raise MilpError(f"the model is {outcome.status}, so there are no values: {hint}")
+        return outcome.point
+
+    def optimum(self, scenario: Scenario) -> Figure:
+        """The optimum of a scenario that was solved, as far as it is known."""
+        outcome = scenario.known.outcome
+        return Figure.between(outcome.objective, *outcome.span(), unit=scenario.model.objective.unit)
+
+    def warn(self, scenario: Scenario) -> tuple[str, ...]:
+        """What a reader of values of a scenario must know."""
+        outcome = scenario.known.outcome
+        if outcome.status is SolveStatus.FEASIBLE:
+            return (f"values of the best point known, not proven optimal; {continue_options(self.limits)} goes on",)
+        return ()
+
+
+def continue_options(limits: SolveLimits) -> str:
+    """Options with which a solve that a limit ended goes on."""
+    if limits.gap > 0:
+        return f"--gap {limits.gap / 10:g}"
+    if limits.nodes is not None:
+        return f"--nodes {max(10, 10 * limits.nodes)}"
+    if limits.iterations is not None:
+        return f"--iterations {max(1000, 10 * limits.iterations)}"
+    if limits.seconds is not None:
+        return f"--time {10 * limits.seconds:g}"
+    return "--gap 0"
+
+
+def objective_change(study: Study, before: Scenario, after: Scenario) -> ObjectiveChange:
+    """The optima of two scenarios that were solved, and their difference as an interval."""
+    study.pool.refresh(before.known)
+    study.pool.refresh(after.known)
+    goal = after.model.objective
+    return ObjectiveChange(
+        name=goal.name,
+        sense=str(goal.sense),
+        before=study.optimum(before),
+        after=study.optimum(after),
+        difference=difference(before, after),
+    )
+
+
+def difference(before: Scenario, after: Scenario) -> Figure:
+    """Optimum of the second scenario minus that of the first, as far as it is known."""
+    first, second = before.known.outcome, after.known.outcome
+    unit = after.model.objective.unit
+    if first.objective is None or second.objective is None:
+        return Figure(unit=unit)
+    value = second.objective - first.objective
+    if first.status is SolveStatus.OPTIMAL and second.status is SolveStatus.OPTIMAL:
+        size = max(1.0, abs(first.objective), abs(second.objective))
+        return Figure.exact(0.0 if abs(value) <= 1e-9 * size else value, unit)
+    low, high = difference_span(before.known, after.known)
+    return Figure.between(min(max(value, low), high), low, high, unit)
+
+
+def is_decided(figure: Figure) -> bool:
+    """Return True if the sign of a difference is proven."""
+    if figure.low is not None and figure.low >= 0:
+        return True
+    return figure.high is not None and figure.high <= 0
+
+
+def moved(model: IndexedModel, before: Vector, after: Vector) -> tuple[Moved, ...]:
+    """Families of variables whose values differ between two points, those that moved most first."""
+    steps = after - before
+    is_moved = np.abs(steps) > SAME * np.maximum(1.0, np.abs(before))
+    found = []
+    for family in model.variables:
+        members = np.flatnonzero(is_moved[family.positions])
+        if not len(members):
+            continue
+        places = family.positions[members]
+        order = members[np.argsort(-np.abs(steps[places]), kind="stable")][:SHOWN_MOVES].tolist()
+        largest = tuple(
+            (
+                model.member_name(family, member),
+                float(before[family.positions[member]]),
+                float(after[family.positions[member]]),
+            )
+            for member in order
+        )
+        entry = Moved(
+            family=family.name,
+            members=len(members),
+            total_before=Figure.exact(float(before[family.positions].sum()), family.unit),
+            total_after=Figure.exact(float(after[family.positions].sum()), family.unit),
+            largest=largest,
+        )
+        found.append((float(np.abs(steps[places]).sum()), entry))
+    return tuple(entry for _, entry in sorted(found, key=lambda pair: -pair[0]))
+
+
+def row_slacks(scenario: Scenario, point: Vector) -> tuple[Vector, Vector]:
+    """``(m,)`` left sides at a point, and the room of each row to its nearer limit."""
+    arrays = scenario.known.arrays
+    activities = arrays.activities_at(point)
+    return activities, np.minimum(arrays.row_high - activities, activities - arrays.row_low)
+
+
+def binding_rows(scenario: Scenario, point: Vector) -> np.ndarray:
+    """``(m,)``: whether an inequality has no slack at a point."""
+    arrays = scenario.known.arrays
+    _, slack = row_slacks(scenario, point)
+    size = np.maximum(1.0, np.abs(scenario.model.rhs_values))
+    return np.asarray((slack <= TIGHT * size) & (arrays.row_low < arrays.row_high))
+
+
+def row_member(scenario: Scenario, family: Family, member: int, point: Vector, activities: Vector) -> Member:
+    """A row with its left side, right-hand side, slack, and its dual in linear models."""
+    model, arrays = scenario.model, scenario.known.arrays
+    row = int(family.positions[member])
+    low, high = float(arrays.row_low[row]), float(arrays.row_high[row])
+    slack = min(high - activities[row], activities[row] - low)
+    duals = scenario.known.outcome.row_duals
+    is_linear = duals is not None and scenario.known.outcome.status is SolveStatus.OPTIMAL
+    price = Figure.exact(float(duals[row]), model.objective.unit) if is_linear and duals is not None else None
+    return Member(
+        name=model.member_name(family, member),
+        labels=model.labels_of(family, member),
+        value=Figure.exact(float(activities[row]), family.unit),
+        low=Figure.exact(low, family.unit) if np.isfinite(low) else None,
+        high=Figure.exact(high, family.unit) if np.isfinite(high) else None,
+        slack=Figure.exact(float(slack), family.unit),
+        price_up=price,
+    )
+
+
+def binding_members(scenario: Scenario, point: Vector, before: Vector | None = None) -> tuple[Member, ...]:
+    """Inequalities without slack at a point, and not at an earlier one, in order of the model."""
+    activities, _ = row_slacks(scenario, point)
+    binds = binding_rows(scenario, point)
+    if before is not None:
+        binds = binds & ~binding_rows(scenario, before)
+    members: list[Member] = []
+    for family in scenario.model.rows:
+        places = np.flatnonzero(binds[family.positions])[: max(0, SHOWN_ROWS - len(members))]
+        members += [row_member(scenario, family, place, point, activities) for place in places.tolist()]
+    return tuple(members)
+
+
+def solved(study: Study, scenario: Scenario, result: AnyKind) -> AnyKind:
+    """The result with the fields that say how a scenario was solved."""
+    outcome = scenario.known.outcome
+    fields = {
+        "scenario": study.label(scenario.changes),
+        "status": str(outcome.status),
+        "solver": outcome.solver,
+        "limits": study.limits,
+        "ended_by": outcome.ended_by if outcome.status is not SolveStatus.OPTIMAL else "",
+    }
+    return result.model_copy(update=fields)
+
+
+def lines_of(changes: Sequence[ops.AnyChange]) -> tuple[str, ...]:
+    """The lines of changes."""
+    return tuple(render(change) for change in changes)

@@ -1,0 +1,86 @@
+"""References from texts to figures of results: ``{r7.objective.difference}`` is filled in by the program.
+
+A path has names of fields and places in lists, nothing else; nothing is evaluated. A figure that is known up to an
+interval is written "between LOW and HIGH", or "at least" and "at most" where one end is open.
+"""
+
+import re
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from oragent._base.errors import MilpError
+from oragent.milp.operations.results import AnyResult, Figure
+from oragent.milp.operations.slices import nearest_names
+from oragent.milp.plain import figure as figure_text
+from oragent.milp.plain import plain, quoted
+
+REFERENCE = re.compile(r"\{\s*(?P<id>r\d+)(?P<path>(?:\.[A-Za-z_]\w*|\[\d{1,9}\])*)\s*\}")
+STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
+
+
+def resolve_reference(reference: str, results: Mapping[str, AnyResult]) -> object:
+    """The part of a result that a reference such as ``r7.objective.difference`` names, with or without braces.
+
+    Raises:
+        MilpError: It is no reference, or names nothing.
+    """
+    match = REFERENCE.fullmatch(reference if reference.startswith("{") else f"{{{reference}}}")
+    if match is None:
+        raise MilpError(f"{quoted(reference)} is no reference: expected one such as {{r7.objective.difference}}")
+    if match["id"] not in results:
+        raise MilpError(f"no result {quoted(match['id'])}: {nearest_names(match['id'], results)}")
+    part: object = results[match["id"]]
+    for name, place in STEP.findall(match["path"]):
+        part = _step(part, name, place, reference)
+    return part
+
+
+def _step(part: object, name: str, place: str, reference: str) -> object:
+    where = f"{quoted(reference)}: "
+    if name:
+        if not isinstance(part, BaseModel) or name not in type(part).model_fields:
+            fields = list(type(part).model_fields) if isinstance(part, BaseModel) else []
+            raise MilpError(f"{where}no field {quoted(name)}: {nearest_names(name, fields)}")
+        return getattr(part, name)
+    if not isinstance(part, tuple):
+        raise MilpError(f"{where}[{place}] of what is no list")
+    if int(place) >= len(part):
+        raise MilpError(f"{where}[{place}] of a list of {len(part)}; the first one is [0]")
+    return part[int(place)]
+
+
+def format_part(part: object) -> str:
+    """Write a figure, number or text of a result; ``MilpError`` for a part that holds several."""
+    if isinstance(part, Figure):
+        return format_figure(part)
+    if isinstance(part, bool):
+        return "yes" if part else "no"
+    if isinstance(part, int | float):
+        return figure_text(float(part))
+    if isinstance(part, str):
+        return plain(part, 200)
+    if isinstance(part, tuple) and all(isinstance(item, str) for item in part):
+        return plain(", ".join(part), 200)
+    if part is None:
+        return "unknown"
+    raise MilpError("a reference names a part with several figures: go on to one of them with a field or [place]")
+
+
+def format_figure(figure: Figure) -> str:
+    """Write a figure with its unit and, where it is not exact, its interval."""
+    unit = f" {plain(figure.unit, 40)}" if figure.unit else ""
+    if figure.is_exact and figure.value is not None:
+        return f"{figure_text(figure.value)}{unit}"
+    if figure.low is not None and figure.high is not None:
+        return f"between {figure_text(figure.low)} and {figure_text(figure.high)}{unit}"
+    if figure.low is not None:
+        return f"at least {figure_text(figure.low)}{unit}"
+    if figure.high is not None:
+        return f"at most {figure_text(figure.high)}{unit}"
+    return "unknown"
+
+
+def fill_references(text: str, results: Mapping[str, AnyResult]) -> str:
+    """The text with each reference replaced by its figure; ``MilpError`` where one names nothing."""
+    return REFERENCE.sub(lambda match: format_part(resolve_reference(match.group(), results)), text)

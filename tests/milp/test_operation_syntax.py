@@ -1,0 +1,177 @@
+"""The text syntax of operations: every line parses to one request, which is written as a line that parses equal."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oragent._base.errors import MilpError
+from oragent.milp.model import Relation, Sense
+from oragent.milp.operations import parse_line, render, schemas
+from oragent.milp.operations import requests as ops
+from oragent.milp.operations.registry import CHANGES, QUERIES, STATES
+
+DOCUMENTED = '''demand[*, wk3..wk5] *= 1.05
+whatif open[Nantes] = 0
+total ship[Lyon, *, *] by week
+top 3 open by coefficient
+price capacity[Sued]
+whynot ship["Torino", "Milano", *] >= 1
+row few: sum setup[Cider, *] <= 2
+repair demand
+profit(make[croissant]) += 0.1
+sweep oven_hours = 55, 60, 65, 70
+most make[bagel] within 100
+ship[* except "Nîmes", "Épinal"] = 0
+upper(wind[1..4]) *= 0.5
+top 1 demand by price
+frontier cost co2 7
+compare base "no Nantes"'''.splitlines()
+
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(lambda text: text.strip())
+labels = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+numbers = st.floats(-1e12, 1e12).map(lambda value: value + 0.0)
+indices = st.one_of(
+    st.just(ops.Index()),
+    st.builds(ops.Index, kind=st.just("labels"), labels=st.lists(labels, min_size=1, max_size=3).map(tuple)),
+    st.builds(ops.Index, kind=st.just("range"), labels=st.tuples(labels, labels)),
+    st.builds(ops.Index, kind=st.just("except"), labels=st.lists(labels, min_size=1, max_size=3).map(tuple)),
+)
+references = st.builds(
+    ops.Reference,
+    name=names,
+    indices=st.none() | st.lists(indices, min_size=1, max_size=3).map(tuple),
+    kind=st.sampled_from([None, "parameters", "variables", "rows"]),
+)
+targets = st.one_of(
+    st.builds(ops.Target, part=st.sampled_from(["value", "upper", "lower"]), reference=references),
+    st.builds(ops.Target, part=st.just("coefficient"), reference=references, of=names),
+)
+constants = st.builds(ops.Term, coefficient=numbers)
+members = st.builds(ops.Term, coefficient=numbers, reference=references, data=st.none() | references)
+sums = st.builds(
+    ops.Term,
+    coefficient=numbers,
+    reference=references,
+    data=st.none() | references,
+    is_sum=st.just(True),
+    by=st.lists(names, max_size=2).map(tuple),
+)
+expressions = st.builds(
+    ops.Expression, terms=st.lists(st.one_of(constants, members, sums), min_size=1, max_size=3).map(tuple)
+)
+changes = st.one_of(
+    st.builds(
+        ops.Assign,
+        target=targets,
+        operator=st.sampled_from(["=", "+=", "-=", "*="]),
+        number=numbers | st.sampled_from([float("inf"), float("-inf")]),
+        percent=st.booleans(),
+    ),
+    st.builds(ops.Limit, reference=references, relation=st.sampled_from(["<=", ">="]), number=numbers),
+    st.builds(ops.Forbid, reference=references),
+    st.builds(ops.Free, reference=references),
+    st.builds(ops.Drop, reference=references),
+    st.builds(ops.Relax, reference=references, number=numbers, percent=st.booleans()),
+    st.builds(ops.NewRow, name=names, left=expressions, relation=st.sampled_from(Relation), right=expressions),
+    st.builds(ops.NewObjective, name=names, sense=st.sampled_from(Sense), expression=expressions),
+    st.builds(ops.UseObjective, name=names),
+)
+queries = st.one_of(
+    st.builds(ops.Describe, reference=st.none() | references),
+    st.builds(ops.Data, reference=references),
+    st.builds(ops.Value, reference=references),
+    st.builds(ops.Total, reference=references, by=st.none() | names),
+    st.builds(ops.Top, count=st.integers(-99, 99), reference=references, by=names),
+    st.builds(
+        ops.Extreme,
+        direction=st.sampled_from(["most", "least"]),
+        expression=expressions,
+        within=numbers,
+        percent=st.booleans(),
+    ),
+    st.builds(ops.Binding, reference=st.none() | references),
+    st.builds(ops.Slack, reference=references),
+    st.builds(ops.Price, reference=references, step=numbers),
+    st.builds(ops.Range, reference=references),
+    st.builds(ops.Why, reference=references),
+    st.builds(ops.WhyNot, change=changes),
+    st.just(ops.Solve()),
+    st.builds(ops.WhatIf, changes=st.lists(changes, min_size=1, max_size=3).map(tuple)),
+    st.builds(ops.Sweep, target=targets, numbers=st.lists(numbers, min_size=1, max_size=3).map(tuple)),
+    st.just(ops.Conflict()),
+    st.builds(ops.Repair, references=st.lists(references, max_size=2).map(tuple)),
+    st.builds(ops.Alternatives, count=st.integers(1, 100)),
+    st.builds(ops.Frontier, first=names, second=names, count=st.integers(2, 100)),
+    st.builds(ops.Compare, first=names, second=names),
+    st.builds(ops.Verify, file=labels),
+    st.builds(ops.Inverse, file=labels),
+    st.builds(ops.Diff, file=labels),
+    st.builds(ops.Keep, name=st.just("") | names),
+    st.builds(ops.Undo, count=st.integers(1, 99)),
+    st.builds(ops.UseScenario, name=names),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(changes, queries))
+def test_a_request_is_written_as_a_line_that_parses_to_it(request_: ops.AnyRequest) -> None:
+    assert parse_line(render(request_)) == request_
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(changes, queries))
+def test_a_request_survives_json(request_: ops.AnyRequest) -> None:
+    line = ops.Line(request=request_)
+    assert ops.Line.model_validate_json(line.model_dump_json()) == line
+
+
+@pytest.mark.parametrize("line", DOCUMENTED)
+def test_documented_lines_parse(line: str) -> None:
+    assert parse_line(render(parse_line(line))) == parse_line(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "solve now",
+        "demand[Paris",
+        "demand[Paris] * 1.1",
+        "demand *= many",
+        "demand *= 1.1 please",
+        "whatif",
+        "whatif demand += 1;",
+        "total",
+        "top three ship",
+        "row: x <= 3",
+        "row r x <= 3",
+        "price x by",
+        "compare base",
+        "upper(x) <= 3",
+        "verify file.sol",
+        "what does one more hour cost?",
+        'ship["Paris] = 0',
+        "x = 1e400 + y",
+        "x" * 30_000,
+    ],
+)
+def test_a_line_that_is_not_consumed_is_refused(line: str) -> None:
+    with pytest.raises(MilpError) as problem:
+        parse_line(line)
+    assert "\n" not in str(problem.value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=40))
+def test_any_text_parses_or_is_refused(text: str) -> None:
+    try:
+        request = parse_line(text)
+    except MilpError:
+        return
+    assert parse_line(render(request)) == request
+
+
+def test_every_operation_has_schemas() -> None:
+    every = schemas()
+    assert set(every) == {*QUERIES, *CHANGES, *STATES}
+    assert all(entry["request"]["properties"] and entry["result"]["properties"] for entry in every.values())
