@@ -21,7 +21,7 @@ from oragent.cli.options import (
     split_names,
 )
 from oragent.evals.requests import FormulateBenchRequest
-from oragent.formulate.options import FormulateCommand
+from oragent.formulate.options import FormulateCommand, VerifyCommand
 from oragent.llm.model_settings import RuntimeWords
 
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
@@ -38,7 +38,7 @@ def formulate(
     data: Annotated[list[Path] | None, typer.Option(help="JSON or CSV; may be given several times.")] = None,
     interface: Annotated[Path | None, typer.Option(help="Python file with the signature of the function.")] = None,
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
-    method: Annotated[str | None, typer.Option(help="ormind, or another method (default: ormind).")] = None,
+    method: Annotated[str | None, typer.Option(help="two_calls, or another method (default: two_calls).")] = None,
     preset: Annotated[str, typer.Option(help="default or paper (default: default; of a replay, as it was).")] = "",
     without: Annotated[str, typer.Option(help="Modules to leave out, with commas between.")] = "",
     extra: Annotated[str, typer.Option("--with", help="Modules to add: conductor,terminology,reviewer.")] = "",
@@ -52,12 +52,19 @@ def formulate(
     temperature: Annotated[float | None, typer.Option(help="Temperature of every call (default: 0).")] = None,
     repairs: Annotated[int | None, typer.Option(min=0, help="Revisions after errors, at most (default: 2).")] = None,
     checks: Annotated[int | None, typer.Option(min=0, help="Revisions after checks, at most (default: 2).")] = None,
-    battery: Annotated[
-        bool | None, typer.Option("--battery/--no-battery", help="Test properties of correct programs (default: yes).")
+    metamorphic: Annotated[
+        bool | None,
+        typer.Option("--metamorphic/--no-metamorphic", help="Run the metamorphic tests (default: yes)."),
+    ] = None,
+    check_answer: Annotated[
+        bool | None, typer.Option("--check-answer", help="Have the answer of --method checked by one more call.")
+    ] = None,
+    review: Annotated[
+        bool | None, typer.Option("--review", help="Have the plan read by one more call that says what is odd.")
     ] = None,
     time: Annotated[float | None, typer.Option(help="Seconds of a program and of each search (default: 20).")] = None,
     gap: Annotated[
-        float | None, typer.Option(help="Relative gap within which a solution is an answer, such as 0.01 (default: 0).")
+        float | None, typer.Option(help="Relative gap at which the search stops, such as 0.01 (default: 0).")
     ] = None,
     module: Annotated[str, typer.Option("--from", help="Module whose output --edit replaces.")] = "",
     edit: Annotated[Path | None, typer.Option(help="File with that output.")] = None,
@@ -72,7 +79,7 @@ def formulate(
     trust: Trust = False,
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/formulate"),
 ) -> None:
-    """Turn a problem in words into a solved and checked model; exit code 3 without an answer."""
+    """Turn a problem in words into a solved, checked model; exit code 3 no answer, 4 contradicted, 5 unchecked."""
     from oragent.formulate.command import formulate_file
     from oragent.formulate.command import resume as resume_formulate
 
@@ -97,7 +104,9 @@ def formulate(
         "extra": tuple(split_names(extra)) or None,
         "accept_infeasible": accept_infeasible,
         "temperature": temperature,
-        "battery": battery,
+        "metamorphic": metamorphic,
+        "check_answer": check_answer,
+        "review": review,
         "repairs": repairs,
         "checks": checks,
         "time_s": time,
@@ -116,6 +125,42 @@ def formulate(
         runtime=runtime,
     )
     raise typer.Exit(formulate_file(request, console))
+
+
+def verify(
+    problem: Annotated[Path, typer.Argument(metavar="STORY", help="A problem in words: text, Markdown.")],
+    given: Annotated[
+        Path, typer.Argument(metavar="GIVEN", help="Its model: milp.json, .mps or .lp, or a PuLP program, .py.")
+    ],
+    settings: ModelWords = None,
+    config: ModelFile = None,
+    data: Annotated[list[Path] | None, typer.Option(help="Data of the problem; may be given several times.")] = None,
+    solution: Annotated[Path | None, typer.Option(help="JSON with the values of a solution, by variable.")] = None,
+    checker: Annotated[Path | None, typer.Option(help="Python file with checks(values, data).")] = None,
+    model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
+    replay: Annotated[Path | None, typer.Option(help="Repeat this verification from its replies.")] = None,
+    time: Annotated[float, typer.Option(help="Seconds of a program and of each search.")] = 20.0,
+    outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/verify"),
+) -> None:
+    """Verify a given model against the text of its problem; exit code 4 contradicted, 5 unchecked."""
+    from oragent.formulate.command import verify_files
+
+    runtime = RuntimeWords(tuple(settings or ()), {"model.name": model or None}, config)
+    request = VerifyCommand(
+        problem, given, outputs, tuple(data or ()), solution, checker, replay, {"time_s": time}, runtime
+    )
+    raise typer.Exit(verify_files(request, console))
+
+
+def rerun(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A finished formulation.")],
+    data: Annotated[list[Path] | None, typer.Option(help="New data; each file replaces the data of its name.")] = None,
+    outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/rerun"),
+) -> None:
+    """Apply the program and the checker of a formulation to new data, without a model; compare both plans."""
+    from oragent.formulate.command import rerun_files
+
+    raise typer.Exit(rerun_files(folder, tuple(data or ()), outputs, console))
 
 
 @bench.callback()
@@ -143,10 +188,11 @@ def bench_formulate(
         bool | None,
         typer.Option("--accept-infeasible/--no-accept-infeasible", help="Accept infeasibility as an answer."),
     ] = None,
-    witness: Annotated[
-        bool | None, typer.Option("--witness/--no-witness", help="Solve the checker's rows too (default: yes).")
+    solve_checks: Annotated[
+        bool | None,
+        typer.Option("--solve-checks/--no-solve-checks", help="Solve the checker rows (default: yes)."),
     ] = None,
-    battery: Annotated[bool | None, typer.Option("--battery", help="Test every answer by properties.")] = None,
+    metamorphic: Annotated[bool | None, typer.Option("--metamorphic", help="Test every answer by properties.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
     calls: BenchCalls = None,
     reply_tokens: ReplyTokens = None,
@@ -167,8 +213,8 @@ def bench_formulate(
         "tolerance": tolerance,
         "accept_infeasible": accept_infeasible,
         "limit": limit,
-        "witness": witness,
-        "battery": battery,
+        "solve_checks": solve_checks,
+        "metamorphic": metamorphic,
         "labels_readable": labels_readable,
         "max_tokens": reply_tokens,
         "timeout_s": timeout_s,

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from oragent.formulate.model_comparison import RELATIONS, SENSES, Ruling
 from oragent.formulate.options import Options
 from oragent.formulate.running import ExecutionResult, Report
-from oragent.formulate.witness import RELATIONS, SENSES, Ruling
 from oragent.milp.model import Sense
 from oragent.milp.plain import number, plain, quoted
 
@@ -95,20 +95,22 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
         return Checked(CheckStatus.UNCHECKED, note=f"the checker does not run: {report.problem}")
     findings = list(_check_entries(ran, report, options))
     broken = len(findings)
-    if options.witness:
-        witness = report.witness
+    if options.solve_checks:
+        comparison = report.comparison
     else:
-        witness = None
-    if witness is not None and witness.ruling in RULED:
-        reason = RULED[witness.ruling]
+        comparison = None
+    if comparison is not None and comparison.ruling in RULED:
+        reason = RULED[comparison.ruling]
         names = [finding.name for finding in findings]
-        if reason is not Reason.ALLOWS or not set(witness.names) <= set(names) or not findings:
+        if reason is not Reason.ALLOWS or not set(comparison.names) <= set(names) or not findings:
             findings.append(
-                CheckFinding(reason, witness.names[0] if witness.names else "", _witness_text(reason, witness.reason))
+                CheckFinding(
+                    reason, comparison.names[0] if comparison.names else "", _comparison_text(reason, comparison.reason)
+                )
             )
-    confirmed = witness is not None and witness.ruling is Ruling.AGREES
+    confirmed = comparison is not None and comparison.ruling is Ruling.AGREES
     note = report.note
-    if not report.entries and witness is None:
+    if not report.entries and comparison is None:
         return Checked(CheckStatus.UNCHECKED, tuple(findings), note=note or "the checker has nothing to say of it")
     if findings:
         state = CheckStatus.FAILED
@@ -203,7 +205,7 @@ def _check_objective(
         yield CheckFinding(Reason.OBJECTIVE, name, text, value, ran.objective)
 
 
-def _witness_text(reason: Reason, why: str) -> str:
+def _comparison_text(reason: Reason, why: str) -> str:
     if reason is Reason.FORBIDS:
         return f"the program forbids too much: {why}. Cite the sentence of the problem that demands this, or drop it"
     if reason is Reason.OBJECTIVE:

@@ -17,20 +17,25 @@ SHOWN_CHARACTERS = 3000
 # of a table that is described
 SAMPLE_ROWS, SAMPLE_TEXTS, MOST_COLUMNS = 3, 3, 100
 MOST_NAMES = 200
+# of a file
+MAX_BYTES = 64 << 20
 
 
 def read_text(path: Path, what: str) -> str:
     """Read a text file in UTF-8, with or without a byte-order mark.
 
     Raises:
-        ProblemError: It is missing, empty, or no text.
+        ProblemError: It is missing, empty, too large, or no text.
     """
     try:
         if path.exists() and not (path.is_file() or path.is_dir() or path.parent == Path("/dev/fd")):
             raise ProblemError(f"{show_path(path)}: not a regular file; expected a file with {what}")
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
     except OSError as problem:
         raise ProblemError(f"{show_path(path)}: {problem.strerror or problem}; expected a file with {what}") from None
+    if len(content) > MAX_BYTES:
+        raise ProblemError(f"{show_path(path)}: more than {MAX_BYTES >> 20} MiB; expected {what} up to that size")
     if b"\0" in content:
         raise ProblemError(f"{show_path(path)}: binary; expected {what} as a text")
     try:
@@ -155,6 +160,11 @@ def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
         return [map_leaves(item, change) for item in value]
     return change(value)
+
+
+def column_names(columns: Any) -> set[str]:
+    """Names of the columns in what a program returned, all levels."""
+    return {leaf for leaf in iterate_leaves(columns) if isinstance(leaf, str)}
 
 
 def iterate_leaves(value: Any) -> Iterator[Any]:

@@ -14,7 +14,8 @@ from typing import Any
 from oragent.harness import CandidateError, Guest
 from oragent._base.errors import MilpError
 from oragent.formulate import model_capture, warm  # noqa: F401  # the first solve is done, our solver is in place
-from oragent.formulate.witness import CheckRow, find_counterexample, match_sentences
+from oragent.formulate.data import column_names
+from oragent.formulate.model_comparison import CheckRow, find_counterexample, match_sentences
 from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict, read_variable
 from oragent.milp.model import Milp
@@ -55,7 +56,7 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
             models.append(from_pulp_dict(captured["data"], captured["constant"]))
         except MilpError as wrong:
             problem = str(wrong)
-    milp = _choose_model(models, _column_names(claim["columns"]))
+    milp = _choose_model(models, column_names(claim["columns"]))
     if milp is None:
         return {
             "status": "unsolved",
@@ -87,23 +88,16 @@ def _choose_model(models: list[Milp], names: set[str]) -> Milp | None:
 def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:
     """The model with the returned variables that nothing in it mentions."""
     names = {variable.name for variable in milp.variables}
-    more = (read_variable(variables[name]) for name in sorted(_column_names(columns) - names))
+    more = (read_variable(variables[name]) for name in sorted(column_names(columns) - names))
     return replace(milp, variables=(*milp.variables, *more))
-
-
-def _column_names(columns: Any) -> set[str]:
-    if isinstance(columns, str):
-        return {columns}
-    inside = columns.values() if isinstance(columns, dict) else columns if isinstance(columns, list) else ()
-    return {name for item in inside for name in _column_names(item)}
 
 
 def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     values, columns, data = request["values"], request["columns"], request["data"]
-    answer: dict[str, Any] = {"status": "ok", "entries": [], "witness": None, "note": "", "sentences": {}}
+    answer: dict[str, Any] = {"status": "ok", "entries": [], "comparison": None, "note": "", "sentences": {}}
     if request["point"]:
         answer["entries"] = json.loads(guest.run(model_capture.check_numbers, values, data))
-    if not request["milp"] or not _column_names(columns):
+    if not request["milp"] or not column_names(columns):
         return answer | {"note": "no value of the program is a variable of its model"}
     try:
         rows = [
@@ -118,8 +112,8 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     answer["sentences"] = match_sentences(milp, rows)
     solution = as_json.solution_from_dict(request["solution"])
     try:
-        answer["witness"] = asdict(
-            find_counterexample(milp, solution, rows, _column_names(columns), request["limit_s"])
+        answer["comparison"] = asdict(
+            find_counterexample(milp, solution, rows, column_names(columns), request["limit_s"])
         )
     except MilpError as problem:
         answer["note"] = str(problem)

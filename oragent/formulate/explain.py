@@ -53,8 +53,11 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
     joined = {label for label in inner if "," in label and all(_is_index(part, labels) for part in label.split(","))}
     labels |= dict(islice(((label, None) for label in inner if label not in joined), MOST_LABELS - len(labels)))
     units = _units_by_name(result.pool)
+    returned = {path[-1] for path in _iterate_paths(result.columns)}
+    # variables that the program did not return are helpers
+    variables = [variable for variable in milp.variables if not returned or variable.name in returned]
     grouped = group_families(
-        milp.variables, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
+        variables, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
     )
     return tuple(
         family if family.unit else replace(family, unit=units.get(_first_word(family.name), "")) for family in grouped

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,8 +11,11 @@ from typing import Any
 from oragent._base import files
 from oragent._base.errors import ConfigError, MilpError, StoreError
 from oragent._base.settings import dump_settings
+from oragent.formulate.effects import IncompletePlan, LimitEffect, measure_effects, plan_with_shortages
+from oragent.formulate.explain import add_sentences, constraint_sentences, group_decisions, objective_unit
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.options import Options
+from oragent.formulate.plan_tables import order_families, tabulate_plan, write_plan
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.formulate.prompting import CommentPool
 from oragent.formulate.running import Bounds, FormulationRunner
@@ -24,10 +27,11 @@ from oragent.llm.model_settings import RuntimeSettings, build_runtime
 from oragent.milp import as_json
 from oragent.milp.files import write
 from oragent.milp.model import Milp
-from oragent.milp.solution import Solution
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import add_duals
 from oragent.sandbox.sandbox import Sandbox
 
+FormulationWork = Callable[[LedgerCase, FormulationRunner], Awaitable[FormulationResult]]
 # the one case of the study in such a folder
 CASE = "formulation"
 REQUEST = "formulate.json"
@@ -42,12 +46,14 @@ class FormulationRequest:
     Attributes:
         runtime: Settings of the models that are asked, and the budget; without a model for a replay.
         tolerance: Preset by which a reference is compared.
+        origin: Command that made the folder: ``formulate``, ``verify`` or ``rerun``.
     """
 
     problem: ProblemText
     options: Options
     runtime: RuntimeSettings = RuntimeSettings()  # noqa: RUF009  # a frozen value
     tolerance: str = "strict"
+    origin: str = "formulate"
 
 
 def create_folder(outputs: Path, request: FormulationRequest) -> Path:
@@ -95,7 +101,11 @@ def read_request(folder: Path) -> FormulationRequest:
         )
         options |= {"without": frozenset(options["without"]), "extra": tuple(options["extra"])}
         return FormulationRequest(
-            problem, Options(**options), build_runtime(plain["runtime"], (), str(path)), plain["tolerance"]
+            problem,
+            Options(**options),
+            build_runtime(plain["runtime"], (), str(path)),
+            plain["tolerance"],
+            plain["origin"],
         )
     except OSError as problem:
         raise StoreError(f"no formulation at {folder}: {problem.strerror or problem} ({REQUEST})") from None
@@ -103,13 +113,16 @@ def read_request(folder: Path) -> FormulationRequest:
         raise StoreError(f"{path} is not what a formulation leaves: {type(problem).__name__} {problem}") from None
 
 
-def write_result(folder: Path, result: FormulationResult, solution: Solution | None) -> None:
-    """Write what came of it.
+def write_result(folder: Path, outcome: "FormulationEnd") -> None:
+    """Write the files of a finished formulation.
 
     Raises:
-        StoreError: It cannot be written.
+        StoreError: A file cannot be written.
     """
+    result, solution = outcome.result, outcome.solution
+    assert result is not None
     try:
+        files.replace_file(folder / "result.json", _json_text(summarize_result(outcome)))
         files.replace_file(folder / "pool.jsonl", CommentPool(result.pool).to_lines())
         files.replace_file(folder / "program.py", result.program)
         files.replace_file(folder / "checker.py", result.checker)
@@ -126,10 +139,39 @@ def write_result(folder: Path, result: FormulationResult, solution: Solution | N
             milp = _add_meanings(result.milp, folder, result.checks or {})
             for form in ("json", "mps", "lp"):
                 write(milp, folder / f"milp.{form}")
+        shown = outcome.incomplete.solution if outcome.incomplete else solution
+        if result.milp is not None and shown is not None and shown.status.has_point:
+            families = order_families(group_decisions(result, result.milp, shown), result.data)
+            write_plan(folder, tabulate_plan(families, result.data))
     except OSError as problem:
         raise StoreError(f"cannot write into {folder}: {problem}; its run.db has all of it") from None
     except MilpError as problem:
         raise StoreError(f"{folder}: the model cannot be written: {problem}") from None
+
+
+def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
+    """Return verdict, status, objective and what was spent, as ``result.json`` has them."""
+    result, solution = outcome.result, outcome.solution
+    assert result is not None
+    judgement = result.judgement
+    return {
+        "verdict": str(judgement.verdict),
+        "exit_code": judgement.verdict.exit_code,
+        "reasons": list(judgement.reasons),
+        "status": result.status,
+        "objective": result.objective,
+        "unit": objective_unit(result.pool),
+        "sense": None if result.milp is None else str(result.milp.sense),
+        "bound": None if solution is None else solution.bound,
+        "gap": None if solution is None else solution.gap,
+        "values": result.values,
+        "effects": [asdict(effect) for effect in outcome.effects],
+        "shortages": [asdict(shortage) for shortage in outcome.incomplete.shortages] if outcome.incomplete else [],
+        "readings": [dict(reading) for reading in result.readings],
+        "unmodelled": [list(pair) for pair in result.unmodelled],
+        "calls": result.spent.model_calls,
+        "tokens": result.spent.tokens,
+    }
 
 
 def _add_meanings(milp: Milp, folder: Path, checks: Mapping[str, Any]) -> Milp:
@@ -151,6 +193,7 @@ def _plain_request(request: FormulationRequest) -> dict[str, Any]:
         "options": options,
         "runtime": dump_settings(request.runtime),
         "tolerance": request.tolerance,
+        "origin": request.origin,
     }
 
 
@@ -167,6 +210,10 @@ class FormulationEnd:
     solution: Solution | None = None
     # why it was left unfinished
     reason: str = ""
+    # of an optimal solution
+    effects: tuple[LimitEffect, ...] = ()
+    # of an infeasible model
+    incomplete: IncompletePlan | None = None
 
 
 def run_formulation(
@@ -192,20 +239,50 @@ def run_formulation(
     Raises:
         OragentError: It cannot begin.
     """
+    is_asking = fresh or replay is None
+    if model is None and is_asking and request.runtime.model is None:
+        raise ConfigError("a language model is needed: add --model NAME, or --replay FOLDER")
+
+    async def work(case: LedgerCase, runner: FormulationRunner) -> FormulationResult:
+        return await formulate_case(case, request.problem, request.options, runner)
+
+    return run_in_folder(folder, request, work, model=model, replay=replay, is_asking=is_asking, bounds=bounds)
+
+
+def run_in_folder(
+    folder: Path | Callable[[], Path],
+    request: FormulationRequest,
+    work: FormulationWork,
+    *,
+    model: Model | None = None,
+    replay: Path | None = None,
+    is_asking: bool = True,
+    bounds: Bounds | None = None,
+) -> FormulationEnd:
+    """Do some work on the problem of a folder, record its result and write the files.
+
+    Args:
+        folder: Folder, or a function that makes it.
+        request: Problem, options and settings.
+        work: Computes the result.
+        model: Model instead of that of the settings.
+        replay: Folder whose replies are replayed.
+        is_asking: Whether a model of the settings may be asked.
+        bounds: Limits of each program.
+    """
     program_bounds = bounds or Bounds(request.options.time_s, gap=request.options.gap)
-    return asyncio.run(_run_in_folder(folder, request, model, replay, fresh or replay is None, program_bounds))
+    return asyncio.run(_run_in_folder(folder, request, work, model, replay, is_asking, program_bounds))
 
 
 async def _run_in_folder(
     home: Path | Callable[[], Path],
     request: FormulationRequest,
+    work: FormulationWork,
     model: Model | None,
     replay: Path | None,
     is_asking: bool,
     bounds: Bounds,
 ) -> FormulationEnd:
-    if model is None and is_asking and request.runtime.model is None:
-        raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
     async with AsyncExitStack() as stack:
         opening = open_study(home, request.runtime, model=model, replay=replay, is_asking=is_asking)
         study = await stack.enter_async_context(opening)
@@ -213,7 +290,7 @@ async def _run_in_folder(
         runner = FormulationRunner(box, bounds)
 
         async def run_case(case: LedgerCase) -> object:
-            return (await formulate_case(case, request.problem, request.options, runner)).to_plain()
+            return (await work(case, runner)).to_plain()
 
         (finished,) = await study.run_cases([CASE], run_case)
         if finished is None:
@@ -222,15 +299,18 @@ async def _run_in_folder(
 
 
 def finalize(folder: Path, result: FormulationResult) -> FormulationEnd:
-    """Compute duals at the very point that was checked, and write the files of the folder."""
+    """Compute duals at the checked point and effects of limits, and write the files of the folder."""
     outcome = price_result(result)
-    write_result(folder, result, outcome.solution)
+    write_result(folder, outcome)
     return outcome
 
 
 def price_result(result: FormulationResult) -> FormulationEnd:
-    """Compute duals at the very point that was checked; no file is written."""
-    solution = None
-    if result.milp is not None and result.solution is not None:
-        solution = add_duals(result.milp, as_json.solution_from_dict(result.solution))
-    return FormulationEnd(result, solution)
+    """Compute duals at the checked point, effects of limits and shortages; no file is written."""
+    if result.milp is None or result.solution is None:
+        return FormulationEnd(result)
+    solution = add_duals(result.milp, as_json.solution_from_dict(result.solution))
+    sentences = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
+    milp = add_sentences(result.milp, sentences)
+    incomplete = plan_with_shortages(milp) if solution.status is SolveStatus.INFEASIBLE else None
+    return FormulationEnd(result, solution, effects=measure_effects(milp, solution), incomplete=incomplete)

@@ -1,23 +1,25 @@
 """One problem from words to an answer, as a case of a study; what came of it is plain data."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from oragent._base.budget import Spent
-from oragent.formulate.battery import PropertyResult, run_battery
+from oragent.formulate import modules
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import CommentPool, PoolEntry
-from oragent.formulate.requirements import NOT_SOLVED, list_readings, trace_requirements
+from oragent.formulate.requirements import NOT_SOLVED, list_readings, list_unmodelled
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.session import FormulationAttempt, FormulationSession
+from oragent.formulate.verdicts import Judgement, decide_verdict
 from oragent.ledger.case import LedgerCase
 from oragent.milp import as_json
 from oragent.milp.model import Milp
 from oragent.milp.solution import SolveStatus
+
+MAX_REMARKS = 10
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,10 @@ class FormulationResult:
         checks: The last check of the program: state, findings, figures; None where there was none.
         attempts: All programs: origin, text, verdict, status, objective, findings.
         kept: Number of the attempt that is the answer.
-        battery: Properties that were tried, as plain data; empty where none was.
+        metamorphic: Results of the metamorphic tests, as plain data.
         spent: Calls, tokens, money.
         readings: Sentences with two readings: sentence, reading used, other reading, and its status and objective.
-        unmodelled: Requirements without a row: sentence and reason.
+        unmodelled: Requirements that the formalization says it left out: sentence and reason.
     """
 
     status: str
@@ -55,11 +57,28 @@ class FormulationResult:
     kept: int
     pool: tuple[PoolEntry, ...]
     data: Mapping[str, Any]
-    battery: tuple[Mapping[str, Any], ...] = ()
+    metamorphic: tuple[Mapping[str, Any], ...] = ()
     spent: Spent = field(default_factory=Spent)
     columns: Any = None
     readings: tuple[Mapping[str, Any], ...] = ()
     unmodelled: tuple[Sequence[str], ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks of the review on the plan, untrusted text."""
+        entries = [entry.parsed for entry in self.pool if entry.module == "review" and isinstance(entry.parsed, list)]
+        return tuple(str(remark) for remark in entries[-1][:MAX_REMARKS]) if entries else ()
+
+    @property
+    def judgement(self) -> Judgement:
+        """Verdict over status, checks and metamorphic tests."""
+        return decide_verdict(
+            is_answer=self.answer,
+            has_model=self.milp is not None,
+            message=self.message or self.status,
+            checks=self.checks,
+            properties=self.metamorphic,
+        )
 
     @property
     def objective(self) -> float | None:
@@ -73,7 +92,7 @@ class FormulationResult:
             "milp": None if self.milp is None else as_json.to_dict(self.milp),
             "pool": [asdict(entry) for entry in self.pool],
             "attempts": [dict(record) for record in self.attempts],
-            "battery": [dict(record) for record in self.battery],
+            "metamorphic": [dict(record) for record in self.metamorphic],
             "spent": asdict(self.spent),
         }
 
@@ -87,7 +106,7 @@ class FormulationResult:
                 "milp": None if plain["milp"] is None else as_json.from_dict(plain["milp"]),
                 "pool": tuple(PoolEntry(**entry) for entry in plain["pool"]),
                 "attempts": tuple(plain["attempts"]),
-                "battery": tuple(plain["battery"]),
+                "metamorphic": tuple(plain["metamorphic"]),
                 "readings": tuple(plain.get("readings", ())),
                 "unmodelled": tuple(plain.get("unmodelled", ())),
                 "spent": Spent(**plain["spent"]),
@@ -105,7 +124,21 @@ async def formulate_case(
     """
     session = FormulationSession(case, problem, options, runner, CommentPool())
     answer = await METHODS[options.method](session)
-    ran, sentences = answer.ran, answer.checked.sentences if answer.checked else {}
+    if options.check_answer and answer.checked is None and not answer.has_failed and not session.checker:
+        await modules.write_checker(session)
+        answer = session.newest
+    if options.metamorphic and answer.properties is None and not answer.is_refused:
+        session.attempts.append(answer)
+        await session.test_newest()
+        answer = session.attempts.pop()
+    if options.review:
+        await modules.review_plan(session, answer)
+    return collect_result(session, answer)
+
+
+def collect_result(session: FormulationSession, answer: FormulationAttempt) -> FormulationResult:
+    """Collect what a session came to with one of its attempts as the answer."""
+    options, ran = session.options, answer.ran
     return FormulationResult(
         status=str(ran.verdict or ran.status),
         answer=answer.is_answer
@@ -121,11 +154,11 @@ async def formulate_case(
         kept=answer.number,
         pool=tuple(session.pool),
         data=dict(session.data),
-        battery=tuple(asdict(record) for record in await _test_properties(session, answer)) if options.battery else (),
-        spent=case.used,
+        metamorphic=tuple(asdict(record) for record in answer.properties or ()),
+        spent=session.case.used,
         columns=ran.columns,
         readings=tuple(session.readings or (_unsolved_readings(session) if ran.milp is None else ())),
-        unmodelled=tuple(trace_requirements(problem.text, session.pool, ran.milp, sentences)),
+        unmodelled=tuple(list_unmodelled(session.pool.parsed_of("formalization"))),
     )
 
 
@@ -133,22 +166,6 @@ def _unsolved_readings(session: FormulationSession) -> list[dict[str, Any]]:
     """The sentences with two readings of a problem that has no solution."""
     readings = list_readings(session.pool.parsed_of("formalization"))
     return [{**asdict(reading), "status": NOT_SOLVED, "objective": None} for reading in readings]
-
-
-async def _test_properties(session: FormulationSession, attempt: FormulationAttempt) -> tuple[PropertyResult, ...]:
-    """Put the answer to the properties, with what the encoder and the formalization said of units."""
-    about = session.pool.parsed_of("semantic_encoder")
-    unit = str(session.pool.parsed_of("formalization").get("UNIT") or "")
-    return await asyncio.to_thread(
-        run_battery,
-        session.runner,
-        attempt.source,
-        session.problem.interface,
-        session.data,
-        about,
-        unit=unit,
-        checker=session.checker,
-    )
 
 
 def _why_not_proven(attempt: FormulationAttempt) -> str:

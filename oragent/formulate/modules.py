@@ -4,6 +4,7 @@ System 1 reads and drafts, system 2 checks errors and results, and the reflectiv
 """
 
 import asyncio
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -12,15 +13,19 @@ from oragent._base.errors import ReplyError
 from oragent._base.plain import escape_text
 from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
-from oragent.formulate.data import describe_data, describe_parts, map_leaves
+from oragent.formulate.data import column_names, describe_data, describe_parts, map_leaves
 from oragent.formulate.prompting import PERSON
 from oragent.formulate.requirements import list_readings
 from oragent.formulate.running import ExecutionResult
-from oragent.formulate.session import FormulationAttempt, FormulationSession
+from oragent.formulate.session import FormulationAttempt, FormulationSession, empty_attempt
 from oragent.milp.solution import SolveVerdict
 
 UNCHANGED = "\n\nThe program came back unchanged after this had been said once: the lines named must change."
 MOST_READINGS = 2
+# characters of a plan that is reviewed
+MOST_PLAN = 20_000
+# relative difference of two values, up to which they are the same
+SAME = 1e-6
 # characters
 MOST_CITED = 800
 
@@ -65,9 +70,21 @@ async def solve_readings(session: FormulationSession) -> None:
             ran = await asyncio.to_thread(session.runner.run_program, source, session.problem.interface, session.data)
         except ReplyError as problem:
             ran = ExecutionResult(SolveVerdict.COMPILE_ERROR, str(problem))
-        session.readings.append(
-            {**asdict(reading), "status": str(ran.verdict or ran.status), "objective": ran.objective}
-        )
+        record = {**asdict(reading), "status": str(ran.verdict or ran.status), "objective": ran.objective}
+        session.readings.append(record | {"changed": _changed_decisions(answer.ran, ran)})
+
+
+def _changed_decisions(ran: ExecutionResult, other: ExecutionResult) -> list[str] | None:
+    """Names of the returned variables whose values differ; None if one of the two has no solution."""
+    if ran.solution is None or other.solution is None or not other.solution.status.has_point:
+        return None
+    names = column_names(ran.columns) or set(ran.solution.values)
+    before, after = ran.solution.values, other.solution.values
+    return sorted(
+        name
+        for name in names
+        if name in before and name in after and abs(before[name] - after[name]) > SAME * max(1.0, abs(before[name]))
+    )
 
 
 async def compile_draft(session: FormulationSession) -> None:
@@ -95,6 +112,25 @@ async def choose_module(
     )
     reply = await session.ask_words("conductor", prompt)
     return next((word for word in re.findall(r"[a-z_]+", reply.lower()) if word in remaining), remaining[0])
+
+
+async def write_first_program(session: FormulationSession) -> FormulationAttempt:
+    """Write the program, with units and readings in JSON, and run it."""
+    try:
+        source = await session.ask_program_with_facts("program", session.fill_prompt("program"))
+    except ReplyError as problem:
+        session.attempts.append(empty_attempt("program", len(session.attempts), str(problem)))
+        return session.newest
+    return await session.run_program("program", source)
+
+
+async def review_plan(session: FormulationSession, answer: FormulationAttempt) -> None:
+    """Have the plan read in the words of the problem, and keep the remarks on what is odd about it."""
+    if answer.ran.solution is None or not answer.ran.solution.status.has_point:
+        return
+    plan = escape_text(json.dumps(answer.ran.values, ensure_ascii=False))[:MOST_PLAN]
+    prompt = session.fill_prompt("review", plan=plan, objective=answer.ran.objective)
+    await session.ask_data("review", prompt, list)
 
 
 async def write_program(session: FormulationSession) -> FormulationAttempt:

@@ -18,6 +18,8 @@ EXTRAS = ("conductor", "terminology", "reviewer")
 # mock models of benchmarks, which know the gold answers
 STAND_INS = ("oracle", "planted", "misread", "scripted")
 ROLES = (
+    "program",
+    "review",
     "semantic_encoder",
     "terminology",
     "formalization",
@@ -63,30 +65,35 @@ class Options:
         repairs: Most revisions after errors.
         checks: Most revisions after checks.
         keep_best: Whether a revision takes the place of a program only where it is better.
-        witness: Whether the checker's rows are solved too.
+        solve_checks: Whether the model of the checker's rows is solved and compared.
         relative: Tolerance of checks over the larger of 1 and the size of the figures.
         absolute: The same, absolute.
         published: Whether a checker judges in its published form: whole numbers by ``isclose``, of the objective too in
             NL4Opt's form, and without a tolerance in ComplexOR's.
-        battery: Whether the answer is put to the battery of properties that need no label.
+        metamorphic: Whether the metamorphic tests are run.
+        check_answer: Whether the answer of a method without a checker gets one.
+        review: Whether a further call reads the plan and says what is odd about it.
         accept_infeasible: Whether a proven and confirmed infeasible or unbounded model is an answer.
         time_s: Seconds of a program, and of the search for the optimum of its model.
-        gap: Relative gap within which a solution that is not proven optimal is an answer; a search stops there.
+        gap: Relative gap at which a search stops, and within which its solution is an answer. With 0 a search goes on
+            until its optimum is proven or its time is over, and a gap of at most 5 % is accepted.
         attention: Rules that the supervisor is told beside the others; may be empty.
         edits: By module, the text of a person that takes the place of what a model would say.
     """
 
-    method: str = "ormind"
+    method: str = "two_calls"
     without: frozenset[str] = frozenset()
     extra: tuple[str, ...] = ()
     repairs: int = 2
     checks: int = 2
     keep_best: bool = True
-    witness: bool = True
+    solve_checks: bool = True
     relative: float = 1e-6
     absolute: float = 0.0
     published: bool = False
-    battery: bool = False
+    metamorphic: bool = False
+    check_answer: bool = False
+    review: bool = False
     accept_infeasible: bool = True
     time_s: float = 20.0
     gap: float = 0.0
@@ -126,10 +133,11 @@ PRESETS = {
     "default": Options(),
     # As published (Wang et al. 2025); our prompts are our own words.
     "paper": Options(
+        method="ormind",
         repairs=1,
         checks=1,
         keep_best=False,
-        witness=False,
+        solve_checks=False,
         relative=0.0,
         absolute=1e-2,
         published=True,
@@ -159,6 +167,26 @@ def check_known(name: str, names: Iterable[str], what: str) -> str:
     else:
         meant = f"expected one of {', '.join(names)}"
     raise ConfigError(f"{name!r} is no {what}: {meant}")
+
+
+@dataclass(frozen=True)
+class VerifyCommand:
+    """Command line of ``oragent verify``.
+
+    Attributes:
+        given: Model file or program.
+        checker: File with a checker; None: a language model writes it.
+    """
+
+    problem: Path
+    given: Path
+    outputs: Path
+    data: tuple[Path, ...] = ()
+    solution: Path | None = None
+    checker: Path | None = None
+    replay: Path | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    runtime: RuntimeWords = field(default_factory=RuntimeWords)
 
 
 @dataclass(frozen=True)

@@ -10,51 +10,48 @@ from markupsafe import Markup, escape
 
 from oragent._base.plain import escape_text
 from oragent.formulate.explain import add_sentences, constraint_sentences, group_decisions, objective_unit
-from oragent.formulate.folder import FormulationRequest
+from oragent.formulate.folder import FormulationEnd, FormulationRequest
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.problem import fit_text
+from oragent.formulate.plan_tables import order_families
+from oragent.formulate.printing import explain_outcome, headline, shown_solution
 from oragent.formulate.requirements import has_same_optimum
 from oragent.milp.decisions import layout_families
-from oragent.milp.explanation import ModelRemark, explain, summarize_remarks
 from oragent.milp.mathematics import to_mathml
-from oragent.milp.model import Milp
+from oragent.milp.model import Milp, Relation, Row
 from oragent.milp.plain import figure, signed
-from oragent.milp.solution import Solution, SolveStatus, ValueRange
+from oragent.milp.solution import Solution, ValueRange
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.text import DiffLine, clip_text, diff_lines
 
 # rows of the model, lines of a comparison
 MOST_ROWS, MOST_CHANGED = 400, 200
-# for a conflict or a relaxation
-EXPLAIN_S = 30.0
 # variables and rows, above which the mathematics are left to the files
 MOST_MATHS = 200
 # characters of a sentence that is looked for in the problem
 SHORTEST = 8
 
 
-def write_page(folder: Path, request: FormulationRequest, result: FormulationResult, solution: Solution | None) -> Path:
+def write_page(folder: Path, request: FormulationRequest, outcome: FormulationEnd) -> Path:
     """Write ``report.html`` into the folder.
 
     Raises:
         StoreError: It cannot be written.
     """
-    return replace_page(folder, render_page(request, result, solution))
+    return replace_page(folder, render_page(request, outcome))
 
 
-def render_page(request: FormulationRequest, result: FormulationResult, solution: Solution | None) -> str:
-    """The page as HTML."""
+def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
+    """Render the page as HTML."""
+    result, solution = outcome.result, outcome.solution
+    assert result is not None
     sentence_of = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
     if result.milp is None:
         milp = None
     else:
         milp = add_sentences(result.milp, sentence_of)
-    remarks: Sequence[ModelRemark] = (
-        summarize_remarks(explain(milp, solution, EXPLAIN_S)) if milp is not None and solution is not None else ()
-    )
     small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
-    text, omitted = clip_text(fit_text(request.problem.text), 2000)
-    has_point = milp is not None and solution is not None and solution.status.has_point
+    text, omitted = clip_text(request.problem.text, 2000)
+    shown = shown_solution(outcome)
     return (
         make_environment(Path(__file__).parent)
         .get_template("page.html")
@@ -71,37 +68,24 @@ def render_page(request: FormulationRequest, result: FormulationResult, solution
             ],
             same=[reading for reading in result.readings if has_same_optimum(reading, result.objective)],
             unit=objective_unit(result.pool),
-            bound=describe_bound(solution),
-            decisions=layout_families(group_decisions(result, milp, solution))
-            if has_point and milp and solution
+            decisions=layout_families(order_families(group_decisions(result, milp, shown), result.data))
+            if milp is not None and shown is not None
             else (),
+            verdict=result.judgement,
+            headline=headline(outcome),
+            incomplete=outcome.incomplete,
+            effects=explain_outcome(outcome),
             most=MOST_ROWS,
             problem=mark_sentences(text, list(sentence_of.values())),
             left=omitted,
             mathematics=Markup(to_mathml(milp)) if small and milp is not None else None,
             program=clip_text(result.program)[0],
             rows=list(_row_lines(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],
-            remarks=[
-                (topic, [item.text for item in remarks if item.topic is topic])
-                for topic in dict.fromkeys(item.topic for item in remarks)
-            ],
             changes=list(_attempt_changes(result)),
-            tried=any(item["holds"] is not None for item in result.battery),
+            tried=any(item["holds"] is not None for item in result.metamorphic),
             pool=[(item, clip_text(item.text, 60)[0], item.time - result.pool[0].time) for item in result.pool],
         )
     )
-
-
-def describe_bound(solution: Solution | None) -> str:
-    """Return the bound of a solution that is not proven to be optimal, with its gap; empty for any other."""
-    if (
-        solution is None
-        or solution.status is not SolveStatus.FEASIBLE
-        or solution.bound is None
-        or solution.gap is None
-    ):
-        return ""
-    return f"{figure(solution.bound)}, gap {solution.gap:.2%}"
 
 
 def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
@@ -140,19 +124,17 @@ def _row_lines(milp: Milp, solution: Solution) -> Iterator[dict[str, str]]:
             "relation": str(row.relation),
             "rhs": figure(row.rhs),
             "slack": figure(solution.slacks[row.name]) if has else "–",
-            "dual": signed(solution.duals[row.name], figure) if row.name in solution.duals else "–",
-            "range": _range_text(solution.ranges.get(row.name)),
-            "relaxed": _relaxation_text(solution, row.name),
+            "dual": _dual_text(milp, solution, row),
+            "range": "–" if _dual_text(milp, solution, row) == "–" else _range_text(solution.ranges.get(row.name)),
             "sentence": row.meaning,
         }
 
 
-def _relaxation_text(solution: Solution, name: str) -> str:
-    """The dual of the relaxation, with its interval; of a model without integers there is none."""
-    if solution.relaxation is None or name not in solution.relaxation.duals:
+def _dual_text(milp: Milp, solution: Solution, row: Row) -> str:
+    """The dual of an inequality of a linear program; equalities and integer models have none that can be used."""
+    if milp.has_integers or row.relation is Relation.EQUAL or row.name not in solution.duals:
         return "–"
-    interval = _range_text(solution.relaxation.rhs_ranges.get(name))
-    return signed(solution.relaxation.duals[name], figure) + (f" from {interval}" if interval != "–" else "")
+    return signed(solution.duals[row.name], figure)
 
 
 def _range_text(interval: ValueRange | None) -> str:

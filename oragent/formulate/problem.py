@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ProblemError
-from oragent.formulate.data import read_data, read_text, show_path
+from oragent.formulate.data import iterate_leaves, read_data, read_text, show_path
 
 FUNCTION = re.compile(r"^def\s+([A-Za-z_]\w*)\s*\(([^)]*)\)", re.MULTILINE)
 OBJECTIVES = ("objective_value", "objective", "obj")
@@ -37,8 +38,10 @@ def solve(data):
 '''
 
 
-# of a problem's text in a prompt; a longer one is cut, and says so
-MOST_CHARACTERS = 200_000
+# of a problem's text; a longer one is refused before any call of a model
+MAX_TEXT_CHARACTERS = 200_000
+# of the data: numbers, texts, booleans
+MAX_DATA_VALUES = 1_000_000
 
 
 class Form(StrEnum):
@@ -112,6 +115,11 @@ class ProgramInterface:
 DEFAULT = ProgramInterface("solve", ("data",), SOURCE.strip())
 
 
+def find_function(source: str, function: str) -> bool:
+    """Return True if a text defines a function at its top level."""
+    return any(match[1] == function for match in FUNCTION.finditer(source))
+
+
 def read_interface(path: Path) -> ProgramInterface:
     """Read an interface from a Python file; its text is not run, and the first function at its top level counts.
 
@@ -135,7 +143,7 @@ class ProblemText:
         background: What a reader should know beside the text; may be empty.
 
     Raises:
-        ProblemError: The text is empty.
+        ProblemError: The text is empty, or text or data exceed their limits.
     """
 
     name: str
@@ -147,6 +155,15 @@ class ProblemText:
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise ProblemError(f"problem {self.name!r} is empty: describe what is to be decided, and under what limits")
+        if len(self.text) > MAX_TEXT_CHARACTERS:
+            raise ProblemError(
+                f"problem {self.name!r} has {len(self.text):,} characters, the limit is {MAX_TEXT_CHARACTERS:,}: "
+                "shorten the text, and give tables with --data"
+            )
+        if sum(1 for _ in islice(iterate_leaves(self.data), MAX_DATA_VALUES + 1)) > MAX_DATA_VALUES:
+            raise ProblemError(
+                f"the data hold more than {MAX_DATA_VALUES:,} values: leave columns out, or aggregate rows"
+            )
 
 
 def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None = None) -> ProblemText:
@@ -168,14 +185,3 @@ def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None =
             values[name] = value
     text = read_text(path, "a problem in words")
     return ProblemText(path.stem, text, values, DEFAULT if interface is None else read_interface(interface))
-
-
-def fit_text(text: str) -> str:
-    """A text that fits a prompt: of a long one head and tail, with a word on what is missing."""
-    if len(text) <= MOST_CHARACTERS:
-        return text
-    half = MOST_CHARACTERS // 2
-    omitted = len(text) - 2 * half
-    return (
-        f"{text[:half]}\n[... {omitted:,} characters left out here: the text was longer than fits ...]\n{text[-half:]}"
-    )

@@ -11,8 +11,8 @@ from oragent._base.errors import MilpError, SandboxError
 from oragent._base.plain import hide_addresses
 from oragent._base.protocol import Status as Ended
 from oragent.formulate.data import map_leaves
+from oragent.formulate.model_comparison import ModelComparison, Ruling
 from oragent.formulate.problem import ProgramInterface
-from oragent.formulate.witness import Ruling, Witness
 from oragent.milp import as_json
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, SolveStatus, SolveVerdict
@@ -93,13 +93,13 @@ class Report:
     Attributes:
         problem: Why it could not be run; empty where it was.
         entries: ``(name, left, relation, right, sentence)`` with numbers.
-        witness: What its rows say of the model; None where they could not be had, for the reason in ``note``.
+        comparison: What its rows say of the model; None where they could not be had, for the reason in ``note``.
         sentences: Sentence of the problem by the name of the program's row that says it.
     """
 
     problem: str = ""
     entries: tuple[tuple[str, float, str, float, str], ...] = ()
-    witness: Witness | None = None
+    comparison: ModelComparison | None = None
     note: str = ""
     sentences: Mapping[str, str] = field(default_factory=dict)
 
@@ -179,16 +179,16 @@ class FormulationRunner:
             return Report(_stable_text(answer["message"]))
         try:
             entries = tuple((str(n), float(a), str(r), float(b), str(s)) for n, a, r, b, s in answer["entries"])
-            witness = answer["witness"] and Witness(
+            comparison = answer["comparison"] and ModelComparison(
                 **{
-                    **answer["witness"],
-                    "ruling": Ruling(answer["witness"]["ruling"]),
-                    "names": tuple(answer["witness"]["names"]),
+                    **answer["comparison"],
+                    "ruling": Ruling(answer["comparison"]["ruling"]),
+                    "names": tuple(answer["comparison"]["names"]),
                 }
             )
         except UNUSABLE as problem:
             return Report(f"the checker's entries are not what they should be: {type(problem).__name__}")
-        return Report("", entries, witness or None, _stable_text(answer["note"]), answer.get("sentences", {}))
+        return Report("", entries, comparison or None, _stable_text(answer["note"]), answer.get("sentences", {}))
 
     def _evaluate(self, source: str, request: dict[str, Any]) -> dict[str, Any]:
         files = {
@@ -196,7 +196,7 @@ class FormulationRunner:
             "program.py": source,
             "request.json": json.dumps({**request, "limit_s": self.bounds.program_s, "gap": self.bounds.gap}),
         }
-        # Three times the seconds of the program: room to solve again and to look for a witness.
+        # Three times the seconds of the program: room to solve again and to look for a comparison.
         limits = Limits(3 * self.bounds.program_s + 10.0, self.bounds.memory_mb, file_mb=64, output_kb=ANSWER_KB)
         # The answer is printed: who brings a file back has seen it, and a process that has ends with its command.
         ended = self.sandbox(Command((PYTHON, "evaluator.py"), files, limits=limits), warm_up=EVALUATOR)

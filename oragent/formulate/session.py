@@ -1,6 +1,7 @@
 """The work on one problem: who is asked, what they said, what was tried."""
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -9,17 +10,22 @@ from oragent._base.errors import ReplyError
 from oragent.formulate.audit import find_mismatches
 from oragent.formulate.checks import Checked, CheckStatus, judge
 from oragent.formulate.data import describe_data
+from oragent.formulate.metamorphic_tests import PropertyResult, run_metamorphic_tests
 from oragent.formulate.options import Options
-from oragent.formulate.problem import ProblemText, fit_text
+from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import ORAGENT, PERSON, CommentPool, PoolEntry, extract_program, fill_template
 from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.ledger.case import LedgerCase
 from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
 from oragent.milp.solution import SolveStatus, SolveVerdict
+from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.replies import extract_json
 
 T = TypeVar("T")
+
+# relative gap up to which a solution is an answer, if the user names none
+ACCEPTED_GAP = 0.05
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ class FormulationAttempt:
     checked: Checked | None = None
     # relative gap within which a point that is not proven optimal is an answer
     gap: float = 0.0
+    # results of the metamorphic tests; None before they ran
+    properties: tuple[PropertyResult, ...] | None = None
 
     @property
     def has_failed(self) -> bool:
@@ -60,7 +68,7 @@ class FormulationAttempt:
         if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
             return self.checked is not None and self.checked.confirmed
         solution = self.ran.solution
-        near = solution is not None and solution.gap is not None and solution.gap <= self.gap
+        near = solution is not None and solution.gap is not None and solution.gap <= (self.gap or ACCEPTED_GAP)
         return status is SolveStatus.OPTIMAL or (status is SolveStatus.FEASIBLE and near)
 
     @property
@@ -78,7 +86,9 @@ class FormulationAttempt:
             level = -1
         if self.checked is None or self.checked.state is CheckStatus.UNCHECKED:
             return level, -1, 0
-        return level, int(self.checked.state is CheckStatus.PASSED), -len(self.checked.findings)
+        failed = sum(result.holds is False for result in self.properties or ())
+        passed = self.checked.state is CheckStatus.PASSED and not failed
+        return level, int(passed), -len(self.checked.findings) - failed
 
 
 def best_attempt(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
@@ -118,10 +128,10 @@ class FormulationSession:
     @property
     def problem_text(self) -> str:
         """The problem as prompts tell it."""
-        fitted = fit_text(self.problem.text.strip())
+        text = self.problem.text.strip()
         if self.problem.background:
-            return f"{fitted}\n\nBackground: {self.problem.background}"
-        return fitted
+            return f"{text}\n\nBackground: {self.problem.background}"
+        return text
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -190,6 +200,26 @@ class FormulationSession:
         name = function or self.problem.interface.function
         return await self._ask(role, prompt, lambda text: extract_program(text, name), keep=keep)
 
+    async def ask_program_with_facts(self, role: str, prompt: str) -> str:
+        """Ask for a program and a JSON object on it, which is kept as the formalization.
+
+        Raises:
+            ReplyError: There was no program, twice.
+        """
+        name = self.problem.interface.function
+        facts: dict[str, Any] = {}
+
+        def read_both(text: str) -> str:
+            source = extract_program(text, name)
+            facts.clear()
+            facts.update(extract_facts(text))
+            return source
+
+        source = await self._ask(role, prompt, read_both, keep=True)
+        if facts:
+            self.pool.append(PoolEntry("formalization", json.dumps(facts, ensure_ascii=False), dict(facts)))
+        return source
+
     async def ask_and_run(self, role: str, prompt: str) -> FormulationAttempt:
         """Ask for a program and run it; a reply without one is an attempt that failed."""
         try:
@@ -204,6 +234,22 @@ class FormulationSession:
         ran = await asyncio.to_thread(self.runner.run_program, source, self.problem.interface, self.data)
         self.attempts.append(FormulationAttempt(len(self.attempts), role, source, ran, gap=self.options.gap))
         return self.newest
+
+    async def test_newest(self) -> tuple[PropertyResult, ...]:
+        """Run the metamorphic tests on the newest attempt, with the units that the modules gave."""
+        now = self.newest
+        properties = await asyncio.to_thread(
+            run_metamorphic_tests,
+            self.runner,
+            now.source,
+            self.problem.interface,
+            self.data,
+            self.pool.parsed_of("semantic_encoder"),
+            unit=str(self.pool.parsed_of("formalization").get("UNIT") or ""),
+            checker=self.checker,
+        )
+        self.attempts[-1] = replace(now, properties=properties)
+        return properties
 
     async def check_newest(self) -> FormulationAttempt:
         """Put the newest attempt to the checker; without a solution, or a checker, it stays unchecked."""
@@ -241,6 +287,19 @@ class FormulationSession:
         if received.value is None:
             raise ReplyError(received.problem)
         return received.value
+
+
+def extract_facts(text: str) -> dict[str, Any]:
+    """Return the JSON object of a reply that also has a program; empty if there is none."""
+    blocks, _ = fenced_blocks(drop_thoughts(text))
+    for block in blocks:
+        if block.text.lstrip().startswith("{"):
+            try:
+                value = extract_json(block.text)
+            except ReplyError:
+                continue
+            return value if isinstance(value, dict) else {}
+    return {}
 
 
 def _structured(answer: object) -> Any:

@@ -53,6 +53,7 @@ def reply(request: Request, number: int) -> str:
     said = {
         "semantic_encoder": f"```json\n{ENCODED}\n```",
         "formalization": f"```json\n{MODEL}\n```",
+        "program": f"```python\n{WRONG}\n```",
         "compiler": f"```python\n{WRONG}\n```",
         "supervisor_forward": f"```python\n{WRONG}\n```",
         "counterfactual": f"```python\n{CHECKER}\n```",
@@ -69,6 +70,8 @@ def speaks(messages: list[dict[str, str]]) -> str:
         return f"```python\n{RIGHT}\n```"
     if "`checks(values, data)`" in asked:
         return f"```python\n{CHECKER}\n```"
+    if "two fenced blocks" in asked:
+        return f"```json\n{{}}\n```\n```python\n{WRONG}\n```"
     if "JSON object" in asked:
         return ENCODED if '"Type"' in asked else MODEL
     return f"```python\n{WRONG}\n```"

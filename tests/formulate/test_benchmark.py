@@ -245,7 +245,7 @@ def test_of_all_planted_errors_none_is_left_by_the_checks(tmp_path: Path) -> Non
     }  # fmt: skip
     runner, (cell,) = bench(tmp_path / "all", "planted:all", spec=VERIFIED, limit=None)
     assert Counter(one.result["verdict"] for one in runner.finished_cases(cell, tmp_path / "all")) == {"accept": 1496}
-    runner, (cell,) = bench(tmp_path / "rows", "planted:all", spec=VERIFIED, limit=None, witness=False)
+    runner, (cell,) = bench(tmp_path / "rows", "planted:all", spec=VERIFIED, limit=None, solve_checks=False)
     ends = Counter(
         (one.result["verdict"], one.result["status"]) for one in runner.finished_cases(cell, tmp_path / "rows")
     )

@@ -13,10 +13,10 @@ from oragent.formulate.audit import find_foreign_figures, find_unclear_figures
 from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.command import formulate_file
 from oragent.formulate.formulation import FormulationResult, formulate_case
+from oragent.formulate.model_comparison import Ruling
 from oragent.formulate.options import FormulateCommand, choose_options
 from oragent.formulate.problem import DEFAULT, ProblemText
 from oragent.formulate.running import FormulationRunner
-from oragent.formulate.witness import Ruling
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
@@ -64,7 +64,9 @@ def formulate_joiner(
         return said[request.role]
 
     async def work(case):
-        return (await formulate_case(case, ProblemText("joiner", TEXT), choose_options("default"), runner)).to_plain()
+        return (
+            await formulate_case(case, ProblemText("joiner", TEXT), choose_options("default", method="ormind"), runner)
+        ).to_plain()
 
     with Study(folder, {"": Scripted(reply)}, Budget(evaluations=None)) as study:
         (finished,) = asyncio.run(study.run_cases(["joiner"], work))
@@ -123,13 +125,13 @@ def test_a_misread_coefficient_that_the_point_does_not_use_is_found(runner: Form
     assert ran.values == {"tables": 0.0, "chairs": 40.0}
     checker = CHECKER.replace('2 * t + c, "<=", data.get("hours", 90)', '4 * t + c, "<=", 40')
     report = runner.run_checker(checker, ran, {})
-    assert report.witness is not None
-    assert report.witness.ruling is Ruling.OBJECTIVE
-    assert report.witness.names == ("tables",)
-    assert "8, by the checks 80" in report.witness.reason
+    assert report.comparison is not None
+    assert report.comparison.ruling is Ruling.OBJECTIVE
+    assert report.comparison.names == ("tables",)
+    assert "8, by the checks 80" in report.comparison.reason
     right = runner.run_checker(checker, runner.run_program(IDLE.format(table=80, hours=40), DEFAULT, {}), {})
-    assert right.witness is not None
-    assert right.witness.ruling is Ruling.AGREES
+    assert right.comparison is not None
+    assert right.comparison.ruling is Ruling.AGREES
 
 
 def formulate_with_encoder(
@@ -148,7 +150,7 @@ def formulate_with_encoder(
                 "counterfactual": f"```python\n{CHECKER}\n```"}  # fmt: skip
         return answers.pop(0) if request.role == "semantic_encoder" else said[request.role]
 
-    options = choose_options("default", edits={"semantic_encoder": edit} if edit else {})
+    options = choose_options("default", method="ormind", edits={"semantic_encoder": edit} if edit else {})
 
     async def work(case):
         return (await formulate_case(case, ProblemText("joiner", TEXT), options, runner)).to_plain()

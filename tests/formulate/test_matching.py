@@ -2,7 +2,7 @@
 
 import pytest
 
-from oragent.formulate.witness import CheckRow, match_sentences
+from oragent.formulate.model_comparison import CheckRow, match_sentences
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
 

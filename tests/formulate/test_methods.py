@@ -11,7 +11,7 @@ from oragent._base.budget import Budget
 from oragent.evals.formulate.mock_models import Error, Fault, GoldModel
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.methods import METHODS
-from oragent.formulate.methods.rivals import PATTERNS, look_up_pattern
+from oragent.formulate.methods.baselines import PATTERNS, look_up_pattern
 from oragent.formulate.options import choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import FormulationRunner
@@ -24,6 +24,7 @@ from tests.formulate import pharmacy
 INSTANCE = FAMILIES["knapsack"](1, 4)
 PROBLEM = ProblemText("case", INSTANCE.text, INSTANCE.data)
 CALLS = {
+    "two_calls": {"program": 1, "counterfactual": 1},
     "ormind": {"semantic_encoder": 1, "formalization": 1, "compiler": 1, "supervisor_forward": 1, "counterfactual": 1},
     "standard": {"standard": 1},
     "cot": {"cot": 1},
@@ -66,7 +67,7 @@ def test_a_wrong_model_is_found_by_its_checks_or_not_at_all(
     """The planted error runs and is optimal: of all methods ours alone has something that can tell."""
     error = Error(Fault.DROP, "weight")
     found, _ = solved(tmp_path, runner, method, GoldModel({"case": INSTANCE.milp}, {"case": error}))
-    assert (found.objective == INSTANCE.optimum) == (method == "ormind")
+    assert (found.objective == INSTANCE.optimum) == (method in ("ormind", "two_calls"))
 
 
 BROKEN = pharmacy.RIGHT.replace("problem.solve()", "problem.solve(missing)")

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ConfigError, OragentError, ProblemError, ReplyError
+from oragent.formulate.api import formulate
 from oragent.formulate.audit import find_mismatches
 from oragent.formulate.data import describe_data, describe_parts, list_data_notes, read_data
 from oragent.formulate.options import PRESETS, choose_options
-from oragent.formulate.problem import MOST_CHARACTERS, ProblemText, fit_text, read_problem
+from oragent.formulate.problem import MAX_DATA_VALUES, ProblemText, read_problem
 from oragent.formulate.prompting import extract_program
 
 
@@ -68,11 +69,21 @@ def test_a_missing_file_and_a_name_in_two_files_are_refused(tmp_path: Path) -> N
         read_problem(put(tmp_path, "p.md", "What?"), both)
 
 
-def test_a_text_of_five_megabytes_is_fitted_and_says_so() -> None:
-    found = fit_text("abcd" * (5 << 18))
-    assert len(found) < MOST_CHARACTERS + 200
-    assert "characters left out here" in found
-    assert fit_text("short") == "short"
+def test_a_text_or_data_beyond_the_limits_are_refused_before_any_call(tmp_path: Path) -> None:
+    calls = []
+
+    def model(messages: list[dict[str, str]]) -> str:
+        calls.append(messages)
+        return ""
+
+    with pytest.raises(ProblemError, match="9,000,000 characters, the limit is 200,000"):
+        formulate("word word " * 900_000, model=model)
+    with pytest.raises(ProblemError, match="more than 1,000,000 values"):
+        formulate("What?", {"x": [0] * (MAX_DATA_VALUES + 1)}, model)
+    path = put(tmp_path, "p.md", "word " * 50_000)
+    with pytest.raises(ProblemError, match="250,000 characters"):
+        read_problem(path)
+    assert not calls
 
 
 @pytest.mark.parametrize(

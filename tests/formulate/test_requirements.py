@@ -15,19 +15,18 @@ from rich.console import Console
 from oragent._base.budget import Budget
 from oragent._base.errors import ReplyError
 from oragent.formulate.audit import find_foreign_figures
-from oragent.formulate.command import _print_outcome
-from oragent.formulate.folder import FormulationEnd, FormulationRequest, price_result
+from oragent.formulate.folder import FormulationRequest, price_result
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.options import choose_options
 from oragent.formulate.pages import render_page
+from oragent.formulate.printing import print_outcome
 from oragent.formulate.problem import DEFAULT, ProblemText
-from oragent.formulate.prompting import PoolEntry, extract_program
-from oragent.formulate.requirements import find_nonlinearity, list_readings, trace_requirements
+from oragent.formulate.prompting import extract_program
+from oragent.formulate.requirements import find_nonlinearity, list_readings, list_unmodelled
 from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
-from oragent.milp.model import Milp, Objective, Sense, Variable
 from oragent.milp.solution import SolveVerdict
 
 TEXT = """A baker makes loaves and rolls. A loaf earns 3 EUR, a roll 1 EUR. A loaf takes 2 minutes, a roll 1 minute, and there
@@ -57,6 +56,7 @@ MODEL = {
     "OBJECTIVE": "maximize: 3 a + b -- A loaf earns 3 EUR, a roll 1 EUR",
     "UNIT": "EUR",
     "CLASS": "linear",
+    "NOT_MODELLED": ["The baker wants good service for regular customers. -- no figure"],
     "READINGS": ["Half of the rolls and loaves must be rolls -- at least half -- exactly half of the 60 pieces"],
 }
 
@@ -73,7 +73,9 @@ def formulate_baker(folder: Path, runner: FormulationRunner, model: dict, **prog
         return said.get(request.role, f"```python\n{programs.get(request.role) or PROGRAM.format(row='b >= a')}\n```")
 
     async def work(case):
-        return (await formulate_case(case, ProblemText("baker", TEXT), choose_options("default"), runner)).to_plain()
+        return (
+            await formulate_case(case, ProblemText("baker", TEXT), choose_options("default", method="ormind"), runner)
+        ).to_plain()
 
     with Study(folder, {"": Scripted(reply)}, Budget(evaluations=None)) as study:
         (finished,) = asyncio.run(study.run_cases(["baker"], work))
@@ -83,9 +85,9 @@ def formulate_baker(folder: Path, runner: FormulationRunner, model: dict, **prog
 def show(found: FormulationResult) -> tuple[str, str]:
     out = io.StringIO()
     end = price_result(found)
-    _print_outcome(FormulationEnd(found, end.solution), Console(file=out, width=100))
+    print_outcome(end, Console(file=out, width=100))
     request = FormulationRequest(ProblemText("baker", TEXT), choose_options("default"))
-    return out.getvalue(), render_page(request, found, end.solution)
+    return out.getvalue(), render_page(request, end)
 
 
 def test_both_optima_of_an_ambiguous_sentence_are_shown_and_a_vague_requirement_is_listed(runner, tmp_path) -> None:
@@ -102,49 +104,28 @@ def test_both_optima_of_an_ambiguous_sentence_are_shown_and_a_vague_requirement_
         assert "good service" in text
 
 
-def test_what_may_change_the_answer_stands_before_a_reading_with_the_same_optimum(runner, tmp_path) -> None:
-    vague = [f"Wish {name} is kept as far as can be -- no figure" for name in ("red", "green", "blue", "white")]
-    readings = ["Half of the rolls and loaves must be rolls -- at least half of all the pieces -- half of each tray"]
-    same_optimum = PROGRAM.format(row="2 * b >= 2 * a")
-    found = formulate_baker(
-        tmp_path, runner, {**MODEL, "NOT_MODELLED": vague, "READINGS": readings}, reading=same_optimum
-    )
-    shown, page = show(found)
-    assert len(shown.splitlines()) <= 40
-    same = "two readings, both 133.333: Half of the rolls and loaves must be rolls"
-    assert same in shown.splitlines()
-    for text, last in ((shown, same), (page, "give the same <b>133.333</b>")):
-        for words in ("Wish red", "Wish green", "Wish blue", "Wish white", "good service"):
-            assert text.index(words) < text.index(last)
+def test_a_reading_with_the_same_optimum_says_whether_the_decisions_differ(runner, tmp_path) -> None:
+    found = formulate_baker(tmp_path, runner, MODEL, reading=PROGRAM.format(row="2 * b >= 2 * a"))
+    assert found.readings[0]["changed"] == []
+    other = formulate_baker(tmp_path / "other", runner, MODEL, reading=PROGRAM.format(row="a + b == 60"))
+    assert other.readings[0]["changed"] == ["loaves", "rolls"]
+    assert "the same decisions" in show(found)[0]
+    assert "2 decisions differ" in show(other)[0]
 
 
 def test_requirements_and_readings_of_a_refused_problem_are_shown(runner, tmp_path) -> None:
     model = {**MODEL, "CLASS": "nonlinear: price times amount", "NOT_MODELLED": ["Towels for free -- no figure"]}
     found = formulate_baker(tmp_path, runner, model)
-    assert [sentence for sentence, _ in found.unmodelled] == [
-        "Towels for free", "The baker wants good service for regular customers.",
-    ]  # fmt: skip
+    assert list(map(list, found.unmodelled)) == [["Towels for free", "no figure"]]
     for text in show(found):
         assert "Towels for free" in text
-        assert "good service" in text
         assert "at least half (used here)" in text
         assert "exactly half of the 60 pieces" in text
 
 
-@pytest.mark.parametrize(("sentence", "missing"), [
-    ("Hi, so for weeks 9-16 we have to say how many trays of each plant we pot.", ""),
-    ("The planner must decide which shops to open, at most 3 of them.", "The planner must decide which shops to open, "
-     "at most 3 of them."),
-    ("Hi.\n- Obviously we want good service.", "Obviously we want good service."),
-    ("Staff should see max. 55 of the exp. donors (approx. 8 % go). The rest goes home.",
-     "Staff should see max. 55 of the exp. donors (approx. 8 % go)."),
-])  # fmt: skip
-def test_a_sentence_that_names_the_decision_is_no_requirement_and_list_marks_are_dropped(sentence, missing) -> None:
-    milp = Milp((Variable("x"),), (), Objective(), Sense.MINIMIZE)
-    pool = [PoolEntry("formalization", "", {"OBJECTIVE": "minimize: x"})]
-    assert [text for text, _ in trace_requirements(sentence, pool, milp, {})] == [missing][: bool(missing)]
-    dashed = [PoolEntry("formalization", "", {"NOT_MODELLED": ["- Good service -- no figure"]})]
-    assert ("Good service", "no figure") in trace_requirements(sentence, dashed, milp, {})
+def test_list_marks_are_dropped_from_requirements() -> None:
+    listed = {"NOT_MODELLED": ["- Good service -- no figure", "", " * Towels"]}
+    assert list_unmodelled(listed) == [("Good service", "no figure"), ("Towels", "")]
 
 
 def test_a_reading_whose_program_fails_says_so(runner: FormulationRunner, tmp_path: Path) -> None:
@@ -172,16 +153,6 @@ def test_a_program_that_multiplies_variables_is_told_of_the_way_out_and_refused(
     assert (found.status, found.message, len(found.attempts)) == ("unsupported", "nonlinear: the area is a product", 2)
 
 
-def test_what_the_formalization_leaves_out_is_listed_with_its_reason(runner: FormulationRunner) -> None:
-    milp = runner.run_program(PROGRAM.format(row="b >= a"), DEFAULT, {}).milp
-    assert milp is not None
-    model = {**MODEL, "NOT_MODELLED": ["The baker wants good service -- no figure says what good is"]}
-    pool = [PoolEntry("formalization", "", model)]
-    assert trace_requirements(TEXT, pool, milp, {}) == [("The baker wants good service", "no figure says what good is")]
-    gone = [PoolEntry("formalization", "", {**model, "CONSTRAINTS": ["hours: x -- Half of the rolls and loaves"]})]
-    assert ("Half of the rolls and loaves must be rolls.") in dict(trace_requirements(TEXT, gone, milp, {}))
-
-
 @pytest.mark.parametrize("entries", [None, 5, "a -- b -- c", [None], [["a"]], ["a -- b"], [{"a": 1}]])
 def test_lists_of_any_other_form_count_as_none(entries: object) -> None:
     assert list_readings({"READINGS": entries}) == []
@@ -198,10 +169,9 @@ KEYS = ("READINGS", "CLASS", "NOT_MODELLED", "CONSTRAINTS", "OBJECTIVE", "VARIAB
 @given(st.dictionaries(st.sampled_from(KEYS), JSON), st.text(max_size=200))
 @settings(max_examples=150, deadline=None)
 def test_replies_of_any_form_are_read(model: dict, text: str) -> None:
-    milp = Milp((Variable("x"),), (), Objective(), Sense.MINIMIZE)
     assert isinstance(list_readings(model), list)
     assert isinstance(find_nonlinearity(model), str)
-    assert isinstance(trace_requirements(text, [PoolEntry("formalization", "", model)], milp, {}), list)
+    assert isinstance(list_unmodelled(model), list)
     assert isinstance(find_foreign_figures({"x": model}, text, {}), list)
     with suppress(ReplyError):
         assert "def solve(" in extract_program(text, "solve")

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from oragent.formulate.model_comparison import Ruling
 from oragent.formulate.problem import DEFAULT, ProgramInterface
 from oragent.formulate.running import Bounds, FormulationRunner
-from oragent.formulate.witness import Ruling
 from oragent.milp.solution import SolveStatus, SolveVerdict
 from tests.formulate.pharmacy import CHECKER, PROGRAM, RIGHT, WRONG
 
@@ -182,18 +182,18 @@ def test_the_checker_names_the_row_that_the_published_program_misreads(runner: F
     report = runner.run_checker(CHECKER, ran, {})
     (share,) = [entry for entry in report.entries if entry[0] == "share"]
     assert share[1:4] == (0.0, ">=", 35.0)
-    assert report.witness is not None
-    assert report.witness.ruling is Ruling.ALLOWS
-    assert report.witness.names == ("share",)
+    assert report.comparison is not None
+    assert report.comparison.ruling is Ruling.ALLOWS
+    assert report.comparison.names == ("share",)
     right = runner.run_checker(CHECKER, runner.run_program(RIGHT, DEFAULT, {}), {})
-    assert right.witness is not None
-    assert right.witness.ruling is Ruling.AGREES
+    assert right.comparison is not None
+    assert right.comparison.ruling is Ruling.AGREES
 
 
 def test_a_checker_that_rounds_or_compares_gives_numbers_and_no_rows(runner: FormulationRunner) -> None:
     source = CHECKER.replace('yield ("share"', 'yield ("even", round(p) % 2, "=", 0, "")\n    yield ("share"')
     report = runner.run_checker(source, runner.run_program(RIGHT, DEFAULT, {}), {})
-    assert report.witness is None
+    assert report.comparison is None
     assert "linear" in report.note
     assert len(report.entries) == 8
 

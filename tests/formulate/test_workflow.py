@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ Done = Callable[..., FormulationResult]
 def done(tmp_path: Path, runner: FormulationRunner) -> Done:
     """Formulates a problem, as a study of one case."""
 
-    def does(problem: ProblemText, model: Model, options: Options = PRESETS["default"]) -> FormulationResult:
+    def does(problem: ProblemText, model: Model, options: Options = ORMIND) -> FormulationResult:
         async def work(case):
             return (await formulate_case(case, problem, options, runner)).to_plain()
 
@@ -79,6 +80,7 @@ def test_every_writer_of_a_program_or_checker_is_told_its_form(done: Done) -> No
     assert '(name, value, "integer", None' in again
 
 
+ORMIND = choose_options("default", method="ormind")
 PHARMACY = ProblemText("pharmacy", pharmacy.TEXT)
 FIRST = ["semantic_encoder", "formalization", "compiler", "supervisor_forward", "counterfactual"]
 
@@ -86,7 +88,7 @@ FIRST = ["semantic_encoder", "formalization", "compiler", "supervisor_forward", 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_pharmacy_is_misread_named_and_mended(done: Done, preset: str) -> None:
     model = Asked(pharmacy.reply)
-    found = done(PHARMACY, model, PRESETS[preset])
+    found = done(PHARMACY, model, replace(PRESETS[preset], method="ormind"))
     assert model.roles == [*FIRST, "supervisor_backward"]
     first, second = found.attempts
     assert (first["objective"], first["values"]) == (150.0, {"painkillers": 50.0, "sleeping_pills": 0.0})
@@ -136,12 +138,12 @@ def test_every_module_reads_all_of_the_pool(done: Done) -> None:
 @pytest.mark.parametrize(
     ("options", "roles"),
     [
-        (choose_options("default", without=frozenset({"semantic_encoder"})), FIRST[1:]),
-        (choose_options("default", without=frozenset({"formalization"})), [FIRST[0], *FIRST[2:]]),
-        (choose_options("default", without=frozenset({"counterfactual"})), FIRST[:-1]),
-        (choose_options("default", extra=("terminology",)), ["terminology", *FIRST]),
-        (choose_options("default", extra=("reviewer",)), [*FIRST[:3], "reviewer", *FIRST[3:]]),
-        (choose_options("default", extra=("conductor",)), ["conductor", FIRST[0], "conductor", FIRST[1], "conductor", *FIRST[2:]]),
+        (choose_options("default", method="ormind", without=frozenset({"semantic_encoder"})), FIRST[1:]),
+        (choose_options("default", method="ormind", without=frozenset({"formalization"})), [FIRST[0], *FIRST[2:]]),
+        (choose_options("default", method="ormind", without=frozenset({"counterfactual"})), FIRST[:-1]),
+        (choose_options("default", method="ormind", extra=("terminology",)), ["terminology", *FIRST]),
+        (choose_options("default", method="ormind", extra=("reviewer",)), [*FIRST[:3], "reviewer", *FIRST[3:]]),
+        (choose_options("default", method="ormind", extra=("conductor",)), ["conductor", FIRST[0], "conductor", FIRST[1], "conductor", *FIRST[2:]]),
         (choose_options("default", method="standard"), ["standard"]),
     ],
 )  # fmt: skip
@@ -168,7 +170,7 @@ def test_an_error_is_diagnosed_and_repaired(done: Done, without: frozenset[str])
         return f"```python\n{broken}\n```" if forward else pharmacy.reply(request, number)
 
     model = Asked(reply)
-    found = done(PHARMACY, model, choose_options("default", without=without))
+    found = done(PHARMACY, model, choose_options("default", method="ormind", without=without))
     middle = [] if without else ["syntax_analysis"]
     assert model.roles == [*FIRST[:4], *middle, "supervisor_backward", "counterfactual"]
     assert [one["verdict"] for one in found.attempts] == ["runtime_error", ""]
@@ -212,7 +214,7 @@ def test_an_unusable_reply_goes_back_once(done: Done) -> None:
         return "no idea" if request.role == "supervisor_forward" else pharmacy.reply(request, number)
 
     model = Asked(reply)
-    found = done(PHARMACY, model, choose_options("default", repairs=1))
+    found = done(PHARMACY, model, choose_options("default", method="ormind", repairs=1))
     assert model.roles[:2] == ["semantic_encoder"] * 2
     assert model.roles.count("supervisor_forward") == 2
     assert found.attempts[0]["verdict"] == "compile_error"
@@ -244,7 +246,9 @@ def test_planted_errors_are_mended_when_the_feedback_names_them(done: Done, fami
 
 def test_a_person_may_speak_in_place_of_a_module(done: Done) -> None:
     model = Asked(pharmacy.reply)
-    options = choose_options("default", edits={"supervisor_forward": f"```python\n{pharmacy.RIGHT}\n```"})
+    options = choose_options(
+        "default", method="ormind", edits={"supervisor_forward": f"```python\n{pharmacy.RIGHT}\n```"}
+    )
     found = done(PHARMACY, model, options)
     assert model.roles == [*FIRST[:3], "counterfactual"]
     assert next(entry for entry in found.pool if entry.module == "supervisor_forward").author == "person"

@@ -110,9 +110,9 @@ class FormulateBenchSettings(CaseSettings):
     # whether a confirmed infeasible model is an answer; None: as the preset says
     accept_infeasible: bool | None = None
     # whether the checker's rows are solved too; None: as the preset says
-    witness: bool | None = None
+    solve_checks: bool | None = None
     # whether answers are tested by properties; None: as the preset says
-    battery: bool | None = None
+    metamorphic: bool | None = None
     # a frozen value
     bounds: Bounds = Bounds()
 
@@ -126,8 +126,8 @@ def options_of(contestant: Mapping[str, Any], settings: FormulateBenchSettings) 
         extra=tuple(contestant.get("with", ())) or None,
         temperature=contestant.get("temperature"),
         accept_infeasible=settings.accept_infeasible,
-        witness=settings.witness,
-        battery=settings.battery,
+        solve_checks=settings.solve_checks,
+        metamorphic=settings.metamorphic,
     )
 
 
@@ -301,5 +301,5 @@ def _case_record(result: FormulationResult, verdict: SolveVerdict) -> dict[str, 
         "program": result.program,
         "checks": result.checks,
         "attempts": attempts,
-        "battery": [dict(attempt) for attempt in result.battery],
+        "metamorphic": [dict(attempt) for attempt in result.metamorphic],
     }

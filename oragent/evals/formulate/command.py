@@ -62,12 +62,12 @@ def success_differences(measured: Sequence[MeasuredCases]) -> TextTable:
     return difference_table(scores, "problems")
 
 
-def battery_table(measured: Sequence[MeasuredCases]) -> TextTable | None:
+def metamorphic_table(measured: Sequence[MeasuredCases]) -> TextTable | None:
     """Count alarms of the properties that need no label; None where they were not tested."""
     rows = []
     for row in measured:
-        tried = [case for case in row.cases if any(trial["holds"] is not None for trial in case.result["battery"])]
-        alarms = [case for case in tried if any(trial["holds"] is False for trial in case.result["battery"])]
+        tried = [case for case in row.cases if any(trial["holds"] is not None for trial in case.result["metamorphic"])]
+        alarms = [case for case in tried if any(trial["holds"] is False for trial in case.result["metamorphic"])]
         right = sum(case.result["verdict"] == SolveVerdict.ACCEPT for case in alarms)
         passed = sum((case.result["checks"] or {}).get("state") == "passed" for case in alarms)
         if tried:
@@ -230,7 +230,7 @@ def _show_results(bench: benchmark.FormulateBenchmark, folder: Path) -> Iterator
         if 1 < len(rows) <= MOST_PAIRED:
             yield success_differences(rows)
         for title, table in (
-            ("properties that need no label", battery_table(rows)),
+            ("properties that need no label", metamorphic_table(rows)),
             ("misread figures", misread_table(rows, gold_models(problems))),
         ):
             if table is not None:
@@ -266,7 +266,7 @@ def _write_page(bench: benchmark.FormulateBenchmark, folder: Path) -> Path:
             "reference": reference_names(rows),
             "measured": rows,
             "published": published_table(subject),
-            "battery": battery_table(rows),
+            "metamorphic": metamorphic_table(rows),
             "misread": misread_table(rows, gold_models(bench.problems(subject))),
         }
         for subject, rows in bench.measure(folder, MeasuredCases).items()

@@ -300,6 +300,9 @@ class GoldModel:
             return WORDS[role]
         if role == "counterfactual":
             return _fence("python", checker_of(gold))
+        if error is not None and error.fault is Fault.MISREAD and role == "program":
+            # no encoder holds the misread figure
+            return _fence("python", program_of(plant_error(gold, error)))
         if error is not None and not _names_error(request.messages[0].content, gold, error):
             return _fence("python", program_of(plant_error(gold, error), parameters_of(gold)))
         right = program_of(gold)

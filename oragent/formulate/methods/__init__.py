@@ -1,12 +1,11 @@
-"""The methods by name: the one that we follow, and its rivals, each on the same tools, evaluator and budget.
+"""The methods by name; all use the same tools, evaluator and budget.
 
-The answer of a rival is its last program, as in its source; the best program is kept by ``ormind`` alone.
+The answer of a baseline is its last program, as in its source.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from oragent.formulate.methods.ormind import ormind
-from oragent.formulate.methods.rivals import (
+from oragent.formulate.methods.baselines import (
     coe,
     cot,
     got,
@@ -18,6 +17,8 @@ from oragent.formulate.methods.rivals import (
     standard,
     tot,
 )
+from oragent.formulate.methods.ormind import ormind
+from oragent.formulate.methods.two_calls import two_calls
 from oragent.formulate.session import FormulationAttempt, FormulationSession
 
 __all__ = ["METHODS", "Method"]
@@ -25,6 +26,7 @@ __all__ = ["METHODS", "Method"]
 Method = Callable[[FormulationSession], Awaitable[FormulationAttempt]]
 
 METHODS: Mapping[str, Method] = {
+    "two_calls": two_calls,
     "ormind": ormind,
     "standard": standard,
     "cot": cot,

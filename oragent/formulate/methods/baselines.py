@@ -1,4 +1,4 @@
-"""The rivals of ORMind: whole programs by one prompt, thoughts that grow, ReAct, and methods of several roles.
+"""Baseline methods: one prompt, trees and graphs of thoughts, ReAct, and methods of several roles.
 
 Tree of thoughts (Yao et al. 2023, arXiv:2305.10601): partial formulations grow by variables, constraints and objective
 in turn; each is scored by a call, the best are kept. Graph of thoughts (Besta et al. 2024, arXiv:2308.09687) unites

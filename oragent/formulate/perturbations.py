@@ -1,4 +1,4 @@
-"""Data changed in ways whose effect on a right program is known: scaled, shaken, reordered, renamed."""
+"""Changes of data whose effect on a correct program is known: scale, perturb, reorder, rename."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

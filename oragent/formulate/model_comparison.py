@@ -1,8 +1,8 @@
-"""Hold a program's model against the rows of a checker: does it forbid too much, or allow too much?
+"""Compare a program's model with the rows of a checker: which of the two is too strict?
 
-That a solution meets every check is not enough: a model may forbid the better ones. So the checker's own rows are
-solved under the program's objective. A point that breaks no check and is better, or any point where the program proved
-that there is none, is a witness against the program; where the program is unbounded, the rows that its ray breaks are.
+A solution that meets every check is not enough: the model may forbid better ones. So the checker's rows are solved
+with the program's objective. A point that breaks no check and is better contradicts the program. So does any point if
+the program is infeasible, and a row that stops the ray of an unbounded program.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -63,7 +63,7 @@ class CheckRow:
 
     @classmethod
     def from_entry(cls, item: Sequence[Any]) -> Self:
-        """An entry of ``beside.check_symbols``."""
+        """An entry of ``model_capture.check_symbols``."""
         name, left_side, relation, right_side, sentence = item
         terms = dict(left_side["terms"])
         for column, value in right_side["terms"].items():
@@ -72,7 +72,7 @@ class CheckRow:
 
 
 @dataclass(frozen=True)
-class Witness:
+class ModelComparison:
     """What was found.
 
     Attributes:
@@ -126,7 +126,7 @@ def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[st
 
 def find_counterexample(
     milp: Milp, solution: Solution, entries: Sequence[CheckRow], columns: Collection[str], limit_s: float
-) -> Witness:
+) -> ModelComparison:
     """Hold a program's model, which was solved, against a checker's rows.
 
     Raises:
@@ -135,7 +135,7 @@ def find_counterexample(
     checks = checker_milp(milp, entries, columns)
     answer = solve(checks, limit_s, duals=False)
     if answer.status in (SolveStatus.UNKNOWN, SolveStatus.FEASIBLE) or solution.status is SolveStatus.UNKNOWN:
-        return Witness(Ruling.UNDECIDED)
+        return ModelComparison(Ruling.UNDECIDED)
     if solution.status is SolveStatus.UNBOUNDED:
         return replace(_against_unbounded(milp, checks, answer), proven=True)
     if solution.status is SolveStatus.INFEASIBLE:
@@ -152,16 +152,16 @@ def _choose_objective(milp: Milp, entries: Sequence[CheckRow], columns: Collecti
     raise MilpError("the objective has columns that were not returned, and the checker tells none")
 
 
-def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solution) -> Witness:
+def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solution) -> ModelComparison:
     assert solution.objective is not None
     if answer.status is SolveStatus.UNBOUNDED:
         direction = ray(checks) or {}
         stops = [row.name for row in milp.rows if _stops_direction(row, direction)]
         reason = "by the checks the objective improves without end, and the program stops it" + _name_list(stops)
-        return Witness(Ruling.FORBIDS, reason, tuple(stops))
+        return ModelComparison(Ruling.FORBIDS, reason, tuple(stops))
     if answer.status is SolveStatus.INFEASIBLE or answer.objective is None:
         names = _conflict_names(checks)
-        return Witness(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
+        return ModelComparison(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     point = {name: value for name, value in solution.values.items() if name in answer.values}
     terms = checks.objective.terms
     objective = checks.objective.constant + sum(value * point.get(name, 0.0) for name, value in terms.items())
@@ -174,37 +174,37 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
         reach = solution.bound
     if solution.status is SolveStatus.FEASIBLE and gain > 0 and sign * reach <= sign * answer.objective + slack:
         # the program may allow a better point that was not found
-        return Witness(Ruling.UNDECIDED)
+        return ModelComparison(Ruling.UNDECIDED)
     if abs(gain) <= slack:
         if other := _different_costs(milp, checks):
-            return Witness(Ruling.OBJECTIVE, other[1], other[0], answer.values, answer.objective)
-        return Witness(Ruling.AGREES, values=answer.values, objective=answer.objective)
+            return ModelComparison(Ruling.OBJECTIVE, other[1], other[0], answer.values, answer.objective)
+        return ModelComparison(Ruling.AGREES, values=answer.values, objective=answer.objective)
     if gain > 0:
         why = f"breaks no check and is better ({number(answer.objective)} against {number(objective)})"
-        return _forbidden_witness(milp, checks, answer, why)
+        return _report_forbidden(milp, checks, answer, why)
     names = tuple(breach.name for breach in breaches(checks, point))
-    return Witness(Ruling.ALLOWS, "the program's solution breaks checks" + _name_list(names), names, point)
+    return ModelComparison(Ruling.ALLOWS, "the program's solution breaks checks" + _name_list(names), names, point)
 
 
-def _against_infeasible(milp: Milp, checks: Milp, answer: Solution, limit_s: float) -> Witness:
+def _against_infeasible(milp: Milp, checks: Milp, answer: Solution, limit_s: float) -> ModelComparison:
     if answer.status is SolveStatus.INFEASIBLE:
-        return Witness(Ruling.AGREES, "the checks have no point either")
+        return ModelComparison(Ruling.AGREES, "the checks have no point either")
     if answer.status is SolveStatus.UNBOUNDED:
         answer = solve(replace(checks, objective=Objective()), limit_s, duals=False)
-    return _forbidden_witness(milp, checks, answer, "breaks no check, and the program has no point at all")
+    return _report_forbidden(milp, checks, answer, "breaks no check, and the program has no point at all")
 
 
-def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> Witness:
+def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> ModelComparison:
     if answer.status is SolveStatus.UNBOUNDED:
-        return Witness(Ruling.AGREES, "by the checks the objective improves without end too")
+        return ModelComparison(Ruling.AGREES, "by the checks the objective improves without end too")
     if answer.status is SolveStatus.INFEASIBLE:
         names = _conflict_names(checks)
-        return Witness(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
+        return ModelComparison(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     direction = ray(milp) or {}
     names = tuple(row.name for row in checks.rows if _stops_direction(row, direction))
     run = ", ".join(f"{quoted(name)} by {number(step)}" for name, step in list(direction.items())[:MOST_NAMED])
     reason = f"the program's objective improves without end ({run}); the checks stop that{_name_list(names)}"
-    return Witness(Ruling.ALLOWS, reason, names)
+    return ModelComparison(Ruling.ALLOWS, reason, names)
 
 
 def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | None:
@@ -222,7 +222,7 @@ def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | 
     return None
 
 
-def _forbidden_witness(milp: Milp, checks: Milp, answer: Solution, why: str) -> Witness:
+def _report_forbidden(milp: Milp, checks: Milp, answer: Solution, why: str) -> ModelComparison:
     """Return a point that the program forbids, and the rows that forbid it; or the objective that passes it over."""
     if len(answer.values) == len(milp.variables):
         broken = breaches(milp, answer.values)
@@ -234,9 +234,9 @@ def _forbidden_witness(milp: Milp, checks: Milp, answer: Solution, why: str) -> 
     point = _describe_point(answer.values)
     if not names and (other := _different_costs(milp, checks)):
         reason = f"the point {point} {why}; {other[1]}"
-        return Witness(Ruling.OBJECTIVE, reason, other[0], answer.values, answer.objective)
+        return ModelComparison(Ruling.OBJECTIVE, reason, other[0], answer.values, answer.objective)
     reason = f"the point {point} {why}; the program forbids it: {how or 'its objective differs'}"
-    return Witness(Ruling.FORBIDS, reason, names, answer.values, answer.objective)
+    return ModelComparison(Ruling.FORBIDS, reason, names, answer.values, answer.objective)
 
 
 def _describe_point(values: Mapping[str, float]) -> str:

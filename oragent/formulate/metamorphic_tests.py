@@ -1,7 +1,7 @@
-"""Properties that a right program has whatever the answer is: a battery that can only falsify, and needs no label.
+"""Metamorphic tests: properties that every correct program has, whatever the answer is.
 
-It acts on the data of a program that reads them: metamorphic relations (Chen et al. 1998, HKUST-CS98-01) of linear
-models. Each property that fails names its datum. None of them fails on a right model; that they hold proves nothing.
+The tests change the data of a program that reads them (Chen et al. 1998, HKUST-CS98-01) and need no label. No test
+fails on a correct model of linear rows. Passing all tests proves nothing.
 """
 
 import math
@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import ProblemError
-from oragent.formulate.problem import ProgramInterface
-from oragent.formulate.running import ExecutionResult, FormulationRunner
-from oragent.formulate.variations import (
+from oragent.formulate.model_comparison import Ruling
+from oragent.formulate.perturbations import (
     is_table,
     iterate_keys,
     iterate_numbers,
@@ -26,7 +25,8 @@ from oragent.formulate.variations import (
     reverse_order,
     scale_data,
 )
-from oragent.formulate.witness import Ruling
+from oragent.formulate.problem import ProgramInterface
+from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.milp.model import Milp
 from oragent.milp.plain import number, quoted
 from oragent.milp.solution import SolveStatus
@@ -74,8 +74,8 @@ class PropertyResult:
 
 
 @dataclass(frozen=True)
-class _Bench:
-    """The program with everything that stays the same."""
+class _Trial:
+    """Program under test with its original data and result."""
 
     runner: FormulationRunner
     source: str
@@ -89,7 +89,7 @@ class _Bench:
         return self.runner.run_program(self.source, self.interface, data)
 
 
-def run_battery(
+def run_metamorphic_tests(
     runner: FormulationRunner,
     source: str,
     interface: ProgramInterface,
@@ -116,19 +116,19 @@ def run_battery(
         base = runner.run_program(source, interface, data)
     except ProblemError as problem:
         return _refuse_all(str(problem))
-    bench = _Bench(runner, source, interface, data, about, checker, base)
+    trial = _Trial(runner, source, interface, data, about, checker, base)
     if _optimum_range(base) is None:
         return _refuse_all("the program has no optimum to begin with")
-    changed = bench.run(map_numbers(data, lambda value: 2 * value + 1))
+    changed = trial.run(map_numbers(data, lambda value: 2 * value + 1))
     if (changed.status, changed.objective) == (base.status, base.objective):
         return _refuse_all("the program does not read its data")
     return (
-        _test_money(bench, unit),
-        _test_amounts(bench),
-        _test_order(bench),
-        _test_names(bench),
-        *_test_tightened(bench),
-        *_test_agreement(bench, np.random.default_rng(seed)),
+        _test_money(trial, unit),
+        _test_amounts(trial),
+        _test_order(trial),
+        _test_names(trial),
+        *_test_tightened(trial),
+        *_test_agreement(trial, np.random.default_rng(seed)),
     )
 
 
@@ -136,43 +136,43 @@ def _refuse_all(note: str) -> tuple[PropertyResult, ...]:
     return tuple(PropertyResult(property_name, None, note=note) for property_name in Property)
 
 
-def _test_money(bench: _Bench, unit: str) -> PropertyResult:
-    units = {name: PER.split(_parameter_unit(bench, name), maxsplit=1)[0].strip() for name in bench.data}
-    names = [name for name in bench.data if unit and units[name] == unit.strip().lower()]
+def _test_money(trial: _Trial, unit: str) -> PropertyResult:
+    units = {name: PER.split(_parameter_unit(trial, name), maxsplit=1)[0].strip() for name in trial.data}
+    names = [name for name in trial.data if unit and units[name] == unit.strip().lower()]
     if not names:
         return PropertyResult(Property.MONEY, None, note="no parameter has the objective's unit")
-    if why := _why_unscalable(bench):
+    if why := _why_unscalable(trial):
         return PropertyResult(Property.MONEY, None, note=why)
-    ran = bench.run(scale_data(bench.data, names, FACTOR))
-    return _compare(Property.MONEY, names, ran, bench.base, FACTOR)
+    ran = trial.run(scale_data(trial.data, names, FACTOR))
+    return _compare(Property.MONEY, names, ran, trial.base, FACTOR)
 
 
-def _test_amounts(bench: _Bench) -> PropertyResult:
-    units = {name: _parameter_unit(bench, name) for name in bench.data}
+def _test_amounts(trial: _Trial) -> PropertyResult:
+    units = {name: _parameter_unit(trial, name) for name in trial.data}
     names = [name for name, unit in units.items() if unit and not PER.search(unit) and unit != "%"]
-    milp = bench.base.milp
+    milp = trial.base.milp
     if not names or milp is None:
         return PropertyResult(Property.AMOUNTS, None, note="not every parameter has a unit")
-    if why := _why_unscalable(bench):
+    if why := _why_unscalable(trial):
         return PropertyResult(Property.AMOUNTS, None, note=why)
     if any(variable.is_integer and math.isfinite(variable.high) for variable in milp.variables):
         return PropertyResult(
             Property.AMOUNTS, None, note="the model has decisions between bounds that no amount tells"
         )
-    base, moved = _relaxed_objective(bench.base), _relaxed_objective(bench.run(scale_data(bench.data, names, FACTOR)))
+    base, moved = _relaxed_objective(trial.base), _relaxed_objective(trial.run(scale_data(trial.data, names, FACTOR)))
     ends, expected = (None if value is None else (value, value) for value in (moved, base and FACTOR * base))
     return _compare_ranges(Property.AMOUNTS, names, ends, expected)
 
 
-def _why_unscalable(bench: _Bench) -> str:
+def _why_unscalable(trial: _Trial) -> str:
     """Why nothing can be said of scaled data; empty where something can."""
-    figures = [name for name in bench.data if any(True for _ in iterate_numbers(bench.data[name]))]
-    if any(not _parameter_unit(bench, name) for name in figures):
+    figures = [name for name in trial.data if any(True for _ in iterate_numbers(trial.data[name]))]
+    if any(not _parameter_unit(trial, name) for name in figures):
         return "not every parameter has a unit"
-    if table := next((name for name in figures if is_table(bench.data[name])), ""):
+    if table := next((name for name in figures if is_table(trial.data[name])), ""):
         return f"the columns of {quoted(table)} may have units of their own"
-    data_values = {abs(value) for value in iterate_numbers(bench.data)}
-    literals = {float(text) for text in LITERAL.findall(TEXT.sub("", bench.source))} - HARMLESS - data_values
+    data_values = {abs(value) for value in iterate_numbers(trial.data)}
+    literals = {float(text) for text in LITERAL.findall(TEXT.sub("", trial.source))} - HARMLESS - data_values
     if literals:
         return f"the program has figures that are not in the data, such as {number(min(literals))}"
     return ""
@@ -187,74 +187,74 @@ def _differ_in_limits(base: Milp, milp: Milp | None) -> bool:
     return rows[0] == rows[1] and kinds[0] == kinds[1]
 
 
-def _test_order(bench: _Bench) -> PropertyResult:
-    reordered = reverse_order(bench.data)
-    if reordered == bench.data and list(iterate_keys(reordered)) == list(iterate_keys(bench.data)):
+def _test_order(trial: _Trial) -> PropertyResult:
+    reordered = reverse_order(trial.data)
+    if reordered == trial.data and list(iterate_keys(reordered)) == list(iterate_keys(trial.data)):
         return PropertyResult(Property.ORDER, None, note="the data have no order to change")
-    ran = bench.run(reordered)
-    return _compare(Property.ORDER, list(bench.data), ran, bench.base)
+    ran = trial.run(reordered)
+    return _compare(Property.ORDER, list(trial.data), ran, trial.base)
 
 
-def _test_names(bench: _Bench) -> PropertyResult:
-    data, labels = permute_names(bench.data)
+def _test_names(trial: _Trial) -> PropertyResult:
+    data, labels = permute_names(trial.data)
     if not labels:
         return PropertyResult(Property.NAMES, None, note="the data name no things")
-    if any(f"{mark}{label}{mark}" in bench.source for label in labels for mark in "'\""):
+    if any(f"{mark}{label}{mark}" in trial.source for label in labels for mark in "'\""):
         return PropertyResult(Property.NAMES, None, note="the program names things itself")
-    ran = bench.run(data)
+    ran = trial.run(data)
     if ran.verdict is not None:
         return PropertyResult(Property.NAMES, None, note=f"the program does not run with other names: {ran.message}")
-    return _compare(Property.NAMES, list(labels), ran, bench.base)
+    return _compare(Property.NAMES, list(labels), ran, trial.base)
 
 
-def _test_tightened(bench: _Bench) -> Iterator[PropertyResult]:
-    milp = bench.base.milp
+def _test_tightened(trial: _Trial) -> Iterator[PropertyResult]:
+    milp = trial.base.milp
     assert milp is not None
-    assert bench.base.objective is not None
-    for name in list(bench.data)[:MOST_TIGHTENED]:
-        value, words = bench.data[name], str(_parameter_facts(bench, name).get("Definition", ""))
+    assert trial.base.objective is not None
+    for name in list(trial.data)[:MOST_TIGHTENED]:
+        value, words = trial.data[name], str(_parameter_facts(trial, name).get("Definition", ""))
         ceiling, floor = CEILING.search(words) is not None, FLOOR.search(words) is not None
         if ceiling == floor or isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             continue
-        ran = bench.run({**bench.data, name: value * (0.9 if ceiling else 1.1)})
+        ran = trial.run({**trial.data, name: value * (0.9 if ceiling else 1.1)})
         if not _differ_in_limits(milp, ran.milp):
             # it is more than a limit: a yield, a price
             continue
         if ran.solution is None or not ran.solution.status.has_point or ran.objective is None:
             # no point is left: that is no better optimum
             continue
-        ends = _optimum_range(bench.base)
+        ends = _optimum_range(trial.base)
         assert ends is not None
         if milp.sense.sign > 0:
             best = min(ends)
         else:
             best = max(ends)
         gain = milp.sense.sign * (best - ran.objective)
-        holds = gain <= CLOSE * max(1.0, abs(bench.base.objective))
+        holds = gain <= CLOSE * max(1.0, abs(trial.base.objective))
         sentence = f"{'less' if ceiling else 'more'} of {quoted(name)}: {number(ran.objective)}"
-        yield PropertyResult(Property.TIGHTEN, holds, name, f"{sentence}, before {number(bench.base.objective)}")
+        yield PropertyResult(Property.TIGHTEN, holds, name, f"{sentence}, before {number(trial.base.objective)}")
 
 
-def _test_agreement(bench: _Bench, rng: np.random.Generator) -> Iterator[PropertyResult]:
-    if not bench.checker:
+def _test_agreement(trial: _Trial, rng: np.random.Generator) -> Iterator[PropertyResult]:
+    if not trial.checker:
         return
-    shared = [name for name in bench.data if f"'{name}'" in bench.checker or f'"{name}"' in bench.checker]
+    shared = [name for name in trial.data if f"'{name}'" in trial.checker or f'"{name}"' in trial.checker]
     if not shared:
         yield PropertyResult(Property.AGREE, None, note="the checker reads no parameter that the program reads")
         return
-    for trial in range(TRIES):
-        data = {**bench.data, **perturb_data({name: bench.data[name] for name in shared}, rng)}
-        ran = bench.run(data)
+    for index in range(TRIES):
+        data = {**trial.data, **perturb_data({name: trial.data[name] for name in shared}, rng)}
+        ran = trial.run(data)
         if ran.milp is None:
-            yield PropertyResult(Property.AGREE, None, f"try {trial + 1}", f"the program did not run: {ran.message}")
+            yield PropertyResult(Property.AGREE, None, f"try {index + 1}", f"the program did not run: {ran.message}")
             continue
-        report = bench.runner.run_checker(bench.checker, ran, data)
-        if report.witness is None or report.witness.ruling is Ruling.UNDECIDED:
-            yield PropertyResult(Property.AGREE, None, f"try {trial + 1}", report.problem or report.note or "undecided")
+        report = trial.runner.run_checker(trial.checker, ran, data)
+        if report.comparison is None or report.comparison.ruling is Ruling.UNDECIDED:
+            yield PropertyResult(Property.AGREE, None, f"try {index + 1}", report.problem or report.note or "undecided")
             continue
-        holds = report.witness.ruling is Ruling.AGREES
-        datum = ", ".join(map(quoted, report.witness.names[:5]))
-        yield PropertyResult(Property.AGREE, holds, "" if holds else datum, "" if holds else report.witness.reason)
+        holds = report.comparison.ruling is Ruling.AGREES
+        datum = ", ".join(map(quoted, report.comparison.names[:5]))
+        yield PropertyResult(Property.AGREE, holds, "" if holds else datum, "" if holds else report.comparison.reason)
         if not holds:
             return
 
@@ -309,12 +309,12 @@ def _relaxed_objective(ran: ExecutionResult) -> float | None:
     return None
 
 
-def _parameter_facts(bench: _Bench, name: str) -> Mapping[str, Any]:
-    facts = bench.about.get(name)
+def _parameter_facts(trial: _Trial, name: str) -> Mapping[str, Any]:
+    facts = trial.about.get(name)
     if isinstance(facts, Mapping):
         return facts
     return {}
 
 
-def _parameter_unit(bench: _Bench, name: str) -> str:
-    return str(_parameter_facts(bench, name).get("Unit") or "").strip().lower()
+def _parameter_unit(trial: _Trial, name: str) -> str:
+    return str(_parameter_facts(trial, name).get("Unit") or "").strip().lower()

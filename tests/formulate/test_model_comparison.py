@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from oragent.evals.formulate.mock_models import errors_of, plant_error
-from oragent.formulate.witness import CheckRow, Ruling, find_counterexample
+from oragent.formulate.model_comparison import CheckRow, Ruling, find_counterexample
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.solution import TOLERANCES, SolveStatus
@@ -29,7 +29,7 @@ def held(program: Milp, gold: Milp):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_right_model_agrees_and_every_planted_error_that_changes_the_optimum_is_named(family: str) -> None:
-    """The oracle is the optimum of the gold model: where it is missed, the witness says so and names the row."""
+    """The oracle is the optimum of the gold model: where it is missed, the comparison says so and names the row."""
     instance = FAMILIES[family](3, 3)
     assert held(instance.milp, instance.milp).ruling is Ruling.AGREES
     every = errors_of(instance.milp)
@@ -114,13 +114,15 @@ def test_a_counterexample_lists_what_is_not_0_and_counts_the_rest() -> None:
     )
     milp = Milp(tuple(Variable(name, 0, 10) for name in names), rows, Objective(worth), Sense.MAXIMIZE)
     checks = [CheckRow("fleet", rows[0].terms, "<=", 4.0), CheckRow("worth", worth, "maximize", 0.0)]
-    witness = find_counterexample(milp, solve(milp), checks, set(names), 10.0)
-    assert witness.ruling is Ruling.FORBIDS
-    assert witness.objective == 36.0
-    assert witness.reason.startswith("the point ship[Graz,11] = 4 (and 35 others at 0) breaks no check and is better")
+    comparison = find_counterexample(milp, solve(milp), checks, set(names), 10.0)
+    assert comparison.ruling is Ruling.FORBIDS
+    assert comparison.objective == 36.0
+    assert comparison.reason.startswith(
+        "the point ship[Graz,11] = 4 (and 35 others at 0) breaks no check and is better"
+    )
     served = tuple(Row(name, {name: 1.0}, Relation.AT_LEAST, 1.0) for name in names[:14])
     doubled = Row("too much", {names[0]: 1.0}, Relation.AT_LEAST, 3.0)
     milp = replace(milp, rows=(*served, doubled), sense=Sense.MINIMIZE)
     checks = [*(CheckRow(row.name, row.terms, ">=", 1.0) for row in served), CheckRow("cost", worth, "minimize", 0.0)]
-    witness = find_counterexample(milp, solve(milp), checks, set(names), 10.0)
-    assert "(and 2 more not at 0, 22 others at 0)" in witness.reason
+    comparison = find_counterexample(milp, solve(milp), checks, set(names), 10.0)
+    assert "(and 2 more not at 0, 22 others at 0)" in comparison.reason

@@ -1,4 +1,4 @@
-"""The battery gives no alarm on right models, and each property names the datum of a program that breaks it."""
+"""The metamorphic gives no alarm on right models, and each property names the datum of a program that breaks it."""
 
 from collections import Counter
 from dataclasses import replace
@@ -8,10 +8,10 @@ import pytest
 
 from oragent.evals.formulate.mock_models import Error, Fault, checker_of, parameters_of, plant_error, program_of
 from oragent.evals.formulate.sets import read_set
-from oragent.formulate.battery import Property, run_battery
+from oragent.formulate.metamorphic_tests import Property, run_metamorphic_tests
+from oragent.formulate.perturbations import permute_names, perturb_data, reverse_order
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import ExecutionResult, FormulationRunner
-from oragent.formulate.variations import permute_names, perturb_data, reverse_order
 from oragent.milp.families import FAMILIES
 from oragent.milp.solution import SolveStatus
 from tests.formulate import transport
@@ -47,7 +47,7 @@ def checks(values, data):
 
 def tried(runner: FormulationRunner, data=DATA_OF_MIX, checker: str = CHECKER, **parts: str):
     source = PROGRAM.format(**{**RIGHT, **parts})
-    return run_battery(runner, source, DEFAULT, data, ABOUT, unit="EUR", checker=checker)
+    return run_metamorphic_tests(runner, source, DEFAULT, data, ABOUT, unit="EUR", checker=checker)
 
 
 def test_all_properties_hold_of_a_right_program(runner: FormulationRunner) -> None:
@@ -105,7 +105,7 @@ ABOUT_TABLES = {
 
 def test_a_right_program_with_tables_gives_no_alarm(runner: FormulationRunner) -> None:
     """Columns with units of their own, figures of the text, data told by place, an order in numbers, limits by name."""
-    found = run_battery(runner, STOCK, DEFAULT, TABLES, ABOUT_TABLES, unit="EUR")
+    found = run_metamorphic_tests(runner, STOCK, DEFAULT, TABLES, ABOUT_TABLES, unit="EUR")
     assert not [one for one in found if one.holds is False]
     assert "units of their own" in next(one.note for one in found if one.property is Property.MONEY)
     rich = {name: value for name, value in TABLES.items() if name != "articles"} | {"price": {"a": 2.0}}
@@ -118,7 +118,9 @@ def test_right_programs_of_transport_give_no_alarm(runner: FormulationRunner, se
     tables = {"works": "EUR", "customers": "t", "freight": "EUR per t"}
     about = {name: {"Unit": unit, "Definition": f"{name} with capacity, demand, cost"} for name, unit in tables.items()}
     checker = transport.CHECKER if program == transport.PROGRAM else ""
-    found = run_battery(runner, program, DEFAULT, transport.data(seed=seed), about, unit="EUR", checker=checker)
+    found = run_metamorphic_tests(
+        runner, program, DEFAULT, transport.data(seed=seed), about, unit="EUR", checker=checker
+    )
     assert not [one for one in found if one.holds is False]
     assert any(one.holds for one in found)
 
@@ -142,7 +144,7 @@ def test_other_names_of_things_change_nothing_in_a_right_program(
         "    problem.solve()\n    return {'optimized_vars': x}\n"
     )
     (found,) = (
-        one for one in run_battery(runner, source, DEFAULT, DATA_OF_MIX, ABOUT) if one.property is Property.NAMES
+        one for one in run_metamorphic_tests(runner, source, DEFAULT, DATA_OF_MIX, ABOUT) if one.property is Property.NAMES
     )  # fmt: skip
     assert (found.holds, found.datum) == (holds, "'a', 'b'")
 
@@ -164,7 +166,7 @@ def test_names_are_permuted_wherever_they_stand_and_fields_and_places_in_time_st
 
 def test_a_program_that_reads_no_data_is_not_judged(runner: FormulationRunner) -> None:
     source = program_of(FAMILIES["knapsack"](1, 4).milp)
-    assert all(one.holds is None for one in run_battery(runner, source, DEFAULT, {}, {}))
+    assert all(one.holds is None for one in run_metamorphic_tests(runner, source, DEFAULT, {}, {}))
 
 
 @pytest.mark.parametrize("family", ["product_mix", "knapsack", "diet", "transport", "lot_sizing", "investment"])
@@ -176,7 +178,7 @@ def test_an_error_that_the_optimum_does_not_show_is_found_on_other_figures(runne
     """Dropping a row with room leaves the answer right; on other figures program and checker part."""
     gold = FAMILIES["product_mix"](1, 3).milp
     error = Error(Fault.DROP, "hours on lathe")
-    wrong = run_battery(
+    wrong = run_metamorphic_tests(
         runner, program_of(plant_error(gold, error), parameters_of(gold)), DEFAULT, parameters_of(gold), {},
         checker=checker_of(gold), seed=1,
     )  # fmt: skip
@@ -190,7 +192,7 @@ def put(runner: FormulationRunner, milp):
         "Least": "unit", "Most": "unit",
     }  # fmt: skip
     about = {name: {"Unit": unit, "Definition": name} for name, unit in units.items()}
-    return run_battery(
+    return run_metamorphic_tests(
         runner, program_of(milp), DEFAULT, parameters_of(milp), about, unit="money", checker=checker_of(milp)
     )  # fmt: skip
 
@@ -225,9 +227,9 @@ class Gapped:
 
 def test_an_answer_within_a_gap_is_tried_and_gives_no_false_alarm(runner: FormulationRunner) -> None:
     source = PROGRAM.format(**RIGHT)
-    found = run_battery(Gapped(runner), source, DEFAULT, DATA_OF_MIX, ABOUT, unit="EUR", checker=CHECKER)
+    found = run_metamorphic_tests(Gapped(runner), source, DEFAULT, DATA_OF_MIX, ABOUT, unit="EUR", checker=CHECKER)
     assert {one.property for one in found if one.holds} >= {Property.MONEY, Property.ORDER, Property.TIGHTEN}
     assert not [one for one in found if one.holds is False]
-    wrong = run_battery(Gapped(runner), PROGRAM.format(**{**RIGHT, "fee": "50"}), DEFAULT, DATA_OF_MIX | {"fee": 50.0},
+    wrong = run_metamorphic_tests(Gapped(runner), PROGRAM.format(**{**RIGHT, "fee": "50"}), DEFAULT, DATA_OF_MIX | {"fee": 50.0},
                         ABOUT, unit="EUR")  # fmt: skip
     assert [one for one in wrong if one.property is Property.MONEY and one.holds is False]

@@ -1,0 +1,157 @@
+"""Effects of changed limits on the objective, by re-solving; shortages of infeasible models.
+
+Duals hold for an infinitesimal change, and not for integers. So each group of binding limits is loosened by 1 and by
+10 percent, and the model is solved again.
+"""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from oragent.milp.conflicts import nearest
+from oragent.milp.model import Milp, Relation, Row
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.solving import solve
+
+PERCENTS = (1, 10)
+MAX_GROUPS = 12
+# seconds of all solves together, and of one
+TOTAL_S, EACH_S = 20.0, 4.0
+# relative to the larger of 1 and the objective
+SAME = 1e-7
+# the name of a row up to its first index
+FAMILY = re.compile(r"[^\W\d_]+(?:_[^\W\d_]+)*?(?=[\[(_ \d]|$)|.+")
+
+
+@dataclass(frozen=True)
+class LimitEffect:
+    """Effect of one group of limits on the objective.
+
+    Attributes:
+        name: Row, or common beginning of the rows.
+        sentence: Sentence of the problem; may be empty.
+        rows: Number of rows.
+        limits: Right-hand sides, as they are.
+        relation: ``<=`` or ``>=``.
+        changes: Change of the objective by percent of loosening; a percentage that was not solved is missing.
+    """
+
+    name: str
+    sentence: str
+    rows: int
+    limits: tuple[float, ...]
+    relation: str
+    changes: Mapping[int, float]
+
+    @property
+    def size(self) -> float:
+        """Largest absolute change of the objective."""
+        return max(map(abs, self.changes.values()), default=0.0)
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """A row that an infeasible model cannot meet: wanted and possible right-hand side."""
+
+    name: str
+    sentence: str
+    relation: str
+    wanted: float
+    possible: float
+
+
+@dataclass(frozen=True)
+class IncompletePlan:
+    """The plan of an infeasible model with the least total shortage.
+
+    Attributes:
+        solution: Best solution with that shortage; None if it was not found in time.
+        is_least: Whether the total is proven to be the least.
+    """
+
+    shortages: tuple[Shortage, ...]
+    solution: Solution | None
+    is_least: bool
+
+
+def measure_effects(milp: Milp, solution: Solution, total_s: float = TOTAL_S) -> tuple[LimitEffect, ...]:
+    """Loosen each group of binding limits and solve again.
+
+    Args:
+        milp: The model; the meaning of a row is its sentence in the problem.
+        solution: Proven optimum; for any other status there is no effect to state.
+        total_s: Wall seconds; groups that come too late are left out.
+
+    Returns:
+        Effects by decreasing size. Groups whose loosening changes nothing are left out.
+    """
+    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
+        return ()
+    deadline = time.monotonic() + total_s
+    effects = []
+    for (name, relation), rows in list(_group_rows(milp, solution).items())[:MAX_GROUPS]:
+        changes: dict[int, float] = {}
+        for percent in PERCENTS:
+            seconds = min(EACH_S, deadline - time.monotonic())
+            if seconds <= 0:
+                break
+            solved = solve(_loosen(milp, rows, percent / 100), seconds, duals=False)
+            if solved.status is SolveStatus.OPTIMAL and solved.objective is not None:
+                changes[percent] = solved.objective - solution.objective
+        limits = tuple(row.rhs for row in rows)
+        effect = LimitEffect(name, rows[0].meaning, len(rows), limits, str(relation), changes)
+        if effect.size > SAME * max(1.0, abs(solution.objective)):
+            effects.append(effect)
+    return tuple(sorted(effects, key=lambda effect: -effect.size))
+
+
+def plan_with_shortages(milp: Milp, limit_s: float = TOTAL_S) -> IncompletePlan | None:
+    """Find the least total shortage of an infeasible model, and the best plan with it.
+
+    Returns:
+        None if the bounds alone leave no point, or nothing was found in time.
+    """
+    near = nearest(milp, limit_s=limit_s)
+    if near.total is None or not near.needed:
+        return None
+    shortages = tuple(
+        Shortage(row.name, row.meaning, str(row.relation), row.rhs, near.needed[row.name])
+        for row in milp.rows
+        if row.name in near.needed
+    )
+    rows = tuple(replace(row, rhs=near.needed.get(row.name, row.rhs)) for row in milp.rows)
+    solved = solve(replace(milp, rows=rows), limit_s, duals=False)
+    return IncompletePlan(shortages, solved if solved.status.has_point else None, near.status is SolveStatus.OPTIMAL)
+
+
+def _group_rows(milp: Milp, solution: Solution) -> dict[tuple[str, Relation], list[Row]]:
+    """Binding inequalities by sentence, or by the common beginning of their names."""
+    groups: dict[tuple[str, Relation], list[Row]] = {}
+    for row in milp.rows:
+        if row.relation is Relation.EQUAL or row.rhs == 0 or not solution.is_tight(row):
+            continue
+        name = FAMILY.match(row.name)
+        key = row.meaning or (name[0] if name else row.name)
+        groups.setdefault((key, row.relation), []).append(row)
+    return {
+        ((rows[0].name if len(rows) == 1 else _common_name(rows)), relation): rows
+        for (_, relation), rows in groups.items()
+    }
+
+
+def _common_name(rows: Sequence[Row]) -> str:
+    name = FAMILY.match(rows[0].name)
+    return name[0] if name else rows[0].name
+
+
+def _loosen(milp: Milp, rows: Sequence[Row], share: float) -> Milp:
+    names = {row.name for row in rows}
+    sign = {Relation.AT_MOST: 1.0, Relation.AT_LEAST: -1.0, Relation.EQUAL: 0.0}
+    return replace(
+        milp,
+        rows=tuple(
+            replace(row, rhs=row.rhs + sign[row.relation] * share * abs(row.rhs)) if row.name in names else row
+            for row in milp.rows
+        ),
+    )

@@ -1,0 +1,155 @@
+"""The plan as tables: who, when, how much, in the order of the data; written as CSV and Excel files."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from oragent._base.files import file_stem, replace_file
+from oragent.milp.decisions import Family
+
+# of the cell of a spreadsheet
+MAX_SHEET_NAME = 31
+# a cell that begins with one of these is a formula for a spreadsheet
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class PlanTable:
+    """Values of one family of decisions that are not zero, one per row.
+
+    Attributes:
+        name: Name of the family.
+        heads: Name of each index, as the data call it, then ``value`` with its unit.
+        rows: Labels of the indices and the value, in the order of the data.
+        zeros: Number of values that are zero and left out.
+    """
+
+    name: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str | float, ...], ...]
+    zeros: int
+
+
+def tabulate_plan(families: Sequence[Family], data: Mapping[str, Any]) -> tuple[PlanTable, ...]:
+    """Turn families into tables; indices get the names of the data columns that hold their labels."""
+    columns = dict(_label_columns(data))
+    tables = []
+    for family in families:
+        used = family.nonzero_values
+        heads = [_index_name(family, position, columns) for position in range(family.index_count)]
+        value = f"value ({family.unit})" if family.unit else "value"
+        rows: tuple[tuple[str | float, ...], ...] = tuple((*index, amount) for index, amount in used.items())
+        tables.append(PlanTable(family.name, (*_distinct(heads), value), rows, len(family.entries) - len(used)))
+    return tuple(tables)
+
+
+def order_families(families: Sequence[Family], data: Mapping[str, Any]) -> tuple[Family, ...]:
+    """Return the families with their entries in the order in which the data list the labels."""
+    ranks = {label: (0, rank) for rank, label in enumerate(dict.fromkeys(_iterate_labels(data)))}
+    ordered = []
+    for family in families:
+        last = (1, 0)
+        entries = sorted(family.entries.items(), key=lambda item: [ranks.get(label, last) for label in item[0]])
+        ordered.append(replace(family, entries=dict(entries)))
+    return tuple(ordered)
+
+
+def write_plan(folder: Path, tables: Sequence[PlanTable]) -> list[Path]:
+    """Write ``plan.csv`` with all tables, and ``plan.xlsx`` with one sheet each if openpyxl is installed.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
+    written = [folder / "plan.csv"]
+    replace_file(written[0], _csv_text(tables))
+    workbook = _workbook(tables)
+    if workbook is not None:
+        written.append(folder / "plan.xlsx")
+        replace_file(written[1], workbook)
+    return written
+
+
+def _csv_text(tables: Sequence[PlanTable]) -> str:
+    """All tables below each other: decision, labels of the indices, value."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    width = max((len(table.heads) for table in tables), default=1) - 1
+    writer.writerow(["decision", *(f"index {place + 1}" for place in range(width)), "value", "unit"])
+    for table in tables:
+        unit = table.heads[-1].removeprefix("value").strip(" ()")
+        for row in table.rows:
+            labels = [*row[:-1], *[""] * (width - len(row) + 1)]
+            writer.writerow([_safe_cell(table.name), *map(_safe_cell, labels), row[-1], unit])
+    return out.getvalue()
+
+
+def _workbook(tables: Sequence[PlanTable]) -> bytes | None:
+    try:
+        import openpyxl
+    except ImportError:
+        return None
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    taken: set[str] = set()
+    for table in tables or (PlanTable("plan", ("value",), (), 0),):
+        title = file_stem(table.name, "plan")[: MAX_SHEET_NAME - 3]
+        while title.lower() in taken:
+            title = f"{title[: MAX_SHEET_NAME - 3]}_{len(taken)}"
+        taken.add(title.lower())
+        sheet = book.create_sheet(title)
+        sheet.append(list(map(_safe_cell, table.heads)))
+        for row in table.rows:
+            sheet.append(list(map(_safe_cell, row)))
+        sheet.freeze_panes = "A2"
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def _safe_cell(value: str | float) -> str | float:
+    """Keep a label of untrusted data from being read as a formula."""
+    if isinstance(value, str):
+        plain = "".join(letter for letter in value if letter.isprintable())
+        return f"'{plain}" if plain.startswith(FORMULA_SIGNS) else plain
+    return value
+
+
+def _index_name(family: Family, position: int, columns: Mapping[str, frozenset[str]]) -> str:
+    labels = {index[position] for index in family.entries}
+    fitting = [name for name, values in columns.items() if labels <= values]
+    return min(fitting, key=lambda name: len(columns[name])) if fitting else f"index {position + 1}"
+
+
+def _distinct(heads: Sequence[str]) -> list[str]:
+    return [head if heads.index(head) == place else f"{head} {place + 1}" for place, head in enumerate(heads)]
+
+
+def _label_columns(data: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Names of columns and parameters with the labels that they hold."""
+    for name, value in data.items():
+        if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
+            for column in value[0]:
+                yield str(column), frozenset(str(row.get(column)) for row in value)
+        elif isinstance(value, Mapping) or _is_label_list(value):
+            yield name, frozenset(map(str, value))
+
+
+def _is_label_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str | int) for item in value)
+
+
+def _iterate_labels(data: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping):
+        for key, item in data.items():
+            # keys of the first level name parameters
+            if depth:
+                yield str(key)
+            yield from _iterate_labels(item, depth + 1)
+    elif isinstance(data, list):
+        for item in data:
+            yield from _iterate_labels(item, depth + 1)

@@ -1,0 +1,233 @@
+"""Print a formulation in the terminal: the verdict first, then decisions, open questions, effects and attempts."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console
+
+from oragent._base.plain import escape_text, one_line
+from oragent._base.terminal import print_line
+from oragent.formulate.checks import CheckStatus
+from oragent.formulate.effects import LimitEffect, Shortage
+from oragent.formulate.explain import group_decisions, objective_unit
+from oragent.formulate.folder import FormulationEnd
+from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.plan_tables import order_families
+from oragent.formulate.requirements import has_same_optimum
+from oragent.formulate.rerun import Rerun
+from oragent.formulate.verdicts import Verdict
+from oragent.milp.decisions import layout_families, print_tables
+from oragent.milp.explanation import explain_unbounded
+from oragent.milp.model import Milp, Sense
+from oragent.milp.plain import figure, signed
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.report.pages.text import fitted_lines, format_money
+
+# lines of all tables of decisions; plan.csv has all values
+MAX_TABLE_LINES = 60
+MAX_REASON_LINES, MAX_QUESTION_LINES, MAX_ATTEMPT_LINES = 12, 12, 10
+MAX_EFFECTS = 6
+# values that differ between two plans
+MAX_CHANGES = 20
+# values of a program, up to which they are printed with its objective
+MAX_VALUES = 6
+
+
+def print_outcome(outcome: FormulationEnd, console: Console) -> None:
+    """Print a result, the verdict in the first line."""
+    result, width = outcome.result, console.width
+    assert result is not None
+    style = {Verdict.CHECKED: "bold green", Verdict.UNCHECKED: "bold yellow"}.get(result.judgement.verdict, "bold red")
+    print_line(console, headline(outcome), style)
+    lines = fitted_lines([f"- {reason}" for reason in result.judgement.reasons], width, MAX_REASON_LINES)
+    lines += _decision_lines(outcome, width)
+    lines += fitted_lines([f"- {text}" for text in explain_outcome(outcome)], width, MAX_QUESTION_LINES)
+    lines += fitted_lines(_question_lines(result), width, MAX_QUESTION_LINES)
+    if len(result.attempts) > 1 or result.milp is None:
+        lines += fitted_lines(_attempt_lines(result), width, MAX_ATTEMPT_LINES)
+    lines += fitted_lines(list(_check_lines(result)), width, 4)
+    for text in lines:
+        print_line(console, text)
+
+
+def headline(outcome: FormulationEnd) -> str:
+    """Return the verdict in one sentence; a contradicted plan is never called optimal."""
+    result, solution = outcome.result, outcome.solution
+    assert result is not None
+    verdict = result.judgement.verdict
+    if result.milp is None or solution is None:
+        return f"{verdict}: {escape_text(result.status)}"
+    if solution.objective is None:
+        return f"{verdict}: {describe_status(result.milp, solution)}"
+    objective = f"{figure(solution.objective)} {escape_text(objective_unit(result.pool))}".rstrip()
+    if verdict is Verdict.CONTRADICTED:
+        return f"{verdict}: do not use this plan. Its objective is {objective} ({result.milp.sense})"
+    return f"{verdict}: {objective}, {describe_status(result.milp, solution)}"
+
+
+def describe_status(milp: Milp, solution: Solution) -> str:
+    """Return the status with the gap, if there is one."""
+    if solution.status is SolveStatus.OPTIMAL:
+        return f"optimal ({milp.sense})"
+    if solution.status is SolveStatus.FEASIBLE and solution.gap is not None and solution.bound is not None:
+        limit = "at least" if milp.sense is Sense.MINIMIZE else "at most"
+        reach = f"the best objective is {limit} {figure(solution.bound)}"
+        return f"feasible within {solution.gap:.2%} of the best ({milp.sense}; {reach})"
+    return f"{solution.status} ({milp.sense})"
+
+
+def explain_outcome(outcome: FormulationEnd) -> list[str]:
+    """Return effects of limits, shortages, or the direction in which an unbounded model improves."""
+    result, solution = outcome.result, outcome.solution
+    if result is None or result.milp is None or solution is None:
+        return []
+    if solution.status is SolveStatus.UNBOUNDED:
+        return [remark.text for remark in explain_unbounded(result.milp)]
+    unit = escape_text(objective_unit(result.pool))
+    texts = [describe_effect(effect, solution, unit) for effect in outcome.effects[:MAX_EFFECTS]]
+    if outcome.incomplete is not None:
+        least = "The least total shortage" if outcome.incomplete.is_least else "A shortage, perhaps not the least"
+        texts.append(f"{least} that makes a plan possible:")
+        texts += [describe_shortage(shortage) for shortage in outcome.incomplete.shortages]
+    return texts
+
+
+def describe_effect(effect: LimitEffect, solution: Solution, unit: str) -> str:
+    """Describe the effect of a limit in one sentence."""
+    assert solution.objective is not None
+    which = escape_text(one_line(effect.sentence or effect.name, 160))
+    amounts = sorted(set(effect.limits))
+    size = figure(amounts[0]) if len(amounts) == 1 else f"{figure(amounts[0])} to {figure(amounts[-1])}"
+    count = f", {effect.rows} limits" if effect.rows > 1 else ""
+    more = "more" if effect.relation == "<=" else "less"
+    changes = ", ".join(
+        f"{percent} % {more}: {signed(change, figure)}{f' {unit}' if unit else ''}"
+        for percent, change in effect.changes.items()
+    )
+    return f"“{which}” ({effect.relation} {size}{count}): {changes}"
+
+
+def describe_shortage(shortage: Shortage) -> str:
+    """Describe a shortage in one sentence."""
+    which = escape_text(one_line(shortage.sentence or shortage.name, 160))
+    name = f" [{escape_text(one_line(shortage.name, 60))}]" if shortage.sentence else ""
+    lacking = figure(abs(shortage.wanted - shortage.possible))
+    return (
+        f"“{which}”{name}: {shortage.relation} {figure(shortage.wanted)} is asked, {figure(shortage.possible)} is "
+        f"possible, a difference of {lacking}"
+    )
+
+
+def shown_solution(outcome: FormulationEnd) -> Solution | None:
+    """Return the solution whose values are shown: of an infeasible model the best incomplete plan."""
+    if outcome.incomplete is not None:
+        return outcome.incomplete.solution
+    if outcome.solution is not None and outcome.solution.status.has_point:
+        return outcome.solution
+    return None
+
+
+def _decision_lines(outcome: FormulationEnd, width: int) -> list[str]:
+    result, solution = outcome.result, shown_solution(outcome)
+    if result is None or result.milp is None or solution is None:
+        return []
+    families = order_families(group_decisions(result, result.milp, solution), result.data)
+    title = ["best incomplete plan:"] if outcome.incomplete is not None else []
+    return [*title, *print_tables(layout_families(families), width, MAX_TABLE_LINES)]
+
+
+def _question_lines(result: FormulationResult) -> list[str]:
+    """Return what the user should decide: sentences with two readings, and requirements left out."""
+    lines = []
+    for reading in result.readings:
+        sentence, used, other = (one_line(reading[name], 120) for name in ("sentence", "used", "other"))
+        second = reading["status"] if reading["objective"] is None else figure(reading["objective"])
+        lines.append(f"two readings of: {sentence}")
+        if result.objective is None:
+            lines.append(f"  {used} (used here); or {other}")
+        elif has_same_optimum(reading, result.objective):
+            lines.append(f"  {used}; {other}: both {second}{describe_differences(reading)}")
+        else:
+            lines.append(f"  {used}: {figure(result.objective)}; {other}: {second}{describe_differences(reading)}")
+    for sentence, why in result.unmodelled:
+        lines.append(f"not in the model: {one_line(sentence, 120)}{f' ({one_line(why, 80)})' if why else ''}")
+    lines += [f"odd, says the model: {one_line(remark, 200)}" for remark in result.remarks]
+    return [escape_text(line) for line in lines]
+
+
+def describe_differences(reading: Mapping[str, Any]) -> str:
+    """Describe how many decisions of the other reading differ."""
+    changed = reading.get("changed")
+    if changed is None:
+        return ""
+    return f"; {len(changed)} decision{'' if len(changed) == 1 else 's'} differ" if changed else "; the same decisions"
+
+
+def _attempt_lines(result: FormulationResult) -> list[str]:
+    lines = []
+    for attempt in result.attempts:
+        lines.append(f"program {attempt['number'] + 1}: {_attempt_text(attempt)}")
+        lines += [f"  {one_line(finding['text'], 600)}" for finding in (attempt["checks"] or {}).get("findings", [])]
+    return [escape_text(line) for line in lines]
+
+
+def _check_lines(result: FormulationResult) -> Iterator[str]:
+    yield escape_text(f"checks    {_checks_text(result)}")
+    tried = [trial for trial in result.metamorphic if trial["holds"] is not None]
+    if tried:
+        passed = sum(trial["holds"] for trial in tried)
+        yield f"changed data: {passed} of {len(tried)} tests pass"
+    elif result.metamorphic:
+        yield escape_text(f"changed data: not tested: {one_line(result.metamorphic[0]['note'], 200)}")
+    spent = result.spent
+    yield f"spent     {spent.model_calls} calls, {spent.tokens:,} tokens, {format_money(spent.money)}"
+
+
+def _attempt_text(attempt: Mapping[str, Any]) -> str:
+    end = attempt["verdict"] or attempt["status"]
+    objective = "" if attempt["objective"] is None else f", objective {figure(attempt['objective'])}"
+    leaves = _flatten_values(attempt["values"])
+    values = ", ".join(f"{name} = {value}" for name, value in leaves) if len(leaves) <= MAX_VALUES else ""
+    message = one_line(attempt["message"], 200)
+    point = f" at {values}" if values and objective else ""
+    return f"{end}{objective}{point}{f': {message}' if message else ''}"
+
+
+def _checks_text(result: FormulationResult) -> str:
+    if result.checks is None:
+        return "unchecked"
+    note = f" ({one_line(result.checks['note'], 200)})" if result.checks["note"] else ""
+    sure = "; the model of the checks has the same optimum" if result.checks["confirmed"] else ""
+    met, count = result.checks["met"], result.checks["count"]
+    # the point is right, the model is not
+    if result.checks["state"] == CheckStatus.FAILED and met == count:
+        reasons = dict.fromkeys(str(finding["reason"]) for finding in result.checks["findings"])
+        return f"failed: {', '.join(reasons)}; the solution meets all {count} entries{note}"
+    return f"{result.checks['state']}: {met} of {count} hold{sure}{note}"
+
+
+def _flatten_values(values: Any, name: str = "") -> list[tuple[str, str]]:
+    if isinstance(values, dict):
+        return [
+            leaf
+            for key, item in values.items()
+            for leaf in _flatten_values(item, f"{name}[{key}]" if name else str(key))
+        ]
+    if isinstance(values, list):
+        return [leaf for index, item in enumerate(values) for leaf in _flatten_values(item, f"{name}[{index}]")]
+    text = figure(values) if isinstance(values, int | float) and not isinstance(values, bool) else str(values)
+    return [(name, text)]
+
+
+def rerun_lines(rerun: Rerun) -> list[str]:
+    """Return old and new objective, and the values that differ, side by side."""
+    new = rerun.outcome.result
+    assert new is not None
+    before, after = ("none" if value is None else figure(value) for value in (rerun.old.objective, new.objective))
+    lines = [f"objective: {before} before, {after} now"]
+    for name, pair in list(rerun.changes.items())[:MAX_CHANGES]:
+        old_text, new_text = ("-" if value is None else figure(value) for value in pair)
+        lines.append(f"  {escape_text(one_line(name, 60))}: {old_text} before, {new_text} now")
+    if len(rerun.changes) > MAX_CHANGES:
+        lines.append(f"  and {len(rerun.changes) - MAX_CHANGES:,} more: changes.csv")
+    return lines

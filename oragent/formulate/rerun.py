@@ -1,0 +1,151 @@
+"""Apply the stored program and checker of a formulation to new data, without a language model."""
+
+import asyncio
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from oragent._base.errors import ConfigError, StoreError
+from oragent._base.files import replace_file
+from oragent.formulate.checks import Checked, CheckStatus, judge
+from oragent.formulate.data import read_data, show_path
+from oragent.formulate.folder import (
+    CASE,
+    FormulationEnd,
+    FormulationRequest,
+    create_folder,
+    read_request,
+    run_in_folder,
+)
+from oragent.formulate.formulation import FormulationResult, collect_result
+from oragent.formulate.options import Options
+from oragent.formulate.problem import ProblemText
+from oragent.formulate.prompting import CommentPool
+from oragent.formulate.running import FormulationRunner
+from oragent.formulate.session import FormulationAttempt, FormulationSession
+from oragent.ledger.case import LedgerCase
+from oragent.ledger.study import finished_results
+from oragent.llm.model_settings import RuntimeSettings
+
+# relative difference of two values, up to which they are the same
+SAME = 1e-6
+UNREAD = "the program builds the same model for the new data: it does not read what changed"
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """Result on new data, with the result that it is compared with.
+
+    Attributes:
+        changes: Old and new value by variable, for those that differ; None where one model has no such variable.
+    """
+
+    folder: Path
+    request: FormulationRequest
+    outcome: FormulationEnd
+    old: FormulationResult
+    changes: Mapping[str, tuple[float | None, float | None]]
+
+
+def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path) -> Rerun:
+    """Run the program and the checker of a formulation on new data.
+
+    Args:
+        folder: Folder of a finished formulation.
+        paths: Data files; each replaces the data of the same name.
+        outputs: Folder for the new folder.
+
+    Raises:
+        ConfigError: There is no new data, or the formulation has no data of that name.
+        StoreError: The formulation is not finished or has no program.
+    """
+    request, old = read_request(folder), _read_old(folder)
+    given = dict(request.problem.data)
+    for path in paths:
+        for name, value in read_data(path).items():
+            if name not in old.data:
+                names = ", ".join(old.data) or "none: the figures are in the text"
+                raise ConfigError(f"{show_path(path)}: the formulation has no data {name!r}; it has {names}")
+            given[name] = value
+    if not paths:
+        raise ConfigError("rerun needs new data: add --data FILE")
+    problem = replace(request.problem, data=given)
+    options = replace(request.options, metamorphic=False, review=False)
+    new_request = FormulationRequest(problem, options, RuntimeSettings(), request.tolerance, "rerun")
+    opened: list[Path] = []
+
+    def open_folder() -> Path:
+        opened.append(create_folder(outputs, new_request))
+        return opened[0]
+
+    async def work(case: LedgerCase, runner: FormulationRunner) -> FormulationResult:
+        return await asyncio.to_thread(_run_stored, case, problem, options, runner, old)
+
+    outcome = run_in_folder(open_folder, new_request, work, is_asking=False)
+    assert outcome.result is not None
+    changes = _compare_values(old, outcome.result)
+    replace_file(opened[0] / "changes.csv", _changes_text(changes))
+    return Rerun(opened[0], new_request, outcome, old, changes)
+
+
+def _read_old(folder: Path) -> FormulationResult:
+    results = finished_results(folder)
+    if CASE not in results:
+        raise StoreError(f"the formulation at {folder} is not finished: continue it with 'oragent resume {folder}'")
+    old = FormulationResult.from_plain(results[CASE])
+    if not old.program:
+        raise StoreError(f"the formulation at {folder} has no program: formulate the problem again with the new data")
+    return old
+
+
+def _run_stored(
+    case: LedgerCase, problem: ProblemText, options: Options, runner: FormulationRunner, old: FormulationResult
+) -> FormulationResult:
+    """Run and check the stored program; entries of the pool keep units and sentences."""
+    session = FormulationSession(case, problem, options, runner, CommentPool(old.pool))
+    session.checker = old.checker
+    # values that an encoder read from the text stay, as in the first run
+    ran = runner.run_program(old.program, problem.interface, {**old.data, **problem.data})
+    attempt = FormulationAttempt(0, "rerun", old.program, ran, gap=options.gap)
+    if ran.milp is None or not old.checker:
+        checked = Checked(CheckStatus.UNCHECKED, note="no solution to check" if old.checker else "no checker is stored")
+    else:
+        report = runner.run_checker(old.checker, ran, problem.data)
+        checked = judge(ran, report, options.for_form(problem.interface.form))
+    if ran.milp is not None and ran.milp == old.milp and dict(problem.data) != dict(old.data):
+        checked = replace(checked, state=CheckStatus.UNCHECKED, note=UNREAD)
+    session.attempts.append(replace(attempt, checked=checked))
+    return replace(collect_result(session, session.newest), readings=())
+
+
+def _compare_values(old: FormulationResult, new: FormulationResult) -> dict[str, tuple[float | None, float | None]]:
+    before, after = ((result.solution or {}).get("values") or {} for result in (old, new))
+    changes = {}
+    for name in dict.fromkeys((*before, *after)):
+        pair = (before.get(name), after.get(name))
+        first, second = pair
+        if first is None or second is None or abs(first - second) > SAME * max(1.0, abs(first)):
+            changes[name] = pair
+    return changes
+
+
+def _changes_text(changes: Mapping[str, tuple[float | None, float | None]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["variable", "old", "new"])
+    writer.writerows((name, *pair) for name, pair in changes.items())
+    return out.getvalue()
+
+
+def summarize_rerun(rerun: Rerun) -> dict[str, Any]:
+    """Return both objectives and the changed values as plain data."""
+    new = rerun.outcome.result
+    assert new is not None
+    return {
+        "old": {"verdict": str(rerun.old.judgement.verdict), "objective": rerun.old.objective},
+        "new": {"verdict": str(new.judgement.verdict), "objective": new.objective, **asdict(new.judgement)},
+        "changes": {name: list(pair) for name, pair in rerun.changes.items()},
+    }

@@ -1,0 +1,83 @@
+"""The verdict on a formulation: checked, contradicted or unchecked, or no answer.
+
+Status and checks together give one verdict. Terminal, page, ``result.json`` and exit code show the same one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from oragent._base.plain import escape_text, one_line
+from oragent.formulate.checks import CheckStatus
+
+MAX_REASONS = 20
+
+
+class Verdict(StrEnum):
+    """Verdict on the answer to a problem."""
+
+    # an independent reading of the text agrees with the model and its solution
+    CHECKED = "checked"
+    # a check of the text, or a changed figure, disagrees with the model or its solution
+    CONTRADICTED = "contradicted"
+    # there is a solution, and nothing was compared with the text
+    UNCHECKED = "unchecked"
+    # no model was solved, or its status is not proven
+    NO_ANSWER = "no answer"
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the command: 0, 4, 5 and 3 in the order of the members."""
+        return EXIT_CODES[self]
+
+
+EXIT_CODES = {Verdict.CHECKED: 0, Verdict.NO_ANSWER: 3, Verdict.CONTRADICTED: 4, Verdict.UNCHECKED: 5}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with its reasons.
+
+    Attributes:
+        reasons: One sentence each, untrusted text that is escaped.
+    """
+
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+
+
+def decide_verdict(
+    *,
+    is_answer: bool,
+    has_model: bool,
+    message: str,
+    checks: Mapping[str, Any] | None,
+    properties: Sequence[Mapping[str, Any]] = (),
+) -> Judgement:
+    """Decide the verdict on a result.
+
+    Args:
+        is_answer: Whether the status is proven, or the solution lies within the accepted gap.
+        has_model: Whether a model was solved.
+        message: Why there is no answer; may be empty.
+        checks: Fields of ``Checked``; None if nothing was checked.
+        properties: Fields of each ``PropertyResult``.
+    """
+    if not has_model:
+        return Judgement(Verdict.NO_ANSWER, _sentences([message]))
+    contradictions = [finding["text"] for finding in checks["findings"]] if checks else []
+    failed = [result for result in properties if result["holds"] is False]
+    contradictions += [f"{result['property']}: {result['datum']} {result['note']}" for result in failed]
+    if contradictions:
+        return Judgement(Verdict.CONTRADICTED, _sentences(contradictions))
+    if not is_answer:
+        return Judgement(Verdict.NO_ANSWER, _sentences([message]))
+    if checks is not None and checks["state"] == CheckStatus.PASSED:
+        return Judgement(Verdict.CHECKED)
+    note = checks["note"] if checks else "no checker read the text"
+    return Judgement(Verdict.UNCHECKED, _sentences([note]))
+
+
+def _sentences(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(escape_text(one_line(text, 600)) for text in texts[:MAX_REASONS] if text)

@@ -1,0 +1,243 @@
+"""Verify a model that somebody else made against the text of its problem.
+
+A language model writes a checker from text and data alone, or the user gives one. The model is solved here, and the
+checker's rows, objective and optimum are compared with it, as for a program of ``formulate``.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from oragent._base.errors import ConfigError
+from oragent.formulate import modules
+from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
+from oragent.formulate.data import read_text, show_path
+from oragent.formulate.folder import FormulationEnd, FormulationRequest, create_folder, run_in_folder
+from oragent.formulate.formulation import FormulationResult, collect_result
+from oragent.formulate.problem import ProblemText, ProgramInterface, find_function
+from oragent.formulate.prompting import ORAGENT, CommentPool, PoolEntry
+from oragent.formulate.running import ExecutionResult, FormulationRunner
+from oragent.formulate.session import FormulationAttempt, FormulationSession
+from oragent.ledger.case import LedgerCase
+from oragent.llm.model import Model
+from oragent.milp.arrays import Arrays
+from oragent.milp.decisions import group_families
+from oragent.milp.files import read, read_point
+from oragent.milp.model import Milp, Row
+from oragent.milp.plain import number
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.solving import breaches, point_vector, solve
+
+MODEL_ENDINGS = (".json", ".mps", ".lp")
+# runs a script as its own program; the models that it solves are captured
+SCRIPT = """SOURCE = {source!r}
+
+
+def solve(data):
+    scope = {{"__name__": "__main__", "data": data}}
+    exec(compile(SOURCE, "model.py", "exec"), scope)
+    return {{}}
+"""
+SCRIPT_INTERFACE = ProgramInterface("solve", ("data",), "def solve(data): ...")
+GIVEN = "given"
+# relative difference of two objectives, up to which they are the same
+SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class GivenModel:
+    """A model that is verified: a file, or a program that builds one.
+
+    Attributes:
+        milp: The model; None for a program.
+        source: Text of the program; empty for a file.
+        point: Values by variable of the solution that is verified; None for the optimum.
+    """
+
+    milp: Milp | None = None
+    source: str = ""
+    point: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.milp is None) == (not self.source):
+            raise ConfigError("give either a model or a program that builds one")
+
+
+def read_given(path: Path, solution: Path | None = None) -> GivenModel:
+    """Read a model file (``.json``, ``.mps``, ``.lp``) or a Python program, and the values of a solution.
+
+    Raises:
+        MilpError: The file holds no model, or no values.
+        ProblemError: The program cannot be read.
+    """
+    point = None if solution is None else read_point(solution)
+    if path.suffix.lower() in MODEL_ENDINGS:
+        return GivenModel(read(path), point=point)
+    if path.suffix.lower() == ".py":
+        return GivenModel(source=read_text(path, "a program"), point=point)
+    raise ConfigError(f"{show_path(path)}: expected a model that ends in .json, .mps or .lp, or a program, .py")
+
+
+def verify_given(
+    request: FormulationRequest,
+    given: GivenModel,
+    outputs: Path,
+    *,
+    checker: str = "",
+    model: Model | None = None,
+    replay: Path | None = None,
+) -> tuple[Path, FormulationEnd]:
+    """Verify a model against the text of a problem.
+
+    Args:
+        request: Problem, options, and settings of the language model.
+        given: The model.
+        outputs: Folder for the new folder.
+        checker: Text of a checker; empty: a language model writes it.
+        model: Language model instead of that of the settings.
+        replay: Folder whose replies are replayed.
+
+    Returns:
+        Folder and result.
+
+    Raises:
+        ConfigError: There is neither a checker nor a language model.
+        MilpError: The solution names a variable that the model does not have.
+    """
+    is_asking = not checker and replay is None
+    if is_asking and model is None and request.runtime.model is None:
+        raise ConfigError("a language model writes the checker: add --model NAME, or give one with --checker FILE")
+    if given.milp is not None and given.point is not None:
+        point_vector(given.milp, given.point)
+    request = replace(request, origin="verify")
+    opened: list[Path] = []
+
+    def open_folder() -> Path:
+        opened.append(create_folder(outputs, request))
+        return opened[0]
+
+    async def work(case: LedgerCase, runner: FormulationRunner) -> FormulationResult:
+        return await verify_case(case, request, given, runner, checker)
+
+    outcome = run_in_folder(open_folder, request, work, model=model, replay=replay, is_asking=is_asking)
+    return opened[0], outcome
+
+
+async def verify_case(
+    case: LedgerCase, request: FormulationRequest, given: GivenModel, runner: FormulationRunner, checker: str = ""
+) -> FormulationResult:
+    """Verify a model as a case of a study."""
+    session = FormulationSession(case, request.problem, request.options, runner, CommentPool())
+    ran = await asyncio.to_thread(_run_given, given, request.problem, runner)
+    session.attempts.append(FormulationAttempt(0, GIVEN, given.source, ran, gap=request.options.gap))
+    session.pool.append(PoolEntry(GIVEN, "the model that is verified", author=ORAGENT))
+    if ran.milp is not None and checker:
+        session.checker = checker
+        await session.check_newest()
+    elif ran.milp is not None:
+        await modules.write_checker(session)
+    answer = session.newest
+    if ran.milp is not None and given.point is not None:
+        assert ran.solution is not None
+        answer = replace(answer, checked=_check_point(ran.milp, ran.solution, answer.checked))
+    session.attempts[-1] = answer
+    if request.options.metamorphic and _reads_data(given, request.problem) and not answer.has_failed:
+        await session.test_newest()
+    return collect_result(session, session.newest)
+
+
+def _run_given(given: GivenModel, problem: ProblemText, runner: FormulationRunner) -> ExecutionResult:
+    """Solve the model, and name its values as the checker sees them."""
+    if given.milp is None:
+        if find_function(given.source, problem.interface.function):
+            ran = runner.run_program(given.source, problem.interface, problem.data)
+        else:
+            ran = runner.run_program(SCRIPT.format(source=given.source), SCRIPT_INTERFACE, problem.data)
+        if ran.milp is None or ran.solution is None or (ran.columns and given.point is None):
+            return ran
+        milp, solution = ran.milp, ran.solution
+    else:
+        milp = given.milp
+        solution = solve(milp, runner.bounds.program_s, runner.bounds.gap, duals=False)
+    if given.point is not None:
+        solution = place_point(milp, given.point, solution)
+    columns = nest_columns(milp)
+    return ExecutionResult(None, milp=milp, solution=solution, values=_fill(columns, solution.values), columns=columns)
+
+
+def nest_columns(milp: Milp) -> dict[str, Any]:
+    """Names of the variables, nested by family and index: ``{"ship": {"Lyon": {"Nice": "ship[Lyon,Nice]"}}}``."""
+    columns: dict[str, Any] = {}
+    for family in group_families(milp.variables, dict.fromkeys((one.name for one in milp.variables), 0.0)):
+        for index, name in family.entries.items():
+            inner = columns
+            path = (family.name, *index)
+            for key in path[:-1]:
+                inner = inner.setdefault(key, {})
+                if not isinstance(inner, dict):
+                    break
+            if not isinstance(inner, dict) or path[-1] in inner:
+                columns[name] = name
+            else:
+                inner[path[-1]] = name
+    return columns
+
+
+def _fill(columns: Any, values: Mapping[str, float]) -> Any:
+    if isinstance(columns, dict):
+        return {key: _fill(item, values) for key, item in columns.items()}
+    return values.get(columns)
+
+
+def place_point(milp: Milp, point: Mapping[str, float], solved: Solution) -> Solution:
+    """Put a given point in the place of the optimum; it is optimal if its objective is that of the optimum.
+
+    Raises:
+        MilpError: The point names a variable that the model does not have.
+    """
+    vector = point_vector(milp, point)
+    activities = dict(
+        zip((row.name for row in milp.rows), Arrays.from_milp(milp).activities_at(vector).tolist(), strict=True)
+    )
+    values = dict(zip((variable.name for variable in milp.variables), vector.tolist(), strict=True))
+    objective = milp.objective.constant + sum(value * values[name] for name, value in milp.objective.terms.items())
+    slacks = {row.name: _room(row, activities[row.name]) for row in milp.rows}
+    best = solved.objective
+    is_best = best is not None and abs(objective - best) <= SAME * max(1.0, abs(best))
+    return Solution(
+        solved.status if is_best else SolveStatus.FEASIBLE,
+        objective=objective,
+        bound=solved.bound,
+        gap=None if best is None else abs(objective - best) / max(1.0, abs(objective)),
+        values=values,
+        activities=activities,
+        slacks=slacks,
+        solver=GIVEN,
+    )
+
+
+def _room(row: Row, activity: float) -> float:
+    low, high = row.limits
+    return max(0.0, min(activity - low, high - activity))
+
+
+def _check_point(milp: Milp, solution: Solution, checked: Checked | None) -> Checked:
+    """Add the rows of the model itself that a given solution breaks, and the optimum that it misses."""
+    checked = checked or Checked(CheckStatus.UNCHECKED, note="no checker")
+    findings = [
+        CheckFinding(Reason.VIOLATED, breach.name, f"the solution breaks the model itself: {breach.sentence}")
+        for breach in breaches(milp, solution.values)
+    ]
+    if not findings and solution.status is SolveStatus.FEASIBLE and solution.gap:
+        best = "" if solution.bound is None else f", the model allows {number(solution.bound)}"
+        text = f"the solution is not optimal: its objective is {number(solution.objective or 0.0)}{best}"
+        findings.append(CheckFinding(Reason.OBJECTIVE, "objective", text))
+    if not findings:
+        return checked
+    return replace(checked, state=CheckStatus.FAILED, findings=(*findings, *checked.findings))
+
+
+def _reads_data(given: GivenModel, problem: ProblemText) -> bool:
+    return bool(given.source and problem.data and find_function(given.source, problem.interface.function))

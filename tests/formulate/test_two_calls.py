@@ -1,0 +1,80 @@
+"""The default method: two calls if they agree, revisions if they do not, a review on request."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from oragent._base.budget import Budget
+from oragent.formulate.formulation import FormulationResult, formulate_case
+from oragent.formulate.options import choose_options
+from oragent.formulate.problem import ProblemText
+from oragent.formulate.running import FormulationRunner
+from oragent.formulate.verdicts import Verdict
+from oragent.ledger import Study
+from oragent.llm.callable import Scripted
+from oragent.llm.model import Request
+from tests.formulate import pharmacy, transport
+
+FACTS = {"OBJECTIVE": "minimize: medicine", "UNIT": "units", "VARIABLES": ["painkillers: pills, pills, integer, >= 0"]}
+
+
+def formulate(folder: Path, runner: FormulationRunner, model: Scripted, problem: ProblemText, **options: object):
+    async def work(case):
+        return (await formulate_case(case, problem, choose_options("default", **options), runner)).to_plain()
+
+    with Study(folder, {"": model}, Budget(evaluations=None)) as study:
+        (finished,) = asyncio.run(study.run_cases(["case"], work))
+    return FormulationResult.from_plain(finished.result)
+
+
+def replies(program: str, checker: str, revised: str = "", facts: dict | None = None):
+    def reply(request: Request, number: int) -> str:
+        if request.role == "program":
+            return f"```json\n{json.dumps(facts or {})}\n```\n```python\n{program}\n```"
+        if request.role == "review":
+            return '["A third of the pills is left over."]'
+        return f"```python\n{checker if request.role == 'counterfactual' else revised or program}\n```"
+
+    return reply
+
+
+def test_two_calls_are_enough_if_program_and_checker_agree(runner: FormulationRunner, tmp_path: Path) -> None:
+    model = Scripted(replies(pharmacy.RIGHT, pharmacy.CHECKER, facts=FACTS))
+    found = formulate(tmp_path, runner, model, ProblemText("pharmacy", pharmacy.TEXT))
+    assert (model.calls, found.objective, found.judgement.verdict) == (2, 735.0, Verdict.CHECKED)
+    assert [entry.parsed["UNIT"] for entry in found.pool if entry.module == "formalization"] == ["units"]
+
+
+def test_a_misread_row_costs_one_call_more_and_is_corrected(runner: FormulationRunner, tmp_path: Path) -> None:
+    model = Scripted(replies(pharmacy.WRONG, pharmacy.CHECKER, pharmacy.RIGHT))
+    found = formulate(tmp_path, runner, model, ProblemText("pharmacy", pharmacy.TEXT))
+    assert (model.calls, found.objective, found.judgement.verdict) == (3, 735.0, Verdict.CHECKED)
+
+
+def test_a_disagreement_on_changed_figures_is_feedback_and_part_of_the_verdict(runner, tmp_path: Path) -> None:
+    """A program with one figure written out is right for the data at hand and wrong for others."""
+    data = transport.data()
+    most = max(row["demand t"] for row in data["customers"])
+    fixed = transport.PROGRAM.replace(
+        '>= row["demand t"]', f'>= (row["demand t"] if row["demand t"] < {most} else {most})'
+    )
+    problem = ProblemText("sugar", transport.TEXT, data)
+    model = Scripted(replies(fixed, transport.CHECKER))
+    kept = formulate(tmp_path / "kept", runner, model, problem, metamorphic=True)
+    assert kept.judgement.verdict is Verdict.CONTRADICTED
+    assert model.calls > 2
+    model = Scripted(replies(fixed, transport.CHECKER, transport.PROGRAM))
+    revised = formulate(tmp_path / "revised", runner, model, problem, metamorphic=True)
+    assert (revised.judgement.verdict, model.calls) == (Verdict.CHECKED, 3)
+
+
+def test_standard_can_be_checked_and_a_plan_reviewed(runner: FormulationRunner, tmp_path: Path) -> None:
+    model = Scripted(replies(pharmacy.WRONG, pharmacy.CHECKER))
+    problem = ProblemText("pharmacy", pharmacy.TEXT)
+    found = formulate(tmp_path / "checked", runner, model, problem, method="standard", check_answer=True)
+    assert (model.calls, found.judgement.verdict) == (2, Verdict.CONTRADICTED)
+    alone = formulate(tmp_path / "alone", runner, Scripted(replies(pharmacy.WRONG, "")), problem, method="standard")
+    assert alone.judgement.verdict is Verdict.UNCHECKED
+    model = Scripted(replies(pharmacy.RIGHT, pharmacy.CHECKER))
+    reviewed = formulate(tmp_path / "reviewed", runner, model, problem, review=True)
+    assert (model.calls, reviewed.remarks) == (3, ("A third of the pills is left over.",))

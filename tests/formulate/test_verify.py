@@ -1,0 +1,157 @@
+"""Models that others made are verified against the text, and formulations are applied to new data."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from oragent._base.errors import ConfigError, MilpError, StoreError
+from oragent.formulate.command import formulate_file, rerun_files, show_formulation, verify_files
+from oragent.formulate.options import FormulateCommand, VerifyCommand
+from oragent.llm.callable import Scripted
+from oragent.milp.files import write
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from tests.formulate import pharmacy, transport
+
+
+def pharmacy_milp(**terms: float) -> Milp:
+    pills = tuple(Variable(name, kind=VariableKind.INTEGER) for name in ("painkillers", "sleeping_pills"))
+    share = {"painkillers": terms.get("p", -0.7), "sleeping_pills": terms.get("s", 0.3)}
+    rows = (
+        Row("morphine", {"painkillers": 10, "sleeping_pills": 6}, Relation.AT_MOST, 3000),
+        Row("least", {"painkillers": 1}, Relation.AT_LEAST, 50),
+        Row("share", share, Relation.AT_LEAST, 0),
+    )
+    return Milp(pills, rows, Objective({"painkillers": 3, "sleeping_pills": 5}), Sense.MINIMIZE, "pharmacy")
+
+
+SCRIPT = """
+import pulp
+model = pulp.LpProblem("pharmacy", pulp.LpMinimize)
+p = pulp.LpVariable("painkillers", lowBound=0, cat="Integer")
+s = pulp.LpVariable("sleeping_pills", lowBound=0, cat="Integer")
+model += 3 * p + 5 * s
+model += 10 * p + 6 * s <= 3000
+model += p >= {least}
+model += s >= 0.7 * (p + s)
+model.solve()
+print(p.value(), s.value())
+"""
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Path:
+    path = tmp_path / "pharmacy.md"
+    path.write_text(pharmacy.TEXT)
+    return path
+
+
+def verify(story: Path, given: Path, model: Scripted | None = None, **changes) -> tuple[int, str]:
+    console = Console(file=io.StringIO(), width=160)
+    command = VerifyCommand(story, given, story.parent / "out", **changes)
+    return verify_files(command, console, model), console.file.getvalue()
+
+
+def speaking() -> Scripted:
+    return Scripted(pharmacy.reply)
+
+
+@pytest.mark.parametrize("ending", ["json", "mps", "lp"])
+def test_a_right_and_a_wrong_model_file_are_told_apart_by_one_call(story: Path, ending: str) -> None:
+    right, wrong = story.parent / f"right.{ending}", story.parent / f"wrong.{ending}"
+    write(pharmacy_milp(), right)
+    write(pharmacy_milp(p=2.3, s=4.3), wrong)
+    model = speaking()
+    code, text = verify(story, right, model)
+    assert (code, model.calls) == (0, 1)
+    assert "checked: 735" in text
+    code, text = verify(story, wrong, speaking())
+    assert code == 4
+    assert "at least 70% of the pills should be sleeping pills" in text
+
+
+def test_a_script_is_run_and_its_model_verified(story: Path) -> None:
+    path = story.parent / "model.py"
+    path.write_text(SCRIPT.format(least=50))
+    assert verify(story, path, speaking())[0] == 0
+    path.write_text(SCRIPT.format(least=5))
+    code, text = verify(story, path, speaking())
+    assert code == 4
+    assert "at least 50 painkiller pills" in text
+
+
+def test_a_checker_that_is_given_needs_no_model_and_the_folder_can_be_shown(story: Path) -> None:
+    given, checker = story.parent / "m.json", story.parent / "checker.py"
+    write(pharmacy_milp(), given)
+    checker.write_text(pharmacy.CHECKER)
+    code, text = verify(story, given, checker=checker)
+    assert code == 0
+    assert "0 calls" in text
+    (folder,) = (story.parent / "out" / "pharmacy").iterdir()
+    assert json.loads((folder / "result.json").read_text())["verdict"] == "checked"
+    assert show_formulation(folder, Console(file=io.StringIO())) == 0
+    with pytest.raises(ConfigError, match="--checker FILE"):
+        verify(story, given)
+
+
+@pytest.mark.parametrize(
+    ("point", "code", "told"),
+    [
+        ({"painkillers": 50, "sleeping_pills": 117}, 0, "checked"),
+        ({"painkillers": 50, "sleeping_pills": 120}, 4, "not optimal: its objective is 750, the model allows 735"),
+        ({"painkillers": 40, "sleeping_pills": 117}, 4, "breaks the model itself"),
+    ],
+)
+def test_a_given_solution_is_verified_too(story: Path, point: dict[str, float], code: int, told: str) -> None:
+    given, solution = story.parent / "m.json", story.parent / "s.json"
+    write(pharmacy_milp(), given)
+    solution.write_text(json.dumps(point))
+    ended, text = verify(story, given, speaking(), solution=solution)
+    assert ended == code
+    assert told in text
+    solution.write_text(json.dumps({"pills": 3}))
+    with pytest.raises(MilpError, match="pills"):
+        verify(story, given, speaking(), solution=solution)
+
+
+def test_rerun_applies_program_and_checker_to_new_data_without_a_reply(tmp_path: Path) -> None:
+    (tmp_path / "sugar.md").write_text(transport.TEXT)
+    data = transport.data()
+    (tmp_path / "data.json").write_text(json.dumps(data))
+    wanted = FormulateCommand(tmp_path / "sugar.md", tmp_path / "out", (tmp_path / "data.json",))
+    console = Console(file=io.StringIO(), width=120)
+    assert formulate_file(wanted, console, Scripted(transport.replies())) == 0
+    (folder,) = (tmp_path / "out" / "sugar").iterdir()
+    more = [{**row, "demand t": row["demand t"] + 1} for row in data["customers"]]
+    (tmp_path / "new.json").write_text(json.dumps({"customers": more}))
+    console = Console(file=io.StringIO(), width=120)
+    assert rerun_files(folder, (tmp_path / "new.json",), tmp_path / "again", console) == 0
+    text = console.file.getvalue()
+    assert "0 calls" in text
+    (again,) = (tmp_path / "again" / "sugar").iterdir()
+    before, after = (json.loads((path / "result.json").read_text())["objective"] for path in (folder, again))
+    assert after > before
+    assert "objective: " in text
+    header, *rows = (again / "changes.csv").read_text().splitlines()
+    assert header == "variable,old,new"
+    assert rows
+
+
+def test_rerun_says_what_it_cannot_do(tmp_path: Path, story: Path) -> None:
+    wanted = FormulateCommand(story, tmp_path / "out", options={"method": "ormind"})
+    formulate_file(wanted, Console(file=io.StringIO()), speaking())
+    (folder,) = (tmp_path / "out" / "pharmacy").iterdir()
+    with pytest.raises(ConfigError, match="add --data FILE"):
+        rerun_files(folder, (), tmp_path / "again", Console(file=io.StringIO()))
+    (tmp_path / "new.json").write_text('{"Morphin": 4000}')
+    with pytest.raises(ConfigError, match="no data 'Morphin'; it has Morphine"):
+        rerun_files(folder, (tmp_path / "new.json",), tmp_path / "again", Console(file=io.StringIO()))
+    (tmp_path / "new.json").write_text('{"Morphine": 4000}')
+    out = Console(file=io.StringIO(), width=160)
+    # the program writes the figure itself
+    assert rerun_files(folder, (tmp_path / "new.json",), tmp_path / "again", out) == 5
+    assert "does not read what changed" in out.file.getvalue()
+    with pytest.raises(StoreError):
+        rerun_files(tmp_path / "none", (tmp_path / "new.json",), tmp_path / "again", out)
