@@ -7,7 +7,7 @@ from oragent._base.distribution import extra_install_command
 __all__ = ["need"]
 
 EXTRAS = {
-    "cryptography": "cluster", "genai_prices": "prices", "matplotlib": "figures", "pulp": "formulate", "dask_jobqueue": "cluster", "distributed": "cluster", "libsumo": "driving",
+    "cryptography": "cluster", "genai_prices": "models", "openai": "models", "matplotlib": "figures", "pulp": "formulate", "dask_jobqueue": "cluster", "distributed": "cluster", "libsumo": "driving",
     "openpyxl": "workspace",
     "safetensors": "neural", "starlette": "web", "sumo": "driving", "torch": "neural", "traci": "driving",
 }  # fmt: skip

@@ -7,12 +7,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from oragent._base import distribution
 from oragent._base.errors import ConfigError
 from oragent.converse.agents.guests import Guests
 from oragent.formulate.running import FormulationRunner
 from oragent.llm import prices
+from oragent.llm.endpoint import Endpoint
 from oragent.llm.prices import price_package_hint
 from oragent.milp import to_pulp
 from oragent.milp.solving import WARM_UP
@@ -39,8 +41,8 @@ for module in {modules}:
 def optional_packages() -> set[str]:
     """Modules of the small extras, and packages that oragent no longer depends on."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = ("converse", "figures", "formulate", "prices", "web", "workspace")
-    lines = [line for extra in extras for line in about["optional-dependencies"][extra]]
+    extras = ("converse", "figures", "formulate", "models", "web", "workspace")
+    lines = [line for extra in extras for line in about["optional-dependencies"][extra] if "[" not in line]
     return {re.split("[<>=]", line)[0].replace("-", "_") for line in lines} | {"optuna", "cmaes", "packaging"}
 
 
@@ -61,6 +63,7 @@ def test_every_command_is_imported_without_the_optional_packages() -> None:
         ("pulp", "workspace", lambda: ProgramRunner(None)),
         ("pulp", "converse", lambda: Guests(None)),
         ("pulp", "formulate", lambda: to_pulp(WARM_UP)),
+        ("openai", "models", lambda: Endpoint("http://127.0.0.1:9", SecretStr("key"), 1.0)),
         ("matplotlib", "figures", lambda: render_figure("name", "caption", lambda: pytest.fail("drawn"))),
     ],
 )
@@ -78,4 +81,4 @@ def test_a_missing_package_is_one_line_with_the_command_that_installs_it(
 def test_an_unknown_price_names_the_extra_with_list_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert price_package_hint() == ""
     monkeypatch.setattr(prices, "describe_price_package", lambda: "")
-    assert distribution.extra_install_command("prices") in price_package_hint()
+    assert distribution.extra_install_command("models") in price_package_hint()

@@ -151,7 +151,8 @@ def test_ci_runs_each_command_that_installs() -> None:
         assert f'"{target.strip()}"' in passes
     others = {line for line in installing if not line.startswith("make ")}
     assert others == {
-        "pip install .", "python3 -m venv oragent-env", ". oragent-env/bin/activate", "export OPENAI_API_KEY=...",
+        "pip install .", "pip install '.[models]'", "python3 -m venv oragent-env", ". oragent-env/bin/activate",
+        "export OPENAI_API_KEY=...",
     }  # fmt: skip
 
 

@@ -143,7 +143,9 @@ def _supported_requirements() -> tuple[_Requirement, ...]:
     else:
         needed = (installed.requires if installed else None) or []
         lines = [requirement for requirement in needed if not _is_development(requirement)]
-    return tuple(sorted({_Requirement.parse(requirement) for requirement in lines}))
+    requirements = {_Requirement.parse(requirement) for requirement in lines}
+    # An extra may contain another extra of this distribution.
+    return tuple(sorted(requirement for requirement in requirements if requirement.name != NAME))
 
 
 def _is_development(requirement: str) -> bool:

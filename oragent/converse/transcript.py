@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -243,7 +244,8 @@ def describe_plain_restriction(restriction: Mapping[str, Any], preposition: str 
 
 def _draw_figures(problem: DecisionProblem, turns: Sequence[Turn]) -> list[Drawing]:
     walk = [problem.default, *(decision for turn in turns for decision in turn.presented)]
-    if problem.goals < 2:
+    # A page without its figure is of more use than none.
+    if problem.goals < 2 or find_spec("matplotlib") is None:
         return []
     points = [problem.features(decision)[:2] for decision in walk]
     return [

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from oragent._base.distribution import require_package
 from oragent._base.errors import ModelError
 from oragent._base.plain import shorten
 
@@ -55,6 +56,7 @@ class Endpoint:
     """
 
     def __init__(self, base_url: str, key: SecretStr, timeout_s: float) -> None:
+        require_package("openai", "models", "a language model behind a server")
         # half a second that no run without a model should pay
         import openai
 

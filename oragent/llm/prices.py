@@ -127,7 +127,7 @@ def price_package_hint() -> str:
     """Return a clause with the command that installs the price package; empty if it is installed."""
     if describe_price_package():
         return ""
-    return f"; list prices of many models: {extra_install_command('prices')}"
+    return f"; list prices of many models: {extra_install_command('models')}"
 
 
 def _package_price(model: str, tokens_in: int, tokens_out: int, tokens_cached: int, base_url: str) -> float | None:

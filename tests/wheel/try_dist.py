@@ -14,6 +14,7 @@ import tarfile
 import tempfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.llm.chat_server import Answer, ChatServer, ok
 from tests.wheel.contents import ROOT, in_sdist, in_wheel, tracked
 from tests.workspace.bakery import DATA, PROGRAM
 
+EXTRAS = "converse,figures,formulate,workspace"
 LP = "maximize\n obj: 3 x + 2 y\nsubject to\n c1: x + y <= 4\n c2: x + 3 y <= 6\nbounds\n x <= 3\nend\n"
 
 
@@ -39,7 +41,9 @@ def main() -> None:
             home = make_environment(Path(sys.executable), Path(folder) / "environment")
             install(wheel, home, "--no-deps")
             lend_packages(home)
-            try_commands(home / "bin" / "oragent", Path(folder) / "empty", "this Python")
+            program, place = home / "bin" / "oragent", Path(folder) / "empty"
+            try_core(program, place, "this Python")
+            try_products(program, place, "this Python")
             print(f"{wheel.name}: complete, and works where no repository is")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         works = list(pool.map(lambda python: try_interpreter(Path(python), wheel, sdist), pythons))
@@ -52,10 +56,14 @@ def try_interpreter(python: Path, wheel: Path, sdist: Path) -> bool:
     version = subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory(prefix="oragent-dist-") as folder:
         home = make_environment(python, Path(folder) / "environment")
+        program = home / "bin" / "oragent"
         for archive, options in ((wheel, []), (sdist, ["--force-reinstall", "--no-deps"])):
+            place = Path(folder) / archive.suffix[1:]
             try:
                 install(archive, home, *options)
-                try_commands(home / "bin" / "oragent", Path(folder) / archive.suffix[1:], version)
+                try_core(program, place, version)
+                install(f"{archive}[{EXTRAS}]", home)
+                try_products(program, place, version)
             except (SystemExit, subprocess.SubprocessError) as problem:
                 print(f"{archive.name} fails on {version}: {problem}", flush=True)
                 return False
@@ -80,7 +88,7 @@ def make_environment(python: Path, home: Path) -> Path:
     return home
 
 
-def install(archive: Path, home: Path, *options: str) -> None:
+def install(archive: Path | str, home: Path, *options: str) -> None:
     """Install a wheel or an sdist into an environment."""
     pip = [sys.executable, "-m", "pip", "--python", home / "bin" / "python", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "--quiet", *options, archive], check=True, env=clean_environment())
@@ -104,13 +112,17 @@ def serve(body: dict[str, Any]) -> Answer:
     return ok(pharmacy.speaks(body["messages"]))
 
 
-def try_commands(program: Path, place: Path, version: str) -> None:
-    """Run the commands, each with a word that its output must have; the version is printed with each."""
-    place.mkdir()
-    (place / "model.lp").write_text(LP)
-    (place / "pharmacy.md").write_text(pharmacy.TEXT)
+@dataclass(frozen=True)
+class Trial:
+    """Commands of an installed copy, run in a folder that holds no repository."""
 
-    def tried(words: str, wanted: str, code: int = 0, typed: str = "", **more: str) -> None:
+    program: Path
+    place: Path
+    version: str
+
+    def __call__(self, words: str, wanted: str, code: int = 0, typed: str = "", **more: str) -> None:
+        """Run a command, whose output must have a word; print the version with it."""
+        program, place, version = self.program, self.place, self.version
         kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
         done = subprocess.run(
             [program, *words.split()], cwd=place, capture_output=True, text=True, timeout=300, input=typed,
@@ -120,6 +132,13 @@ def try_commands(program: Path, place: Path, version: str) -> None:
         expect(done.returncode == code and wanted in printed, f"oragent {words}: {done.returncode}\n{printed}")
         print(f"{version}: oragent {words}: as it should be", flush=True)
 
+
+def try_core(program: Path, place: Path, version: str) -> None:
+    """Run the commands that need no extra."""
+    place.mkdir()
+    (place / "model.lp").write_text(LP)
+    (place / "pharmacy.md").write_text(pharmacy.TEXT)
+    tried = Trial(program, place, version)
     tried("problems", "bpp_online")
     tried("settings", "seed: 0")
     tried("run bpp_online --evaluations 5 --workers 2", "5 evaluations")
@@ -132,21 +151,33 @@ def try_commands(program: Path, place: Path, version: str) -> None:
     tried("new mine", "made mine")
     tried("check mine --quick", " 0 failures")
     tried("run mine --config quick --evaluations 2 --workers 1 --outputs elsewhere", "2 evaluations")
-    tried("compare mine --strategies gp --seeds 2 --evaluations 2 --workers 1", "comparison")
     tried("solve model.lp --explain", "11")
+    tried("converse sfusd --agent rules", "load 2,453", typed="load <= 2500\nquit\n")
+    if lacks(program.parent / "python", "matplotlib"):
+        tried("compare mine --strategies gp --seeds 2 --evaluations 2", f"{NAME}[figures] @ file://", code=1)
+    if lacks(program.parent / "python", "pulp"):
+        tried("workspace new shop", "shop")
+        (place / "shop" / "src").mkdir(exist_ok=True)
+        (place / "shop" / "src" / "shop.py").write_text(PROGRAM)
+        tried("workspace run shop", f"{NAME}[workspace] @ file://", code=1)
+    tried("problems --copy tsp_constructive", "copied to")
+    tried("problems --copy tsp_constructive", "exists already", code=1)
+    expect((place / "problems" / "tsp_constructive" / "eval.py").is_file(), "no copy of tsp_constructive")
+
+
+def try_products(program: Path, place: Path, version: str) -> None:
+    """Run the commands that need the extras."""
+    tried = Trial(program, place, version)
+    tried("compare mine --strategies gp --seeds 2 --evaluations 2 --workers 1", "comparison")
     tried("bench formulate --set families --model oracle --workers 2", "SR 100.0 % of 32")
     tried("workspace new bakery", "bakery")
     (place / "bakery" / "data" / "general_parameters.csv").write_text(DATA)
     (place / "bakery" / "src").mkdir(exist_ok=True)
     (place / "bakery" / "src" / "bakery.py").write_text(PROGRAM)
     tried("workspace run bakery", "400")
-    tried("converse sfusd --agent rules", "load 2,453", typed="load <= 2500\nquit\n")
     with ChatServer(then=serve) as server:
         key = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
         tried("formulate pharmacy.md --model served", "objective 735", **key)
-    tried("problems --copy tsp_constructive", "copied to")
-    tried("problems --copy tsp_constructive", "exists already", code=1)
-    expect((place / "problems" / "tsp_constructive" / "eval.py").is_file(), "no copy of tsp_constructive")
 
 
 def lacks(python: Path, package: str) -> bool:
