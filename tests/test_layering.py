@@ -16,7 +16,7 @@ ALLOWED = {
     "llm": {"_base", "programs"},
     "ledger": {"_base", "llm"},
     "report.pages": {"_base", "programs"},
-    "milp": {"_base", "sandbox", "sandbox.isolation"},  # programs that are captured run in the sandbox
+    "milp": {"_base", "sandbox", "sandbox.isolation"},  # captured programs and solvers of users run in it
     "harness": {"_base", "sandbox.isolation", "programs"},
     "domains": {"_base", "harness"},
     "solvers": {"_base", "sandbox.isolation", "harness", "domains"},

@@ -15,6 +15,11 @@ from oragent.cli.options import (
     ReplySeconds,
     ReplyTokens,
     Seeds,
+    SolveGap,
+    SolveNodes,
+    SolverName,
+    SolveThreads,
+    SolveTime,
     Trust,
     bench_workers,
     console,
@@ -244,10 +249,17 @@ def solve(
         typer.Option(metavar="POINT", help="JSON with values by variable: show what would make that point optimal."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the solution: .csv, .json or .sol.")] = None,
-    limit: Annotated[float | None, typer.Option(min=0.001, help="Seconds for the search (default: no limit).")] = None,
+    solver: SolverName = "highs",
+    time: SolveTime = None,
+    gap: SolveGap = 0.0,
+    threads: SolveThreads = 1,
+    nodes: SolveNodes = None,
+    confirm: Annotated[str, typer.Option(metavar="SOLVER", help="Solve with a second solver and compare.")] = "",
 ) -> None:
     """Solve an optimisation model and explain its solution; exit code 3 if there is none."""
-    from oragent.milp.command import solve_file
+    from oragent.milp.command import SolveRequest, solve_file
+    from oragent.milp.solvers import SolverOptions
 
-    solution = solve_file(model, explain=explain, point=inverse, limit_s=limit, out=out, console=console)
+    options = SolverOptions(time, gap, threads, nodes)
+    solution = solve_file(SolveRequest(model, explain, inverse, out, solver, options, confirm), console)
     raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

@@ -119,12 +119,24 @@ async def _connect_workers(word: str) -> KnownWorkers:
         return cluster.dask_client.workers.take_snapshot()
 
 
+def print_solvers(console: Console) -> None:
+    """Print the solvers of optimisation models, or how to install them."""
+    from oragent.milp.solvers import list_solvers
+
+    table = Table("solver", "version, or how to install it", box=None, header_style="bold")
+    for listing in list_solvers():
+        table.add_row(escape(listing.name), escape(listing.state))
+    console.print(table)
+
+
 def doctor(
     cluster: Annotated[
         str | None, typer.Option(help="Report each worker of a cluster, named as in --cluster of 'run'.")
     ] = None,
 ) -> None:
-    """Report the isolation that this machine supports; exit code 1 if a part is missing."""
+    """Report isolation and solvers on this machine; exit code 1 if a part of the isolation is missing."""
+    if cluster is None:
+        print_solvers(console)
     raise typer.Exit(0 if (examine_machine(console) if cluster is None else examine_cluster(cluster, console)) else 1)
 
 

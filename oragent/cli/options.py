@@ -47,6 +47,17 @@ LabelsReadable = Annotated[
 ]
 BenchCalls = Annotated[int | None, typer.Option(min=1, help="Budget: calls of models, a contestant.")]
 BenchFolder = Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")]
+SolverName = Annotated[
+    str, typer.Option("--solver", help="highs, scip, cp-sat, glop, pdlp, gurobi, or 'command:PROGRAM ARGUMENTS'.")
+]
+SolveTime = Annotated[
+    float | None, typer.Option("--time", min=0.001, help="Wall seconds for a solve (default: no limit).")
+]
+SolveGap = Annotated[float, typer.Option("--gap", min=0.0, help="Relative gap at which a solve may end, such as 0.01.")]
+SolveThreads = Annotated[int, typer.Option("--threads", min=1, help="Threads of the solver.")]
+SolveNodes = Annotated[
+    int | None, typer.Option("--nodes", min=1, help="Branch-and-bound nodes, a deterministic limit (default: none).")
+]
 DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps."
 
 

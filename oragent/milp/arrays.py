@@ -197,8 +197,22 @@ class Arrays:
         return replace(self.without_integrality(), low=low, high=high)
 
     def objective_at(self, values: Vector) -> float:
-        """Return the objective of a point of ``(n,)`` values."""
-        return float(self.cost @ values) + self.constant
+        """Return the objective of a point of ``(n,)`` values, without the prices of soft rows."""
+        linear = float(self.cost @ values) + self.constant
+        if not self.features.quadratic:
+            return linear
+        return linear + sum(term.at(values.__getitem__) for term in self.features.quadratic)
+
+    def penalty_at(self, values: Vector) -> float:
+        """Return the total price of soft rows that a point breaks, at least 0."""
+        if not self.features.soft_rows:
+            return 0.0
+        activities = self.activities_at(values)
+        total = 0.0
+        for soft in self.features.soft_rows:
+            total += (soft.below or 0.0) * max(0.0, self.row_low[soft.row] - activities[soft.row])
+            total += (soft.above or 0.0) * max(0.0, activities[soft.row] - self.row_high[soft.row])
+        return float(total)
 
     def activities_at(self, values: Vector) -> Vector:
         """``(m,)`` values of the rows' left sides at a point."""
@@ -209,10 +223,32 @@ class Arrays:
         if not np.isfinite(values).all():
             return np.inf
         activities = self.activities_at(values)
-        bounds = _largest_excess(values, self.low, self.high, np.abs(values))
-        rows = _largest_excess(activities, self.row_low, self.row_high, abs(self.matrix) @ np.abs(values))
+        low, high, row_low, row_high = self.low, self.high, self.row_low, self.row_high
+        if self.features:
+            low, high = self._with_zeros_allowed(values)
+            row_low, row_high = self._without_soft_sides()
+        bounds = _largest_excess(values, low, high, np.abs(values))
+        rows = _largest_excess(activities, row_low, row_high, abs(self.matrix) @ np.abs(values))
         fractions = np.abs(values - np.round(values))[self.integer]
-        return max(bounds, rows, float(fractions.max(initial=0.0)))
+        parts = max((part.violation(values.__getitem__) for part in self.features.parts), default=0.0)
+        return max(bounds, rows, float(fractions.max(initial=0.0)), parts)
+
+    def _with_zeros_allowed(self, values: Vector) -> tuple[Vector, Vector]:
+        """Return bounds in which semi-continuous variables near 0 may be 0."""
+        low, high = self.low.copy(), self.high.copy()
+        for part in self.features.semi_continuous:
+            if abs(values[part.variable]) <= FEASIBLE:
+                low[part.variable], high[part.variable] = min(low[part.variable], 0.0), max(high[part.variable], 0.0)
+        return low, high
+
+    def _without_soft_sides(self) -> tuple[Vector, Vector]:
+        row_low, row_high = self.row_low.copy(), self.row_high.copy()
+        for soft in self.features.soft_rows:
+            if soft.below is not None:
+                row_low[soft.row] = -np.inf
+            if soft.above is not None:
+                row_high[soft.row] = np.inf
+        return row_low, row_high
 
 
 def _features_by_index(milp: Milp, column_of: Mapping[str, int]) -> Features[int]:

@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from oragent._base.errors import MilpError
+from oragent.milp.features import Features
 from oragent.milp.model import INFINITY, Milp, Objective, Row, Variable, check_finite
 from oragent.milp.plain import plain, quoted
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 
-MODEL = {"name", "meaning", "sense", "objective", "variables", "rows"}
+MODEL = {"name", "meaning", "sense", "objective", "variables", "rows", "features"}
+FEATURES: TypeAdapter[Features[str]] = TypeAdapter(Features[str])
 OBJECTIVE = {field.name for field in fields(Objective)}
 VARIABLE = {field.name for field in fields(Variable)}
 ROW = {field.name for field in fields(Row)}
@@ -71,6 +75,7 @@ def to_dict(milp: Milp) -> dict[str, Any]:
     objective = _plain_data(milp.objective)
     if not milp.objective.name:
         del objective["name"]
+    features = {"features": features_to_dict(milp.features)} if milp.features else {}
     return {
         "name": milp.name,
         "meaning": milp.meaning,
@@ -78,7 +83,24 @@ def to_dict(milp: Milp) -> dict[str, Any]:
         "objective": objective,
         "variables": [_plain_data(variable) for variable in milp.variables],
         "rows": [_plain_data(row) for row in milp.rows],
+        **features,
     }
+
+
+def features_to_dict(features: Features[str]) -> dict[str, Any]:
+    """Turn features into plain data, without those that are empty."""
+    plain_features: dict[str, Any] = FEATURES.dump_python(features, mode="json", exclude_defaults=True)
+    return plain_features
+
+
+def features_from_dict(data: object) -> Features[str]:
+    """Read features from what ``features_to_dict`` gives; ``MilpError`` names the first wrong part."""
+    try:
+        return FEATURES.validate_python(data)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(str(step) for step in ("features", *first["loc"]))
+        raise MilpError(f"{plain(where)}: {plain(first['msg'], 200)}") from None
 
 
 def from_dict(data: object) -> Milp:
@@ -94,6 +116,7 @@ def from_dict(data: object) -> Milp:
         model["sense"],
         model.get("name", ""),
         model.get("meaning", ""),
+        features_from_dict(model.get("features", {})),
     )
 
 
@@ -107,7 +130,14 @@ def solution_from_dict(plain_solution: Mapping[str, Any]) -> Solution:
     """Read a solution from what ``solution_dict`` gives, duals and ranges too; ``MilpError`` where it is none."""
     try:
         parts = {name: _read_sensitivity(plain_solution.get(name)) for name in ("sensitivity", "relaxation")}
-        return Solution(**{**plain_solution, **parts, "status": SolveStatus(plain_solution["status"])})
+        return Solution(
+            **{
+                **plain_solution,
+                **parts,
+                "status": SolveStatus(plain_solution["status"]),
+                "linearised": tuple(plain_solution.get("linearised", ())),
+            }
+        )
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise MilpError(f"not a solution: {type(problem).__name__}") from None
 
@@ -127,6 +157,8 @@ def _plain_data(value: Any) -> Any:
         return {field.name: _plain_data(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {name: _plain_data(item) for name, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain_data(item) for item in value]
     if isinstance(value, str):
         return str(value)
     if value is None or not math.isfinite(value):

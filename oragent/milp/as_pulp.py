@@ -43,6 +43,7 @@ def to_pulp(milp: Milp) -> PulpForm:
     require_package("pulp", "formulate", "a model as a problem of PuLP")
     import pulp
 
+    milp.require_linear("a problem of PuLP")
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
     title = "".join(letter if letter.isalnum() else "_" for letter in milp.name) or "model"

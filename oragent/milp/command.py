@@ -1,6 +1,7 @@
 """Solve a file and show what came of it in a terminal."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -17,45 +18,100 @@ from oragent.milp.files import check_ending, read, read_point, write_solution
 from oragent.milp.inverses import Inverse, inverse
 from oragent.milp.model import INFINITY, Milp
 from oragent.milp.plain import number, plain, quoted, rounded, signed
-from oragent.milp.solution import Sensitivity, Solution, Source, ValueRange
+from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
+from oragent.milp.solvers import SolverOptions, find_solver
 from oragent.milp.solving import solve
 
+# relative difference of optima up to which two solvers agree
+CONFIRMED = 1e-6
 # columns of a terminal between two columns of a table
 GUTTER = 3
 # variables, rows, or sentences on a topic that are shown; the page and the files have all
 SHOWN_ROWS = 60
 
 
-def solve_file(
-    path: Path,
-    *,
-    explain: bool = False,
-    point: Path | None = None,
-    limit_s: float | None = None,
-    out: Path | None = None,
-    console: Console,
-) -> Solution:
+@dataclass(frozen=True)
+class SolveRequest:
+    """What ``oragent solve`` is asked for."""
+
+    path: Path
+    # whether to explain the solution in sentences
+    explain: bool = False
+    # JSON file of a point: show the least change of the objective that makes it optimal
+    point: Path | None = None
+    # file for the solution: ``.csv``, ``.json`` or ``.sol``
+    out: Path | None = None
+    # name of a back end
+    solver: str = "highs"
+    options: SolverOptions = field(default_factory=SolverOptions)
+    # name of a second back end whose result is compared; empty for none
+    confirm: str = ""
+
+
+def solve_file(request: SolveRequest, console: Console) -> Solution:
     """Read a model, solve it, and print status, objective, variables and rows.
 
-    ``explain`` says in sentences what the solution means; with the JSON file of a ``point`` it is also said which least
-    change of the objective would make it optimal. The solution goes to ``out``, ``.csv``, ``.json`` or ``.sol``.
+    Raises:
+        MilpError: The file holds no model, the other one no point that meets it, a solver cannot be used, the two
+            solvers contradict each other, or the solution cannot be written.
+    """
+    if request.out is not None:
+        check_ending(request.out)
+    find_solver(request.solver).version()
+    if request.confirm:
+        find_solver(request.confirm).version()
+    milp, limit_s = read(request.path), request.options.seconds
+    change = None if request.point is None else _inverse_of_file(request.point, milp, limit_s)
+    solution = solve(milp, solver=request.solver, options=request.options)
+    if request.out is not None:
+        write_solution(milp, solution, request.out)
+    print_solution(milp, solution, console)
+    if request.explain:
+        _print_remarks(explained(milp, solution), console)
+    if change is not None and request.point is not None:
+        _print_inverse(milp, change, request.point, console)
+    if request.confirm:
+        second = solve(milp, solver=request.confirm, options=request.options, duals=False)
+        print_line(console, f"confirmed: {compare_solutions(milp, solution, second)}")
+    return solution
+
+
+def compare_solutions(milp: Milp, first: Solution, second: Solution) -> str:
+    """Return one line on what two solvers agree on.
 
     Raises:
-        MilpError: The file holds no model, the other one no point that meets it, or the solution cannot be written.
+        MilpError: They contradict each other: one proves what the other's point or proof excludes.
     """
-    if out is not None:
-        check_ending(out)
-    milp = read(path)
-    change = None if point is None else _inverse_of_file(point, milp, limit_s)
-    solution = solve(milp, limit_s)
-    if out is not None:
-        write_solution(milp, solution, out)
-    print_solution(milp, solution, console)
-    if explain:
-        _print_remarks(explained(milp, solution), console)
-    if change is not None and point is not None:
-        _print_inverse(milp, change, point, console)
-    return solution
+    names = f"{first.solver} and {second.solver}"
+    proven = {SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED}
+    if first.status in proven or second.status in proven:
+        if first.status is second.status:
+            return f"{names} both say {first.status}"
+        if SolveStatus.UNKNOWN in (first.status, second.status):
+            return f"undecided: one says {first.status}, the other {second.status}; allow more time"
+        raise MilpError(f"{names} disagree: {first.status} and {second.status}; check the figures of the model")
+    spans = [_proven_span(milp, solution) for solution in (first, second)]
+    if any(span is None for span in spans):
+        return "undecided: a solver has no point; allow more time"
+    (low1, high1), (low2, high2) = spans  # type: ignore[misc]
+    room = CONFIRMED * max(1.0, abs(first.objective or 0.0))
+    if max(low1, low2) > min(high1, high2) + room:
+        raise MilpError(
+            f"{names} disagree: {number(first.objective or 0.0)} ({first.status}) and "
+            f"{number(second.objective or 0.0)} ({second.status}); check the figures of the model"
+        )
+    if first.status is second.status is SolveStatus.OPTIMAL:
+        return f"{names} have the same optimum, {rounded(first.objective or 0.0)}"
+    return f"{names} do not contradict each other, but not both proved an optimum; allow more time"
+
+
+def _proven_span(milp: Milp, solution: Solution) -> tuple[float, float] | None:
+    if solution.objective is None:
+        return None
+    worst = milp.sense.sign * INFINITY
+    bound = solution.objective if solution.status is SolveStatus.OPTIMAL else solution.bound
+    best = -worst if bound is None else bound
+    return min(solution.objective, best), max(solution.objective, best)
 
 
 def _inverse_of_file(path: Path, milp: Milp, limit_s: float | None) -> Inverse:
@@ -72,7 +128,7 @@ def _inverse_of_file(path: Path, milp: Milp, limit_s: float | None) -> Inverse:
 def _print_inverse(milp: Milp, change: Inverse, path: Path, console: Console) -> None:
     console.print(Text(f"\nwhat would make {plain(str(path), 200)} optimal", style="bold cyan"))
     if change.change is None:
-        console.print(Text("Not settled within the limit: allow more seconds with --limit."))
+        console.print(Text("Not settled within the limit: allow more seconds with --time."))
     elif not change.coefficients:
         console.print(Text("Nothing: no point is better."))
     else:
@@ -103,11 +159,18 @@ def _print_headline(milp: Milp, solution: Solution, console: Console) -> None:
         lines["objective"] = f"{rounded(solution.objective)}{unit} ({goal})"
     if solution.gap and solution.bound is not None and not solution.gap < 1e-9:
         lines["bound"] = f"{rounded(solution.bound)}, gap {solution.gap:.2%}"
+    for goal, value in solution.goals.items():
+        lines[f"goal {plain(goal, 40)}"] = rounded(value)
+    if solution.limit:
+        lines["ended by"] = f"the limit on {solution.limit}"
     if solution.note:
         lines["note"] = plain(solution.note, 200)
     whole = sum(variable.is_integer for variable in milp.variables)
     lines["model"] = f"{len(milp.variables)} variables, {whole} of them integers; {len(milp.rows)} rows"
     lines["solved"] = f"{solution.seconds:.2f} s, {solution.solver}"
+    for line in solution.linearised[:SHOWN_ROWS]:
+        lines.setdefault("as rows", "")
+        lines["as rows"] += f"{'; ' if lines['as rows'] else ''}{plain(line, 100)}"
     for name, text in lines.items():
         console.print(Text.assemble((f"{name:<10}", "bold"), text), soft_wrap=True)
 

@@ -10,6 +10,7 @@ import numpy as np
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Sparse
 from oragent.milp.highs import SolverClaim, run_highs
+from oragent.milp.linearise import linearise_milp
 from oragent.milp.model import Milp, Relation, Sense
 from oragent.milp.solution import SolveStatus
 
@@ -66,6 +67,8 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
     Raises:
         MilpError: The model has a feasible point, or it could not be shown that it has none.
     """
+    if not milp.is_linear:
+        milp, _ = linearise_milp(milp)
     arrays, until = Arrays.from_milp(milp).without_objective(), time.perf_counter() + limit_s
     finder, relaxed = _Finder(milp, arrays, until), _Finder(milp, arrays.without_integrality(), until)
     parts = finder.parts
@@ -162,6 +165,8 @@ def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None
     Raises:
         MilpError: A name is none of a row.
     """
+    if not milp.is_linear:
+        milp, _ = linearise_milp(milp)
     if rows is None:
         names = [row.name for row in milp.rows]
     else:

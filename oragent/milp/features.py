@@ -7,7 +7,9 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+from pydantic import ConfigDict
 
 from oragent._base.errors import MilpError
 from oragent.milp.model_values import Relation, Sense, check_choice, check_finite, require_name
@@ -18,8 +20,8 @@ NewKey = TypeVar("NewKey", bound=Hashable)
 PartKey = TypeVar("PartKey", bound=Hashable, covariant=True)
 # the value of a variable by its key
 Lookup = Callable[[Key], float]
-# value of a variable up to which it counts as 0, and distance from a whole number
-ZERO = 1e-6
+# unknown keys of a file are errors
+STRICT = ConfigDict(extra="forbid")
 
 
 def exceeded(value: float, relation: Relation, rhs: float) -> float:
@@ -32,6 +34,8 @@ def exceeded(value: float, relation: Relation, rhs: float) -> float:
 @dataclass(frozen=True)
 class QuadraticTerm(Generic[Key]):
     """The product of two variables, or the square of one, times a coefficient."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     first: Key
     second: Key
@@ -52,6 +56,8 @@ class QuadraticTerm(Generic[Key]):
 @dataclass(frozen=True)
 class QuadraticRow(Generic[Key]):
     """A constraint with quadratic terms."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     # linear ones
@@ -83,6 +89,8 @@ class QuadraticRow(Generic[Key]):
 @dataclass(frozen=True)
 class Indicator(Generic[Key]):
     """A linear row that holds when a binary variable is 1, or when it is 0."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     binary: Key
@@ -116,6 +124,8 @@ class Indicator(Generic[Key]):
 @dataclass(frozen=True)
 class OrderedSet(Generic[Key]):
     """A special ordered set: at most one member is not 0 (kind 1), or at most two neighbours (kind 2)."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     kind: int
@@ -156,6 +166,8 @@ class OrderedSet(Generic[Key]):
 class SemiContinuous(Generic[Key]):
     """A variable that is 0 or between its bounds."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
     variable: Key
 
     def keys(self) -> Iterator[Key]:
@@ -170,6 +182,8 @@ class SemiContinuous(Generic[Key]):
 @dataclass(frozen=True)
 class PiecewiseLinear(Generic[Key]):
     """A variable that is a piecewise linear function of another one, between the first and the last point."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     input: Key
@@ -213,6 +227,8 @@ class PiecewiseLinear(Generic[Key]):
 class Absolute(Generic[Key]):
     """A variable that is the absolute value of another one."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
     name: str
     input: Key
     output: Key
@@ -237,6 +253,8 @@ class Absolute(Generic[Key]):
 @dataclass(frozen=True)
 class Extreme(Generic[Key]):
     """A variable that is the largest or the least of others, and of a constant."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     output: Key
@@ -272,6 +290,8 @@ class Extreme(Generic[Key]):
 class BinaryProduct(Generic[Key]):
     """A variable that is the product of binary variables: 1 if all of them are 1."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
     name: str
     output: Key
     inputs: tuple[Key, ...]
@@ -300,6 +320,8 @@ class BinaryProduct(Generic[Key]):
 class SoftRow(Generic[Key]):
     """A row of the model that may be broken at a price, in the objective's unit for each unit of the row."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
     # key of the row
     row: Key
     # for each unit below the right-hand side; None forbids it
@@ -320,6 +342,8 @@ class Goal(Generic[Key]):
     Goals of the same priority are added with their weights; those of a higher priority are optimised first, and keep
     their optimum up to ``slack`` when the next are optimised. The model's own objective has priority 0 and weight 1.
     """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     terms: Mapping[Key, float] = field(hash=False)
@@ -371,6 +395,8 @@ class Part(Protocol[PartKey]):
 @dataclass(frozen=True)
 class Features(Generic[Key]):
     """All that a model states next to its linear rows; empty for a linear model."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     # of the objective, added to its terms
     quadratic: tuple[QuadraticTerm[Key], ...] = ()

@@ -8,6 +8,7 @@ from typing import Any
 import highspy
 import numpy as np
 
+from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse, Vector
 from oragent.milp.model import Sense
 
@@ -142,8 +143,13 @@ def run_highs(
         threads: Number of threads.
         iterations: Limit on iterations of linear programmes.
         seed: Of the solver's random numbers.
-        start: ``(n,)`` point to begin with.
+        start: ``(k,)`` values of the first columns to begin with.
+
+    Raises:
+        MilpError: The model has a feature that HiGHS lacks.
     """
+    if arrays.features.parts or arrays.features.soft_rows or arrays.features.goals:
+        raise MilpError("this needs linear rows and one objective: write the model with linear rows first")
     solver = quiet_engine()
     is_small = not needs_feasibility_jump(len(arrays.cost))
     if threads > 1:
@@ -163,9 +169,7 @@ def run_highs(
     if solver.passModel(_as_model(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
         return HighsRun(SolverClaim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
     if start is not None:
-        point = highspy.HighsSolution()
-        point.col_value = start.tolist()
-        solver.setSolution(point)
+        solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
     solver.run()
     # without bounds there may be nodes for ever
     if is_small and solver.getInfo().mip_node_count >= RESTART_NODES:

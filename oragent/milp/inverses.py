@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from oragent._base.errors import MilpError
+from oragent.milp.array_solving import ray_of
 from oragent.milp.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.milp.highs import SolverClaim, run_highs
 from oragent.milp.model import Milp, Sense
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import breaches, point_vector, ray_of, solve
+from oragent.milp.solving import breaches, point_vector, solve
 
 # of cuts for an integer model
 ROUNDS = 200

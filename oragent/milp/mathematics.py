@@ -119,6 +119,7 @@ def _domain_tokens(variable: Variable) -> Iterator[Token]:
 
 def to_latex(milp: Milp) -> str:
     """Write a model as an ``align*`` environment, the rows' names beside them."""
+    milp.require_linear("this form in LaTeX")
     lines = []
     for label, tokens in formula_lines(milp):
         lines.append(f"& {' '.join(map(_latex_token, tokens))}" + (f" && {_latex_text(label)}" if label else ""))
@@ -146,6 +147,7 @@ def to_mathml(milp: Milp) -> str:
 
     Each term is a ``<math>`` element of its own, so that a browser breaks long lines between terms.
     """
+    milp.require_linear("this form in MathML")
     paragraphs = []
     for label, tokens in formula_lines(milp):
         if label:

@@ -215,6 +215,11 @@ class Milp:
         """Return True if it has linear rows and one linear objective only."""
         return not self.features
 
+    def require_linear(self, what: str) -> None:
+        """Raise ``MilpError`` if the model has more than linear rows and one linear objective."""
+        if self.features:
+            raise MilpError(f"{what} holds linear rows only: write the model with linear rows first (linearise_milp)")
+
     @cached_property
     def _parts_by_name(self) -> "_PartsByName":
         return _PartsByName(

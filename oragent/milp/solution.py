@@ -101,6 +101,14 @@ class Solution:
     solver: str = ""
     # one line where there is more to say, such as a claim that did not hold
     note: str = ""
+    # values of further objectives by name
+    goals: Mapping[str, float] = field(default_factory=dict)
+    # limit that ended the search, such as ``time``; empty if none did
+    limit: str = ""
+    # counts of the solver, such as ``nodes`` and ``iterations``
+    work: Mapping[str, float] = field(default_factory=dict)
+    # one line for each part that was written as linear rows
+    linearised: tuple[str, ...] = ()
 
     @property
     def standing(self) -> str:

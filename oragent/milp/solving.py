@@ -13,18 +13,16 @@ import highspy
 import numpy as np
 
 from oragent._base.errors import MilpError
+from oragent.milp.array_solving import NOT_PROVEN, ArraySolution, clean_duals, ray_of, solve_arrays
+from oragent.milp.array_solving import PROVEN as PROVEN
+from oragent.milp.array_solving import dual_bound as dual_bound
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
 from oragent.milp.highs import SOLVER, HighsRun, SolverClaim, run_highs
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.plain import number, quoted
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
+from oragent.milp.solvers.protocol import Solver, SolverOptions
 
-# gap, over the larger of 1 and the objective, up to which a point counts as optimal
-PROVEN = 1e-6
-# a dual or reduced cost as small as that, against the largest figures it is made of, is 0
-NOISE = 1e-9
-# by how much HiGHS may leave a dual on the wrong side of 0, with room
-DUAL_FEASIBLE = 1e-6
 BASIC = highspy.HighsBasisStatus.kBasic
 # solved where interpreters are kept warm
 WARM_UP = Milp(
@@ -35,34 +33,82 @@ WARM_UP = Milp(
 )
 
 
-def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: bool = True) -> Solution:
-    """Solve a model with HiGHS on one thread.
+def solve(
+    milp: Milp,
+    limit_s: float | None = None,
+    gap: float = 0.0,
+    *,
+    duals: bool = True,
+    solver: str | Solver = "highs",
+    options: SolverOptions | None = None,
+    start: Mapping[str, float] | None = None,
+) -> Solution:
+    """Solve a model.
 
     Values of integer variables are rounded, and the linear programme that is left is solved for the others. Objective,
     activities and feasibility are computed from the values; the bound of a linear programme from its duals. That a
-    model is unbounded is shown by a feasible point and a direction, as the solver may call it infeasible.
+    model is unbounded is shown by a feasible point and a direction, as the solver may call it infeasible. Parts that
+    the solver lacks, such as indicators, are written as linear rows.
 
     Args:
         milp: The model.
         limit_s: Seconds, wall clock, for the search; None for no limit.
         gap: Relative gap at which the search over integer points may stop; wider than ``PROVEN`` it ends ``feasible``.
-        duals: Whether to compute duals and ranges; without them it is faster.
+        duals: Whether to compute duals and ranges, by HiGHS; without them it is faster.
+        solver: Name of a back end (``oragent.milp.solvers``), or the back end.
+        options: Further limits; its ``seconds`` and ``gap`` take the place of the two above.
+        start: Point to begin with, feasible or not, by variable; those without a value are 0.
+
+    Raises:
+        MilpError: The back end is unknown, not installed, or cannot solve such a model.
     """
     started = time.perf_counter()
     arrays = Arrays.from_milp(milp)
-    first = run_highs(arrays, limit_s, gap)
-    if first.values is not None:
-        solution = _solution_with_point(milp, arrays, first, duals)
-    elif first.claim is SolverClaim.NO_OPTIMUM:
-        solution = _without_optimum(arrays, limit_s)
-    else:
-        if np.isfinite(first.bound):
-            bound = first.bound
-        else:
-            bound = None
-        note = "the solver stopped without a feasible point: allow it more time"
-        solution = Solution(SolveStatus.UNKNOWN, bound=bound, note=note)
-    return replace(solution, seconds=time.perf_counter() - started, solver=SOLVER)
+    point = None if start is None else point_vector(milp, start)
+    names = [variable.name for variable in milp.variables]
+    solved = solve_arrays(arrays, options or SolverOptions(limit_s, gap), solver, point, names)
+    solution = _solution_of_arrays(milp, arrays, solved)
+    if duals and milp.is_linear and solution.status.has_point:
+        solution = _with_sensitivity(milp, arrays, solution, solved)
+    return replace(solution, seconds=time.perf_counter() - started)
+
+
+def _solution_of_arrays(milp: Milp, arrays: Arrays, solved: ArraySolution) -> Solution:
+    result = Solution(solved.status)
+    if solved.values is not None:
+        result = replace(_solution_at(milp, arrays, solved.values), status=solved.status)
+    return replace(
+        result,
+        objective=solved.objective,
+        bound=solved.bound,
+        gap=solved.gap,
+        goals=solved.goals,
+        limit="" if solved.limit is None else str(solved.limit),
+        work=solved.work,
+        solver=solved.solver,
+        note=solved.note,
+        linearised=solved.linearised,
+    )
+
+
+def _with_sensitivity(milp: Milp, arrays: Arrays, solution: Solution, solved: ArraySolution) -> Solution:
+    assert solved.values is not None
+    if not milp.has_integers:
+        run = _run_of_engine(arrays, solved) or run_highs(arrays)
+        return replace(solution, sensitivity=compute_sensitivity(milp, arrays, run, Source.LP))
+    fixed = arrays.with_integers_at(solved.values)
+    return replace(
+        solution,
+        sensitivity=compute_sensitivity(milp, fixed, run_highs(fixed), Source.FIXED),
+        relaxation=_relaxation_sensitivity(milp, arrays),
+    )
+
+
+def _run_of_engine(arrays: Arrays, solved: ArraySolution) -> HighsRun | None:
+    """The solve of a linear model as HiGHS left it; None if another solver did it."""
+    if not isinstance(solved.engine, highspy.Highs) or solved.status is not SolveStatus.OPTIMAL:
+        return None
+    return HighsRun(SolverClaim.OPTIMAL, solved.values, -arrays.sense.sign * np.inf, solved.row_duals, solved.engine)
 
 
 def add_duals(milp: Milp, solution: Solution) -> Solution:
@@ -109,65 +155,8 @@ def evaluate_point(
         gap=None if bound is None else abs(objective - bound) / max(1.0, abs(objective)),
         sensitivity=compute_sensitivity(milp, remainder, run_highs(remainder), Source.FIXED) if fixed else None,
         solver=SOLVER,
-        note="stopped before it was proven that no point is better",
+        note=NOT_PROVEN,
     )
-
-
-def _solution_with_point(milp: Milp, arrays: Arrays, first: HighsRun, duals: bool) -> Solution:
-    assert first.values is not None
-    if arrays.integer.any():
-        remainder = arrays.with_integers_at(first.values)
-    else:
-        remainder = arrays
-    if not arrays.integer.any():
-        last = first
-    elif duals or not arrays.integer.all():
-        last = run_highs(remainder)
-    else:
-        # nothing is left to be decided: the point with its integers rounded is the only one
-        last = replace(first, values=remainder.low)
-    values = _polish(arrays, first.values, last.values)
-    worst = arrays.largest_violation(values)
-    if worst > FEASIBLE:
-        note = f"the solver's point breaks the model by {worst:.2g}: rescale the figures"
-        return Solution(SolveStatus.UNKNOWN, note=note)
-    if arrays.integer.any():
-        duals_of_lp = None
-    else:
-        duals_of_lp = first.row_duals
-    if duals_of_lp is None:
-        bound = first.bound
-    else:
-        bound = dual_bound(arrays, duals_of_lp)
-    objective = arrays.objective_at(values)
-    gap = abs(objective - bound) / max(1.0, abs(objective))
-    proven = first.claim is SolverClaim.OPTIMAL and gap <= PROVEN
-    if milp.has_integers:
-        source = Source.FIXED
-    else:
-        source = Source.LP
-    return replace(
-        _solution_at(milp, arrays, values),
-        status=SolveStatus.OPTIMAL if proven else SolveStatus.FEASIBLE,
-        bound=objective if proven and gap < 1e-12 else bound,
-        gap=gap,
-        sensitivity=compute_sensitivity(milp, remainder, last, source) if duals else None,
-        relaxation=_relaxation_sensitivity(milp, arrays) if duals and milp.has_integers else None,
-        note="" if proven else "stopped before it was proven that no point is better",
-    )
-
-
-def _polish(arrays: Arrays, values: Vector, again: Vector | None) -> Vector:
-    """The point with exact integers where it is as good, without the noise at bounds."""
-    sign = arrays.sense.sign
-    if again is not None and arrays.largest_violation(again) <= FEASIBLE:
-        loss = sign * (arrays.objective_at(again) - arrays.objective_at(values))
-        if loss <= PROVEN * max(1.0, abs(arrays.objective_at(values))):
-            values = again
-        else:
-            values = values
-    values = np.where(arrays.integer, np.round(values), values)
-    return np.asarray(np.clip(values, arrays.low, arrays.high)) + 0.0
 
 
 def _solution_at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:
@@ -191,17 +180,6 @@ def _relaxation_sensitivity(milp: Milp, arrays: Arrays) -> Sensitivity | None:
     return compute_sensitivity(milp, relaxed, run_highs(relaxed), Source.RELAXATION)
 
 
-def _without_optimum(arrays: Arrays, limit_s: float | None) -> Solution:
-    """Settle whether a model without an optimum is infeasible or unbounded: by a solve without its objective."""
-    settled = run_highs(arrays.without_objective(), limit_s)
-    if settled.claim is SolverClaim.NO_OPTIMUM:
-        return Solution(SolveStatus.INFEASIBLE)
-    is_feasible = settled.values is not None and arrays.largest_violation(settled.values) <= FEASIBLE
-    if is_feasible and ray_of(arrays) is not None:
-        return Solution(SolveStatus.UNBOUNDED)
-    return Solution(SolveStatus.UNKNOWN, note="the solver found no optimum, and why could not be settled")
-
-
 def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
     """Compute duals, reduced costs and ranges of a linear programme at its optimum; None without an optimal basis.
 
@@ -213,7 +191,7 @@ def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: So
     if status == highspy.HighsStatus.kError:
         return None
     basis = solved.engine.getBasis()
-    duals, reduced = _clean_duals(arrays, solved.row_duals)
+    duals, reduced = clean_duals(arrays, solved.row_duals)
     rows = tuple(row.name for row in milp.rows)
     columns = tuple(variable.name for variable in milp.variables)
     fixed_low, fixed_high = _row_ranges(arrays, solved.values, ranging, basis)
@@ -233,32 +211,6 @@ def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: So
             np.maximum(highs[at_bound], solved.values[at_bound]),
         ),
     )
-
-
-def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
-    """The bound that duals, ``(m,)``, prove: no feasible point of the linear programme is better (weak duality).
-
-    Both are in the model's own sense. It is infinite where the duals prove nothing. A price whose side has no end
-    counts as 0 when it is within the solver's own tolerance.
-    """
-    sign = arrays.sense.sign
-    tolerated = DUAL_FEASIBLE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
-    duals, reduced = (sign * part for part in _clean_duals(arrays, row_duals))
-    total = arrays.constant * sign
-    for price, low, high in ((duals, arrays.row_low, arrays.row_high), (reduced, arrays.low, arrays.high)):
-        least = np.where(price > 0, low, high)
-        counts = (price != 0) & (np.isfinite(least) | (np.abs(price) > tolerated))
-        total += float((price[counts] * least[counts]).sum())
-    return sign * total
-
-
-def _clean_duals(arrays: Arrays, row_duals: Vector) -> tuple[Vector, Vector]:
-    """Duals and reduced costs, recomputed from the duals, without the noise."""
-    size = np.abs(arrays.cost) + np.abs(row_duals) @ abs(arrays.matrix)
-    reduced = arrays.cost - row_duals @ arrays.matrix
-    reduced[np.abs(reduced) <= NOISE * np.maximum(size, 1e-3)] = 0.0
-    scale = float(np.abs(arrays.cost).max(initial=0.0))
-    return np.where(np.abs(row_duals) <= NOISE * min(scale, 1.0), 0.0, row_duals) + 0.0, reduced + 0.0
 
 
 def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tuple[Vector, Vector]:
@@ -282,11 +234,11 @@ def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str,
 class Breach:
     """Something that a point breaks."""
 
-    # ``row``, ``bound`` or ``integrality``
+    # ``row``, ``bound``, ``integrality``, or ``feature`` such as an indicator
     part: str
-    # of the row or the variable
+    # of the row, variable or feature
     name: str
-    # the row's left side, or the variable's value
+    # the row's left side, the variable's value, or the violation of a feature
     value: float
     # ``<=``, ``>=`` or ``=``
     relation: str
@@ -320,11 +272,18 @@ def breaches(milp: Milp, values: Mapping[str, float], tolerance: float = FEASIBL
     activities = arrays.activities_at(point)
     sizes = abs(arrays.matrix) @ np.abs(point)
     broken = []
+    soft = {part.row: part for part in milp.features.soft_rows}
     for row, activity, size in zip(milp.rows, activities.tolist(), sizes.tolist(), strict=True):
         low, high = row.limits
+        if row.name in soft:
+            low = low if soft[row.name].below is None else -np.inf
+            high = high if soft[row.name].above is None else np.inf
         if not low - tolerance * max(1.0, size) <= activity <= high + tolerance * max(1.0, size):
             broken.append(Breach("row", row.name, activity, str(row.relation), row.rhs))
+    may_be_zero = {part.variable for part in milp.features.semi_continuous}
     for variable, value in zip(milp.variables, point.tolist(), strict=True):
+        if variable.name in may_be_zero and abs(value) <= tolerance:
+            continue
         allowed = tolerance * max(1.0, abs(value))
         if not value >= variable.low - allowed:
             broken.append(Breach("bound", variable.name, value, ">=", variable.low))
@@ -332,6 +291,11 @@ def breaches(milp: Milp, values: Mapping[str, float], tolerance: float = FEASIBL
             broken.append(Breach("bound", variable.name, value, "<=", variable.high))
         if variable.is_integer and np.isfinite(value) and abs(value - round(value)) > tolerance:
             broken.append(Breach("integrality", variable.name, value, "=", round(value)))
+    places = {variable.name: value for variable, value in zip(milp.variables, point.tolist(), strict=True)}
+    for part in milp.features.parts:
+        violation = part.violation(places.__getitem__)
+        if not violation <= tolerance:
+            broken.append(Breach("feature", part.name, violation, "=", 0.0))
     return tuple(broken)
 
 
@@ -354,28 +318,3 @@ def ray(milp: Milp) -> Mapping[str, float] | None:
     if direction is None:
         return None
     return {variable.name: float(step) for variable, step in zip(milp.variables, direction, strict=True) if step != 0.0}
-
-
-def ray_of(arrays: Arrays) -> Vector | None:
-    """An improving direction of the recession cone, ``(n,)``, largest step 1; None where there is none.
-
-    With rational figures, as doubles are, an integer model with a feasible point is unbounded if and only if its
-    relaxation has such a direction (Meyer 1974, doi:10.1007/BF01585523).
-    """
-    cone = replace(
-        arrays.without_integrality(),
-        constant=0.0,
-        low=np.where(np.isfinite(arrays.low), 0.0, -1.0),
-        high=np.where(np.isfinite(arrays.high), 0.0, 1.0),
-        row_low=np.where(np.isfinite(arrays.row_low), 0.0, -np.inf),
-        row_high=np.where(np.isfinite(arrays.row_high), 0.0, np.inf),
-    )
-    solved = run_highs(cone)
-    if solved.claim is not SolverClaim.OPTIMAL or solved.values is None:
-        return None
-    direction = np.where(np.abs(solved.values) < 1e-9, 0.0, solved.values)
-    gain = -arrays.sense.sign * float(arrays.cost @ direction)
-    size = float(np.abs(arrays.cost) @ np.abs(direction))
-    if gain <= FEASIBLE * size or cone.largest_violation(direction) > FEASIBLE:
-        return None
-    return np.asarray(direction / np.abs(direction).max())

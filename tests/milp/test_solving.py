@@ -12,10 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from oragent.milp import highs, solving
+from oragent.milp import highs
 from oragent.milp.arrays import Arrays
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.solution import SolveStatus, Source, ValueRange
+from oragent.milp.solvers import highs as highs_back_end
 from oragent.milp.solving import ray, solve
 from tests.milp.models import models, pharmacy, steel
 
@@ -241,20 +242,20 @@ def test_without_time_nothing_is_known() -> None:
 
 
 def test_a_false_claim_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lying(arrays: Arrays, *limits: object) -> highs.HighsRun:
+    def lying(arrays: Arrays, *limits: object, **more: object) -> highs.HighsRun:
         return replace(highs.run_highs(arrays), values=np.full(len(arrays.cost), 1e4))
 
-    monkeypatch.setattr(solving, "run_highs", lying)
+    monkeypatch.setattr(highs_back_end, "run_highs", lying)
     solution = solve(steel())
     assert solution.status is SolveStatus.UNKNOWN
     assert "breaks the model" in solution.note
 
 
 def test_a_worse_point_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lazy(arrays: Arrays, *limits: object) -> highs.HighsRun:
+    def lazy(arrays: Arrays, *limits: object, **more: object) -> highs.HighsRun:
         return replace(highs.run_highs(arrays), values=arrays.low.copy())
 
-    monkeypatch.setattr(solving, "run_highs", lazy)
+    monkeypatch.setattr(highs_back_end, "run_highs", lazy)
     solution = solve(steel())
     assert solution.status is SolveStatus.FEASIBLE
     assert solution.objective < solution.bound == pytest.approx(194828.5714)

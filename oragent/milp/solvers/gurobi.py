@@ -52,7 +52,7 @@ class GurobiSolver:
                 build_model(model, arrays, gurobipy)
                 _set_options(model, options)
                 if start is not None:
-                    model.setAttr("Start", model.getVars(), start.tolist())
+                    model.setAttr("Start", model.getVars()[: len(start)], start.tolist())
                 model.optimize()
                 return _result(model, arrays, version, time.perf_counter() - started)
         except gurobipy.GurobiError as problem:

@@ -92,6 +92,7 @@ def result_of_run(arrays: Arrays, run: HighsRun, seconds: float) -> SolverResult
         limit=limit,
         work=work,
         seconds=seconds,
+        engine=run.engine,
     )
 
 

@@ -29,6 +29,8 @@ STATUSES = {
     "INFEASIBLE_OR_UNBOUNDED": SolverStatus.INFEASIBLE_OR_UNBOUNDED,
 }
 LIMITS = {"TIME": Limit.TIME, "NODE": Limit.NODES, "ITERATION": Limit.ITERATIONS, "MEMORY": Limit.MEMORY}
+# branching on continuous variables never reaches a gap of 0
+QUADRATIC_GAP = 2e-7
 # MathOpt's complaint of SCIP's point of an unbounded model
 INFINITE_POINT = "found value: inf; invalid PrimalSolutionProto.objective_value"
 # PDLP's default of 1e-6 relative leaves points that fail our check
@@ -132,7 +134,9 @@ class MathOptSolver:
         if Ability.THREADS in self.abilities:
             parameters.threads = options.threads
         if Ability.GAP in self.abilities:
-            parameters.relative_gap_tolerance, parameters.absolute_gap_tolerance = options.gap, 0.0
+            is_quadratic = bool(arrays.features.quadratic or arrays.features.quadratic_rows)
+            parameters.relative_gap_tolerance = max(options.gap, QUADRATIC_GAP) if is_quadratic else options.gap
+            parameters.absolute_gap_tolerance = QUADRATIC_GAP if is_quadratic else 0.0
         if options.nodes is not None and Ability.NODES in self.abilities:
             parameters.node_limit = options.nodes
         if options.iterations is not None and Ability.ITERATIONS in self.abilities:

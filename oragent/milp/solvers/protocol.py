@@ -111,6 +111,8 @@ class SolverResult:
     work: Mapping[str, float] = field(default_factory=dict)
     # wall clock, of the solver alone
     seconds: float = 0.0
+    # solver's own object, from which more can be asked; None for none
+    engine: object = None
 
 
 class Solver(Protocol):

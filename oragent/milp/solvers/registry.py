@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 
 from oragent._base.errors import MilpError
 from oragent.milp.plain import plain, quoted
+from oragent.milp.solvers.command import CommandSolver
 from oragent.milp.solvers.gurobi import GurobiSolver
 from oragent.milp.solvers.highs import HighsSolver
 from oragent.milp.solvers.mathopt import MATHOPT_SOLVERS, MathOptSolver
@@ -15,6 +16,7 @@ from oragent.milp.solvers.protocol import Ability, Solver
 DEFAULT = "highs"
 # group of entry points; each names a class or a function that returns a ``Solver``
 GROUP = "oragent.solvers"
+COMMAND_PREFIX = "command:"
 
 
 @dataclass(frozen=True)
@@ -29,20 +31,22 @@ class SolverListing:
 
 
 def solver_names() -> tuple[str, ...]:
-    """Return the names that ``find_solver`` accepts."""
+    """Return the names that ``find_solver`` accepts, except commands."""
     return tuple(_known_solvers())
 
 
 def find_solver(name: str = DEFAULT) -> Solver:
-    """Return the back end of that name.
+    """Return the back end of that name, or for ``command:PROGRAM ARGUMENTS`` an adapter of that program.
 
     Raises:
         MilpError: No back end has that name, or a registered one cannot be loaded.
     """
+    if name.startswith(COMMAND_PREFIX):
+        return CommandSolver.from_line(name.removeprefix(COMMAND_PREFIX))
     known = _known_solvers()
     if name.lower() in known:
         return known[name.lower()]
-    raise MilpError(f"solver {quoted(name)} is unknown: expected one of {', '.join(known)}")
+    raise MilpError(f"solver {quoted(name)} is unknown: expected {', '.join(known)} or {COMMAND_PREFIX}PROGRAM")
 
 
 def list_solvers() -> tuple[SolverListing, ...]:
