@@ -3,6 +3,11 @@
 A candidate's failure leaves the sandbox as data, never as an exception.
 """
 
+from oragent._base.protocol import Status
+
+# statuses that an evaluation without a score can have
+FAILURES = tuple(status for status in Status if status is not Status.OK)
+
 
 class OragentError(Exception):
     """Base of all exceptions that oragent raises on purpose, each with a one-line message."""
@@ -26,11 +31,18 @@ class CandidateError(OragentError):
     Attributes:
         status: Status of the evaluation, a value of ``oragent._base.protocol.Status``.
         traceback: Traceback of the candidate; may be empty.
+
+    Raises:
+        ProblemError: ``status`` is none of these, or is ``ok``.
     """
 
-    def __init__(self, message: str, status: str = "invalid", traceback: str = "") -> None:
+    def __init__(self, message: str, status: str = Status.INVALID, traceback: str = "") -> None:
         super().__init__(message)
-        self.status = status
+        if status not in FAILURES:
+            raise ProblemError(
+                f"status of a CandidateError is {str(status)[:40]!r}: expected one of {', '.join(FAILURES)}"
+            )
+        self.status = Status(status)
         self.traceback = traceback
 
 

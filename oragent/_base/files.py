@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 
-from oragent._base.errors import StoreError
+from oragent._base.errors import ConfigError, StoreError
 
 TABLE = Path("/proc/self/mounts")
 # Their locks and shared memory do not work as a database needs. Shares of a virtual machine's host are not listed: only
@@ -20,6 +20,10 @@ NETWORK_KINDS = """
     davfs fuse.ceph fuse.glusterfs fuse.sshfs fuse.s3fs fuse.davfs2 fuse.rclone fuse.gcsfuse fuse.juicefs fuse.beegfs
 """
 NETWORK_FILE_SYSTEMS = frozenset(NETWORK_KINDS.split())
+# pipes that a shell opens for a command
+SHELL_PIPES, STANDARD_INPUT = Path("/dev/fd"), Path("/dev/stdin")
+# bytes of a file that an argument names
+LONGEST_ARGUMENT = 4 << 20
 ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
@@ -110,15 +114,44 @@ def read_bounded(path: Path, limit: int) -> str:
 
 
 def read_bounded_bytes(path: Path, limit: int) -> bytes:
-    """Read a plain file of somebody else as ``read_bounded`` does."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    """Read a plain file of somebody else as ``read_bounded`` does.
+
+    A pipe that the shell made for this command (``<(command)``, ``/dev/stdin``) is read too: its writer is the user's.
+    """
+    from_shell = path.parent == SHELL_PIPES or path == STANDARD_INPUT
+    if from_shell:
+        flags = os.O_RDONLY | os.O_CLOEXEC
+    else:
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    descriptor = os.open(path, flags)
     with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{path} is not a plain file; put one in its place")
+        if not (from_shell or stat.S_ISREG(os.fstat(descriptor).st_mode)):
+            raise OSError(f"{path} is not a plain file: expected a file of at most {limit:,} bytes")
         data = file.read(limit + 1)
     if len(data) > limit:
-        raise OSError(f"{path} has more than {limit:,} bytes; restore the original file")
+        raise OSError(f"{path} has more than {limit:,} bytes: expected a shorter file")
     return data
+
+
+def read_argument(path: Path, what: str, limit: int = LONGEST_ARGUMENT) -> str:
+    """Read the file that a command's argument names, as ``read_bounded`` does.
+
+    Args:
+        path: Path from the user.
+        what: Content that is expected, for the message: "a program".
+        limit: Largest number of bytes.
+
+    Raises:
+        ConfigError: It is missing, is not a plain file, is longer, or is not UTF-8.
+    """
+    try:
+        return read_bounded(path, limit)
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8 text: expected a file with {what}") from None
+    except OSError as problem:
+        if problem.strerror is None:
+            raise ConfigError(str(problem)) from None
+        raise ConfigError(f"cannot read {path}: {problem.strerror}; expected a file with {what}") from None
 
 
 def first_link(root: Path, below: Path) -> Path | None:

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from oragent._base import shipped
 from oragent._base.bounded import MAX_BYTES, parse_yaml
 from oragent._base.errors import ConfigError
+from oragent._base.files import read_bounded
 
 # of dataclasses that hold settings: an unknown key is an error
 STRICT = ConfigDict(extra="forbid")
@@ -55,9 +56,7 @@ def load_settings_tree(path: Path) -> dict[str, Any]:
     """Read a file of settings as a tree; a shipped file may be given by its name. An empty file is an empty tree."""
     path = shipped.find_settings_file(path)
     try:
-        # which may be a pipe
-        with path.open(encoding="utf-8") as file:
-            tree = parse_yaml(file.read(MAX_BYTES + 1))
+        tree = parse_yaml(read_bounded(path, MAX_BYTES))
     except FileNotFoundError:
         ship = ", ".join(shipped.list_settings_names())
         message = f"cannot read the configuration {path}: there is no such file, and none of that name ships; {ship} do"

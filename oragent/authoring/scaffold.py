@@ -19,6 +19,7 @@ import yaml
 
 from oragent._base.bounded import parse_yaml
 from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.files import LONGEST_ARGUMENT, read_bounded
 from oragent.evaluation.problem import Problem
 from oragent.programs import regions
 from oragent.programs.inspection import documentation, inspect_program, signature_of
@@ -134,7 +135,7 @@ def _one_of(task: Path, names: tuple[str, ...]) -> str:
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").replace("\r\n", "\n")
+        return read_bounded(path, LONGEST_ARGUMENT)
     except (OSError, UnicodeDecodeError) as problem:
         raise ProblemError(f"{path} cannot be read: {problem}") from None
 

@@ -143,10 +143,7 @@ def _load_problem(name: str, root: Path | None, as_json: bool) -> tuple[Problem,
 def _read_observer(path: Path | None) -> str:
     if path is None:
         return ""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"cannot read {path}: {problem}") from None
+    return files.read_argument(path, "an observer")
 
 
 def _declared_parameters(source: str, as_json: bool) -> list[str]:

@@ -217,10 +217,8 @@ def steer(
         _print_prompts(run)
         return
     if act in ("add", "answer"):
-        try:
-            value = Path(value).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as problem:
-            raise ConfigError(f"{act} needs the file of a program or a reply: {problem}") from None
+        what = "a program" if act == "add" else "a reply"
+        value = files.read_argument(Path(value), what)
     print_text(_steer(run, act, value))
 
 

@@ -7,7 +7,6 @@ it from the trees of such programs (``mark_safe``). Code that needs a tree calls
 
 import ast
 import hashlib
-import os
 import threading
 from collections import OrderedDict
 from functools import lru_cache
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from oragent._base.errors import CandidateError, OragentError, ProblemError
+from oragent._base.files import LONGEST_ARGUMENT, read_bounded_bytes
 from oragent._base.trees import tree_of
 from oragent.programs import caps, native, parser_client, parser_worker, regions, syntax
 from oragent.programs.parser_client import ParseLimitExceeded
@@ -212,18 +212,19 @@ def _expression_problem(text: str) -> str:
 def read_program(path: Path, signature: Signature) -> str:
     """Read a program that can be called as ``signature`` from a file, which a `CandidateError` (``rejected``) names."""
     try:
-        with path.open("rb") as file:
-            content = file.read(caps.MAX_BYTES + 1)
-            size = max(len(content), os.fstat(file.fileno()).st_size)
-        source = content.decode("utf-8", "replace" if size > caps.MAX_BYTES else "strict")
+        content = read_bounded_bytes(path, LONGEST_ARGUMENT)
+        source = content.decode("utf-8", "replace" if len(content) > caps.MAX_BYTES else "strict")
         source = fit_to_frame(source.replace("\r\n", "\n").replace("\r", "\n"), signature)
-        rejection = caps.size_problem(size) or inspect_program(source, signature).problem
+        rejection = caps.size_problem(len(content)) or inspect_program(source, signature).problem
         if rejection:
             problem = f"{path}: {rejection}"
         else:
             problem = ""
     except OSError as complaint:
-        problem = f"cannot read {path}: {complaint.strerror}"
+        if complaint.strerror is None:
+            problem = str(complaint)
+        else:
+            problem = f"cannot read {path}: {complaint.strerror}"
     except UnicodeDecodeError:
         problem = f"{path} is not UTF-8 text"
     except CandidateError as complaint:

@@ -30,6 +30,10 @@ FIRST = 20
 ROOM = 0.5
 # of the candidates, on either side, that do not stretch the bounds
 TAIL = 0.05
+# of the width, by which six digits may move an end
+ROUNDING = 0.01
+# magnitude of a feature, so that a difference of two is finite
+LARGEST = 1e300
 Features = tuple[float, ...]
 
 
@@ -93,10 +97,19 @@ def _bin_of(value: float, bins: int, bounds: tuple[float, float] | None) -> int:
 
 
 def _choose_bounds(values: Sequence[float]) -> tuple[float, float]:
-    """Ends of an axis, to six digits: where most of the values lie, and room beside them."""
-    low, high = (float(end) for end in np.quantile(np.asarray(values), (TAIL, 1 - TAIL)))
-    room = ROOM * (high - low) or max(ROOM * abs(low), 1e-6)
-    return float(f"{low - room:.6g}"), float(f"{high + room:.6g}")
+    """Choose the ends of an axis: the range of most of the values, and a margin on both sides.
+
+    The ends have six digits, or all digits where six would move an end by more than `ROUNDING` of the width.
+    """
+    finite = np.clip(np.asarray(values, dtype=float), -LARGEST, LARGEST)
+    low, high = (float(end) for end in np.quantile(finite, (TAIL, 1 - TAIL)))
+    margin = ROOM * (high - low) or max(ROOM * abs(low), 1e-6)
+    exact = (low - margin, high + margin)
+    rounded = (float(f"{exact[0]:.6g}"), float(f"{exact[1]:.6g}"))
+    tolerance = ROUNDING * (exact[1] - exact[0])
+    if max(abs(rounded[0] - exact[0]), abs(rounded[1] - exact[1])) > tolerance:
+        return exact
+    return rounded
 
 
 class AddStatus(IntEnum):

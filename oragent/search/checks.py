@@ -9,6 +9,7 @@ from pathlib import Path
 from oragent._base import shipped
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
+from oragent._base.files import LONGEST_ARGUMENT, read_bounded_bytes
 from oragent.llm import keys
 from oragent.llm.keys import Demand, expect_trusted, model_demands, quote_shortened, server_address
 from oragent.llm.prices import Prices, price_package_hint
@@ -17,10 +18,6 @@ from oragent.search.strategy import Strategy
 
 # how the reason begins where a search has come to its end by itself
 IDLE = "no new program to score"
-
-
-# of a strategy's file
-MOST_BYTES = 1 << 20
 
 
 def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
@@ -72,8 +69,8 @@ def _list_demands(config: Config) -> Iterator[Demand]:
     file = config.strategy.file or (config.strategy.name if config.strategy.name.endswith(".py") else None)
     if file:
         text = ""
-        with suppress(OSError), Path(file).open("rb") as source:
-            text = hashlib.sha256(source.read(MOST_BYTES)).hexdigest()
+        with suppress(OSError):
+            text = hashlib.sha256(read_bounded_bytes(Path(file), LONGEST_ARGUMENT)).hexdigest()
         yield Demand(f"to run the code in {quote_shortened(file)}", ("strategy", text), is_code=True)
     if config.cluster and not config.cluster.startswith("local"):
         yield Demand(f"to use the cluster {quote_shortened(config.cluster)}", ("cluster", config.cluster))

@@ -343,7 +343,7 @@ def _with_own_copy(config: Config, path: Path) -> Config:
         return config
     copy = path / STRATEGY_FILE
     if not copy.is_file():
-        files.replace_file(copy, Path(config.strategy.file).read_text(encoding="utf-8"))
+        files.replace_file(copy, files.read_argument(Path(config.strategy.file), "a strategy"))
     return replace(config, strategy=replace(config.strategy, file=str(copy)))
 
 

@@ -33,6 +33,23 @@ def test_every_number_falls_into_a_bin_and_larger_ones_never_into_a_lower_one(
     assert all(0 <= cell[0] < bins for cell in cells)
 
 
+@given(
+    st.floats(-1e300, 1e300),
+    st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=30),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+def test_close_and_extreme_values_have_bins(centre: float, offsets: list[float], later: float) -> None:
+    declared = Grid.declared([Feature(name="x", bins=2, kind="number")])
+    grid = declared.chosen([(centre + offset,) for offset in offsets])
+    assert all(grid.cell((value,)) in ((0,), (1,)) for value in (centre, centre + offsets[0], later))
+
+
+def test_bins_separate_values_that_differ_in_the_eighth_digit() -> None:
+    declared = Grid.declared([Feature(name="x", bins=2, kind="number")])
+    grid = declared.chosen([(1234567.1,), (1234567.3,)])
+    assert [grid.cell((value,)) for value in (1234567.12, 1234567.28)] == [(0,), (1,)]
+
+
 def test_declared_ends_hold_from_the_start_and_printed_bins_stay_what_they_are() -> None:
     grid = Grid.declared([Feature(name="x", bins=4, kind="number", low=0.0, high=1.0), Feature(name="y", bins=9)])
     assert grid.is_known

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from oragent._base.errors import ConfigError
+from oragent._base.files import LONGEST_ARGUMENT
 from oragent.search.config import Config, register_section
 from oragent.search.strategies import portfolio
 from oragent.search.strategy import Strategy
@@ -67,6 +68,8 @@ def load_strategy(path: Path) -> Strategy:
     """Read a strategy of one's own from a Python file, which is run for that; ConfigError where it cannot be."""
     if not path.is_file():
         raise ConfigError(f"no strategy at {path}: expected a Python file that exports STRATEGY")
+    if path.stat().st_size > LONGEST_ARGUMENT:
+        raise ConfigError(f"{path} has more than {LONGEST_ARGUMENT:,} bytes: expected a Python file that is shorter")
     spec = importlib.util.spec_from_file_location(f"oragent_strategy_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
