@@ -54,6 +54,10 @@ class ModelError(OragentError):
     """The model's endpoint cannot be used: no key, refused, unknown model, or unreachable."""
 
 
+class ModelTimeout(ModelError):
+    """A model sent nothing for as long as its ``timeout_s`` allows; it was not asked again, as a reply may be paid."""
+
+
 class MilpError(OragentError):
     """An optimisation model contradicts itself, or a file does not hold one."""
 

@@ -12,14 +12,15 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from pydantic import SecretStr
 
-from oragent._base.errors import ModelError
+from oragent._base.errors import ModelError, ModelTimeout
 from oragent.llm import wire
-from oragent.llm.endpoint import AttemptFailed
+from oragent.llm.endpoint import AttemptFailed, extend_silence
 from oragent.llm.model import Message, Model, Reply, Request, estimate_tokens
-from oragent.llm.model_settings import ModelSettings, delay_s
+from oragent.llm.model_settings import ModelSettings, delay_s, explain_timeout
 from oragent.llm.prices import Prices
 from oragent.llm.wire import LONGEST, encode_call, replace_surrogates, truncate_text
 
@@ -156,7 +157,8 @@ class CommandModel:
 
     Each call starts it in a temporary empty folder and in its own process group, which is killed afterwards. It
     inherits the environment without the keys of models, except the one that its settings name by ``api_key_env``. A
-    non-zero exit code, a time-out and a reply that is too long are failures, which are retried.
+    non-zero exit code and a reply that is too long are failures, which are retried. After ``timeout_s`` seconds without
+    output it is ended and not started again.
     """
 
     def __init__(self, settings: ModelSettings, prices: Prices | None = None, key: SecretStr | None = None) -> None:
@@ -186,6 +188,8 @@ class CommandModel:
             try:
                 return await self._run_once(prompt), failed
             except AttemptFailed as problem:
+                if problem.timed_out:
+                    raise ModelTimeout(explain_timeout(problem.message, self.settings)) from None
                 if failed >= self.settings.retries:
                     raise ModelError(f"{problem.message}{f' ({failed} retries)' if failed else ''}") from None
             await asyncio.sleep(delay_s(failed, self.settings.backoff_s))
@@ -206,12 +210,13 @@ class CommandModel:
             except OSError as problem:
                 raise AttemptFailed(f"cannot start {self.settings.name}: {problem.strerror}", passing=False) from None
             try:
-                async with asyncio.timeout(self.settings.timeout_s):
-                    out, errors = await _exchange(process, prompt.encode("utf-8", "replace"))
+                async with asyncio.timeout(self.settings.timeout_s) as silence:
+                    hear = partial(extend_silence, silence, self.settings.timeout_s)
+                    out, errors = await _exchange(process, prompt.encode("utf-8", "replace"), hear)
                     code = await process.wait()
             except TimeoutError:
-                why = f"{self.settings.name} gave no answer within {self.settings.timeout_s:g} s"
-                raise AttemptFailed(why, passing=True) from None
+                why = f"{self.settings.name} printed nothing for {self.settings.timeout_s:g} s"
+                raise AttemptFailed(why, passing=False, timed_out=True) from None
             finally:
                 await _kill_process_group(process)
         if code:
@@ -242,14 +247,16 @@ def render_conversation(messages: list[Message]) -> str:
     )
 
 
-async def _exchange(process: asyncio.subprocess.Process, prompt: bytes) -> tuple[bytes, bytes]:
+async def _exchange(
+    process: asyncio.subprocess.Process, prompt: bytes, hear: Callable[[], None]
+) -> tuple[bytes, bytes]:
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     _, out, errors = await asyncio.gather(
         _feed_stdin(process.stdin, prompt),
-        _read_tail(process.stdout, MOST_BYTES + 1),
-        _read_tail(process.stderr, MOST_ERROR_BYTES),
+        _read_tail(process.stdout, MOST_BYTES + 1, hear),
+        _read_tail(process.stderr, MOST_ERROR_BYTES, hear),
     )
     return out, errors
 
@@ -265,10 +272,14 @@ async def _feed_stdin(stdin: asyncio.StreamWriter, prompt: bytes) -> None:
         pass
 
 
-async def _read_tail(stream: asyncio.StreamReader, limit: int) -> bytes:
-    """Read a stream to its end, so that the writer never waits, and return the last ``limit`` bytes."""
+async def _read_tail(stream: asyncio.StreamReader, limit: int, hear: Callable[[], None]) -> bytes:
+    """Read a stream to its end, so that the writer never waits, and return the last ``limit`` bytes.
+
+    ``hear`` is called for every piece.
+    """
     tail = b""
     while piece := await stream.read(65536):
+        hear()
         tail = (tail + piece)[-limit:]
     return tail
 

@@ -11,18 +11,22 @@ from typing import Any, Self
 
 from pydantic import SecretStr
 
-from oragent._base.errors import ModelError
+from oragent._base.errors import ModelError, ModelTimeout
 from oragent.llm import wire
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
 from oragent.llm.keys import ADDRESS, KEY
 from oragent.llm.model import Message, Reply, Request, estimate_tokens
-from oragent.llm.model_settings import LONGEST_WAIT_S, ModelSettings, delay_s
+from oragent.llm.model_settings import LONGEST_WAIT_S, ModelSettings, delay_s, explain_timeout
 from oragent.llm.prices import Prices
 
 CHECK = Request("check", (Message("user", "Answer with the word OK."),))
 CHECK_TOKENS = 16
+# longest silence of a check, in seconds: a local server loads its model at the first request
+CHECK_S = 300.0
 # Parameters that a server may not support, and a pattern of its refusal; they are then left out.
 OPTIONAL = {
+    "stream_options": re.compile(r"stream_options|include_usage", re.IGNORECASE),
+    "stream": re.compile(r"\bstream(ing|ed)?\b", re.IGNORECASE),
     "response_format": re.compile(r"response_format|json_schema|structured.output", re.IGNORECASE),
     "reasoning_effort": re.compile(r"reasoning|thinking", re.IGNORECASE),
     "seed": re.compile(r"\bseed\b", re.IGNORECASE),
@@ -36,8 +40,9 @@ UNABLE = re.compile(r"support|requir|enabl|implement|allow|permit|unknown|unreco
 class ModelClient:
     """A model on an OpenAI-compatible server.
 
-    Temporary failures (429, 5xx, a time-out, a broken connection or body) are retried after a growing, jittered wait,
-    or after the time that the server asks for. A refusal (400, 401, 403, 404) is final. A parameter that the model does
+    Replies are streamed. Temporary failures (429, 5xx, a broken connection or body) are retried after a growing,
+    jittered wait, or after the time that the server asks for. After a time-out of our own (``timeout_s``) the model is
+    not asked again: its reply may be paid for. A refusal (400, 401, 403, 404) is final. A parameter that the model does
     not support (``OPTIONAL``, ``max_tokens``) is dropped or renamed from then on. If it does not support ``tools``,
     calls are requested as fenced JSON in the text.
 
@@ -95,7 +100,10 @@ class ModelClient:
         """
         begin = time.monotonic()
         try:
-            sent, body, failed = await self._send_with_retries(CHECK, CHECK_TOKENS, min(1, self.settings.retries))
+            limit_s = min(CHECK_S, self.settings.timeout_s)
+            sent, body, failed = await self._send_with_retries(
+                CHECK, CHECK_TOKENS, min(1, self.settings.retries), limit_s
+            )
         except ModelError as problem:
             # a reasoning model, which exists
             if "output limit was reached" not in str(problem):
@@ -119,6 +127,9 @@ class ModelClient:
             "reasoning_effort": self.settings.reasoning_effort,
             "seed": self._call_seed(request),
             "response_format": wire.encode_schema(request) if self.settings.structured else None,
+            "stream": True,
+            # without it a stream has no token counts
+            "stream_options": None if self._renamed_parameters.get("stream", "") is None else {"include_usage": True},
         }
         named = {self._renamed_parameters.get(name, name): value for name, value in body.items() if value is not None}
         return {name: value for name, value in named.items() if name is not None} | self.settings.extra_body
@@ -131,16 +142,18 @@ class ModelClient:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
     async def _send_with_retries(
-        self, request: Request, limit: int | None, retries: int
+        self, request: Request, limit: int | None, retries: int, timeout_s: float | None = None
     ) -> tuple[dict[str, Any], dict[str, Any], int]:
         """Send until there is an answer; return what was sent, the body of the answer, and the number of failures."""
         failed = 0
         while True:
             sent = self._build_body(request, limit)
             try:
-                return sent, await self._endpoint.send(sent), failed
+                return sent, await self._endpoint.send(sent, timeout_s), failed
             except AttemptFailed as failure:
                 problem = failure
+            if problem.timed_out:
+                raise ModelTimeout(explain_timeout(problem.message, self.settings, timeout_s))
             if self._adapt_to_refusal(problem, sent):
                 continue
             if not problem.passing or failed >= retries or (problem.wait_s or 0.0) > LONGEST_WAIT_S:

@@ -4,8 +4,10 @@ import asyncio
 import email.utils
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -15,6 +17,7 @@ from pydantic import SecretStr
 from oragent._base.distribution import require_package
 from oragent._base.errors import ModelError
 from oragent._base.plain import shorten
+from oragent.llm.streaming import BrokenReply, StreamJoiner
 
 if TYPE_CHECKING:
     import openai
@@ -26,8 +29,14 @@ NO_KEY = "no-key"
 LONGEST_BODY = 16_000_000
 # characters; shorter keys are no secrets
 SHORTEST_KEY = 12
+# seconds until a connection stands
+CONNECT_S = 60.0
+# longest attempt in multiples of the longest silence: a proxy may send blanks for ever
+MOST_SILENCES = 8
 # statuses of temporary failures, like every 5xx
 PASSING = (408, 409, 425, 429)
+# called by the reader of a body for every piece that arrives, in the task of the attempt
+_hearing: ContextVar[Callable[[], None]] = ContextVar("hearing", default=lambda: None)
 
 
 # exceptions are compared by identity
@@ -45,14 +54,18 @@ class AttemptFailed(Exception):
     wait_s: float | None = None
     # parameter of the request that the server names as wrong; empty where it names none
     parameter: str = ""
+    # whether our own limit ended it, so that the reply may still be made and paid for
+    timed_out: bool = False
 
 
 class Endpoint:
     """A server that speaks the chat-completions protocol, through the ``openai`` package.
 
-    The retries of the package are switched off. It cannot bound a whole attempt (its time-out restarts with every
-    byte), does not count the retries of a failed call, accepts a broken body with status 200 as an answer, and repeats
-    a call whose quota is used up.
+    Replies are streamed where the server can, so that the limit is on silence: an attempt ends after ``timeout_s``
+    seconds without a byte, and after `MOST_SILENCES` times as long in any case.
+
+    The retries of the package are switched off: it does not count those of a failed call, accepts a broken body with
+    status 200 as an answer, and repeats a call whose quota is used up.
     """
 
     def __init__(self, base_url: str, key: SecretStr, timeout_s: float) -> None:
@@ -71,14 +84,22 @@ class Endpoint:
         plain = openai.DefaultAsyncHttpxClient(trust_env=not _on_loopback(base_url), follow_redirects=False)
         plain.event_hooks = {"response": [_read_bounded]}
         self._client = openai.AsyncOpenAI(
-            api_key=key.get_secret_value() or NO_KEY, base_url=base_url, timeout=None, max_retries=0, http_client=plain
+            api_key=key.get_secret_value() or NO_KEY,
+            base_url=base_url,
+            timeout=openai.Timeout(None, connect=CONNECT_S),
+            max_retries=0,
+            http_client=plain,
         )
         # the package sends them to every server
         if urlsplit(base_url).hostname != urlsplit(OPENAI_URL).hostname:
             self._client.organization = self._client.project = None
 
-    async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    async def send(self, request: Mapping[str, Any], timeout_s: float | None = None) -> dict[str, Any]:
         """Make one attempt; return the decoded body, in which ``choices`` holds at least one message.
+
+        Args:
+            request: Body of the request.
+            timeout_s: Longest silence in seconds; None: that of the endpoint.
 
         Raises:
             AttemptFailed: The answer is something else, or did not come in time.
@@ -86,21 +107,24 @@ class Endpoint:
         # already loaded
         import openai
 
+        limit_s = timeout_s or self._timeout_s
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(MOST_SILENCES * limit_s), asyncio.timeout(limit_s) as silence:
+                _hearing.set(partial(extend_silence, silence, limit_s))
                 # As text: the types of the package take a tenth of a second to import and are not used.
                 answer = await self._client.post("/chat/completions", cast_to=str, body=request)
             return _decode_body(self._without_key(answer))
         except TimeoutError:
-            failure = AttemptFailed(f"{self.base_url} gave no answer within {self._timeout_s:g} s", passing=True)
+            what = f"sent nothing for {limit_s:g} s" if silence.expired() else f"took {MOST_SILENCES * limit_s:g} s"
+            failure = AttemptFailed(f"{self.base_url} {what}", passing=False, timed_out=True)
         except openai.APIStatusError as problem:
             failure = self._read_refusal(problem)
         except openai.APIConnectionError as problem:
-            if isinstance(problem.__cause__, _BrokenReply):
+            if isinstance(problem.__cause__, BrokenReply):
                 raise AttemptFailed(f"{self.base_url} sent a broken reply: {problem.__cause__}", passing=True) from None
             why = _one_line(self._without_key(str(problem.__cause__ or problem)))
             failure = AttemptFailed(f"cannot reach {self.base_url} ({why}): is the server running?", passing=True)
-        except _BrokenReply as problem:
+        except BrokenReply as problem:
             failure = AttemptFailed(f"{self.base_url} sent a broken reply: {problem}", passing=True)
         # outside the handlers: the traceback must not hold the request and its key
         raise failure
@@ -145,46 +169,64 @@ class Endpoint:
         return text
 
 
-class _BrokenReply(Exception):
-    """The body is no chat completion."""
-
-
 class _Response(Protocol):
     """Part of a response that is used; releases of ``openai`` differ in their HTTP package."""
 
     encoding: str | None
     _content: bytes
 
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers of the response."""
+
     def aiter_bytes(self) -> AsyncIterator[bytes]:
         """Yield the decoded body in pieces."""
 
 
 async def _read_bounded(response: _Response) -> None:
-    """Read a body in pieces, up to a bound on its decoded length; text is UTF-8, whatever the server declares."""
-    body = bytearray()
+    """Read a body in pieces, up to a bound on its decoded length; text is UTF-8, whatever the server declares.
+
+    The events of a streamed reply are joined to the body that a server sends without streaming.
+    """
+    hear = _hearing.get()
+    hear()
+    is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+    body, joiner = bytearray(), StreamJoiner(LONGEST_BODY)
     async for piece in response.aiter_bytes():
+        hear()
+        if is_stream:
+            joiner.feed(piece)
+            continue
         body += piece
         if len(body) > LONGEST_BODY:
-            raise _BrokenReply(f"more than {LONGEST_BODY:,} bytes")
+            raise BrokenReply(f"more than {LONGEST_BODY:,} bytes")
+    if is_stream:
+        body += json.dumps(joiner.body()).encode()
     # as ``aread`` leaves it
     response._content = bytes(body)
     response.encoding = "utf-8"
 
 
+def extend_silence(silence: asyncio.Timeout, limit_s: float) -> None:
+    """Begin the limit on silence anew, as something arrived."""
+    if not silence.expired():
+        silence.reschedule(asyncio.get_running_loop().time() + limit_s)
+
+
 def _decode_body(body: str) -> dict[str, Any]:
     if len(body) > LONGEST_BODY:
-        raise _BrokenReply(f"{len(body):,} characters, at most {LONGEST_BODY:,} are read")
+        raise BrokenReply(f"{len(body):,} characters, at most {LONGEST_BODY:,} are read")
     try:
         answer: Any = json.loads(body)
     except (ValueError, RecursionError):
-        raise _BrokenReply(f"no JSON but {_quote_body(body)}") from None
+        raise BrokenReply(f"no JSON but {_quote_body(body)}") from None
     if not isinstance(answer, dict):
-        raise _BrokenReply(f"no object but {_quote_body(body)}")
+        raise BrokenReply(f"no object but {_quote_body(body)}")
     choices = answer.get("choices")
     if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
-        raise _BrokenReply(f"no choices in {_quote_body(body)}")
+        raise BrokenReply(f"no choices in {_quote_body(body)}")
     if not isinstance(choices[0].get("message"), dict):
-        raise _BrokenReply(f"no message in {_quote_body(body)}")
+        raise BrokenReply(f"no message in {_quote_body(body)}")
     return answer
 
 

@@ -49,7 +49,8 @@ class ModelSettings:
         seed: Seed of the sampling, 0 or more, from which each call's own seed follows; None: no seed is sent.
         structured: Request replies that are data by a schema, if the server supports it.
         extra_body: Further keys of the request, as the server names them.
-        timeout_s: Seconds for one attempt.
+        timeout_s: Seconds without a byte of the reply after which it is given up, and the work pauses; the model is not
+            asked again, because the reply may be paid for.
         retries: Further attempts after a temporary failure.
         concurrency: Calls in flight at once, at most.
         backoff_s: Seconds before the first retry; doubled for each further one.
@@ -67,7 +68,7 @@ class ModelSettings:
     seed: Annotated[int, Ge(0)] | None = None
     structured: bool = True
     extra_body: dict[str, JsonValue] = field(default_factory=dict)
-    timeout_s: Annotated[float, Gt(0.0)] = 120.0
+    timeout_s: Annotated[float, Gt(0.0)] = 900.0
     retries: Annotated[int, Ge(0)] = 5
     concurrency: Annotated[int, Ge(1)] = 4
     backoff_s: Annotated[float, Ge(0.0)] = 0.5
@@ -125,6 +126,20 @@ def delay_s(failed: int, backoff_s: float, asked_s: float | None = None) -> floa
         return asked_s + backoff_s * jitter
     growing: float = min(LONGEST_BACKOFF_S, backoff_s * 2.0 ** min(failed, 16))
     return growing * (0.75 + 0.5 * jitter)
+
+
+def explain_timeout(what: str, settings: ModelSettings, limit_s: float | None = None) -> str:
+    """Word a time-out of our own: what happened, the setting that bounds it, and how to go on.
+
+    ``limit_s`` is the limit that held where it is not the setting's.
+    """
+    if limit_s is not None and limit_s < settings.timeout_s:
+        return f"{what} when it was asked for one word: is it the right address, and is the server ready?"
+    raised = 2 * settings.timeout_s
+    return (
+        f"{what}, the limit of model.timeout_s for {settings.name!r}; it is not asked again, as the reply may be paid "
+        f"for: resume with a higher limit, such as model.timeout_s={raised:g}"
+    )
 
 
 @dataclass(frozen=True, config=STRICT)

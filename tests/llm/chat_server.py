@@ -19,7 +19,7 @@ from itertools import pairwise
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["Answer", "ChatServer", "Server", "calling", "failure", "ok", "with_tools", "without_tools"]
+__all__ = ["Answer", "ChatServer", "Server", "calling", "failure", "ok", "streamed", "with_tools", "without_tools"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Answer:
         delay_s: wait before the first byte.
         sent: share of the body that is sent before the connection is cut; at 0.0 not even a status.
         content_type: the body's type.
+        pieces: number of pieces in which the body is sent.
+        gap_s: wait before each piece.
     """
 
     status: int = 200
@@ -41,6 +43,8 @@ class Answer:
     delay_s: float = 0.0
     sent: float = 1.0
     content_type: str = "application/json"
+    pieces: int = 1
+    gap_s: float = 0.0
 
 
 def ok(
@@ -60,6 +64,16 @@ def ok(
     if usage is not None:
         body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
     return Answer(body=json.dumps(body), delay_s=delay_s)
+
+
+def streamed(*deltas: dict[str, Any], usage: tuple[int, int] | None = (10, 5), reason: str = "stop") -> Answer:
+    """A chat completion as server-sent events, one for each delta of the message."""
+    chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+    if usage is not None:
+        chunks.append({"choices": [], "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1]}})
+    lines = [f"data: {json.dumps(chunk)}\r\n\r\n" for chunk in chunks]
+    return Answer(body=": alive\n\n" + "".join(lines) + "data: [DONE]\n\n", content_type="text/event-stream")
 
 
 def failure(status: int, message: str = "scripted failure", retry_after: str | None = None, **error: Any) -> Answer:
@@ -214,7 +228,12 @@ class ChatServer:
                 for name, value in answer.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(body[: int(len(body) * answer.sent)])
+                body = body[: int(len(body) * answer.sent)]
+                size = -(-len(body) // answer.pieces) or 1
+                for start in range(0, len(body), size):
+                    chat._closing.wait(answer.gap_s)
+                    self.wfile.write(body[start : start + size])
+                    self.wfile.flush()
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
