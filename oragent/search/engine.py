@@ -32,7 +32,6 @@ from oragent.search.archive import FIRST, AddStatus, Grid, replay_archive, succe
 from oragent.search.auditing import AuditSchedule, would_lead
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.checks import IDLE
 from oragent.search.config import archive_policy
 from oragent.search.evaluation_key import ended_race_text, found_out_text
 from oragent.search.events import EventKind, Observer, OnEvent, Progress, RunEvent, SearchResult, ignore_event
@@ -41,6 +40,7 @@ from oragent.search.heading import describe_program, format_comments
 from oragent.search.journal import Journal
 from oragent.search.round_context import EXPERIMENT_S, RoundContext, count_probes
 from oragent.search.run_context import RunContext, count_replies
+from oragent.search.run_end import RunEnd
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies.tuning import is_worth, tuning_period, with_tuning
@@ -140,8 +140,8 @@ class Engine:
         by_round = groupby(store.notes(), key=lambda note: note.round)
         self._recorded_notes = {number: [*notes] for number, notes in by_round}
         self._seed: Elite | None = None
-        self._horizon, self._idle_rounds, self._latest = -1, 0, ""
-        self._end: tuple[str, bool] | None = None
+        self._horizon = -1
+        self._run_end = RunEnd(self._settings.patience)
         self._aborted = asyncio.Event()
 
     @property
@@ -168,12 +168,12 @@ class Engine:
     @property
     def is_ending(self) -> bool:
         """True if nothing new begins."""
-        return self._end is not None
+        return self._run_end.has_come
 
     def stop(self, reason: str = "stopped on request") -> None:
         """Begin nothing more; what is being evaluated still ends and is kept."""
         self._desk.stopped = True
-        self._set_end(reason, complete=False)
+        self._run_end.stop(reason)
 
     def abort(self) -> None:
         """End at once: what is being evaluated or asked is given up, and what has ended is kept."""
@@ -245,7 +245,7 @@ class Engine:
                     self.stop(STOPPED)
                 elif act.act == "pause" and flying:
                     return
-            if not self._acts.paused or self._end is not None:
+            if not self._acts.paused or self.is_ending:
                 break
             await asyncio.sleep(PAUSED_S)
         if (waited := time.monotonic() - begun) > PAUSED_S:
@@ -276,7 +276,7 @@ class Engine:
         await self._wait_for_all([task])
         if not task.done():
             task.cancel()
-            raise Interrupted(self._end[0] if self._end else "ended at once")
+            raise Interrupted(self._run_end.reason)
         return task.result()
 
     async def _wait_for_all(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
@@ -334,7 +334,7 @@ class Engine:
             await run.fork(works, [at % self._archive.islands for at in range(len(works))])
 
     def _may_begin(self) -> bool:
-        return self._end is None and not Spent().reaches_any(self._remaining_budget())
+        return not self.is_ending and not Spent().reaches_any(self._remaining_budget())
 
     def _remaining_budget(self) -> Spent:
         return self._budget.remaining(self._spent, Spent().add_all(self._granted.values()))
@@ -366,7 +366,8 @@ class Engine:
             # what the round paid for before is committed
             pass
         except ModelError as problem:
-            self.stop(str(problem))
+            self._run_end.stop_for_model(problem)
+            self.stop()
             raise Interrupted(str(problem)) from None
         except OragentError:
             raise
@@ -567,14 +568,12 @@ class Engine:
         self._tending.tend(self._archive, number)
         if self._archive.grid is not None and not self._archive.grid.is_known:
             self._choose_bins(number, placed)
-        self._latest = next(
-            (t.evaluation.message for t in run.candidates if t.evaluation.status is Status.REJECTED), ""
-        )
         kept_free = self._free > 0 and number % self._free == 0
-        self._idle_rounds = 0 if used.evaluations else self._idle_rounds + (not kept_free)
+        self._run_end.count_answers(run.reply_problems)
+        self._run_end.count_round(used.evaluations, run.candidates, may_idle=kept_free)
         # a resumed run first takes back all that it had
         if number >= len(self._recorded) - 1:
-            self._check_end()
+            self._run_end.check(self._budget, self._spent)
         self._begin_audit(number)
         progress = self._make_progress(candidates)
         self._emit_round(number, placed, leader)
@@ -690,20 +689,9 @@ class Engine:
 
     def _announce_best(self, number: int, elite: Elite) -> None:
         """Tell a person of a new best whose round goes on; that of a short round is told when it is committed."""
-        if self._leader is elite and self._horizon < number and self._end is None:
+        if self._leader is elite and self._horizon < number and not self.is_ending:
             news = f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on"
             self._herald(f"{news}; {self._folder.best.name} has it")
-
-    def _check_end(self) -> None:
-        exceeded = self._budget.name_reached_bound(self._spent)
-        if exceeded:
-            self._set_end(exceeded, complete=True)
-        elif self._idle_rounds >= self._settings.patience:
-            why = f"; the latest was rejected: {self._latest}" if self._latest else ""
-            self._set_end(f"{IDLE} in {self._idle_rounds} rounds{why}", complete=False)
-
-    def _set_end(self, reason: str, *, complete: bool) -> None:
-        self._end = self._end or (reason, complete)
 
     def _make_progress(self, candidates: Sequence[Candidate]) -> Progress:
         if self._seed is None or self._archive.best is None:
@@ -712,7 +700,7 @@ class Engine:
         return Progress(self._spent, self._seed, self._archive.best, solutions)
 
     def _make_result(self, progress: Progress) -> SearchResult:
-        reason, complete = self._end or ("ended", False)
+        reason, complete = self._run_end.reason, self._run_end.is_complete
         reason += self._cut_short() if complete else ""
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)

@@ -78,6 +78,8 @@ class RoundContext:
     spent: Spent = field(default_factory=Spent)
     # candidates that it evaluated, in order
     candidates: list[Candidate] = field(default_factory=list)
+    # for each answer of a model, in order: the reason why nothing usable was in it; empty where something was
+    reply_problems: list[str] = field(default_factory=list)
     # notes that it writes for later rounds and for reports
     notes: list[RoundNote] = field(default_factory=list)
     # that the round had evaluated before it was forked to make this branch
@@ -293,6 +295,7 @@ class RoundContext:
                 case=case,
                 candidates=[],
                 notes=[],
+                reply_problems=[],
                 earlier=self.solutions,
                 earlier_probes=self._probe_count,
                 written=written,
@@ -312,6 +315,7 @@ class RoundContext:
     def _merge_branch(self, branch: "RoundContext") -> None:
         self.candidates += branch.candidates
         self.notes += branch.notes
+        self.reply_problems += branch.reply_problems
         self.case.used += branch.used
         self._met |= branch._met
 

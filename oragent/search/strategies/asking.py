@@ -14,6 +14,7 @@ from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, ParentProgram
 from oragent.search.prompting.frame import fill_template, program_request
 from oragent.search.round_context import RoundContext
+from oragent.search.run_end import holds_code
 from oragent.search.scoring import Gate
 
 T = TypeVar("T")
@@ -44,7 +45,12 @@ async def ask_and_read(
     def ask(sent: Sequence[Message], attempt: int) -> Awaitable[RecordedReply]:
         return run.ask("repair" if attempt else role, sent, temperature, schema)
 
-    return await ask_until_read(ask, messages, read, complain=complain)
+    answer = await ask_until_read(ask, messages, read, complain=complain)
+    run.reply_problems.append(answer.problem)
+    if answer.value is None and holds_code(answer.reply.text, run.problem.signature.function):
+        # a program with an error shows that the model works
+        run.reply_problems[-1] = ""
+    return answer
 
 
 async def ask_for_program(

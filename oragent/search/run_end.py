@@ -1,0 +1,102 @@
+"""The end of a run: a bound of its budget, a stop, a model that does not answer, or nothing new to score."""
+
+from collections.abc import Sequence
+
+from oragent._base.budget import Budget, Spent
+from oragent._base.errors import ModelError, ModelTimeout
+from oragent._base.protocol import Status
+from oragent.search.candidate import Candidate
+from oragent.search.checks import IDLE
+
+# answers in a row without anything usable, each sent back once, after which the model counts as dead: one that leaves
+# the code out of a fifth of its replies is taken for dead at one in ten million answers
+DEAD = 5
+# marks of code in a reply
+CODE_MARKS = ("```", "~~~", "<<<<<<<")
+
+
+def holds_code(text: str, function: str) -> bool:
+    """Return True if a reply may hold a program or edits: a fence, a mark of an edit, or the function's name."""
+    return any(mark in text for mark in (*CODE_MARKS, f"{function}("))
+
+
+class RunEnd:
+    """Decides whether a run ends, and keeps the first reason."""
+
+    def __init__(self, patience: int) -> None:
+        # rounds in a row without a new program after which a run ends
+        self._patience = patience
+        self._end: tuple[str, bool] | None = None
+        self._idle_rounds = 0
+        # message of the latest round's first rejected candidate
+        self._rejection = ""
+        # answers in a row without anything usable, and the reason of the latest
+        self._unusable_answers = 0
+        self._problem = ""
+
+    @property
+    def has_come(self) -> bool:
+        """True if nothing new begins."""
+        return self._end is not None
+
+    @property
+    def reason(self) -> str:
+        """Reason for the end, one line; "ended" if none was given."""
+        if self._end is None:
+            return "ended"
+        return self._end[0]
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the budget was used up, as opposed to a stop, a dead model or nothing new to try."""
+        return self._end is not None and self._end[1]
+
+    def stop(self, reason: str) -> None:
+        """End the run before its budget is used up; an earlier reason stays."""
+        self._end = self._end or (reason, False)
+
+    def stop_for_model(self, problem: ModelError) -> None:
+        """End the run because its model cannot be used; after a time-out of ours it is paused."""
+        if isinstance(problem, ModelTimeout):
+            self.stop(f"paused: {problem}")
+        else:
+            self.stop(str(problem))
+
+    def count_answers(self, problems: Sequence[str]) -> None:
+        """Count the answers of a model; for each, in order, the reason why nothing usable was in it, or an empty text.
+
+        Those of rounds that a resumed run replays are not counted: its user may have mended the model.
+        """
+        for problem in problems:
+            self._problem = problem
+            if problem:
+                self._unusable_answers += 1
+            else:
+                self._unusable_answers = 0
+
+    def count_round(self, evaluations: int, candidates: Sequence[Candidate], *, may_idle: bool) -> None:
+        """Count a round for the check on new programs.
+
+        Args:
+            evaluations: Number of programs that it scored for the first time.
+            candidates: Candidates of the round, in order.
+            may_idle: True if a round without evaluations was not expected to have any.
+        """
+        rejected = (one.evaluation.message for one in candidates if one.evaluation.status is Status.REJECTED)
+        self._rejection = next(rejected, "")
+        if evaluations:
+            self._idle_rounds = 0
+        elif not may_idle:
+            self._idle_rounds += 1
+
+    def check(self, budget: Budget, spent: Spent) -> None:
+        """End the run if a bound of the budget is reached, its model is dead, or it finds nothing new."""
+        exceeded = budget.name_reached_bound(spent)
+        if exceeded:
+            self._end = self._end or (exceeded, True)
+        elif self._unusable_answers >= DEAD:
+            answers = f"the last {self._unusable_answers} replies of the model held no program, nor did their repairs"
+            self.stop(f"{answers}; the latest: {self._problem.partition(chr(10))[0]}")
+        elif self._idle_rounds >= self._patience:
+            why = f"; the latest was rejected: {self._rejection}" if self._rejection else ""
+            self.stop(f"{IDLE} in {self._idle_rounds} rounds{why}")
