@@ -233,6 +233,14 @@ def _run_search(
                 start=start,
                 isolation=isolation,
             )
+    except KeyboardInterrupt:
+        # before the engine, which answers Ctrl-C itself, or after it
+        if opened and opened[0].path.exists():
+            kept = f"everything so far is kept: oragent resume {shlex.quote(str(opened[0].path))}"
+        else:
+            kept = "the seed heuristic had no score yet, so no run was kept"
+        console.print(f"{STOPPED}: {escape(kept)}", highlight=False, soft_wrap=True)
+        raise typer.Exit(130) from None
     except (OragentError, OSError):
         if opened and opened[0].best.is_file():
             console.print(

@@ -93,3 +93,26 @@ def test_a_press_before_the_seed_has_a_score_ends_in_one_line(toy: Path, tmp_pat
     assert process.returncode == 130 if presses == 1 else process.returncode in (1, 130)
     assert "Traceback" not in complaints
     assert "stopped by Ctrl-C" in said + complaints
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.2, 0.5, 0.9, 1.5, 2.5])
+def test_an_early_press_ends_in_one_line_that_says_whether_a_run_is_kept(
+    toy: Path, tmp_path: Path, after_s: float
+) -> None:
+    # the interpreter itself prints a traceback until it has started
+    begin = "from oragent.__main__ import main; print('up', flush=True); main()"
+    command = [sys.executable, "-c", begin, "run", "toy", "--evaluations", "5000", "--workers", "1"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    time.sleep(after_s)
+    process.send_signal(signal.SIGINT)
+    said, complaints = process.communicate(timeout=60)
+    assert "Traceback" not in complaints
+    assert "stopped by Ctrl-C" in said + complaints
+    if list(tmp_path.glob("outputs/toy/*/run.db")):
+        assert "oragent resume" in said
+    elif "toy by" in said:
+        assert "no run was kept" in said + complaints

@@ -32,12 +32,13 @@ export function money(dollars, unpriced = 0) {
 /** Gain of a score on a reference, above 0 is better. @param {string} direction @param {number} value @param {number} reference */
 export function gain(direction, value, reference) { return direction === "minimize" ? reference - value : value - reference; }
 
-/** @param {string} direction @param {number | null} value @param {number | null} reference */
+/** How much lower or higher a score is than a reference, and whether that is worse. @param {string} direction @param {number | null} value @param {number | null} reference */
 export function gainText(direction, value, reference) {
   if (value === null || reference === null) return "–";
-  const amount = gain(direction, value, reference);
-  const share = reference ? ` (${amount >= 0 ? "+" : "−"}${percent(Math.abs(amount / reference))})` : "";
-  return `${amount >= 0 ? "+" : "−"}${score(Math.abs(amount))}${share}`;
+  if (value === reference) return "equal";
+  const share = reference ? ` (${percent(Math.abs((value - reference) / reference))})` : "";
+  const worse = gain(direction, value, reference) < 0 ? ", worse" : "";
+  return `${score(Math.abs(value - reference))} ${value < reference ? "lower" : "higher"}${share}${worse}`;
 }
 
 /** Limits of a Poisson mean, 95 % (Wilson & Hilferty 1931). @param {number} events */
