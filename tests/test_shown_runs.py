@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ def test_a_shown_search_gains(words: tuple[str, ...], tmp_path: Path, monkeypatc
             if name := re.search(r'^STRATEGY = Strategy\(name="(\w+)"', block, re.MULTILINE):
                 (tmp_path / f"{name[1]}.py").write_text(block)
     monkeypatch.chdir(tmp_path)
-    given = dict(zip(words[1:], words[2:], strict=False))
+    given = dict(pairwise(words))
     named = {key: given.get(option) for option, key in OPTIONS.items()}
     settings = [word for word in words[1:] if re.match(r"[a-z_.]+=", word)]
     assert gains(words[0], tmp_path / "outputs", [*list_overrides(named), *settings])
