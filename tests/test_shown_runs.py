@@ -27,7 +27,12 @@ def blocks(language: str, text: str) -> list[str]:
 
 def shown_runs() -> list[tuple[str, ...]]:
     """The words after ``oragent run`` of each shown search that asks no server, each once."""
-    lines = [line for page in PAGES for block in blocks("", page.read_text()) for line in block.replace("\\\n", " ").splitlines()]
+    lines = [
+        line
+        for page in PAGES
+        for block in blocks("", page.read_text())
+        for line in block.replace("\\\n", " ").splitlines()
+    ]
     runs = [tuple(shlex.split(line, comments=True)[2:]) for line in lines if line.startswith("oragent run ")]
     return sorted(
         {
