@@ -9,6 +9,7 @@ import pytest
 
 import oragent
 from oragent.cli.options import list_overrides
+from oragent.search.events import Progress
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -50,7 +51,7 @@ class Gained(Exception):
 
 
 def gains(problem: str, folder: Path, settings: list[str]) -> bool:
-    def watch(progress: oragent.Progress) -> None:
+    def watch(progress: Progress) -> None:
         if progress.best.score != progress.seed.score:
             raise Gained
 

@@ -17,6 +17,8 @@ from oragent._base.files import read_bounded
 # of dataclasses that hold settings: an unknown key is an error
 STRICT = ConfigDict(extra="forbid")
 UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
+# what to do about a text that was cut off in {key: a text, and more}
+COMMA = "within {...} a comma ends a value, so put a text with commas in quotes"
 T = TypeVar("T")
 
 
@@ -78,6 +80,8 @@ def explain_validation_error(problem: ValidationError, schema: type) -> str:
     path = [str(part) for part in error["loc"]]
     key = ".".join(path)
     if unknown:
+        if error["input"] is None and not path[-1].isidentifier():
+            return f'unknown key {key!r}: {COMMA}, such as "..., {path[-1]}"'
         valid = _valid_keys(schema, path[:-1])
         near = difflib.get_close_matches(path[-1], valid, n=1, cutoff=0.5)
         if near:
@@ -92,7 +96,10 @@ def explain_validation_error(problem: ValidationError, schema: type) -> str:
         if key:
             return f"{key}: {error['ctx']['error']}"
         return str(error["ctx"]["error"])
-    return f"key {key!r}: {error['msg'][0].lower()}{error['msg'][1:]}, not {error['input']!r}"
+    hint = ""
+    if error["type"] == "string_type" and error["input"] is None:
+        hint = f"; {COMMA}"
+    return f"key {key!r}: {error['msg'][0].lower()}{error['msg'][1:]}, not {error['input']!r}{hint}"
 
 
 def _set_key(tree: dict[str, Any], key: str, value: Any) -> None:

@@ -310,6 +310,7 @@ class Engine:
             run.case.used += self._store.checks()
         else:
             run = self._replay_round(run)
+        self._desk.scoring.bound_sleep(run.candidates[0].evaluation)
         return self._commit_round(0, run)
 
     def _amend_checks(self) -> None:

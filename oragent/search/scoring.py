@@ -50,6 +50,8 @@ FIRST_DECISIONS, LEAST_DECISIONS = 10, 5
 FINAL_FACTOR = 10
 # metrics of an audit
 AUDITED, AUDIT_SECONDS = "audited", "audit_seconds"
+# a program may sleep as many times the seed's clock time, and as many seconds at least
+SLEEP_FACTOR, LEAST_SLEEP_S = 4.0, 3.0
 # instances that a probe runs, of the size that it runs
 PROBED = 3
 
@@ -129,6 +131,11 @@ class Scoring:
         # by fingerprint, of this sitting
         self.audited_decisions: dict[str, int] = {}
         self._flying: dict[EvaluationKey, asyncio.Task[Evaluation]] = {}
+
+    def bound_sleep(self, seed: Evaluation) -> None:
+        """Limit the time that programs may sleep without using a CPU, by the seed's time by the clock."""
+        idle_s = min(self._limits.idle_s, max(LEAST_SLEEP_S, SLEEP_FACTOR * seed.wall_s))
+        self._limits = replace(self._limits, idle_s=idle_s)
 
     def fingerprint(self, source: str) -> str:
         """The key under which equal programs are scored once."""

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ModelTimeout
+from oragent._base.protocol import Status
+from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
+from oragent.search.engine import Engine
+from oragent.search.round_context import RoundContext
 from oragent.search.run_end import DEAD
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
@@ -101,3 +106,21 @@ def test_a_slow_server_is_waited_for_and_a_silent_one_pauses_the_run(toy: Path, 
         run = only_run(tmp_path)
         done = oragent("resume", str(run), "model.timeout_s=30", cwd=tmp_path, **keys)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_a_program_that_sleeps_is_ended_by_the_seeds_clock_time(begun) -> None:
+    folder = begun("budget.evaluations=2", "strategy.window=1", "cache=false")
+
+    async def sleep(run: RoundContext) -> None:
+        await run.evaluate("import time\ndef guess(x):\n    time.sleep(500)\n    return x\n", [], "sleeper")
+
+    with EvaluationRunner(folder.config.cores) as runner, Store(folder.database) as store:
+        pool = JobPool(1, runner)
+        try:
+            asyncio.run(Engine(folder, store, pool, sleep).run())
+        finally:
+            pool.close()
+        (sleeper,) = [record.candidate.evaluation for record in store.records(1)]
+    assert sleeper.status is Status.TIMEOUT
+    assert sleeper.wall_s < 20.0
