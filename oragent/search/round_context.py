@@ -39,7 +39,7 @@ from oragent.search.experiments import (
 )
 from oragent.search.journal import Moment
 from oragent.search.run_context import RunContext, choose_style
-from oragent.search.scoring import Gate, Seen
+from oragent.search.scoring import Gate, ScoredProgram, Seen
 from oragent.search.store import RoundNote
 
 T = TypeVar("T")
@@ -401,14 +401,13 @@ class RoundContext:
         try:
             source = fit_to_frame(source, self.problem.signature)
         except CandidateError as problem:
-            fingerprint, evaluation = self.desk.scoring.reject(source, str(problem))
-            return self._add_candidate(source, fingerprint, parents, origin, call, evaluation)
+            return self._add_candidate(source, self.desk.scoring.reject(source, str(problem)), parents, origin, call)
         seen = self._make_view(origin, parents)
-        fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.score(source, seen, gate))
-        if evaluation.was_started and not self._was_evaluated(fingerprint):
+        scored = await self.desk.in_time(self.desk.scoring.score(source, seen, gate))
+        if scored.evaluation.was_started and not self._was_evaluated(scored.name):
             self.case.used += Spent(evaluations=1)
             self._record_spending(Spent(evaluations=1))
-        return self._add_candidate(source, fingerprint, parents, origin, call, evaluation)
+        return self._add_candidate(source, scored, parents, origin, call)
 
     def _record_spending(self, spent: Spent) -> None:
         self.desk.paid[self.number] = self.desk.paid.get(self.number, Spent()) + spent
@@ -450,13 +449,11 @@ class RoundContext:
         committed = self.desk.probes[min(self.horizon + 1, len(self.desk.probes) - 1)]
         if committed + self._probe_count >= limit:
             why = f"no probe is left: {limit} for {self.spent.evaluations} evaluations are used; write a new program"
-            fingerprint, evaluation = self.desk.scoring.reject(f"{source}\n{why}", why)
-            return self._add_candidate(source, fingerprint, parents, PROBE, call, evaluation)
+            rejected = self.desk.scoring.reject(f"{source}\n{why}", why)
+            return self._add_candidate(source, rejected, parents, PROBE, call)
         seen = self._make_view(PROBE, parents)
-        fingerprint, evaluation = await self.desk.in_time(
-            self.desk.scoring.probe(source, seen, observer if self.hooks else "")
-        )
-        return self._add_candidate(source, fingerprint, parents, PROBE, call, evaluation)
+        probed = await self.desk.in_time(self.desk.scoring.probe(source, seen, observer if self.hooks else ""))
+        return self._add_candidate(source, probed, parents, PROBE, call)
 
     @property
     def _probe_count(self) -> int:
@@ -556,33 +553,32 @@ class RoundContext:
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""
-        fingerprint, evaluation = self.desk.scoring.reject(text, why.split("\n", 1)[0])
-        return self._add_candidate(text, fingerprint, parents, origin, call, evaluation)
+        rejected = self.desk.scoring.reject(text, why.split("\n", 1)[0])
+        return self._add_candidate(text, rejected, parents, origin, call)
 
     def _add_candidate(
         self,
         source: str,
-        fingerprint: str,
+        scored: ScoredProgram,
         parents: Sequence[str],
         origin: str,
         call: int | None,
-        evaluation: Evaluation,
     ) -> Candidate:
         self.candidates.append(
             Candidate(
                 source=source,
-                fingerprint=fingerprint,
+                fingerprint=scored.name,
                 parents=tuple(parents),
                 origin=origin,
                 island=self.island,
                 call=call,
-                evaluation=evaluation,
+                evaluation=scored.evaluation,
                 branch=self.case.branch,
             )
         )
-        self._met.add(fingerprint)
-        if evaluation.status is Status.SCREENED:
-            self._met.add(ended_race_text(fingerprint))
+        self._met.add(scored.name)
+        if scored.evaluation.status is Status.SCREENED:
+            self._met.add(ended_race_text(scored.name))
         if self.desk.journal is not None and origin != PROBE:
             place = f"{self.number}.{self.case.branch}p{len(self.candidates)}"
             self.desk.journal.add_program(place, self.number, self.candidates[-1])

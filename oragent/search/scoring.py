@@ -67,6 +67,15 @@ class Gate:
 
 
 @dataclass(frozen=True)
+class ScoredProgram:
+    """Evaluation of a program, and the name under which the store has it."""
+
+    # fingerprint of the program where its score is full; else another name, so that the program may be scored later
+    name: str
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True)
 class Seen:
     """View of a round at the time it has a program scored."""
 
@@ -146,15 +155,15 @@ class Scoring:
         for task in self._flying.values():
             task.cancel()
 
-    def reject(self, text: str, why: str) -> tuple[str, Evaluation]:
-        """Take down a text that is no usable program: its fingerprint, and how it did."""
-        fingerprint = hashlib.sha256(text.encode(errors="replace")).hexdigest()
-        return fingerprint, self._store_evaluation(fingerprint, Evaluation(Status.REJECTED, message=why))
+    def reject(self, text: str, why: str) -> ScoredProgram:
+        """Store a text that is no usable program as rejected, with the reason."""
+        name = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+        return self._store_as(name, Evaluation(Status.REJECTED, message=why))
 
-    async def probe(self, source: str, seen: Seen, observer: str = "") -> tuple[str, Evaluation]:
+    async def probe(self, source: str, seen: Seen, observer: str = "") -> ScoredProgram:
         """Run a program for what it prints: on practice instances, or on a few of one size of ``train``.
 
-        Returns a fingerprint of its own, and how it did. ``observer`` is the text of a program that is told what
+        The result has a name of its own. ``observer`` is the text of a program that is told what
         happens at the evaluator's ``hooks``; it is run where a candidate is, and looked at by nobody here. Empty:
         nobody watches.
         """
@@ -168,7 +177,7 @@ class Scoring:
             terms = f"{PRACTICE} {self.practice}"
         key = EvaluationKey(inspected.fingerprint, EvaluationKind.PROBE, terms, observer)
         probed = await self._evaluate_once(key, source, seen, *few, mode=mode, size=size, observer=observer)
-        return str(key), probed
+        return ScoredProgram(str(key), probed)
 
     async def measure(
         self, seen: Seen, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str
@@ -201,10 +210,8 @@ class Scoring:
         finally:
             del self._flying[key]
 
-    async def score(
-        self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None
-    ) -> tuple[str, Evaluation]:
-        """Score a program, or take the score of an equal one: the fingerprint under which it goes, and how it did.
+    async def score(self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None) -> ScoredProgram:
+        """Score a program, or return the score of an equal one.
 
         ``gate`` says what it must reach at one size first, if anything.
         """
@@ -214,7 +221,7 @@ class Scoring:
             return self.reject(source, inspected.problem)
         caught = found_out_text(inspected.fingerprint)
         if seen.knows(caught) and (rejected := self._store.evaluation(caught)):
-            return caught, rejected
+            return ScoredProgram(caught, rejected)
         was_evaluated = seen.knows(inspected.fingerprint)
         if not was_evaluated and (near := await self._find_near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
@@ -222,7 +229,7 @@ class Scoring:
             return self.reject(f"{source}\n{why}", why)
         if was_evaluated:
             key = EvaluationKey(inspected.fingerprint)
-            return inspected.fingerprint, await self._evaluate_once(key, source, seen)
+            return ScoredProgram(inspected.fingerprint, await self._evaluate_once(key, source, seen))
         if gate is not None and (stopped := await self._screen_at_size(inspected.fingerprint, source, seen, gate)):
             return stopped
         if (quantile := self._config.cascade) is None:
@@ -231,7 +238,7 @@ class Scoring:
 
     async def _screen_at_size(
         self, fingerprint: str, source: str, seen: Seen, gate: Callable[[str], Gate | None]
-    ) -> tuple[str, Evaluation] | None:
+    ) -> ScoredProgram | None:
         """Look at a program at one size first; None where it passes, or nobody asks it to."""
         requirement = await asyncio.to_thread(gate, source)
         if requirement is None:
@@ -239,11 +246,11 @@ class Scoring:
         key = EvaluationKey(fingerprint, EvaluationKind.SIZE, str(requirement.size))
         quick = await self._evaluate_once(key, source, seen, size=requirement.size)
         if quick.score is None:
-            return fingerprint, self._store_evaluation(fingerprint, quick)
+            return self._store_as(fingerprint, quick)
         if seen.archive.fitness(quick.score) >= seen.archive.fitness(requirement.bar):
             return None
-        name = screened_text(fingerprint)
-        return name, self._store_evaluation(name, screened_evaluation(quick, f"at size {requirement.size}"))
+        screened = screened_evaluation(quick, f"at size {requirement.size}")
+        return self._store_as(screened_text(fingerprint), screened)
 
     @property
     def audits(self) -> bool:
@@ -329,24 +336,20 @@ class Scoring:
         audited = [metrics for metrics in ended if metrics.get(AUDITED) and AUDIT_SECONDS in metrics]
         return max((float(metrics[AUDIT_SECONDS]) / int(metrics[AUDITED]) for metrics in audited[-3:]), default=None)
 
-    async def _in_stages(
-        self, inspected: Inspected, source: str, quantile: float, seen: Seen
-    ) -> tuple[str, Evaluation]:
+    async def _in_stages(self, inspected: Inspected, source: str, quantile: float, seen: Seen) -> ScoredProgram:
         fingerprint = inspected.fingerprint
         quick = await self._evaluate_once(EvaluationKey(fingerprint, EvaluationKind.TRAIN), source, seen, mode="train")
         if quick.status is not Status.OK:
-            return fingerprint, self._store_evaluation(fingerprint, quick)
+            return self._store_as(fingerprint, quick)
         elites = [elite.metrics for elite in seen.archive.elites()]
         if not passes_screening(quick, elites, seen.archive.direction, quantile):
-            name = screened_text(fingerprint)
-            return name, self._store_evaluation(name, screened_evaluation(quick))
-        name, full = await self._on_val(inspected, source, seen)
-        if full.metrics.get(BELOW_FLOOR):
-            name = screened_text(fingerprint)
-            return name, self._store_evaluation(name, screened_evaluation(quick))
-        return name, self._store_evaluation(name, add_train_score(full, quick))
+            return self._store_as(screened_text(fingerprint), screened_evaluation(quick))
+        full = await self._on_val(inspected, source, seen)
+        if full.evaluation.metrics.get(BELOW_FLOOR):
+            return self._store_as(screened_text(fingerprint), screened_evaluation(quick))
+        return self._store_as(full.name, add_train_score(full.evaluation, quick))
 
-    async def _on_val(self, inspected: Inspected, source: str, seen: Seen) -> tuple[str, Evaluation]:
+    async def _on_val(self, inspected: Inspected, source: str, seen: Seen) -> ScoredProgram:
         """Score a program on ``val``; where the evaluator offers it, only until it cannot come up to the elites.
 
         Whether it is ended is decided by what this round knows, though another may have measured it to its end.
@@ -359,21 +362,20 @@ class Scoring:
         if self._floors and quantile is not None:
             floor = floor_score([elite.score for elite in archive.elites()], archive.direction, quantile)
         if floor is None:
-            return fingerprint, await self._evaluate_once(EvaluationKey(fingerprint), source, seen)
+            return ScoredProgram(fingerprint, await self._evaluate_once(EvaluationKey(fingerprint), source, seen))
         key = EvaluationKey(fingerprint, EvaluationKind.FLOOR, repr(floor))
-        return fingerprint, await self._evaluate_once(key, source, seen, f"{FLOOR}={floor!r}")
+        return ScoredProgram(fingerprint, await self._evaluate_once(key, source, seen, f"{FLOOR}={floor!r}"))
 
-    async def _score_in_race(
-        self, fingerprint: str, source: str, terms: RaceTerms, seen: Seen
-    ) -> tuple[str, Evaluation]:
+    async def _score_in_race(self, fingerprint: str, source: str, terms: RaceTerms, seen: Seen) -> ScoredProgram:
         """Score a program in a race; under its own name it is kept only where it has come to the end."""
         key, full = EvaluationKey.of_race(fingerprint, terms.dumps()), self._store.evaluation(fingerprint)
         raced = race_result(full, terms) if full else None
         if raced is None:
             raced = await self._evaluate_once(key, source, seen, f"{RACE}={terms.dumps()}")
         if raced.status is Status.SCREENED:
-            return str(key), self._store.evaluation(key) or self._store_evaluation(key, raced)
-        return fingerprint, self._store.evaluation(fingerprint) or self._store_evaluation(fingerprint, raced)
+            return ScoredProgram(str(key), self._store.evaluation(key) or self._store_evaluation(key, raced))
+        stored = self._store.evaluation(fingerprint) or self._store_evaluation(fingerprint, raced)
+        return ScoredProgram(fingerprint, stored)
 
     async def _evaluate_once(
         self,
@@ -435,6 +437,9 @@ class Scoring:
         known: list[Elite | Candidate] = [*seen.archive.elites(), *tried]
         programs = [(program.id, program.source) for program in known]
         return await asyncio.to_thread(too_near, source, programs, threshold, self._problem.signature)
+
+    def _store_as(self, name: str, evaluation: Evaluation) -> ScoredProgram:
+        return ScoredProgram(name, self._store_evaluation(name, evaluation))
 
     def _store_evaluation(self, key: EvaluationKey | str, evaluation: Evaluation) -> Evaluation:
         """Write an evaluation and read it back, so that a resumed run sees the very same."""
