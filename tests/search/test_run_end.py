@@ -23,8 +23,9 @@ from tests.search.players import Players, guess, search
 ASKING = [name for name, strategy in STRATEGIES.items() if strategy.asks_model]
 
 
-@pytest.mark.parametrize("reply", ["", "I am sorry, I cannot help with that."])
-@pytest.mark.parametrize("strategy", ASKING)
+@pytest.mark.parametrize(
+    ("strategy", "reply"), [*((name, "") for name in ASKING), ("or_agent", "I am sorry, I cannot help with that.")]
+)
 def test_a_model_without_programs_ends_the_run_after_a_few_replies(begun, strategy: str, reply: str) -> None:
     folder = begun("model.name=m", f"strategy.name={strategy}", "strategy.window=2")
     model = Players(**dict.fromkeys(("idea", "code", "experiment", "repair", "lead", "reflect"), reply))
@@ -81,7 +82,7 @@ def test_a_time_out_pauses_the_run_and_no_reply_is_asked_for_twice(begun) -> Non
 
 
 def test_a_time_out_of_the_first_call_is_no_end(begun) -> None:
-    folder = begun("model.name=m", "strategy.name=funsearch", "budget.evaluations=4")
+    folder = begun("model.name=m", "strategy.name=funsearch", "strategy.window=1", "budget.evaluations=4")
     assert search(folder, Slow(1)).reason.startswith("paused: ")
     assert search(folder, Slow(0)).complete
 
