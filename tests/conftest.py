@@ -86,7 +86,7 @@ def state_home(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture
 def begun(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     # Scripted models answer by the prompt, which names this version: one course on every Python.
-    monkeypatch.setattr("oragent.search.prompting.frame._python_version", lambda: "3.11")
+    monkeypatch.setattr("oragent.search.prompting.prompt_templates._python_version", lambda: "3.11")
 
     def make(*settings: str) -> RunFolder:
         return make_folder(

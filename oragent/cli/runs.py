@@ -42,9 +42,9 @@ from oragent.report.pages.text import format_score
 from oragent.report.pictured import draw_pictures
 from oragent.report.run import RunData, load_run
 from oragent.sandbox.isolation import describe_isolation
-from oragent.search.acts import ACTS, FOLDER, answer_prompt, list_open_prompts, post_act
 from oragent.search.folder import reopen
 from oragent.search.starting import family_of, lessons_of, memory_file
+from oragent.search.user_commands import ACTS, FOLDER, answer_prompt, list_open_prompts, post_act
 
 OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default: the run's device)."
 

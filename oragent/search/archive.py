@@ -292,18 +292,18 @@ def reset_generator(number: int, period: int, seed: int) -> np.random.Generator 
     return None
 
 
-def replay_archive(tending: ArchivePolicy, records: Iterable[Committed], rounds: int) -> Archive:
+def replay_archive(policy: ArchivePolicy, records: Iterable[Committed], rounds: int) -> Archive:
     """The archive as a run held it, by all committed candidates in order and the number of committed rounds."""
-    archive, latest = tending.opened(), 0
+    archive, latest = policy.opened(), 0
     for number, group in groupby(records, key=lambda record: record.round):
         for empty in range(latest + 1, number):
-            tending.tend(archive, empty)
+            policy.tend(archive, empty)
         for record in group:
-            tending.place(archive, record.id, record.candidate)
-        tending.tend(archive, number)
+            policy.place(archive, record.id, record.candidate)
+        policy.tend(archive, number)
         latest = number
     for empty in range(latest + 1, rounds):
-        tending.tend(archive, empty)
+        policy.tend(archive, empty)
     return archive
 
 

@@ -27,7 +27,6 @@ from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import EvaluationPool, RunningJob
 from oragent.ledger import Interrupted, ReplayModel
 from oragent.llm.model import Model, RoundLearner
-from oragent.search.acts import FOLDER, ORIGIN, STOPPED, ActLog, PersonModel, change_budget
 from oragent.search.archive import FIRST, AddStatus, Grid, replay_archive, success_rate
 from oragent.search.auditing import AuditSchedule, would_lead
 from oragent.search.caching import Cache
@@ -36,8 +35,8 @@ from oragent.search.config import archive_policy
 from oragent.search.evaluation_key import ended_race_text, found_out_text
 from oragent.search.events import EventKind, Observer, OnEvent, Progress, RunEvent, SearchResult, ignore_event
 from oragent.search.folder import RunFolder
-from oragent.search.heading import describe_program, format_comments
 from oragent.search.journal import Journal
+from oragent.search.program_header import describe_program, format_comments
 from oragent.search.round_context import EXPERIMENT_S, RoundContext, count_probes
 from oragent.search.run_context import RunContext, count_replies
 from oragent.search.run_end import RunEnd
@@ -45,6 +44,7 @@ from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies.tuning import is_worth, tuning_period, with_tuning
 from oragent.search.strategy import Round, Strategy
+from oragent.search.user_commands import FOLDER, ORIGIN, STOPPED, ActLog, PersonModel, change_budget
 
 # of evaluations, from the root of the project
 CACHE = Path("outputs") / "cache.db"
@@ -84,17 +84,17 @@ class Engine:
         if not isinstance(strategy, Strategy):
             strategy = Strategy(name="own", round=strategy, remembers=True)
         self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
-        self._pool, self._herald = pool, tell
+        self._pool, self._tell_user = pool, tell
         self._settings, self._budget = strategy.settled(config.strategy, live=not config.is_scripted), config.budget
         self._window = self._settings.window or strategy.window
         self._resets = store.resets()
         # else evaluators print bins
         measures = any(feature.kind == "number" for feature in about.features)
         grid = Grid.declared(about.features) if measures else None
-        self._tending = replace(archive_policy(config, about.direction), grid=grid, resets=frozenset(self._resets))
+        self._policy = replace(archive_policy(config, about.direction), grid=grid, resets=frozenset(self._resets))
         # committed before the bins of measured features are known
         self._early: list[Committed] = []
-        self._archive = self._tending.opened()
+        self._archive = self._policy.opened()
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = (time.monotonic() if since is None else since) - self._spent.seconds
         self._recorded = store.rounds()
@@ -107,17 +107,17 @@ class Engine:
         problem, clock, tell_once = folder.problem, self._elapsed_s, self._tell_once
         scoring = Scoring(problem, folder.root, config, store, pool, clock, offers, tell_once, self._cache)
         settings = replace(config, strategy=self._settings)
-        self._desk = RunContext(problem, settings, strategy.own(config), store, scoring, model, clock, cast or {})
-        self._desk.resets = set(self._resets)
-        self._desk.journal = Journal(store) if self._settings.live else None
-        self._desk.packages = store.packages(folder.problem.about.requires)
-        self._desk.noticed = self._notice_candidate
-        self._desk.emit = self._emit
+        self._context = RunContext(problem, settings, strategy.own(config), store, scoring, model, clock, cast or {})
+        self._context.resets = set(self._resets)
+        self._context.journal = Journal(store) if self._settings.live else None
+        self._context.packages = store.packages(folder.problem.about.requires)
+        self._context.noticed = self._notice_candidate
+        self._context.emit = self._emit
         self._on_event = on_event
         self._acts = ActLog(folder.path, store, self._budget)
-        self._desk.hints = self._acts.hints
+        self._context.hints = self._acts.hints
         if not isinstance(model, ReplayModel):
-            self._desk.replace_model = self._replace_model
+            self._context.replace_model = self._replace_model
         # the best that was scored, committed or not
         self._leader: Elite | None = None
         self._leader_fingerprint = ""
@@ -147,7 +147,7 @@ class Engine:
     @property
     def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
         """The evaluations and the model calls that have begun and not ended; may be read in another thread."""
-        return self._pool.running, list(self._desk.asking.values())
+        return self._pool.running, list(self._context.asking.values())
 
     @property
     def audits(self) -> str:
@@ -162,7 +162,7 @@ class Engine:
     @property
     def spent(self) -> Spent:
         """Spending until now, with what rounds under way have paid; may be read in another thread."""
-        paid = self._spent.add_all(list(self._desk.paid.values()))
+        paid = self._spent.add_all(list(self._context.paid.values()))
         return replace(paid, seconds=self._elapsed_s())
 
     @property
@@ -172,7 +172,7 @@ class Engine:
 
     def stop(self, reason: str = "stopped on request") -> None:
         """Begin nothing more; what is being evaluated still ends and is kept."""
-        self._desk.stopped = True
+        self._context.stopped = True
         self._run_end.stop(reason)
 
     def abort(self) -> None:
@@ -223,7 +223,7 @@ class Engine:
                 task.cancel()
             await asyncio.gather(*flying.values(), return_exceptions=True)
             await self._schedule.close()
-            self._desk.scoring.give_up()
+            self._context.scoring.give_up()
             if self._cache is not None:
                 self._cache.close()
         return self._make_result(progress)
@@ -240,7 +240,7 @@ class Engine:
                 self._emit(EventKind.STEERED, upcoming, {"act": act.act, "value": act.value})
                 if act.act == "budget":
                     self._budget = change_budget(self._budget, act.value)
-                    self._desk.settings = replace(self._desk.settings, budget=self._budget)
+                    self._context.settings = replace(self._context.settings, budget=self._budget)
                 elif act.act == "stop":
                     self.stop(STOPPED)
                 elif act.act == "pause" and flying:
@@ -299,18 +299,18 @@ class Engine:
             candidate = await self._evaluate_seed(run)
             failed = candidate.evaluation
             if failed.status is Status.OK:
-                failed = await self._desk.scoring.audit(candidate, self._seen_by_audit(run, candidate)) or failed
+                failed = await self._context.scoring.audit(candidate, self._seen_by_audit(run, candidate)) or failed
             if failed.status is not Status.OK:
                 detail = f"\n{failed.detail}".rstrip()
                 name = self._folder.problem.name
                 raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
-            await self._score_founders(run)
+            await self._score_initial_programs(run)
             if not self._schedule.lag:
                 run = await self._audit_round(run)
             run.case.used += self._store.checks()
         else:
             run = self._replay_round(run)
-        self._desk.scoring.bound_sleep(run.candidates[0].evaluation)
+        self._context.scoring.bound_sleep(run.candidates[0].evaluation)
         return self._commit_round(0, run)
 
     def _amend_checks(self) -> None:
@@ -327,10 +327,10 @@ class Engine:
             remedy = "give it more, such as --seconds 600"
             raise BudgetExhausted(f"{problem} before the seed heuristic has a score: {remedy}") from None
 
-    async def _score_founders(self, run: RoundContext) -> None:
-        founders = self._store.founders()
-        score = partial(RoundContext.evaluate, parents=(), origin=self._store.founded)
-        works = [partial(score, source=source) for source in founders]
+    async def _score_initial_programs(self, run: RoundContext) -> None:
+        sources = self._store.initial_sources()
+        score = partial(RoundContext.evaluate, parents=(), origin=self._store.initial_origin)
+        works = [partial(score, source=source) for source in sources]
         with suppress(BudgetExhausted):
             await run.fork(works, [at % self._archive.islands for at in range(len(works))])
 
@@ -345,7 +345,7 @@ class Engine:
         if self._learner:
             self._learner.begin_round(number)
         return RoundContext.opened(
-            self._desk,
+            self._context,
             number,
             archive=self._acts.restrict(self._archive.snapshot()),
             rng=np.random.default_rng([self._folder.config.seed, number]),
@@ -387,12 +387,12 @@ class Engine:
 
         With audits in the background, let the verdicts take effect that are due before this round is committed.
         """
-        scoring = self._desk.scoring
+        scoring = self._context.scoring
         if self._schedule.lag:
             await self._settle_audits(run.number)
             for candidate in [*run.candidates]:
                 caught = found_out_text(candidate.fingerprint)
-                if caught in self._desk.committed and (rejected := self._store.evaluation(caught)):
+                if caught in self._context.committed and (rejected := self._store.evaluation(caught)):
                     run.withdraw(candidate.fingerprint, rejected)
             return run
         if run.number in self._recorded:
@@ -403,7 +403,7 @@ class Engine:
                 if not scoring.is_audited(leader.fingerprint) and not scoring.audit_has_room(evaluations, audited):
                     break
                 self._audited_now = leader.fingerprint
-                rejected = await self._desk.in_time(scoring.audit(leader, self._seen_by_audit(run, leader)))
+                rejected = await self._context.in_time(scoring.audit(leader, self._seen_by_audit(run, leader)))
                 if rejected is None:
                     break
                 run.withdraw(leader.fingerprint, rejected)
@@ -414,7 +414,7 @@ class Engine:
 
     def _begin_audit(self, number: int) -> None:
         """Audit the best program in the background, if it was not audited and the share of audits has room."""
-        best, schedule, scoring = self._archive.best, self._schedule, self._desk.scoring
+        best, schedule, scoring = self._archive.best, self._schedule, self._context.scoring
         if best is None or not schedule.lag or not scoring.audits or schedule.is_recorded(number):
             return
         if best.id == self._begun_id or not scoring.audit_has_room(self._spent.evaluations, schedule.count):
@@ -425,9 +425,9 @@ class Engine:
 
     async def _audit_in_background(self, record: Committed, due: int) -> Evaluation | None:
         what = f"program {record.id}"
-        seen = Seen(self._archive, (), lambda fingerprint: False, self._desk.check_may_continue, what, due)
+        seen = Seen(self._archive, (), lambda fingerprint: False, self._context.check_may_continue, what, due)
         try:
-            rejected = await self._desk.in_time(self._desk.scoring.audit(record.candidate, seen))
+            rejected = await self._context.in_time(self._context.scoring.audit(record.candidate, seen))
         except BudgetExhausted:
             return None
         best = self._archive.best
@@ -468,16 +468,16 @@ class Engine:
             return replace(record, placed="", candidate=replace(record.candidate, fingerprint=name, evaluation=short))
 
         self._early = [without(record) for record in self._early]
-        self._desk.history = [[without(record) for record in records] for records in self._desk.history]
-        self._desk.committed.setdefault(name, number)
+        self._context.history = [[without(record) for record in records] for records in self._context.history]
+        self._context.committed.setdefault(name, number)
         self._schedule.mark_withdrawn(fingerprint)
-        if self._desk.journal is not None:
-            self._desk.journal.withdraw(number, fingerprint)
+        if self._context.journal is not None:
+            self._context.journal.withdraw(number, fingerprint)
         self._rebuild_archive()
 
     def _rebuild_archive(self) -> None:
         records = [record for record in self._committed_records() if record.round <= self._horizon]
-        self._archive, self._leader = replay_archive(self._tending, records, self._horizon + 1), None
+        self._archive, self._leader = replay_archive(self._policy, records, self._horizon + 1), None
         if self._archive.best is not None:
             self._write_best(self._archive.best)
 
@@ -511,11 +511,11 @@ class Engine:
     def _seen_by_audit(self, run: RoundContext, candidate: Candidate) -> Seen:
         index = next((at for at, program in enumerate(run.candidates) if program is candidate), 0)
         what = f"program {run.number}.{index}"
-        return Seen(self._archive, (), lambda fingerprint: False, self._desk.check_may_continue, what, run.number)
+        return Seen(self._archive, (), lambda fingerprint: False, self._context.check_may_continue, what, run.number)
 
     async def _with_audited_winner(self, progress: Progress) -> Progress:
         """Audit the best program when the run ends, whatever the share; where it fails, the next best follows."""
-        scoring = self._desk.scoring
+        scoring = self._context.scoring
         while scoring.audits and progress.best.id != progress.seed.id:
             best = progress.best
             record = self._find_record(best)
@@ -553,20 +553,22 @@ class Engine:
         used = replace(run.used, evaluations=self._register_programs(number, run.candidates))
         if number not in self._recorded:
             self._store.commit(number, placed, used, self._elapsed_s(), run.notes)
-        self._desk.marks.append(self._desk.marks[-1] + count_replies(run.candidates))
-        self._desk.probes.append(self._desk.probes[-1] + count_probes(run.candidates))
+        self._context.marks.append(self._context.marks[-1] + count_replies(run.candidates))
+        self._context.probes.append(self._context.probes[-1] + count_probes(run.candidates))
         del self._granted[number]
-        self._desk.paid.pop(number, None)
+        self._context.paid.pop(number, None)
         self._spent = replace(self._spent + used, seconds=self._elapsed_s())
-        self._desk.spent = self._spent
+        self._context.spent = self._spent
         if self._remembering:
-            self._desk.history.append([self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)])
+            self._context.history.append(
+                [self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)]
+            )
         if self._learner:
-            gained = success_rate(self._desk.history, self._archive.fitness)
+            gained = success_rate(self._context.history, self._archive.fitness)
             self._learner.settle_round(number, gained, used.money, used.tokens)
         self._horizon = number
         self._look_at_the_clock(number)
-        self._tending.tend(self._archive, number)
+        self._policy.tend(self._archive, number)
         if self._archive.grid is not None and not self._archive.grid.is_known:
             self._choose_bins(number, placed)
         kept_free = self._free > 0 and number % self._free == 0
@@ -598,8 +600,8 @@ class Engine:
             return
         self._resets[number] = self._elapsed_s()
         self._store.reset(number, self._resets[number])
-        self._desk.resets.add(number)
-        self._tending = replace(self._tending, resets=frozenset(self._resets))
+        self._context.resets.add(number)
+        self._policy = replace(self._policy, resets=frozenset(self._resets))
 
     def _choose_bins(self, number: int, placed: Sequence[tuple[Candidate, str]]) -> None:
         """Once enough candidates have a score, choose the bins of measured features and build the archive anew."""
@@ -610,8 +612,8 @@ class Engine:
         if len(features_of) < FIRST or self._archive.grid is None:
             return
         grid = self._archive.grid.chosen([*features_of.values()])
-        self._tending = replace(self._tending, grid=grid)
-        self._archive = replay_archive(self._tending, self._early, number + 1)
+        self._policy = replace(self._policy, grid=grid)
+        self._archive = replay_archive(self._policy, self._early, number + 1)
         self._early = []
         self._store.note("grid", grid.dumps())
 
@@ -624,16 +626,16 @@ class Engine:
     def _register_programs(self, number: int, candidates: Sequence[Candidate]) -> int:
         count = 0
         for candidate in candidates:
-            if candidate.fingerprint not in self._desk.committed:
-                self._desk.committed[candidate.fingerprint] = number
+            if candidate.fingerprint not in self._context.committed:
+                self._context.committed[candidate.fingerprint] = number
                 if candidate.evaluation.status is Status.SCREENED:
-                    self._desk.committed.setdefault(ended_race_text(candidate.fingerprint), number)
+                    self._context.committed.setdefault(ended_race_text(candidate.fingerprint), number)
                 count += candidate.evaluation.was_started and not candidate.is_probe
         return count
 
     def _place_candidate(self, name: str, candidate: Candidate) -> str:
         champion = self._archive.best
-        status = self._tending.place(self._archive, name, candidate)
+        status = self._policy.place(self._archive, name, candidate)
         if status is None:
             return ""
         elite = Elite.of(candidate, id=name)
@@ -650,7 +652,7 @@ class Engine:
         if candidate is None:
             candidate, remark = self._find_record(elite).candidate, ""
         else:
-            scoring = self._desk.scoring
+            scoring = self._context.scoring
             is_open = scoring.audits and not scoring.is_audited(candidate.fingerprint)
             remark = "not audited yet" if is_open else ""
         config, problem = self._folder.config, self._folder.problem
@@ -660,7 +662,7 @@ class Engine:
     @property
     def leader(self) -> tuple[Elite, str] | None:
         """The best program that was scored, committed or not, and how far its audit is; read in any thread."""
-        leader, scoring = self._leader, self._desk.scoring
+        leader, scoring = self._leader, self._context.scoring
         if leader is None:
             return None
         fingerprint = self._leader_fingerprint
@@ -671,7 +673,7 @@ class Engine:
         return leader, "audit under way" if under_way and fingerprint in audited else "not audited yet"
 
     def _set_leader(self, elite: Elite, fingerprint: str) -> None:
-        self._leader_is_audited = self._desk.scoring.is_audited(fingerprint)
+        self._leader_is_audited = self._context.scoring.is_audited(fingerprint)
         self._leader, self._leader_fingerprint = elite, fingerprint
 
     def _is_outdone(self, elite: Elite) -> bool:
@@ -692,7 +694,7 @@ class Engine:
         """Tell a person of a new best whose round goes on; that of a short round is told when it is committed."""
         if self._leader is elite and self._horizon < number and not self.is_ending:
             news = f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on"
-            self._herald(f"{news}; {self._folder.best.name} has it")
+            self._tell_user(f"{news}; {self._folder.best.name} has it")
 
     def _make_progress(self, candidates: Sequence[Candidate]) -> Progress:
         if self._seed is None or self._archive.best is None:
@@ -710,7 +712,7 @@ class Engine:
         return SearchResult(reason, complete, progress, audits=audits)
 
     def _describe_winner_audit(self, progress: Progress) -> str:
-        scoring = self._desk.scoring
+        scoring = self._context.scoring
         if not scoring.audits or progress.best.id == progress.seed.id:
             return ""
         put = scoring.audited_decisions.get(scoring.fingerprint(progress.best.source))
@@ -721,7 +723,7 @@ class Engine:
         return f"{put} decisions of the best"
 
     def _cut_short(self) -> str:
-        number, grace = self._desk.cut_short, self._budget.grace_s
+        number, grace = self._context.cut_short, self._budget.grace_s
         if not number:
             return ""
         what = "one evaluation or model call was" if number == 1 else f"{number} evaluations or model calls were"
@@ -729,7 +731,7 @@ class Engine:
 
     def _tell_once(self, message: str) -> None:
         if self._store.remark(message):
-            self._herald(message)
+            self._tell_user(message)
 
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._begun

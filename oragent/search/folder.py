@@ -31,7 +31,7 @@ from oragent.ledger.database import FORMAT, expect_format
 from oragent.search.candidate import Elite
 from oragent.search.checks import expect_trust, remember_demands
 from oragent.search.config import Config, build_config
-from oragent.search.copied import COPY_S, keep_copying, local_copy
+from oragent.search.network_storage import COPY_S, keep_copying, local_copy
 from oragent.search.store import LOCK, Store, is_blank
 from oragent.search.strategies import FUNCTION, resolve_strategy
 from oragent.search.strategy import Strategy

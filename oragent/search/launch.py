@@ -231,7 +231,7 @@ async def search(
             try:
                 with folder.locked(), folder.opened() as store:
                     if start is not None and not store.rounds():
-                        store.found(start.sources, STARTED)
+                        store.add_initial_programs(start.sources, STARTED)
                         store.note("lessons", start.lessons)
                     _check_device(config, folder, store, tell)
                     if isolation is not None and config.cluster is None and store.meta(ISOLATION) is None:

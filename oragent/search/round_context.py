@@ -60,8 +60,8 @@ class RoundContext:
     In a run object one thing is done after the other; what is to be done side by side goes into branches (``fork``).
     """
 
-    # desk that it shares with other rounds
-    desk: RunContext
+    # context that it shares with other rounds
+    context: RunContext
     # number of the round
     number: int
     # case in which it asks models, with its generator and what it may use of the budget
@@ -102,7 +102,7 @@ class RoundContext:
     @classmethod
     def opened(
         cls,
-        desk: RunContext,
+        context: RunContext,
         number: int,
         *,
         archive: Archive,
@@ -114,8 +114,8 @@ class RoundContext:
         spent: Spent | None = None,
     ) -> "RoundContext":
         """A round that begins; the arguments are its attributes, and those of its case."""
-        case = LedgerCase(desk, str(number), rng, allowance)
-        return cls(desk, number, case, archive, horizon, island, memory, spent or Spent(), past=desk.history)
+        case = LedgerCase(context, str(number), rng, allowance)
+        return cls(context, number, case, archive, horizon, island, memory, spent or Spent(), past=context.history)
 
     @property
     def turn(self) -> int:
@@ -148,20 +148,20 @@ class RoundContext:
     @property
     def problem(self) -> Problem:
         """Problem that is searched."""
-        if self.desk.hints:
-            return self.desk.problem_in(self.number)
-        return self.desk.problem
+        if self.context.hints:
+            return self.context.problem_in(self.number)
+        return self.context.problem
 
     @property
     def settings(self) -> Config:
         """Configuration of the run."""
-        return self.desk.settings
+        return self.context.settings
 
     @property
     def own(self) -> Any:
         """The strategy's own settings; None where it has none."""
         if self.acting is None:
-            return self.desk.own
+            return self.context.own
         return self.acting
 
     @property
@@ -181,7 +181,7 @@ class RoundContext:
     @property
     def style(self) -> str:
         """Wording of the round's prompts: ``small`` or ``strong``."""
-        shown = self.desk.marks
+        shown = self.context.marks
         return choose_style(self.settings.model, shown[min(self.horizon + 1, len(shown) - 1)])
 
     def temperature(self, role: str) -> float | None:
@@ -192,7 +192,7 @@ class RoundContext:
     @property
     def room(self) -> int | None:
         """Tokens that a prompt may have; None where no model's context length is known."""
-        return self.desk.prompt_token_limit()
+        return self.context.prompt_token_limit()
 
     @property
     def solutions(self) -> tuple[Candidate, ...]:
@@ -202,10 +202,10 @@ class RoundContext:
     @property
     def moment(self) -> Moment:
         """State of the run at the next call: findings of rounds under way, and what was spent."""
-        journal = self.desk.journal
+        journal = self.context.journal
         if journal is None:
             return Moment(spent=self.spent)
-        return journal.moment(self.case.call_position, self.horizon, self.desk.spent_now)
+        return journal.moment(self.case.call_position, self.horizon, self.context.spent_now)
 
     @property
     def rounds(self) -> list[list[Committed]]:
@@ -238,16 +238,16 @@ class RoundContext:
             source = fit_to_frame(source, self.problem.signature)
         except CandidateError:
             return False
-        fingerprint = self.desk.scoring.fingerprint(source)
+        fingerprint = self.context.scoring.fingerprint(source)
         return any(map(self._was_evaluated, (fingerprint, screened_text(fingerprint), ended_race_text(fingerprint))))
 
     def _was_evaluated(self, fingerprint: str) -> bool:
-        return self.desk.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
+        return self.context.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
 
     def repeats(self, candidate: Candidate) -> bool:
         """Return whether a candidate of this round equals one that was evaluated before it."""
         mine = [program for program in (*self.earlier, *self.candidates) if program is not candidate]
-        was_committed = self.desk.committed.get(candidate.fingerprint, self.horizon + 1) <= self.horizon
+        was_committed = self.context.committed.get(candidate.fingerprint, self.horizon + 1) <= self.horizon
         return was_committed or any(program.fingerprint == candidate.fingerprint for program in mine)
 
     def note(self, kind: str, text: str) -> None:
@@ -257,9 +257,9 @@ class RoundContext:
 
     def publish(self, kind: str, text: str, place: str) -> None:
         """Let others read a text at once; it is no note of the round. ``place`` is a name of its own in the branch."""
-        if self.desk.journal is not None:
+        if self.context.journal is not None:
             name = f"{self.number}.{self.case.branch}{place}"
-            self.desk.journal.add_note(name, RoundNote(self.number, kind, text))
+            self.context.journal.add_note(name, RoundNote(self.number, kind, text))
 
     def recall(self, kind: str) -> list[RoundNote]:
         """All notes of a kind that earlier rounds left, in their order."""
@@ -328,9 +328,9 @@ class RoundContext:
 
     def withdraw(self, fingerprint: str, rejected: Evaluation) -> None:
         """Turn a program of this round into a rejected one, as its audit failed."""
-        name = self.desk.scoring.keep_rejected(fingerprint, rejected)
-        if self.desk.journal is not None:
-            self.desk.journal.withdraw(self.number, fingerprint)
+        name = self.context.scoring.keep_rejected(fingerprint, rejected)
+        if self.context.journal is not None:
+            self.context.journal.withdraw(self.number, fingerprint)
         for at, candidate in enumerate(self.candidates):
             parents = tuple(name if parent == fingerprint else parent for parent in candidate.parents)
             changed = replace(candidate, parents=parents)
@@ -367,15 +367,15 @@ class RoundContext:
             Interrupted: if the run is being stopped.
         """
         key = object()
-        self.desk.emit(EventKind.ASKED, self.number, {"role": role})
-        self.desk.asking[key] = RunningJob(f"{role}, round {self.number}", time.monotonic())
+        self.context.emit(EventKind.ASKED, self.number, {"role": role})
+        self.context.asking[key] = RunningJob(f"{role}, round {self.number}", time.monotonic())
         try:
             asking = self.case.ask(role, messages, temperature, schema=schema)
-            reply = await self.desk.in_time(asking)
+            reply = await self.context.in_time(asking)
         finally:
-            del self.desk.asking[key]
+            del self.context.asking[key]
         names = ("role", "model", "tokens_in", "tokens_out", "money", "seconds")
-        self.desk.emit(EventKind.REPLIED, self.number, {name: getattr(reply, name) for name in names})
+        self.context.emit(EventKind.REPLIED, self.number, {name: getattr(reply, name) for name in names})
         self._record_spending(Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0))
         return reply
 
@@ -401,20 +401,22 @@ class RoundContext:
         try:
             source = fit_to_frame(source, self.problem.signature)
         except CandidateError as problem:
-            return self._add_candidate(source, self.desk.scoring.reject(source, str(problem)), parents, origin, call)
+            return self._add_candidate(source, self.context.scoring.reject(source, str(problem)), parents, origin, call)
         seen = self._make_view(origin, parents)
-        scored = await self.desk.in_time(self.desk.scoring.score(source, seen, gate))
+        scored = await self.context.in_time(self.context.scoring.score(source, seen, gate))
         if scored.evaluation.was_started and not self._was_evaluated(scored.name):
             self.case.used += Spent(evaluations=1)
             self._record_spending(Spent(evaluations=1))
         return self._add_candidate(source, scored, parents, origin, call)
 
     def _record_spending(self, spent: Spent) -> None:
-        self.desk.paid[self.number] = self.desk.paid.get(self.number, Spent()) + spent
+        self.context.paid[self.number] = self.context.paid.get(self.number, Spent()) + spent
 
     def _make_view(self, origin: str, parents: Sequence[str]) -> Seen:
         what = self._describe_task(origin, parents)
-        return Seen(self.archive, self.candidates, self._was_evaluated, self.desk.check_may_continue, what, self.number)
+        return Seen(
+            self.archive, self.candidates, self._was_evaluated, self.context.check_may_continue, what, self.number
+        )
 
     def _describe_task(self, origin: str, parents: Sequence[str]) -> str:
         if not self.number:
@@ -426,7 +428,7 @@ class RoundContext:
     @property
     def hooks(self) -> Mapping[str, str]:
         """Hooks of the evaluator by name, with what each passes to an observer; empty where it has none."""
-        return self.desk.scoring.hooks
+        return self.context.scoring.hooks
 
     async def probe(
         self, source: str, parents: Sequence[str], call: int | None = None, *, observer: str = ""
@@ -446,13 +448,13 @@ class RoundContext:
         """
         self.case.check_may_continue(False)
         limit = FREE_PROBES + PROBES_AN_EVALUATION * self.spent.evaluations
-        committed = self.desk.probes[min(self.horizon + 1, len(self.desk.probes) - 1)]
+        committed = self.context.probes[min(self.horizon + 1, len(self.context.probes) - 1)]
         if committed + self._probe_count >= limit:
             why = f"no probe is left: {limit} for {self.spent.evaluations} evaluations are used; write a new program"
-            rejected = self.desk.scoring.reject(f"{source}\n{why}", why)
+            rejected = self.context.scoring.reject(f"{source}\n{why}", why)
             return self._add_candidate(source, rejected, parents, PROBE, call)
         seen = self._make_view(PROBE, parents)
-        probed = await self.desk.in_time(self.desk.scoring.probe(source, seen, observer if self.hooks else ""))
+        probed = await self.context.in_time(self.context.scoring.probe(source, seen, observer if self.hooks else ""))
         return self._add_candidate(source, probed, parents, PROBE, call)
 
     @property
@@ -494,7 +496,7 @@ class RoundContext:
         self.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
         observer, cpu_s = observer if self.hooks else "", self._limit_experiment(cpu_s)
-        result = await self.desk.in_time(run_probe(self._measure(PROBE), source, subset, cpu_s, observer))
+        result = await self.context.in_time(run_probe(self._measure(PROBE), source, subset, cpu_s, observer))
         self._count_experiment(result.cpu_s)
         return result
 
@@ -530,22 +532,22 @@ class RoundContext:
             seed=seed,
             least=least,
         )
-        result = await self.desk.in_time(sweeping)
+        result = await self.context.in_time(sweeping)
         self._count_experiment(result.cpu_s)
         return result
 
     def _measure(self, what: str) -> InstanceRunner:
-        return partial(self.desk.scoring.measure, self._make_view(what, []))
+        return partial(self.context.scoring.measure, self._make_view(what, []))
 
     def _check_subset(self, subset: Subset) -> Subset:
-        if subset.instances and not self.desk.scoring.offers_instances:
+        if subset.instances and not self.context.scoring.offers_instances:
             raise ConfigError("this evaluator has no --instances: all instances of a size run")
         return subset.check(self.problem.about.sizes)
 
     @property
     def experiment_set(self) -> Subset:
         """Instances of sweeps: practice, where the evaluator has that and the settings ask for it; or all of train."""
-        practice, size = self.desk.scoring.practice, self.settings.problem_size
+        practice, size = self.context.scoring.practice, self.settings.problem_size
         sizes = () if size is None else (size,)
         if practice is None:
             return Subset()
@@ -553,7 +555,7 @@ class RoundContext:
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""
-        rejected = self.desk.scoring.reject(text, why.split("\n", 1)[0])
+        rejected = self.context.scoring.reject(text, why.split("\n", 1)[0])
         return self._add_candidate(text, rejected, parents, origin, call)
 
     def _add_candidate(
@@ -579,11 +581,11 @@ class RoundContext:
         self._met.add(scored.name)
         if scored.evaluation.status is Status.SCREENED:
             self._met.add(ended_race_text(scored.name))
-        if self.desk.journal is not None and origin != PROBE:
+        if self.context.journal is not None and origin != PROBE:
             place = f"{self.number}.{self.case.branch}p{len(self.candidates)}"
-            self.desk.journal.add_program(place, self.number, self.candidates[-1])
+            self.context.journal.add_program(place, self.number, self.candidates[-1])
         if origin != PROBE:
-            self.desk.noticed(self.number, self.candidates[-1])
+            self.context.noticed(self.number, self.candidates[-1])
         return self.candidates[-1]
 
 

@@ -11,7 +11,7 @@ from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import expect_no_links, network_file_system, read_bounded_bytes
 from oragent.evaluation.problem import Problem
 from oragent.search.folder import RunFolder, best_file
-from oragent.search.heading import drop_head
+from oragent.search.program_header import drop_head
 from oragent.search.store import Store, is_blank
 from oragent.search.strategies.or_agent.tree import final_memory
 
@@ -181,7 +181,7 @@ def rebuild_run(folder: RunFolder) -> int:
             if old.is_file():
                 old.replace(old.with_name(f"{folder.database.name}.broken{suffix}"))
         with Store(folder.database) as store:
-            store.found(sources)
+            store.add_initial_programs(sources)
     return len(sources)
 
 

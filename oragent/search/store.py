@@ -331,7 +331,7 @@ class Store:
         name = found_out_text(fingerprint)
         return self._db.query_row("SELECT 1 FROM evaluations WHERE fingerprint = ?", name) is not None
 
-    def founders(self) -> list[str]:
+    def initial_sources(self) -> list[str]:
         """Texts of the programs that a rebuilt run begins with beside its seed."""
         return self._read_texts("founders")
 
@@ -339,13 +339,13 @@ class Store:
         with self._db.translate_values():
             return _expect_texts(parse_json(self.meta(key) or "[]"))
 
-    def found(self, sources: Sequence[str], origin: str = "rebuilt") -> None:
+    def add_initial_programs(self, sources: Sequence[str], origin: str = "rebuilt") -> None:
         """Write down with which programs a run begins beside its seed, and where they are from."""
         self.note("founders", json.dumps(list(sources)))
         self.note("founded", origin)
 
     @property
-    def founded(self) -> str:
+    def initial_origin(self) -> str:
         """Origin of the programs that the run begins with beside its seed."""
         return self.meta("founded") or "rebuilt"
 

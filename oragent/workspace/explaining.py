@@ -95,7 +95,7 @@ def _version_objective(version: VersionFacts) -> tuple[float | None, tuple[Cited
     return version.solution.objective if version.solution else None, ()
 
 
-def _describe_standing(version: VersionFacts | None) -> str:
+def _summarise_search(version: VersionFacts | None) -> str:
     if version and version.solution:
         return version.solution.standing
     return "not solved again"
@@ -107,8 +107,8 @@ def _state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
     unit = f" {plain(facts.revised.milp.objective.unit, 20)}".rstrip() if facts.revised.milp else ""
     solutions = [version.solution for version in (facts.original, facts.revised) if version]
     if value is not None and any(solution and solution.status is SolveStatus.FEASIBLE for solution in solutions):
-        was = f", before the revision {number(original_value or 0.0)} ({_describe_standing(facts.original)})"
-        text = f"The best objective found is {number(value)}{unit} ({_describe_standing(facts.revised)})"
+        was = f", before the revision {number(original_value or 0.0)} ({_summarise_search(facts.original)})"
+        text = f"The best objective found is {number(value)}{unit} ({_summarise_search(facts.revised)})"
         yield Statement("objective", text + ("" if original_value is None else was), (*earlier, *source))
     elif value is not None and original_value is not None:
         moves = f"moves from {number(original_value)} to {number(value)}, a change of {number(value - original_value)}"

@@ -19,7 +19,7 @@ from oragent.evaluation import Evaluation, Job
 from oragent.llm.model import Reply, Request
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.genetics.variation import breed_child
-from oragent.search.prompting import frame
+from oragent.search.prompting import prompt_templates
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import search
 from tests.search.test_races import Racing
@@ -82,6 +82,6 @@ def play(folder: RunFolder, log: Log) -> None:
 
 
 if __name__ == "__main__":
-    frame._python_version = lambda: "3.11"  # as in all tests: replies depend on prompts, which name it
+    prompt_templates._python_version = lambda: "3.11"  # as in all tests: replies depend on prompts, which name it
     place, lines, number, *options = sys.argv[1:]
     play(reopen(Path(place)), Log(Path(lines), int(number), *options))

@@ -37,12 +37,12 @@ def record(name: str, score: float, island: int = 0, source: str = "short") -> C
 def opened(begun, history: list[Committed], *settings: str) -> RoundContext:
     folder = begun(*settings)
     own = STRATEGIES["funsearch"].own(folder.config)
-    desk = RunContext(folder.problem, folder.config, own, None, None, None, lambda: 0.0)
-    desk.history.extend([one] for one in history)
+    context = RunContext(folder.problem, folder.config, own, None, None, None, lambda: 0.0)
+    context.history.extend([one] for one in history)
     archive = Archive("minimize", folder.config.archive.islands)
     rng, horizon = np.random.default_rng(1), len(history) - 1
     return RoundContext.opened(
-        desk, len(history), archive=archive, rng=rng, allowance=Spent(), horizon=horizon, island=0
+        context, len(history), archive=archive, rng=rng, allowance=Spent(), horizon=horizon, island=0
     )
 
 
@@ -58,7 +58,7 @@ def test_the_seed_lives_on_all_islands_and_every_program_on_its_own(begun) -> No
 
 def test_what_was_committed_after_a_round_began_is_not_there_yet(begun) -> None:
     run = opened(begun, [record("0.0", 9.0), record("1.0", 5.0, 0)], "archive.islands=1")
-    run.desk.history.append([record("2.0", 1.0)])
+    run.context.history.append([record("2.0", 1.0)])
     assert names(living_programs(run)) == [["0.0", "1.0"]]
 
 
@@ -106,7 +106,7 @@ def test_islands_start_anew_where_the_engine_found_that_their_time_had_come(begu
     scores = [9.0, 5.0, 3.0, 8.0, 7.0, 6.0]
     known = [record(f"{number}.0", score, number % 2) for number, score in enumerate(scores)]
     run = opened(begun, known, "archive.islands=2")
-    run.desk.resets.add(3)
+    run.context.resets.add(3)
     assert names(living_programs(run)) == [["0.0", "2.0", "4.0"], ["2.0", "5.0"]]
 
 

@@ -13,7 +13,7 @@ from oragent.ledger import ReplayModel
 from oragent.search.candidate import Elite
 from oragent.search.engine import Engine
 from oragent.search.journal import Journal
-from oragent.search.prompting.standing import describe_champion, describe_standing
+from oragent.search.prompting.search_summary import describe_champion, summarise_search
 from oragent.search.round_context import RoundContext
 from oragent.search.store import JournalRow, Store
 from oragent.search.strategies import STRATEGIES
@@ -60,7 +60,7 @@ def test_a_branch_reads_at_once_what_another_one_found(begun) -> None:
     async def second(run: RoundContext) -> None:
         await ready.wait()
         seed = Elite.of(run.history[0])
-        told.append(describe_standing(run, seed) + describe_champion(run, [seed]))
+        told.append(summarise_search(run, seed) + describe_champion(run, [seed]))
 
     async def work(run: RoundContext) -> None:
         if run.number == 1:
@@ -86,7 +86,7 @@ def test_a_round_reads_what_a_round_beside_it_found(begun) -> None:
             ready.set()
         elif run.number == 2:
             await ready.wait()
-            told.append(describe_standing(run))
+            told.append(summarise_search(run))
         else:
             await run.evaluate(program(run.number), [], "later")
 

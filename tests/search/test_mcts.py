@@ -104,11 +104,11 @@ def test_a_descent_ends_at_depth_ten() -> None:
 
 def round_of(begun, history: list[Committed], notes: list[RoundNote], spent: int, *overrides: str) -> RoundContext:
     folder = begun(*overrides)
-    desk = RunContext(folder.problem, folder.config, None, None, None, None, lambda: 0.0)
-    desk.history.extend([record] for record in history)
+    context = RunContext(folder.problem, folder.config, None, None, None, None, lambda: 0.0)
+    context.history.extend([record] for record in history)
     archive, rng = Archive("minimize"), np.random.default_rng(0)
     return RoundContext.opened(
-        desk, len(history), archive=archive, rng=rng, allowance=Spent(), horizon=len(history) - 1, island=0,
+        context, len(history), archive=archive, rng=rng, allowance=Spent(), horizon=len(history) - 1, island=0,
         memory=notes, spent=Spent(spent, seconds=4.0),
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 import pytest
 
 from oragent.search.candidate import Elite
-from oragent.search.prompting.frame import fill_template, system_prompt
+from oragent.search.prompting.prompt_templates import fill_template, system_prompt
 from oragent.search.strategies.operators import LONGEST, read_prose, read_thought, write_prompt
 from tests.search.test_funsearch import opened, record
 

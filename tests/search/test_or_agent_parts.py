@@ -369,7 +369,7 @@ def test_prompts_read_as_they_did(begun, toy, style: str) -> None:
         "model.name=m", *QUIET, "or_agent.elitist_period=3", "or_agent.depth=2", "or_agent.memory_words=40",
         "budget.model_calls=60", f"model.style={style}",
     )  # fmt: skip
-    search(folder, model, built=lambda engine: setattr(engine._desk, "packages", ("numpy", "numba")))
+    search(folder, model, built=lambda engine: setattr(engine._context, "packages", ("numpy", "numba")))
     kinds = {
         "idea": ("idea", ""), "idea_repair": ("repair", "JSON list"), "code": ("code", ""), "debug": ("debug", ""),
         "experiment": ("experiment", ", taken back."), "experiment_repair": ("repair", "ACTION"),

@@ -13,11 +13,11 @@ from oragent._base.errors import ConfigError
 from oragent.cli.app import app
 from oragent.ledger import ReplayModel
 from oragent.llm.model import Message, Reply, Request
-from oragent.search.acts import FOLDER, PERSON, answer_prompt, list_open_prompts, post_act
 from oragent.search.events import Progress
 from oragent.search.folder import RunFolder
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
+from oragent.search.user_commands import FOLDER, PERSON, answer_prompt, list_open_prompts, post_act
 from tests.search.test_engine import history, search
 
 

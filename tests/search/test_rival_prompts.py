@@ -103,14 +103,14 @@ def play(folder: RunFolder, number: int) -> Writer:
     with Store(folder.database) as store:
         strategy, clock = STRATEGIES[folder.config.strategy_name], lambda: 0.0
         scoring = Scoring(folder.problem, folder.root, folder.config, store, pool, clock)
-        desk = RunContext(folder.problem, folder.config, strategy.own(folder.config), store, scoring, model, clock)
-        desk.history.extend([record] for record in remembered())
+        context = RunContext(folder.problem, folder.config, strategy.own(folder.config), store, scoring, model, clock)
+        context.history.extend([record] for record in remembered())
         archive, rng = Archive("minimize"), np.random.default_rng(5)
-        for record in desk.history:
+        for record in context.history:
             archive.add(Elite.of(record[0]), 0)
         allowance = Spent(50, 50, 10**6, 1.0)
         run = RoundContext.opened(
-            desk,
+            context,
             number,
             archive=archive,
             rng=rng,

@@ -38,10 +38,10 @@ from tests.search.writer import Writer
 def opened(begun, history: list[Committed], events: dict[int, IslandEvent]) -> RoundContext:
     folder = begun("strategy.name=tide", "model.name=m", "archive.islands=2")
     own = STRATEGIES["tide"].own(folder.config)
-    desk = RunContext(folder.problem, folder.config, own, None, None, None, lambda: 0.0)
-    desk.history.extend([one] for one in history)
+    context = RunContext(folder.problem, folder.config, own, None, None, None, lambda: 0.0)
+    context.history.extend([one] for one in history)
     return RoundContext.opened(
-        desk, len(history), archive=Archive("minimize", 2), rng=np.random.default_rng(0), allowance=Spent(),
+        context, len(history), archive=Archive("minimize", 2), rng=np.random.default_rng(0), allowance=Spent(),
         horizon=len(history) - 1, island=0,
         memory=[RoundNote(number, EVENT, json.dumps(asdict(event))) for number, event in events.items()],
     )  # fmt: skip

@@ -15,9 +15,9 @@ from oragent.evaluation.pool import JobPool
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting.frame import blocks_hint, describe_times, round_one_two_five, system_prompt
 from oragent.search.prompting.programs import describe_lineage, format_figure
-from oragent.search.prompting.standing import describe_standing, set_title
+from oragent.search.prompting.prompt_templates import blocks_hint, describe_times, round_one_two_five, system_prompt
+from oragent.search.prompting.search_summary import set_title, summarise_search
 from oragent.search.round_context import RoundContext
 from oragent.search.run_context import ReplyCounts, RunContext, choose_style, count_replies
 from oragent.search.scoring import Scoring
@@ -88,10 +88,10 @@ def on_a_line(begun):
         with Store(folder.database) as store:
             pool = JobPool(1, scored)
             scoring = Scoring(folder.problem, folder.root, folder.config, store, pool, lambda: 0.0)
-            desk = RunContext(folder.problem, folder.config, folder.config.or_agent, store, scoring, None, lambda: 0.0)
-            desk.packages = ("numpy", "numba")
+            context = RunContext(folder.problem, folder.config, folder.config.or_agent, store, scoring, None, lambda: 0.0)
+            context.packages = ("numpy", "numba")
             run = RoundContext.opened(
-                desk, 1, archive=Archive("minimize"), rng=np.random.default_rng(1), allowance=Spent(7, 9, 10**6, 1.0),
+                context, 1, archive=Archive("minimize"), rng=np.random.default_rng(1), allowance=Spent(7, 9, 10**6, 1.0),
                 horizon=0, island=0, spent=Spent(30, 10),
             )  # fmt: skip
 
@@ -114,7 +114,7 @@ def on_a_line(begun):
 def test_the_standing_names_the_best_the_budget_and_what_the_step_may_cost(on_a_line) -> None:
     run, (_, better, best) = on_a_line()
     set_title(run, better.source, "twenty  times\nas much")
-    lines = describe_standing(run, better).split("\n")
+    lines = summarise_search(run, better).split("\n")
     assert lines[0] == ("Where the search stands: the best score is 10 (lower is better). The program below has 40.")
     assert lines[2:5] == [
         "- 10: `return x * 30`; remainder 6",
@@ -125,7 +125,7 @@ def test_the_standing_names_the_best_the_budget_and_what_the_step_may_cost(on_a_
         lines[5]
         == "Left of the budget: 170 evaluations (this step may use 4) and 30 model calls (this step may use 9)."
     )
-    assert "that of the program below" in describe_standing(run, best)
+    assert "that of the program below" in summarise_search(run, best)
 
 
 def test_the_line_of_descent_says_what_each_step_brought(on_a_line) -> None:
@@ -137,7 +137,7 @@ def test_the_line_of_descent_says_what_each_step_brought(on_a_line) -> None:
 
 def test_both_can_be_left_out(on_a_line) -> None:
     run, (_, _, best) = on_a_line("strategy.standing=false", "strategy.history=false")
-    assert describe_standing(run, best) == describe_lineage(run, best) == ""
+    assert summarise_search(run, best) == describe_lineage(run, best) == ""
 
 
 def test_building_blocks_go_once_a_program_has_left_them_behind(on_a_line) -> None:

@@ -21,7 +21,7 @@ from oragent.report.research import read_research
 from oragent.report.run import load_run, read_sets
 from oragent.report.terminal import list_elites, list_evidence
 from oragent.search.folder import best_file
-from oragent.search.heading import split_head
+from oragent.search.program_header import split_head
 from oragent.search.store import ISOLATION, Store
 from oragent.search.strategies.or_agent.tree import MEMORY, MemoryNote
 

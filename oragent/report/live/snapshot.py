@@ -22,12 +22,12 @@ from oragent.ledger.replies import list_possible_keys
 from oragent.programs.inspection import lay_out
 from oragent.report import about as abouts
 from oragent.report.about import About
-from oragent.search.acts import ASKED, FOLDER, list_open_prompts
 from oragent.search.candidate import PROBE, Elite
 from oragent.search.checks import way_on
 from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text
 from oragent.search.folder import repeat_command
 from oragent.search.store import KIND, SCHEMA, is_running, read_features, read_parents
+from oragent.search.user_commands import ASKED, FOLDER, list_open_prompts
 
 T = TypeVar("T")
 # CPU seconds

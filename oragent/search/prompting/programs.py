@@ -11,14 +11,14 @@ from oragent._base.racing import displayed_metrics
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Elite
 from oragent.search.config import Show
-from oragent.search.prompting import frame
-from oragent.search.prompting.standing import program_titles, shorter_of_text_and_changes, title_of
+from oragent.search.prompting import prompt_templates
+from oragent.search.prompting.search_summary import program_titles, shorter_of_text_and_changes, title_of
 from oragent.search.round_context import RoundContext
 
 # characters of a metric that is no number
 LONGEST = 160
 # metrics that are told with the time
-TIMED = (frame.CALLS, frame.INSTANCES, frame.PLANNED)
+TIMED = (prompt_templates.CALLS, prompt_templates.INSTANCES, prompt_templates.PLANNED)
 
 
 # steps that are told, the latest
@@ -116,7 +116,7 @@ def _join_whole(parts: Sequence[str]) -> str:
 
 def _figure_rows(elite: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
     # Times differ from run to run, and a prompt must not: but for the heuristic's own, in coarse steps.
-    time = frame.describe_times(elite.metrics)
+    time = prompt_templates.describe_times(elite.metrics)
     timeless = [
         (name, format_figure(value))
         for name, value in displayed_metrics(elite.metrics).items()

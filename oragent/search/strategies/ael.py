@@ -24,8 +24,8 @@ from oragent._base.settings import STRICT
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting.frame import edits_request, fill_template, program_request, task_messages
 from oragent.search.prompting.programs import as_published
+from oragent.search.prompting.prompt_templates import edits_request, fill_template, program_request, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records
 from oragent.search.strategies.asking import (

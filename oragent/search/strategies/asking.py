@@ -12,7 +12,7 @@ from oragent.programs.blocks import NEAREST
 from oragent.programs.inspection import fit_to_frame, inspect_program
 from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, ParentProgram
-from oragent.search.prompting.frame import fill_template, program_request
+from oragent.search.prompting.prompt_templates import fill_template, program_request
 from oragent.search.round_context import RoundContext
 from oragent.search.run_end import holds_code
 from oragent.search.scoring import Gate

@@ -26,7 +26,8 @@ from oragent._base.settings import STRICT
 from oragent.search.archive import reset_generator, restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting.frame import (
+from oragent.search.prompting.programs import Told, as_published, show_program, shown_figures
+from oragent.search.prompting.prompt_templates import (
     bin_meanings,
     bin_names,
     blocks_hint,
@@ -35,7 +36,6 @@ from oragent.search.prompting.frame import (
     program_request,
     task_messages,
 )
-from oragent.search.prompting.programs import Told, as_published, show_program, shown_figures
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, raised_temperature
 from oragent.search.strategies.operators import compose_prompt
@@ -87,7 +87,7 @@ async def play_round(run: RoundContext) -> None:
 
 def living_programs(run: RoundContext) -> list[list[Committed]]:
     """Return the programs of each island: those made since its last reset, and its founder."""
-    period, seed, timed = run.settings.archive.reset_period, run.settings.seed, run.desk.resets
+    period, seed, timed = run.settings.archive.reset_period, run.settings.seed, run.context.resets
     living: list[dict[str, Committed]] = [{} for _ in range(run.archive.islands)]
     for number, candidates in enumerate(run.rounds):
         for record in candidates:

@@ -36,8 +36,8 @@ from oragent._base.settings import STRICT
 from oragent.programs.inspection import parse_tree
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting.frame import fill_template, task_messages
 from oragent.search.prompting.programs import Told
+from oragent.search.prompting.prompt_templates import fill_template, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 from oragent.search.strategies.asking import PART, ask_for_program

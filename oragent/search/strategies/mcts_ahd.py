@@ -32,8 +32,8 @@ from oragent._base.settings import STRICT
 from oragent.llm.dialogue import PromptPart, fit_prompt
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting.frame import fill_template, prompt_tokens_left, task_messages
 from oragent.search.prompting.programs import Told, show_program, shown_figures
+from oragent.search.prompting.prompt_templates import fill_template, prompt_tokens_left, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records, by_rank
 from oragent.search.strategies.operators import apply_operator, read_prose, remember_thought

@@ -12,7 +12,8 @@ from functools import partial
 from oragent.llm.dialogue import PromptPart, fit_prompt
 from oragent.programs.blocks import drop_thoughts, fence_text, fenced_blocks, language_tag, without_edits
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.prompting.frame import (
+from oragent.search.prompting.programs import Told, as_published, describe_lineage, show_program, shown_figures
+from oragent.search.prompting.prompt_templates import (
     bin_meanings,
     bin_names,
     blocks_hint,
@@ -22,8 +23,7 @@ from oragent.search.prompting.frame import (
     prompt_tokens_left,
     task_messages,
 )
-from oragent.search.prompting.programs import Told, as_published, describe_lineage, show_program, shown_figures
-from oragent.search.prompting.standing import describe_champion, describe_standing, set_title
+from oragent.search.prompting.search_summary import describe_champion, set_title, summarise_search
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 
@@ -163,7 +163,7 @@ def compose_prompt(
         [
             PromptPart("a hint", [hint]),
             PromptPart("how the program came about", [describe_lineage(run, changed) if changed else ""]),
-            PromptPart("where the search stands", [describe_standing(run, changed) if changed or live else ""]),
+            PromptPart("where the search stands", [summarise_search(run, changed) if changed or live else ""]),
             PromptPart("the best program", [describe_champion(run, shown)]),
             PromptPart("what is known about the problem", [run.problem.knowledge.strip()]),
             PromptPart("programs", programs, keep=1),

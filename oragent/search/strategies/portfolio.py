@@ -193,8 +193,8 @@ def _give_to_its_model(run: RoundContext, name: str) -> None:
         raise ConfigError(
             f"strategy.options.members: no model {model_name!r}; there are {', '.join(model_names) or 'none'}"
         )
-    if isinstance(run.desk.asked, Ensemble):
-        run.desk.asked.reassign_round(run.number, model_names.index(model_name))
+    if isinstance(run.context.asked, Ensemble):
+        run.context.asked.reassign_round(run.number, model_names.index(model_name))
 
 
 STRATEGY = Strategy(

@@ -29,8 +29,8 @@ from oragent._base.settings import STRICT
 from oragent.llm.dialogue import PromptPart
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting.frame import fill_template, task_messages
 from oragent.search.prompting.programs import Told, show_program, shown_figures
+from oragent.search.prompting.prompt_templates import fill_template, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records
 from oragent.search.strategies.asking import ask_for_program, first_population, raised_temperature

@@ -9,14 +9,14 @@ from oragent._base.errors import CandidateError, ConfigError, ReplyError
 from oragent.programs.blocks import drop_thoughts, fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import read_axes
-from oragent.search.prompting.frame import (
+from oragent.search.prompting.prompt_templates import (
     describe_exceeded_limits,
     edits_request,
     fill_template,
     program_request,
     task_messages,
 )
-from oragent.search.prompting.standing import describe_champion, describe_standing
+from oragent.search.prompting.search_summary import describe_champion, summarise_search
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, read_program
 from oragent.search.strategies.or_agent import prompt_sections
@@ -60,7 +60,7 @@ def write_prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: 
         programs=programs + describe_champion(run, start),
         memory=prompt_sections.memory_section(memory),
         documented=DOCUMENTED[run.own.docstrings][run.style],
-        standing=describe_standing(run, start[-1]),
+        standing=summarise_search(run, start[-1]),
     )
 
 

@@ -11,9 +11,9 @@ from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite, ParentProgram
 from oragent.search.experiments import LEAST_S, PRACTICE, SweepRow
-from oragent.search.prompting.frame import bin_meanings, fill_template, program_request, task_messages
 from oragent.search.prompting.programs import describe_lineage
-from oragent.search.prompting.standing import LESSON, describe_champion, describe_standing, set_title
+from oragent.search.prompting.prompt_templates import bin_meanings, fill_template, program_request, task_messages
+from oragent.search.prompting.search_summary import LESSON, describe_champion, set_title, summarise_search
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.constants import Constant, Range, find_constants
@@ -181,7 +181,7 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
         measured=prompt_sections.with_blank_line(session.measured),
         instrument=_observer_action(run),
         tuning=_tuning_action(run, offered) + _sweep_action(run, session),
-        standing=describe_standing(run, best),
+        standing=summarise_search(run, best),
         history=prompt_sections.with_blank_line(describe_lineage(run, best)) if best else "",
         left=remaining,
         more=MORE if session.goes_on else "",

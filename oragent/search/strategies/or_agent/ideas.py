@@ -8,9 +8,9 @@ from typing import Any
 from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
-from oragent.search.prompting.frame import bin_meanings, blocks_hint, fill_template, task_messages
 from oragent.search.prompting.programs import describe_lineage
-from oragent.search.prompting.standing import describe_champion, describe_standing
+from oragent.search.prompting.prompt_templates import bin_meanings, blocks_hint, fill_template, task_messages
+from oragent.search.prompting.search_summary import describe_champion, summarise_search
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import prompt_sections
@@ -83,7 +83,7 @@ def write_prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str,
         crossover="At least one idea must join what is good in the programs above." if len(start) > 1 else "",
         features=bin_meanings(run),
         history=prompt_sections.with_blank_line(describe_lineage(run, start[-1])),
-        standing=describe_standing(run, start[-1]),
+        standing=summarise_search(run, start[-1]),
         structural=STRUCTURAL[style] if count > 1 else "",
         blocks=blocks_hint(run, start[-1]),
         count=count,

@@ -14,8 +14,8 @@ from oragent.evaluation import Evaluation
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.programs.inspection import parse_tree as parsed
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting.frame import bin_names, describe_exceeded_limits
 from oragent.search.prompting.programs import show_program
+from oragent.search.prompting.prompt_templates import bin_names, describe_exceeded_limits
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.tree import MEASURING, UNTRIED, ExperimentStep, IdeaNode, IdeaTree, account_of
 

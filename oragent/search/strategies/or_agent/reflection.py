@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from oragent.programs.blocks import drop_thoughts, fence_text
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting.frame import bin_names, fill_template, task_messages
 from oragent.search.prompting.programs import list_figures
+from oragent.search.prompting.prompt_templates import bin_names, fill_template, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.tree import (

@@ -11,10 +11,11 @@ from functools import partial
 
 from oragent._base.errors import BudgetExhausted, OragentError
 from oragent.search.candidate import Elite
-from oragent.search.prompting.standing import set_title
+from oragent.search.prompting.search_summary import set_title
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import cyclic_temperature, draw_by_softmax
 from oragent.search.strategies.or_agent import prompt_sections
+from oragent.search.strategies.or_agent.action_round import play_action
 from oragent.search.strategies.or_agent.allocation import (
     affordable_ideas,
     allotted_experiments,
@@ -27,7 +28,6 @@ from oragent.search.strategies.or_agent.experiments import ExperimentSession, co
 from oragent.search.strategies.or_agent.ideas import propose_ideas
 from oragent.search.strategies.or_agent.reflection import learn_from, update_memory
 from oragent.search.strategies.or_agent.tree import TREE, UNTRIED, Idea, IdeaNode, IdeaTree, remember_account
-from oragent.search.strategies.or_agent.waves import play_action
 
 # times the score: beyond it, a gain from nearly nothing tells no more
 MOST_GAIN = 1e9

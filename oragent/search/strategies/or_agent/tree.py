@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from oragent.search.candidate import Elite
-from oragent.search.prompting.standing import LESSON, program_mark
+from oragent.search.prompting.search_summary import LESSON, program_mark
 from oragent.search.round_context import RoundContext
 from oragent.search.store import RoundNote
 

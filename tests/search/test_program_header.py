@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oragent.programs.parameters import read_parameters
-from oragent.search.heading import drop_head, format_comments
+from oragent.search.program_header import drop_head, format_comments
 from oragent.search.starting import gather_start, lessons_of
 from tests.search.players import IDEA, QUIET, Players, guess, search
 

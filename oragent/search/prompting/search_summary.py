@@ -10,7 +10,7 @@ from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import PLACES
 from oragent.search.journal import Moment
-from oragent.search.prompting import frame
+from oragent.search.prompting import prompt_templates
 from oragent.search.round_context import RoundContext
 
 # kind of the notes that name programs: a mark of the text, then the title
@@ -48,7 +48,7 @@ def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
     return ("", text)
 
 
-def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
+def summarise_search(run: RoundContext, parent: Elite | None = None) -> str:
     """The best score and whose it is, a table of the best programs, and what is left of the budget.
 
     Where ``strategy.live`` is on, that is the state at the moment of the call, with failures and lessons of all
@@ -98,7 +98,10 @@ def describe_tried(run: RoundContext) -> str:
     scored += [*run.solutions, *(finding.candidate for finding in moment.findings)]
     latest = {one.fingerprint: one for one in scored if one.score is not None and one.source not in shown}
     titled = [(one, title) for one in latest.values() if (title := title_of(one.source, named))]
-    lines = [f"- {one.score:.6g}: {title}{frame.seconds_of(one.evaluation.metrics)}" for one, title in titled[-TRIED:]]
+    lines = [
+        f"- {one.score:.6g}: {title}{prompt_templates.seconds_of(one.evaluation.metrics)}"
+        for one, title in titled[-TRIED:]
+    ]
     if lines:
         return "\n".join(["Tried without becoming one of these, the latest last:", *lines])
     return ""
@@ -107,7 +110,7 @@ def describe_tried(run: RoundContext) -> str:
 def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
     title, evaluation = title_of(candidate.source, named), candidate.evaluation
     message = " ".join(evaluation.message.split())[:MOST_FAILURE]
-    times = frame.describe_places(evaluation.metrics.get(PLACES))
+    times = prompt_templates.describe_places(evaluation.metrics.get(PLACES))
     return f"- {title or 'a program'}: {evaluation.status}: {message}{times}"
 
 
@@ -195,7 +198,7 @@ def _elite_row(run: RoundContext, elite: Elite, named: dict[str, str]) -> str:
         declared = ()
     features: Sequence[str] = [feature.name for feature in declared]
     apart += [f"{name} {value}" for name, value in zip(features, elite.features or (), strict=False)]
-    return f"- {elite.score:.6g}: {'; '.join(apart)}{frame.seconds_of(elite.metrics)}"
+    return f"- {elite.score:.6g}: {'; '.join(apart)}{prompt_templates.seconds_of(elite.metrics)}"
 
 
 def program_mark(source: str) -> str:

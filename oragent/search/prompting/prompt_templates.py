@@ -212,7 +212,7 @@ def describe_limits(run: RoundContext) -> str:
         )
     else:
         text += ".\n"
-    names = run.desk.packages
+    names = run.context.packages
     if len(names) > 1:
         packages = ", ".join(names[:-1]) + f" and {names[-1]}"
     else:

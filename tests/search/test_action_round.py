@@ -20,14 +20,14 @@ from oragent.evaluation import Evaluation, Job
 from oragent.search.candidate import Elite
 from oragent.search.experiments import Subset, SweepResult, SweepRow
 from oragent.search.folder import make_folder, reopen
-from oragent.search.prompting import frame
+from oragent.search.prompting import prompt_templates
 from oragent.search.round_context import RoundContext
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies.or_agent import STRATEGY
+from oragent.search.strategies.or_agent.action_round import _expected_seconds
 from oragent.search.strategies.or_agent.allocation import ActionKind, ActionRecord, upper_bound
 from oragent.search.strategies.or_agent.coding import read_drafts, read_lesson
 from oragent.search.strategies.or_agent.experiments import MOST_SETTINGS
-from oragent.search.strategies.or_agent.waves import _expected_seconds
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import Players, guess, notes, origins, search
 from tests.search.test_candidates import problem
@@ -244,7 +244,7 @@ def play_actions(path: Path, log: Path, fatal: int) -> None:
 
 
 def play_in_a_process(path: Path, log: Path, fatal: int) -> None:
-    frame._python_version = lambda: "3.11"  # as in all tests: replies depend on prompts, which name it
+    prompt_templates._python_version = lambda: "3.11"  # as in all tests: replies depend on prompts, which name it
     play_actions(path, log, fatal)
 
 

@@ -12,7 +12,8 @@ from oragent.programs.inspection import documentation
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import LEAST_S, PLACES, PRACTICE, SweepResult, SweepRow, read_places, scale_seconds
-from oragent.search.prompting.frame import (
+from oragent.search.prompting.programs import describe_lineage
+from oragent.search.prompting.prompt_templates import (
     INSTANCES,
     PLANNED,
     TOTAL,
@@ -23,15 +24,14 @@ from oragent.search.prompting.frame import (
     program_request,
     task_messages,
 )
-from oragent.search.prompting.programs import describe_lineage
-from oragent.search.prompting.standing import (
+from oragent.search.prompting.search_summary import (
     LESSON,
     best_elites,
-    describe_standing,
     describe_tried,
     program_mark,
     program_titles,
     set_title,
+    summarise_search,
     title_of,
 )
 from oragent.search.round_context import RoundContext
@@ -295,7 +295,7 @@ def write_prompt(
     return fill_template(
         "or_agent_wave",
         run.style,
-        standing=describe_standing(run, last),
+        standing=summarise_search(run, last),
         tried=prompt_sections.with_blank_line(describe_tried(run)),
         # What never changes comes first, as servers read equal beginnings once.
         memory=prompt_sections.memory_section(run.problem.knowledge.strip()),

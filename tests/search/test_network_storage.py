@@ -10,7 +10,7 @@ from oragent._base import files
 from oragent._base.errors import StoreError
 from oragent._base.files import network_file_system
 from oragent.ledger.database import Database
-from oragent.search import copied
+from oragent.search import network_storage
 from oragent.search.caching import Cache
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.starting import rebuild_run
@@ -76,7 +76,7 @@ def test_the_archive_is_the_same_and_the_folder_has_a_copy_that_nobody_writes_to
 
 def test_an_engine_that_was_killed_loses_nothing_and_another_machine_little(away, tmp_path, monkeypatch) -> None:
     with monkeypatch.context() as killed:
-        killed.setattr(copied, "_write_copy", lambda local, database: None)  # no copy was due yet
+        killed.setattr(network_storage, "_write_copy", lambda local, database: None)  # no copy was due yet
         searched(away)
     assert not away.database.is_file()
     found: list[str] = []
@@ -91,8 +91,8 @@ def test_an_engine_that_was_killed_loses_nothing_and_another_machine_little(away
 
 
 def test_copies_are_made_while_the_run_goes_on(away, tmp_path) -> None:
-    local = copied.local_copy(away.database)
-    with Store(local), copied.keep_copying(local, away.database, copy_s=0.01):
+    local = network_storage.local_copy(away.database)
+    with Store(local), network_storage.keep_copying(local, away.database, copy_s=0.01):
         while not away.database.is_file():
             pass
     with Store(away.database, readonly=True) as store:

@@ -7,11 +7,11 @@ import pytest
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
-from oragent.search.acts import ACTS, FOLDER, change_budget, check_act, post_act
 from oragent.search.events import EventKind, Progress, RunEvent
 from oragent.search.folder import RunFolder
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
+from oragent.search.user_commands import ACTS, FOLDER, change_budget, check_act, post_act
 from tests.search.test_engine import climb, history, scored, search
 
 ADDED = "def guess(x):\n    return 99\n"

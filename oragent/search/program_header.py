@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from oragent._base.plain import escape_text
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.search.candidate import Elite
-from oragent.search.prompting.frame import CALLS, TOTAL
-from oragent.search.prompting.standing import TITLE, program_mark
+from oragent.search.prompting.prompt_templates import CALLS, TOTAL
+from oragent.search.prompting.search_summary import TITLE, program_mark
 from oragent.search.store import RoundNote
 from oragent.search.strategies.or_agent.tree import ACCOUNT
 
