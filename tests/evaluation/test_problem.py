@@ -69,7 +69,10 @@ def test_a_missing_file_is_named(toy: Path, name: str) -> None:
         ("timeout_s: -1", "key 'timeout_s'"),
         ("features: [{name: a, bins: 1}]", "key 'features.0.bins'"),
         ("features: [{name: a, bin: 4}]", "unknown key 'features.0.bin': did you mean 'bins'?"),
-        ("features: [{name: a, bins: 4, meaning: of x, by y}]", 'put a text with commas in quotes, such as "..., by y"'),
+        (
+            "features: [{name: a, bins: 4, meaning: of x, by y}]",
+            'put a text with commas in quotes, such as "..., by y"',
+        ),
         ("hooks: {step: the tour, its length}", "put a text with commas in quotes"),
         ("title: [", "is not YAML"),
     ],

@@ -88,7 +88,9 @@ def on_a_line(begun):
         with Store(folder.database) as store:
             pool = JobPool(1, scored)
             scoring = Scoring(folder.problem, folder.root, folder.config, store, pool, lambda: 0.0)
-            context = RunContext(folder.problem, folder.config, folder.config.or_agent, store, scoring, None, lambda: 0.0)
+            context = RunContext(
+                folder.problem, folder.config, folder.config.or_agent, store, scoring, None, lambda: 0.0
+            )
             context.packages = ("numpy", "numba")
             run = RoundContext.opened(
                 context, 1, archive=Archive("minimize"), rng=np.random.default_rng(1), allowance=Spent(7, 9, 10**6, 1.0),
