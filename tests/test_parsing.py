@@ -63,6 +63,7 @@ SITES = {
     "search/strategies/or_agent/ideas.py": ({"json.loads": 1}, BOUNDED),
     "llm/wire.py": ({"json.loads": 2, "raw_decode": 2}, BOUNDED),
     "llm/endpoint.py": ({"json.loads": 1}, BOUNDED),
+    "llm/streaming.py": ({"json.loads": 1}, BOUNDED),
     "api/experiments.py": ({"ast.parse": 1, "ast.literal_eval": 1}, USER),
     "evaluation/devices.py": ({"json.loads": 1}, OURS),
     "evaluation/job.py": ({"tree_of": 1}, USER),
