@@ -91,8 +91,6 @@ SITES = {
     "converse/session.py": ({"json.loads": 1}, OURS),
     "converse/problems/reply_formats.py": ({"raw_decode": 1}, BOUNDED),
     "evals/converse/evaluable_problems.py": ({"json.loads": 1}, USER),
-    "evals/converse/whatif/executing.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),
-    "evals/converse/whatif/command.py": ({"json.loads": 1}, f"what a file of the user's own left in the sandbox: {BOUNDED}"),
     "milp/capture/places.py": ({"ast.parse": 1}, "in a stranger's process, the stranger's program"),
     "milp/capture/reading.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),
     "milp/as_json.py": ({"json.loads": 1}, BOUNDED),

@@ -116,10 +116,9 @@ def steps(data: Path | None) -> list[list[Step]]:
         ],
     ]  # fmt: skip
     if data is not None:
-        nl4opt, whatif = data / "formulation/nl4opt/nl4opt_verified.json", data / "whatif"
+        nl4opt = data / "formulation/nl4opt/nl4opt_verified.json"
         chains += [
             [step("published-nl4opt", f"bench formulate --set nl4opt={nl4opt} --model oracle --outputs pf1")],
-            [step("published-whatif", f"bench converse --whatif {whatif} --agents gold --outputs pw1")],
             [step("published-161", "bench converse --agents rules --decider rational --outputs pc1")],
             [
                 step(

@@ -76,7 +76,7 @@ def bench_converse(
     words: ModelWords = None,
     config: ModelFile = None,
     problem: Annotated[str, typer.Option(help="District that can be enumerated; empty: that of --outputs.")] = "sfusd",
-    agents: Annotated[str, typer.Option(help="T-P-P,C-P-P,C-P-R,C-N-R,rules; for --whatif also gold.")] = "rules",
+    agents: Annotated[str, typer.Option(help="T-P-P,C-P-P,C-P-R,C-N-R,rules.")] = "rules",
     paradigms: Annotated[str, typer.Option(help="default,one-shot,aware,conversation.")] = "conversation",
     styles: Annotated[str, typer.Option(help="vague,precise.")] = "vague,precise",
     feedback: Annotated[str, typer.Option(help="binary,rich.")] = "binary,rich",
@@ -95,24 +95,17 @@ def bench_converse(
     temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Temperature of the agents.")] = None,
     reply_tokens: ReplyTokens = None,
     timeout_s: ReplySeconds = None,
-    whatif: Annotated[Path | None, typer.Option(help="Folder of what-if questions, in place of conversations.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of utilities, roles and cases.")] = 0,
     workers: Annotated[int, bench_workers("Conversations")] = 2,
     replay: Annotated[Path | None, typer.Option(help="An evaluation's folder: repeat it with its replies.")] = None,
     calls: BenchCalls = None,
     outputs: BenchFolder = Path("outputs/converse-bench"),
 ) -> None:
-    """Measure agents over whole conversations with simulated stakeholders, or on what-if questions."""
+    """Measure agents over whole conversations with simulated stakeholders."""
     from oragent.evals.converse.command import ConverseBenchRequest, run_bench
-    from oragent.evals.converse.whatif.command import WhatIfRequest, run_whatif
 
     model_names = [*split_names(model), *split_names(models)]
     bench_words = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)
-    if whatif is not None:
-        whatif_request = WhatIfRequest(
-            outputs, whatif, split_names(agents), model_names, workers=workers, words=bench_words
-        )
-        raise typer.Exit(run_whatif(whatif_request, console))
     settings = {
         "styles": split_names(styles),
         "feedback": split_names(feedback),

@@ -91,12 +91,6 @@ def go_on(session: ConversationSession | Path, console: Console, model: Model | 
         if known or not sys.stdin.isatty():
             print_line(console, f"> {escape_text(turn.said)}", "dim")
         show_text(turn.answer, console)
-        for remark in turn.remarks:
-            if remark.startswith("WRONG"):
-                style = "bold red"
-            else:
-                style = "dim"
-            print_line(console, wrap_line(escape_text(remark), console.width), style)
 
     reason = LEAVES
     with suppress(KeyboardInterrupt):

@@ -66,7 +66,6 @@ class Turn:
         values: Utility of each decision presented.
         leaks: Secrets that the message told.
         sent_back: Messages that were sent back before, for secrets in them.
-        remarks: What the checks of the answer say, for a person.
     """
 
     said: str
@@ -81,7 +80,6 @@ class Turn:
     state: Mapping[str, Any] | None = None
     leaks: tuple[str, ...] = ()
     sent_back: int = 0
-    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -277,7 +275,6 @@ def _make_turn(
         state=plain_state(answer.state),
         leaks=message.leaks,
         sent_back=message.sent_back,
-        remarks=answer.remarks,
     )
 
 

@@ -28,7 +28,6 @@ class AgentAnswer:
     Attributes:
         solved: Decisions that a solver returned since the last answer, in order.
         state: Model in force; None where the agent keeps none.
-        remarks: What the checks of the answer say, one line each, for the person.
         presented: Decisions that the text is about without showing them in full.
     """
 
@@ -37,7 +36,6 @@ class AgentAnswer:
     solved: tuple[str, ...] = ()
     calls: int = 0
     state: RestrictionState | None = None
-    remarks: tuple[str, ...] = ()
     presented: tuple[str, ...] = ()
 
 

@@ -3,10 +3,9 @@
 A decision is a short text that identifies it, such as one letter an item: two equal texts are the same decision.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from oragent._base.errors import ConfigError
@@ -15,71 +14,11 @@ from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange
 from oragent.milp.model import Milp, Row, Sense
-from oragent.milp.ranking import RankingQuestion, RankingReading
 from oragent.milp.solution import SolveStatus
 
 LONGEST_QUOTE, MOST_NAMED = 60, 12
 # below the maximum, as sums of a few products
 ENOUGH = 1e-9
-
-
-class RemarkKind(StrEnum):
-    """What an answer may state that can be held against the problem."""
-
-    FIGURE = "figure"
-    # a direction, an order, or whether a row binds
-    COMPARISON = "comparison"
-    # that something cannot be had
-    IMPOSSIBLE = "impossible"
-    # nothing that can be recomputed
-    PROSE = "prose"
-
-
-class ClaimStatus(StrEnum):
-    """What a statement is worth."""
-
-    TRUE = "true"
-    FALSE = "false"
-    # a supposition, or not understood
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True)
-class AnswerRemark:
-    """Something that an answer states."""
-
-    kind: RemarkKind
-    standing: ClaimStatus
-    # words of it, a stranger's, with what shows that it is false where there is something to show
-    text: str
-
-
-MOST_WRONG, MOST_UNKNOWN = 10, 3
-
-
-def describe_remarks(remarks: Sequence[AnswerRemark]) -> tuple[str, ...]:
-    """Return what a person is told of the checks of an answer: how many hold, what is wrong, what is not checked."""
-    stated = [remark for remark in remarks if remark.kind is not RemarkKind.PROSE]
-    wrong, unknown = (
-        [remark.text for remark in stated if remark.standing is standing]
-        for standing in (ClaimStatus.FALSE, ClaimStatus.UNKNOWN)
-    )
-    right, prose = len(stated) - len(wrong) - len(unknown), len(remarks) - len(stated)
-    lines = [f"WRONG by the model: {text}" for text in wrong[:MOST_WRONG]]
-    if len(wrong) > MOST_WRONG:
-        lines += [f"WRONG by the model: {len(wrong) - MOST_WRONG} more statements"]
-    else:
-        lines += []
-    lines += [f"not checked: {text}" for text in unknown[:MOST_UNKNOWN]]
-    rest = len(unknown) - len(unknown[:MOST_UNKNOWN]) + prose
-    if rest:
-        lines += [f"not checked: {rest} more sentence{'s' if rest > 1 else ''}"]
-    else:
-        lines += []
-    return (
-        *lines,
-        f"checked by the model: {right} statement{'s' if right != 1 else ''} hold{'s' if right == 1 else ''}",
-    )
 
 
 @dataclass(frozen=True)
@@ -168,26 +107,6 @@ class Solved:
     gap: float = 0.0
 
 
-@dataclass(frozen=True)
-class AnswerContext:
-    """An answer, and what it can be checked against.
-
-    Attributes:
-        text: Text of the answer, which is not trusted.
-        solved: Decisions that a solver returned before the answer.
-        earlier: Decisions of earlier answers, the default first.
-        calls: Results of the tools that were called for it.
-        state: Model in force; None where nobody knows.
-    """
-
-    text: str
-    presented: Sequence[str] = ()
-    solved: Sequence[str] = ()
-    earlier: Sequence[str] = ()
-    calls: Sequence[str] = ()
-    state: RestrictionState | None = None
-
-
 class DecisionProblem(Protocol):
     """A problem that people can talk about."""
 
@@ -265,11 +184,6 @@ class DecisionProblem(Protocol):
     @property
     def program(self) -> ProgramForm:
         """The formulation that C-P agents edit."""
-
-    def check_answer(
-        self, context: AnswerContext, solve: Callable[[RestrictionState], Solved] | None
-    ) -> Sequence[AnswerRemark]:
-        """Check each statement of an answer that is understood; ``solve`` solves states, None leaves claims unknown."""
 
     def solve(self, state: RestrictionState) -> Solved:
         """The decision of least weighted cost in a state; objectives of weight 0 decide among equals."""
@@ -383,14 +297,6 @@ class Editable(Protocol):
 
     def describe_values(self, decision: str, words: Sequence[str] | None) -> str:
         """Rows and variables that words name with their values in a decision; None: the rows that bind."""
-
-
-@runtime_checkable
-class Ranked(Protocol):
-    """A problem whose things can be ranked by cost or size."""
-
-    def list_readings(self, decision: str, ranking: RankingQuestion) -> list[RankingReading]:
-        """Figures by which a ranking of things can be made; none where no name says what the things are."""
 
 
 @runtime_checkable

@@ -1,6 +1,5 @@
 """A person's conversation in a folder that lasts: what was said is kept, and asked nothing twice when it goes on."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -12,11 +11,18 @@ from oragent._base import files
 from oragent._base.errors import ConfigError, MilpError, ModelError, StoreError
 from oragent._base.settings import dump_settings
 from oragent.converse.agents.guests import Guests
-from oragent.converse.agents.model_agents import ASKING, PROGRAMMING, Design, ToolsAgent, make_agent
+from oragent.converse.agents.model_agents import (
+    ASKING,
+    PROGRAMMING,
+    Design,
+    ToolsAgent,
+    expect_fitting_agent,
+    make_agent,
+)
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.conversation import Conversation, Turn, state_of
 from oragent.converse.decider import Agent, AgentAnswer, DeciderMessage, DecisionView
-from oragent.converse.decision import AnswerContext, DecisionProblem, describe_remarks
+from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver, build_readable_model, problem_in_force
@@ -62,6 +68,7 @@ def begin(outputs: Path, request: ConversationRequest) -> Path:
     """
     found = problem_of(request.problem)
     Design(request.agent, request.tools)
+    expect_fitting_agent(request.agent, found)
     if request.agent in ASKING and request.runtime.model is None:
         raise ConfigError(f"nobody is asked as {request.agent}: name a model with --model, or take --agent rules")
     folder = files.name_dated_folder(outputs / files.file_stem(found.name, "model", limit=80))
@@ -202,8 +209,7 @@ class ConversationSession:
             if turn.state is not None:
                 write(build_readable_model(self.problem, state_of(turn.state)), states / f"{number:03d}.milp.json")
             lines = [
-                f"## {place}\n\n> {turn.said}\n\n" + "\n\n".join([turn.answer, *turn.remarks]) + "\n"
-                for place, turn in enumerate(self.turns, 1)
+                f"## {place}\n\n> {turn.said}\n\n" + f"{turn.answer}\n" for place, turn in enumerate(self.turns, 1)
             ]
             files.replace_file(self.folder / "transcript.md", "\n".join(lines))
         except (OSError, MilpError) as problem:
@@ -244,7 +250,6 @@ class Direct:
     solver: StateSolver
     absence: str = ""
     _rules: RulesAgent | None = None
-    _earlier: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -274,17 +279,7 @@ class Direct:
             else:
                 state = None
             return AgentAnswer(f"(not answered yet: {problem})", state=state)
-        return await asyncio.to_thread(self._check, answer)
-
-    def _check(self, answer: AgentAnswer) -> AgentAnswer:
-        """The answer of a language model with what the checks of its statements say."""
-        problem = problem_in_force(self.solver.problem, answer.state)
-        presented = problem.read(answer.text).decisions
-        earlier = self._earlier or [problem.default]
-        calls = [event.result for event in answer.events]
-        context = AnswerContext(answer.text, presented, answer.solved, tuple(earlier), calls, answer.state)
-        self._earlier = [*earlier, *answer.solved, *presented]
-        return replace(answer, remarks=describe_remarks(problem.check_answer(context, self.solver)))
+        return answer
 
 
 def is_command(text: str) -> bool:

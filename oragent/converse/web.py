@@ -83,7 +83,6 @@ class Room:
                 {
                     "said": escape_text(turn.said),
                     "answer": _plain_blocks(turn.answer),
-                    "remarks": [escape_text(line) for line in turn.remarks],
                     "calls": turn.calls,
                 }
                 for turn in turns

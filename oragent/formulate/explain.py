@@ -11,10 +11,10 @@ from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import plain_key
 from oragent.milp.decisions import PULP, Family, group_families
 from oragent.milp.model import Milp
-from oragent.milp.questions import WORDS
 from oragent.milp.solution import Solution
 
 MOST_LABELS, LONGEST_LABEL = 20_000, 80
+WORDS = re.compile(r"[^\W_]+")
 KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real")
 
 

@@ -10,12 +10,11 @@ import pytest
 
 from oragent.converse import prompting
 from oragent.converse.agents.model_agents import ToolsAgent
-from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Turn
+from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 from oragent.evals.converse.people.person import Person, SchoolRole
-from oragent.evals.converse.scoring import audit_conversation
 from oragent.evals.converse.talking_decider import Feedback, Persona, Style, Talking, Template, decider_prompt
 from tests.converse.worked import UTILITY, script
 
@@ -63,13 +62,6 @@ def test_the_worked_conversation() -> None:
     same("conversation", transcript(found))
 
 
-def test_its_false_claim_is_found_and_the_true_ones_are_not_blamed() -> None:
-    found = audit_conversation(PROBLEM, held()[0], SOLVER)
-    assert (found.false_claims, found.unsolved, found.below, found.leaks) == (1, 0, 0, 0)
-    assert found.false_figures == 0
-    assert "2,227" in next(one.text for one in found.findings if one.kind == "false_claims")
-
-
 def test_neither_side_is_told_what_it_must_not_know() -> None:
     _, asker = held()
     agent = "\n".join(request.prompt for request in asker.requests if request.role == "agent")
@@ -103,15 +95,3 @@ def test_a_part_of_the_prompt_can_be_left_out() -> None:
     assert "# How to answer" in whole
     assert "# How to answer" not in prompting.tools_prompt(PROBLEM, extended=False, without=frozenset({"dialogue"}))
     assert "schools" not in prompting.blank_prompt(20)
-
-
-@pytest.mark.parametrize(
-    ("known", "doubts", "kinds"), [(False, True, ["unparsed"]), (True, True, ["false_claims"]), (True, False, [])]
-)
-def test_what_nobody_can_know_is_listed_and_not_blamed(known: bool, doubts: bool, kinds: list[str]) -> None:
-    state = {"weights": [1.0, 1.0], "restrictions": []} if known else None
-    turn = Turn("earlier?", "No schedule meets all of these constraints.", state=state)
-    found = audit_conversation(
-        PROBLEM, ConversationResult(ConversationEnd.LIMIT, (turn,), PROBLEM.default, False, 1, 1), SOLVER, doubts=doubts
-    )
-    assert [one.kind for one in found.findings] == kinds

@@ -12,13 +12,11 @@ from typer.testing import CliRunner
 
 from oragent.cli.app import app
 from oragent.converse.agents.rules import RulesAgent
-from oragent.converse.conversation import Conversation, plain_state, state_of
-from oragent.converse.decider import AgentAnswer, DeciderMessage
+from oragent.converse.conversation import plain_state, state_of
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver, build_model
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.scoring import audit_conversation
 from oragent.llm.model import ToolCall
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files, from_pulp
 from tests.converse.workshop import optimum, rules, said, with_rows, workshop
@@ -252,29 +250,3 @@ def test_any_changes_give_the_optimum_of_the_model_written_by_hand(data: st.Data
     truth = optimum(Milp(variables, tuple(rows), Objective(cost), Sense.MAXIMIZE))
     found = agent.tools.solver(agent.tools.state)
     assert agent.tools.problem.features(found.decision)[0] == pytest.approx(truth, abs=1e-5)
-
-
-def test_the_audit_of_a_conversation_knows_its_changes(tmp_path: Path) -> None:
-    """An answer that is true of the changed model alone is not counted as false."""
-
-    class Planner:
-        says_farewell = False
-
-        async def say(self, view):
-            return DeciderMessage("set carpentry 50") if view.turn == 1 else None
-
-    class Reporter:
-        name = "reporter"
-
-        def __init__(self, agent) -> None:
-            self.agent = agent
-
-        async def answer(self, message: str) -> AgentAnswer:
-            answer = await self.agent.answer(message)
-            return replace(answer, text="The profit is 686, and you cannot get more than 686 of profit.")
-
-    agent = rules(workshop(tmp_path))
-    outcome = Conversation(agent.tools.solver.problem, Reporter(agent), Planner()).run()
-    counts = audit_conversation(agent.tools.solver.problem, outcome, agent.tools.solver)
-    assert (counts.false_figures, counts.false_claims) == (0, 0)
-    assert counts.claims >= 1

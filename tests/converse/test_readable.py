@@ -47,14 +47,6 @@ def test_a_wrapped_line_goes_on_below_its_second_column() -> None:
     assert wrap_line("x" * 100, 40) == "x" * 100  # a name is never cut
 
 
-def test_a_question_with_two_readings_is_not_called_unknown() -> None:
-    agent = RulesAgent(Toolbox(StateSolver(FormulatedProblem(MILL)), extended=True))
-    text = asyncio.run(agent.answer("what if t_news is 350?")).text
-    assert text.startswith("which do you mean? 'fix t_news 350' (exactly 350)")
-    assert text.endswith("nothing was changed")
-    assert "not understood" not in text
-
-
 def test_tables_of_an_evaluation_fit_80_columns() -> None:
     names = ("default", "one-shot", "aware", "conversation")
     wide = TextTable(

@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from oragent._base.errors import ConfigError
+from oragent.converse.agents.model_agents import expect_fitting_agent
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.schools import generate_district, sfusd
@@ -70,7 +72,7 @@ def test_why_tells_what_each_request_costs() -> None:
         ("weight load", "weight must be a number"),
         ("undo", "nothing to undo"),
         ("remove max_students_per_time", "cannot be removed"),
-        ("please move it", "is no command; expected such as"),
+        ("please move it", "is no command; the nearest is"),
         ("options load", "options needs values"),
         ("options load x", "'x' is no number"),
     ],
@@ -83,6 +85,13 @@ def test_a_wrong_command_is_one_line_and_leaves_the_model_alone(message: str, to
     assert told in text
     assert "\n" not in text
     assert agent.tools.state == before
+
+
+@pytest.mark.parametrize("agent", ["C-P-R", "C-N-R"])
+def test_agents_of_the_published_comparison_take_its_problem_only(agent: str) -> None:
+    expect_fitting_agent(agent, sfusd())
+    with pytest.raises(ConfigError, match=f"agent {agent} works on the problem sfusd only"):
+        expect_fitting_agent(agent, generate_district(5, 3))
 
 
 def test_of_a_large_district_a_proposal_states_its_gap() -> None:

@@ -1,13 +1,13 @@
 """Commands that change a person's own model: ``set``, ``scale``, ``relax`` and ``drop``."""
 
 import re
+from difflib import get_close_matches
 from math import ceil, floor, log10
 
 from oragent._base.errors import ConfigError
 from oragent._base.plain import one_line
 from oragent.converse.decision import DecisionProblem, Editable
 from oragent.converse.model_changes import ChangeRequest, Verb, match_name, objective_names
-from oragent.milp.questions import parse_figure
 
 VERBS = tuple(str(verb) for verb in Verb)
 CHANGE_HELP = """Commands that change the model itself (a row, the bounds of a variable, a coefficient):
@@ -17,7 +17,9 @@ CHANGE_HELP = """Commands that change the model itself (a row, the bounds of a v
   scale ROW 1.1             also: scale ROW VARIABLE +10 %
   relax ROW 5               let the limit give way by 5, or by 5 %
   compare ROW 40 50 60      what each right-hand side would give, nothing is changed
-  drop ROW                  no limit any more; 'undo' takes any change back"""
+  drop ROW                  no limit any more; 'undo' takes any change back
+  values WORDS              rows and variables with these words in their names, with their values
+  binding                   rows whose limit is reached"""
 AMOUNT = re.compile(
     r"(?i)(?P<what>.+?)(?:\s*(?P<relation><=|>=|=|≤|≥)\s*|\s+(?:to\s+|by\s+)?)"
     r"(?P<number>[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(?P<percent>%|percent)?"
@@ -30,8 +32,33 @@ EXAMPLES = {
     Verb.RELAX: "relax ROW 5",
     Verb.DROP: "drop ROW",
 }
-
-
+BOUND_FORM = "OBJECTIVE <= NUMBER"
+FORMS = {
+    "fix": "fix ITEM OPTION",
+    "forbid": "forbid ITEM OPTION",
+    "weight": "weight OBJECTIVE NUMBER",
+    "lowest": "lowest OBJECTIVE",
+    "highest": "highest OBJECTIVE",
+    "best": "best OBJECTIVE",
+    "options": "options OBJECTIVE NUMBER NUMBER",
+    "try": "try COMMAND",
+    "why": "why",
+    "status": "status",
+    "remove": "remove NAME",
+    "undo": "undo",
+    "reset": "reset",
+    "show": "show",
+    "help": "help",
+}
+CHANGE_FORMS = {
+    **{str(verb): form for verb, form in EXAMPLES.items()},
+    "compare": "compare ROW NUMBER NUMBER",
+    "values": "values WORDS",
+    "binding": "binding",
+}
+# a number as it is typed; commas separate thousands, or a single one is a decimal comma
+FIGURE = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 HELP = """Commands, several with ';' between:
   fix ITEM OPTION          such as: fix {fixed}
   forbid ITEM OPTION       such as: forbid {forbidden}
@@ -47,6 +74,34 @@ HELP = """Commands, several with ';' between:
 LONGEST = 60
 
 
+def parse_figure(text: str) -> float:
+    """Read a number: commas separate thousands, and a single one elsewhere is a decimal comma.
+
+    Raises:
+        ValueError: It is no number.
+    """
+    text = text.strip()
+    if FIGURE.fullmatch(text):
+        return float(text.replace(",", ""))
+    if DECIMAL_COMMA.fullmatch(text):
+        return float(text.replace(",", "."))
+    raise ValueError(f"{text[:LONGEST]!r} is no number")
+
+
+def no_command_error(problem: DecisionProblem, line: str) -> ConfigError:
+    """Return the error for a line that is no command; it names the nearest command."""
+    forms = {**FORMS, **(CHANGE_FORMS if isinstance(problem, Editable) else {})}
+    words = line.casefold().split()
+    named = [word for word in words if word in forms]
+    if named:
+        nearest = forms[named[0]]
+    elif any(sign in line for sign in ("<", ">", "≤", "≥")):
+        nearest = BOUND_FORM
+    else:
+        nearest = forms[get_close_matches(words[0], forms, n=1, cutoff=0.0)[0]]
+    return ConfigError(f"{one_line(line, 80)!r} is no command; the nearest is '{nearest}', and 'help' lists all")
+
+
 def read_change_command(problem: DecisionProblem, verb: str, rest: str) -> ChangeRequest:
     """Read a command such as ``set carpentry 50``; names may have spaces.
 
@@ -60,7 +115,11 @@ def read_change_command(problem: DecisionProblem, verb: str, rest: str) -> Chang
     amount_match = AMOUNT.fullmatch(rest.strip())
     if amount_match is None:
         raise ConfigError(f"{verb} needs a name and a number; expected such as: {EXAMPLES[requested_verb]}")
-    value, percent = parse_figure(amount_match["number"]), bool(amount_match["percent"])
+    percent = bool(amount_match["percent"])
+    try:
+        value = parse_figure(amount_match["number"])
+    except ValueError as problem_text:
+        raise ConfigError(f"{problem_text}; expected such as: {EXAMPLES[requested_verb]}") from None
     if percent and requested_verb is Verb.SET:
         raise ConfigError(f"set needs a value, not a share; expected such as: scale ROW {amount_match['number']} %")
     if percent and requested_verb is Verb.SCALE:

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from oragent._base.errors import ConfigError
 from oragent.converse.agents.guests import Guests, renamed_values, silent_errors
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.decider import Agent, AgentAnswer, AgentEvent
 from oragent.converse.decision import DecisionProblem, unknown_name_error
+from oragent.converse.problems.registry import PUBLISHED
 from oragent.converse.prompting import blank_prompt, program_prompt, tools_prompt
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import EXTENDED, PAPER, Toolbox
@@ -28,6 +30,8 @@ LIMITS = ToolRounds(MOST_ROUNDS, calls=10, closing=OUT_OF_ROUNDS)
 
 
 AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
+# agents of the published comparison; they work on its problem only
+PUBLISHED_ONLY = ("C-P-R", "C-N-R")
 # those that ask models, and those that write programs
 ASKING, PROGRAMMING = AGENTS[:4], AGENTS[1:4]
 
@@ -244,6 +248,16 @@ class Design:
             raise unknown_name_error(self.name, AGENTS, "agent")
         if self.tools not in (PAPER, EXTENDED):
             raise unknown_name_error(self.tools, (PAPER, EXTENDED), "set of tools")
+
+
+def expect_fitting_agent(name: str, problem: DecisionProblem) -> None:
+    """Check that an agent works on a problem.
+
+    Raises:
+        ConfigError: The agent belongs to the published comparison, and the problem is another one.
+    """
+    if name in PUBLISHED_ONLY and problem.name != PUBLISHED:
+        raise ConfigError(f"agent {name} works on the problem {PUBLISHED} only: take T-P-P, C-P-P or rules")
 
 
 def make_agent(design: Design, solver: StateSolver, asker: Asker | None = None, guests: Guests | None = None) -> Agent:

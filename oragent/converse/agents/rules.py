@@ -1,17 +1,21 @@
-"""T-P-P without a model: short commands in place of sentences, answers that are proven."""
+"""Agent that follows exact commands, without a language model; a solver proves its answers."""
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent._base.plain import join_some, one_line
-from oragent.converse.agents.change_commands import RELATIONS, VERBS, help_about, read_change_command
-from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
-from oragent.converse.agents.ranked_questions import answer_row_question, answer_value_question
+from oragent._base.plain import one_line
+from oragent.converse.agents.change_commands import (
+    RELATIONS,
+    VERBS,
+    help_about,
+    no_command_error,
+    parse_figure,
+    read_change_command,
+)
 from oragent.converse.decider import AgentAnswer
-from oragent.converse.decision import Editable, Ranked, Solved, format_figure, goal_named
+from oragent.converse.decision import Editable, Solved, format_figure, goal_named
 from oragent.converse.model_changes import (
     compare_states,
     describe_changes,
@@ -24,23 +28,12 @@ from oragent.converse.solving import Clash, begin, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import ToolCall
-from oragent.milp.model import Milp, Sense
-from oragent.milp.questions import WHY, parse_figure, split_words
-from oragent.milp.ranking import (
-    RankingQuestion,
-    agree_on_best,
-    ask_for_reading,
-    choose_readings,
-    describe_ranking,
-    describe_unknown,
-    read_ranking,
-)
+from oragent.milp.model import Sense
 from oragent.milp.solution import SolveStatus
 
 BOUND = re.compile(r"(?i)(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)")
 NUMBER = r"[-+]?\d+\.?\d*"
-ASKED = re.compile(r"(?i)(?:which|what|who|where|when|why|how)\b|.*\?\s*$")
-MOST_BEGINNINGS = 8
+COMPARED = re.compile(rf"(?P<name>.+?)(?P<numbers>(?:\s+{NUMBER})+)")
 TRY = re.compile(r"(?i)\s*try\s")
 ELSE = re.compile(r"\s+else\s+")
 SENSES = {
@@ -116,12 +109,7 @@ class RulesAgent:
         except OragentError as problem:
             # half of what was asked for would be something else
             self.tools.state = begun
-            is_question = isinstance(problem, AmbiguousQuestionError)
-            if is_question:
-                reply = f"{problem}; nothing was changed"
-            else:
-                reply = f"not understood: {problem}"
-            return [*([] if self._changed else lines), reply]
+            return [*([] if self._changed else lines), f"not understood: {problem}"]
 
     def _compare_states(self, begun: RestrictionState) -> str:
         return compare_states(self.tools.solver, begun, self.tools.state, is_grouped=self.is_brief)
@@ -129,43 +117,33 @@ class RulesAgent:
     def _run_command(self, command: str) -> str:
         """Do one command and say what is to be said of it; what it changed is solved in the end."""
         verb, _, rest = command.partition(" ")
-        word, earlier_state = verb.casefold(), self.tools.state
+        word, rest, earlier_state = verb.casefold(), rest.strip(), self.tools.state
         if word == "try" and rest:
             return self._try_commands(rest.split(";"))
         reply = self._modify_state(word, rest, command)
         if reply is not None:
             self._changed |= self.tools.state is not earlier_state
             return reply
-        if word == "reset":
+        if word == "reset" and rest.casefold() in ("", "all"):
             self.tools.state = begin(self.tools.problem)
             self._changed |= bool(rest) or self.is_brief
             return ""
         if word in SENSES and rest:
-            position = self._find_position(rest, command)
+            position = goal_named(self.tools.problem, rest)
             solved = self.tools.extreme(position, SENSES[word] or self.tools.problem.expressions[position].sense)
             return self._describe_probe(word, position, solved)
         if word == "compare" and rest:
             return "\n".join(self._compare_values(rest))
         if word == "options" and rest:
             return "\n".join(self._try_bounds(rest.split()))
-        return self._answer_query(word, command)
-
-    def _find_position(self, name: str, command: str) -> int:
-        """The expression of a name, or of a question such as ``lowest stock of Lyon``."""
-        try:
-            return goal_named(self.tools.problem, name)
-        except ConfigError:
-            meant = read_question(self.tools.problem, command).partition(" ")[2]
-            if not meant:
-                raise
-            return goal_named(self.tools.problem, meant)
+        return self._answer_query(word, rest, command)
 
     def _modify_state(self, word: str, rest: str, command: str) -> str | None:
         """Do a command that changes the model in force; None where it is another command."""
         if word in VERBS and rest:
             return self.tools.change(read_change_command(self.tools.problem, word, rest))
         if word == "remove" and rest:
-            self._call_tool("remove_constraint", {"name": self._resolve_removal(rest.strip())})
+            self._call_tool("remove_constraint", {"name": self._resolve_removal(rest)})
             return ""
         if bound_match := BOUND.fullmatch(command):
             return self._add_bound(*bound_match.groups())
@@ -173,81 +151,30 @@ class RulesAgent:
             self._fix_item(word, rest.split())
         elif word == "weight" and rest:
             self._set_weight(rest)
-        elif word == "undo":
+        elif word == "undo" and not rest:
             self.tools.state = self.tools.state.undone()
         else:
             return None
         return ""
 
-    def _answer_query(self, word: str, command: str) -> str:
-        if word == "why":
-            meant = read_question(self.tools.problem, command)
-        else:
-            meant = ""
-        is_answerable = not WHY.match(command) or bool(self.tools.solver(self.tools.state).decision)
-        if meant not in ("", "why") and is_answerable:
-            return self._follow_question(meant)
-        if word == "why":
+    def _answer_query(self, word: str, rest: str, command: str) -> str:
+        """Do a command that shows something and changes nothing."""
+        problem = self.tools.problem
+        if word == "why" and not rest:
             return "\n".join(self._explain_state())
-        if word == "show":
+        if word == "show" and not rest:
             return self._show_state()
-        if word == "status" and command.partition(" ")[2].casefold() in ("", "objective", "changes"):
-            return "\n".join(self._describe_status(command.partition(" ")[2].casefold()))
-        if word == "help":
-            return help_about(self.tools.problem)
-        if word in ("values", "binding") and isinstance(self.tools.problem, Editable):
+        if word == "status" and rest.casefold() in ("", "objective", "changes"):
+            return "\n".join(self._describe_status(rest.casefold()))
+        if word == "help" and not rest:
+            return help_about(problem)
+        is_listing = (word == "values" and rest) or (word == "binding" and not rest)
+        if is_listing and isinstance(problem, Editable):
             solved = self.tools.solve()
             if not solved.decision:
                 return self._describe_solved(solved)
-            words = command.split()[1:]
-            return self.tools.problem.describe_values(solved.decision, words if word == "values" else None)
-        if ranked := self._rank(command):
-            return ranked
-        if meant := read_question(self.tools.problem, command):
-            return self._follow_question(meant)
-        if ASKED.match(command) and isinstance(self.tools.problem, Editable):
-            raise ConfigError(
-                f"no reading of {command[:80]!r} fits this model, whose names begin with "
-                f"{_list_beginnings(self.tools.problem.base)}; 'help' lists commands and questions"
-            )
-        raise ConfigError(
-            f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
-            "'help' lists them"
-        )
-
-    def _rank(self, question: str) -> str:
-        """Answer which thing is the cheapest or largest, or has most in the plan; empty for another question."""
-        ranking, problem = read_ranking(question), self.tools.problem
-        if isinstance(problem, Editable) and (decision := self.tools.solve().decision):
-            values = problem.values(decision)  # type: ignore[attr-defined]
-            answered = answer_value_question(problem, values, question)
-            if answered := answered or answer_row_question(problem, values, question):
-                return answered
-        if ranking is None or not isinstance(problem, Ranked):
-            return ""
-        goals = {word for goal in problem.expressions[: problem.goals] for word in split_words(goal.word)}
-        solved = self.tools.solve()
-        if not solved.decision or ranking.noun in goals:
-            return ""
-        readings = choose_readings(ranking, problem.list_readings(solved.decision, ranking))
-        if not readings:
-            if self._is_read_otherwise(ranking, question):
-                return ""
-            return describe_unknown(ranking)
-        if not agree_on_best(ranking, readings):
-            raise AmbiguousQuestionError(ask_for_reading(ranking, readings))
-        return "\n".join(describe_ranking(ranking, reading) for reading in readings)
-
-    def _is_read_otherwise(self, ranking: RankingQuestion, question: str) -> bool:
-        """Whether a question for the largest thing means one row or variable, such as "what is the largest stock"."""
-        with suppress(AmbiguousQuestionError):
-            return not ranking.is_cost and bool(read_question(self.tools.problem, question))
-        return False
-
-    def _follow_question(self, meant: str) -> str:
-        """Do the commands that a question means, and say how it was read."""
-        replies = [self._run_command(command) for command in _split_commands(meant)]
-        return "\n".join(filter(None, [f"read as: {meant}", *replies]))
+            return problem.describe_values(solved.decision, rest.split() or None)
+        raise no_command_error(problem, command)
 
     def _try_commands(self, commands: list[str]) -> str:
         """Say what commands would change; the model in force stays as it is."""
@@ -403,10 +330,10 @@ class RulesAgent:
 
     def _compare_values(self, rest: str) -> Iterator[str]:
         """What each of several limits of a row, or coefficients, would give; nothing is changed."""
-        numbers = re.findall(rf"(?<=\s){NUMBER}(?=\s|,|$)", rest)
-        name = re.split(rf"(?:\s+(?:at|to|with|of|for))?\s+{NUMBER}(?=\s|,|$)", rest, maxsplit=1)[0]
-        if not numbers:
-            raise ConfigError("compare needs values, such as compare ROW 40 50 60")
+        listed = COMPARED.fullmatch(rest)
+        if listed is None:
+            raise ConfigError("compare needs a name and values, such as compare ROW 40 50 60")
+        name, numbers = listed["name"], listed["numbers"].split()
         for number in numbers[:MOST_OPTIONS]:
             request = read_change_command(self.tools.problem, "set", f"{name} {number}")
             state, change_line = with_change(self.tools.solver.problem, self.tools.state, request)
@@ -595,12 +522,3 @@ def _make_bound(tools: Toolbox, position: int, relation: str, value: float) -> R
     return Restriction(
         RestrictionKind.BOUND, tools.problem.expressions[position].name, relation=relation, value=value, by=tools.by
     )
-
-
-def _list_beginnings(milp: Milp) -> str:
-    """List with what the names of decisions and rows begin, the first ones of each."""
-    parts = []
-    for names in ([variable.name for variable in milp.variables], [row.name for row in milp.rows]):
-        beginnings = list(dict.fromkeys(re.split(r"[\W_]", name)[0] or name for name in names))
-        parts.append(join_some(beginnings, MOST_BEGINNINGS))
-    return " (decisions) and ".join(filter(None, parts)) + (" (rows)" if parts[-1] else "")

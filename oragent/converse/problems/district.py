@@ -12,11 +12,9 @@ from itertools import pairwise
 from string import ascii_uppercase
 
 from oragent._base.errors import ProblemError
-from oragent.milp.questions import WORDS
 
 LONGEST_NAME = 80
-
-
+WORDS = re.compile(r"[^\W_]+")
 # 7:50, 8:40 and 9:30 in the morning
 EARLY, MIDDLE, LATE = 470, 520, 570
 # what a conversation opens with; the optimum where both weights are 1

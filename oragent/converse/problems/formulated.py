@@ -4,7 +4,7 @@ It is also the base of a problem of one's own: give it a model and its objective
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -12,8 +12,6 @@ from functools import cached_property
 from oragent._base.errors import ConfigError, MilpError
 from oragent._base.plain import one_line
 from oragent.converse.decision import (
-    AnswerContext,
-    AnswerRemark,
     Goal,
     ProposedDecisions,
     Solved,
@@ -21,7 +19,6 @@ from oragent.converse.decision import (
     format_figure,
     unknown_name_error,
 )
-from oragent.converse.problems.model_claims import check_model_answer
 from oragent.converse.problems.model_text import (
     describe_binding,
     describe_model,
@@ -37,7 +34,6 @@ from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
 from oragent.milp.mathematics import to_latex
 from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense
-from oragent.milp.ranking import RankingQuestion, RankingReading, list_model_readings
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import breaches
 
@@ -278,10 +274,6 @@ class FormulatedProblem:
             return [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{more}."]
         return []
 
-    def list_readings(self, decision: str, ranking: RankingQuestion) -> list[RankingReading]:
-        """Figures by which a ranking of things can be made; none where no name says what the things are."""
-        return list_model_readings(self.base, ranking, self.values(decision))
-
     def read(self, text: str) -> ProposedDecisions:
         """Full decisions in JSON objects, or in tables of variables and values; what is not named is 0.
 
@@ -350,12 +342,6 @@ class FormulatedProblem:
     def program(self) -> ProgramForm:
         """The formulation that C-P agents edit."""
         return model_form(self.base, to_latex(self.base))
-
-    def check_answer(
-        self, context: AnswerContext, solve: Callable[[RestrictionState], Solved] | None
-    ) -> list[AnswerRemark]:
-        """Check every statement of an answer against the calls that were made and the model in force."""
-        return check_model_answer(self, context, solve)
 
     def solve(self, state: RestrictionState) -> Solved:
         """With the solver, within ``limit_s``."""

@@ -9,7 +9,6 @@ from oragent.milp.changes import limits_in_words
 from oragent.milp.decisions import NOISE
 from oragent.milp.model import Milp, Relation, Row, Variable
 from oragent.milp.plain import number
-from oragent.milp.questions import split_words
 
 # of a description, about 4,000 tokens
 MOST_CHARACTERS = 12_000
@@ -18,6 +17,7 @@ MOST_TERMS, MOST_FAMILIES, MOST_MEMBERS, MOST_HITS = 40, 40, 3, 25
 FIGURE_DIGITS = 6
 # values of 0 that are listed one by one
 MOST_ZEROS = 3
+WORDS = re.compile(r"[^\W_]+")
 # a name with a number or an index
 INDEXED = re.compile(r"^(.*?)[\[(_ ]*\d.*$|^(.*?)[\[(].*$")
 
@@ -56,10 +56,10 @@ def search_model(milp: Milp, text: str) -> str:
 
 def describe_named(milp: Milp, values: Mapping[str, float], words: Sequence[str]) -> str:
     """Return the rows and variables whose names share most of some words, with their values; zeros come last."""
-    stated = {word.casefold() for word in words}
+    stated = _list_words(" ".join(words))
     lines: dict[int, list[tuple[float, str]]] = {}
     for row in milp.rows:
-        count = len(stated & set(split_words(f"{row.name} {row.meaning}")))
+        count = len(stated & _list_words(f"{row.name} {row.meaning}"))
         lines.setdefault(count, []).append((_activity(row, values), _row_value(row, values)))
     for variable in milp.variables:
         value = values.get(variable.name, 0.0)
@@ -68,7 +68,7 @@ def describe_named(milp: Milp, values: Mapping[str, float], words: Sequence[str]
         else:
             unit = ""
         text = f"{quote_line(variable.name)} = {number(value)}{unit}"
-        count = len(stated & set(split_words(f"{variable.name} {variable.meaning}")))
+        count = len(stated & _list_words(f"{variable.name} {variable.meaning}"))
         lines.setdefault(count, []).append((value, text))
     best = max(lines)
     if not best:
@@ -87,6 +87,11 @@ def describe_named(milp: Milp, values: Mapping[str, float], words: Sequence[str]
     else:
         hidden += []
     return "\n".join([*shown, *hidden])
+
+
+def _list_words(text: str) -> set[str]:
+    """Return the words of names and meanings, without capitals."""
+    return set(WORDS.findall(text.casefold()))
 
 
 def describe_binding(milp: Milp, values: Mapping[str, float]) -> str:

@@ -15,12 +15,14 @@ from oragent.milp import files
 # what the modules of a formulation said, and its most bytes
 POOL, MOST_POOL = "pool.jsonl", 16 << 20
 LONGEST_UNIT = 40
+# problem of the published comparison
+PUBLISHED = "sfusd"
 DISTRICT = re.compile(r"district:(\d{1,6}):(\d{1,6})(?::(\d{1,9}))?")
 
 
 def is_named(spec: str) -> bool:
     """Return whether an argument of the command line is a name, and not a file that may disappear."""
-    return spec == "sfusd" or spec.startswith("district")
+    return spec == PUBLISHED or spec.startswith("district")
 
 
 def open_problem(spec: str) -> DecisionProblem:
@@ -29,7 +31,7 @@ def open_problem(spec: str) -> DecisionProblem:
     Raises:
         OragentError: There is none, or the file holds no model that can be talked about.
     """
-    if spec == "sfusd":
+    if spec == PUBLISHED:
         return sfusd()
     if spec.startswith("district"):
         district_match = DISTRICT.fullmatch(spec)

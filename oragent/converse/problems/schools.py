@@ -1,15 +1,14 @@
 """Start times of schools as a decision problem: by enumeration where the district is small, by a solver beyond."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import AnswerContext, AnswerRemark, Chart, Goal, ProposedDecisions, Solved, Vocabulary
+from oragent.converse.decision import Chart, Goal, ProposedDecisions, Solved, Vocabulary
 from oragent.converse.problems import school_texts
-from oragent.converse.problems.claims import claim_remarks, figure_remarks
 from oragent.converse.problems.district import (
     DEFAULT,
     SFUSD,
@@ -28,7 +27,6 @@ from oragent.converse.problems.exact import (
     Exact,
     ObjectiveWeights,
     ScheduleObjective,
-    Solving,
     enumerate_schedules,
     pareto_frontier,
     to_constraints,
@@ -217,19 +215,6 @@ class Schools:
     def with_time_limit(self, limit_s: float) -> "Schools":
         """The same schools with another limit."""
         return replace(self, limit_s=limit_s)
-
-    def check_answer(
-        self, context: AnswerContext, solve: Callable[[RestrictionState], Solved] | None
-    ) -> list[AnswerRemark]:
-        """Check figures, and with a solver claims of impossibility; English alone is understood."""
-        remarks = [*figure_remarks(self.district, context.text, context.presented, context.earlier)]
-        if solve is not None:
-            if context.state is None:
-                in_force = None
-            else:
-                in_force = to_constraints(self.district, context.state)
-            remarks += claim_remarks(Solving(self.district, solve), context.text, in_force, context.earlier[-1])
-        return remarks
 
     def solve(self, state: RestrictionState) -> Solved:
         """By looking at all schedules, or with the solver within ``limit_s``."""

@@ -199,9 +199,7 @@ class ConverseBenchmark(CaseBenchmark):
             talk = Conversation(self.problem, opponent, decider, stakeholder, most, settings.stopping)
             outcome = await talk.hold()
         name = contestant["agent"]
-        counts = audit_conversation(
-            self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules"
-        )
+        counts = audit_conversation(self.problem, outcome, knows_solver=name != "C-N-R")
         told = {key: str(getattr(persona, key)) if persona else "" for key in ("role", "style", "feedback")}
         return outcome.to_plain() | {
             "utility": number,

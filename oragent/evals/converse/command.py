@@ -13,6 +13,7 @@ from rich.text import Text
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import escape_text, one_line
+from oragent.converse.agents.model_agents import expect_fitting_agent
 from oragent.converse.conversation import LIMIT, ConversationResult, Stopping
 from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.converse.transcript import transcript_page
@@ -212,6 +213,8 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     bench = ConverseBenchmark(
         plan, request.workers, words=request.words, replay=request.replay, folder=folder, given=given
     )
+    for agent in request.agents if request.problem else ():
+        expect_fitting_agent(agent, bench.problem)
     # checked before anything is written
     warnings, new = _utilities(bench.problem, plan, folder)
 

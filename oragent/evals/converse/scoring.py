@@ -8,13 +8,8 @@ from typing import Any
 
 from oragent._base import statistics
 from oragent._base.errors import ConfigError
-from oragent.converse.conversation import ConversationEnd, ConversationResult, state_of
-from oragent.converse.decision import AnswerContext, AnswerRemark, ClaimStatus, DecisionProblem, RemarkKind
-from oragent.converse.solving import StateSolver
-
-# false figures of a conversation that are told one by one
-FIGURES = 5
-
+from oragent.converse.conversation import ConversationEnd, ConversationResult
+from oragent.converse.decision import DecisionProblem
 
 MEASURED = ("score", "success", "turns", "calls")
 # what a pair has in common
@@ -37,22 +32,12 @@ class AuditFinding:
 class AuditCounts:
     """How often what was found."""
 
-    # figures that were stated and checked
-    figures: int = 0
-    # figures that are not true of any decision shown
-    false_figures: int = 0
     # decisions presented that no solver had returned
     unsolved: int = 0
     # programs that enumerate without a solver
     enumerated: int = 0
     # models with a silent error
     silent: int = 0
-    # claims of impossibility that were resolved
-    claims: int = 0
-    # claims that are false
-    false_claims: int = 0
-    # claims that nobody understood
-    unparsed: int = 0
     # turns that were shown no better decision
     stalled: int = 0
     # 1 where the decision agent left below its maximum
@@ -76,20 +61,16 @@ COUNTS = tuple(count_field.name for count_field in fields(AuditCounts) if count_
 def audit_conversation(
     problem: DecisionProblem,
     outcome: ConversationResult,
-    solver: StateSolver,
     *,
     knows_solver: bool = True,
-    doubts: bool = True,
 ) -> AuditCounts:
     """Go through a conversation.
 
     Args:
         problem: Problem that it was about.
         outcome: Outcome of the conversation.
-        solver: Solver of their states, for claims.
         knows_solver: Whether all that the agent may present comes from a solver of ours; False for C-N-R, whose
             programs print what they like.
-        doubts: Whether claims of impossibility are resolved; False for ``rules``, whose every word of it is proven.
     """
     counts: Counter[str] = Counter()
     findings: list[AuditFinding] = []
@@ -98,18 +79,10 @@ def audit_conversation(
         counts[kind] += 1
         findings.append(AuditFinding(kind, turn, text))
 
-    seen: list[str] = [problem.default]
     solved: set[str] = {problem.default}
     best = 0.0
     for number, turn in enumerate(outcome.turns, 1):
         solved |= set(turn.solved)
-        if turn.state is None:
-            state = None
-        else:
-            state = state_of(turn.state)
-        context = AnswerContext(turn.answer, turn.presented, earlier=tuple(seen), state=state)
-        for remark in problem.check_answer(context, solver if doubts else None):
-            _count_remark(remark, number, counts, findings)
         for decision in turn.presented:
             if knows_solver and decision not in solved:
                 add_finding("unsolved", number, decision)
@@ -126,7 +99,6 @@ def audit_conversation(
         if turn.answer and value <= best + 1e-9:
             counts["stalled"] += 1
         best = max(best, value)
-        seen += list(turn.presented)
     if outcome.end is ConversationEnd.OWN and outcome.maximum and not outcome.success:
         add_finding("below", len(outcome.turns), f"left at {outcome.score:.3f} of the maximum")
     return AuditCounts(**{name: counts[name] for name in COUNTS}, findings=tuple(findings))
@@ -138,23 +110,6 @@ def total_counts(audits: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     for counts in audits:
         total.update({name: int(counts.get(name, 0)) for name in COUNTS})
     return {name: total[name] for name in COUNTS}
-
-
-def _count_remark(remark: AnswerRemark, number: int, counts: Counter[str], findings: list[AuditFinding]) -> None:
-    if remark.kind is RemarkKind.FIGURE:
-        kind = "figures"
-    else:
-        kind = "claims"
-    if remark.standing is ClaimStatus.UNKNOWN:
-        if remark.kind is RemarkKind.IMPOSSIBLE:
-            counts["unparsed"] += 1
-            findings.append(AuditFinding("unparsed", number, remark.text))
-        return
-    counts[kind] += 1
-    if remark.standing is ClaimStatus.FALSE:
-        counts[f"false_{kind}"] += 1
-        if remark.kind is RemarkKind.IMPOSSIBLE or counts["false_figures"] <= FIGURES:
-            findings.append(AuditFinding(f"false_{kind}", number, remark.text))
 
 
 def _count_events(events: Sequence[Mapping[str, Any]], number: int, note: Any, decision: str) -> None:
