@@ -105,7 +105,7 @@ def steps(data: Path | None) -> list[list[Step]]:
             step("workspace-build", "workspace build bakery --model fixed"),
             step("workspace-revise", "workspace revise bakery --request request.md --model fixed"),
             step("workspace-run", "workspace run bakery"),
-            step("workspace-records", "workspace ask bakery limits"),
+            step("workspace-records", "workspace ask bakery prices"),
             step("workspace-history", "workspace history bakery"),
             step("workspace-report", "workspace report bakery"),
             step("workspace-undo", "workspace undo bakery"),

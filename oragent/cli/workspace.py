@@ -179,8 +179,13 @@ def revise(request: VerbRequest, change: Change = None, feedback: Feedback = Fal
 
 @workspace.command()
 @_with_shared_options
-def ask(request: VerbRequest, question: Annotated[str, typer.Argument(help="The question.")]) -> int:
-    """Answer a question with citations that are checked; without --model from the records alone."""
+def ask(
+    request: VerbRequest,
+    question: Annotated[
+        str, typer.Argument(help="The question; without a model an exact one, such as plan or price ROW.")
+    ],
+) -> int:
+    """Answer a question with citations that are checked; without --model an exact question."""
     from oragent.workspace.command import ask_question
 
     return ask_question(request, question, console)

@@ -21,6 +21,7 @@ from oragent.llm.model_settings import RuntimeWords, build_runtime
 from oragent.milp.plain import number
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
+from oragent.workspace.asking import FORMS, read_question
 from oragent.workspace.file_commands import list_versions, require_workspace
 from oragent.workspace.folder import (
     PENDING_FILE,
@@ -79,9 +80,11 @@ def revise_program(
 
 
 def ask_question(request: VerbRequest, question: str, console: Console) -> int:
-    """Answer a question, by a model or from records alone."""
+    """Answer a question by a model; without one it must be exact."""
     if not question.strip():
-        raise ConfigError("the question is empty: say what you want to know")
+        raise ConfigError(f"the question is empty; without a model it is one of {', '.join(FORMS)}")
+    if request.model is None and request.runtime.model is None and request.replay is None:
+        read_question(question)
     return _run_verb(request, _begin_verb(request, "ask", question), console)
 
 

@@ -7,7 +7,7 @@ of denial but where they deny, so that a predicate can tell the two apart.
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,12 +30,6 @@ from oragent.workspace.versions import FOLDERS, Versions
 # rows of each kind, and changes that are taken back one at a time
 MOST = 12
 WORDS = re.compile(r"[a-z0-9_]{3,}")
-COMPARES = re.compile(
-    r"\bversions?\b|\b(?:what|which|how|why|did|has)\b.*\b(?:changed|different|differs?|new)\b|\bcompare\b|\bsince\b|"
-    r"\blast (?:revision|change|build)\b|\bbefore the (?:revision|change)\b|\bdifferences?\b",
-    re.IGNORECASE,
-)
-NUMBERED = re.compile(r"\bversions?\s+(\d+)(?:\s*(?:and|to|with|against|versus|vs\.?|-)\s*(?:version\s+)?(\d+))?", re.I)
 
 
 @dataclass(frozen=True)
@@ -78,7 +72,7 @@ def answer_question(facts: WorkspaceFacts, question: str, runner: ProgramRunner)
 
 def list_statements(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement]:
     """All that can be said, topic by topic."""
-    yield from _state_objectives(facts)
+    yield from state_objectives(facts)
     yield from _state_figures(facts)
     yield from state_rules(facts)
     yield from state_changes(facts, runner)
@@ -101,7 +95,8 @@ def _summarise_search(version: VersionFacts | None) -> str:
     return "not solved again"
 
 
-def _state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
+def state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
+    """State the objective, and its change from the original version."""
     value, source = _version_objective(facts.revised)
     original_value, earlier = _version_objective(facts.original) if facts.original else (None, ())
     unit = f" {plain(facts.revised.milp.objective.unit, 20)}".rstrip() if facts.revised.milp else ""
@@ -263,20 +258,21 @@ def describe_row(row: Row) -> str:
     return f"{terms or '0'}{more} {row.relation} {number(row.rhs)}"
 
 
-def asks_for_comparison(question: str) -> bool:
-    """Return True if a question is about two versions of the workspace."""
-    return bool(COMPARES.search(question)) and not re.search(r"\bif\b", question, re.IGNORECASE)
+def lay_out_versions(versions: Versions, folder: Path, numbers: Sequence[int]) -> str:
+    """Write two versions into an empty folder, as ``original`` and ``revised``.
 
+    Args:
+        versions: Versions of the workspace.
+        folder: Folder to write into.
+        numbers: Numbers of two versions; one is compared with the present files, none means the last change.
 
-def lay_out_versions(versions: Versions, folder: Path, question: str) -> str:
-    """Write the two versions that a question means into an empty folder, as ``original`` and ``revised``.
-
-    The question names versions by number, or means the last change. Returns the names of the two.
+    Returns:
+        Names of the two.
 
     Raises:
         WorkspaceError: There is no such version, or nothing to compare.
     """
-    first, second = _find_span(versions, question)
+    first, second = _find_span(versions, numbers)
     _lay_out_version(versions, first, folder / "original")
     _lay_out_version(versions, second, folder / "revised")
     return f"version {first} against {'the present files' if second is None else f'version {second}'}"
@@ -299,16 +295,14 @@ def compare_versions(folder: Path, names: str, runner: ProgramRunner) -> str:
     return "\n".join(lines)
 
 
-def _find_span(versions: Versions, question: str) -> tuple[int, int | None]:
-    """Numbers of the two versions that a question means; None for the present files."""
-    match = NUMBERED.search(question)
-    if match is not None:
-        first, second = int(match[1]), int(match[2]) if match[2] else None
-        for name in (first, *([second] if second else [])):
-            versions.read_version(name)
-        if second:
-            return (min(first, second), max(first, second))
-        return (first, None)
+def _find_span(versions: Versions, numbers: Sequence[int]) -> tuple[int, int | None]:
+    """Return the numbers of two versions; None means the present files."""
+    for name in numbers:
+        versions.read_version(name)
+    if len(numbers) == 2:
+        return min(numbers), max(numbers)
+    if numbers:
+        return numbers[0], None
     history = versions.list_versions(contents=False)
     folders = tuple(f"{folder}/" for folder in FOLDERS)
     changing = [one for one in history if any(change.path.startswith(folders) for change in one.changes)]

@@ -21,9 +21,9 @@ from oragent.workspace.folder import WorkspaceFolder, finished_verbs
 from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import finite_number, read_text
 from oragent.workspace.records import CODES, read_current
+from oragent.workspace.table_labels import list_table_labels
 from oragent.workspace.undoing import is_answer, list_verbs_in_force
 from oragent.workspace.versions import Versions
-from oragent.workspace.vocabulary import list_data_groups, table_labels
 
 MOST_LINES = 300
 MOST_ROWS = 60
@@ -134,7 +134,7 @@ def _plan_tables(files: Mapping[str, Path], record: Mapping[str, Any]) -> tuple[
     if not values:
         return ()
     variables = [Variable(name, unit=str(columns[name].get("unit") or "")) for name in values]
-    labels = table_labels(list_data_groups(files))
+    labels = list_table_labels(files)
     return layout_families(tuple(map(fold_family, group_families(variables, values, labels))))
 
 

@@ -153,20 +153,15 @@ class VerbRunner:
         return result
 
     async def answer_question(self, case: LedgerCase, question: str, model: bool) -> dict[str, Any]:
-        """Answer a question with citations, by a language model or from records alone."""
+        """Answer a question with citations, by a language model, or exactly without one."""
         draft = self.folder.write_draft(case.name, await self._read_contents(case, answers=True))
         if model:
             session, prompt = ToolSession(draft, self.runner), fill_prompt("explainer")
             agent_work = await work_in_session(case, "explainer", prompt, f"Question: {question}", session)
             answer_text = agent_work.answer
-        elif explaining.asks_for_comparison(question):
-            answer_text = await self._compare_versions(f"{case.name}-versions", question)
-            agent_work = AgentWork(answer=answer_text, end="answered from versions")
         else:
-            files = list_files(draft)
-            workspace_facts = await asyncio.to_thread(facts.read_facts, draft, files, self.runner)
-            answer_text = await asyncio.to_thread(asking.answer_question, workspace_facts, question, self.runner)
-            agent_work = AgentWork(answer=answer_text, end="answered from records")
+            answer_text = await self._answer_exactly(f"{case.name}-versions", draft, asking.read_question(question))
+            agent_work = AgentWork(answer=answer_text, end="answered without a model")
         broken = [str(citation) for citation in check_citations(answer_text, list_files(draft))]
         answer = {f"answers/{case.name}.md": f"# {question}\n\n{answer_text}\n"}
         self.versions.write_version(answer, EXPLAINER, shorten(question, 120), verb=case.name)
@@ -181,13 +176,17 @@ class VerbRunner:
             "objective": None,
         }
 
-    async def _compare_versions(self, name: str, question: str) -> str:
-        layout = self.folder.write_draft(name, {})
+    async def _answer_exactly(self, name: str, draft: Path, question: asking.ExactQuestion) -> str:
+        """Answer an exact question; what is wrong with its names or numbers is the answer."""
         try:
-            names = explaining.lay_out_versions(self.versions, layout, question)
+            if question.kind is asking.AskKind.CHANGES:
+                layout = self.folder.write_draft(name, {})
+                names = explaining.lay_out_versions(self.versions, layout, question.versions)
+                return await asyncio.to_thread(explaining.compare_versions, layout, names, self.runner)
+            known = await asyncio.to_thread(facts.read_facts, draft, list_files(draft), self.runner)
+            return await asyncio.to_thread(asking.answer_question, known, question, self.runner)
         except WorkspaceError as problem:
             return f"{problem}\n"
-        return await asyncio.to_thread(explaining.compare_versions, layout, names, self.runner)
 
     async def _read_contents(self, case: LedgerCase, answers: bool = False) -> dict[str, bytes]:
         """The files as they were when the case first began: after a kill it begins there again."""

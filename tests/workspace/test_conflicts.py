@@ -35,7 +35,7 @@ def test_the_page_of_an_infeasible_record_shows_the_conflict_and_all_commands_wo
     with Sandbox(1) as box:
         command.run_program(tmp_path, "", screen, box)
         request = command.VerbRequest(tmp_path, sandbox=box)
-        assert command.ask_question(request, "why is it infeasible?", screen) == 0
+        assert command.ask_question(request, "infeasible", screen) == 0
     for reverse in (command.undo_verb, command.redo_verb):
         assert reverse(tmp_path, screen) == 0
     assert command.write_report(tmp_path, screen) == 0
@@ -45,6 +45,6 @@ def test_the_page_of_an_infeasible_record_shows_the_conflict_and_all_commands_wo
     assert section.index("right-hand sides that would do: 20 in all") < section.index("rye_ordered&#39;: 1")
     path = tmp_path / "solver_records/bakery.solution.json"
     record = json.loads(path.read_text())
-    del record["conflict"]  # as earlier versions wrote it
+    del record["conflict"]
     path.write_text(json.dumps(record))
     assert "The record does not say what conflicts" in render_page(tmp_path)

@@ -20,7 +20,6 @@ from oragent.workspace.reading import decode_text
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import ToolSession
 from oragent.workspace.versions import Versions
-from oragent.workspace.vocabulary import list_data_groups
 from tests.extras import need
 
 CHEESES = (
@@ -197,13 +196,6 @@ def test_a_column_of_three_decimals_gets_a_note():
         "decimal points: 2.300 in column 'cost' has decimals; write it without a point where that separates thousands",
     )
     assert tables.read_table("item,cost\na,2.300\nb,0.125\n").notes == ()
-
-
-def test_a_figure_that_can_be_read_in_two_ways_is_no_number_of_an_answer(dairy):
-    (dairy / "data/haus.csv").write_text("Haus,Bedarf\nNord,950\nOst,2.300\n")
-    groups = list_data_groups(WorkspaceFolder(dairy).list_files())
-    (demand,) = [group for group in groups if group.name == "Bedarf"]
-    assert [(cell.text, cell.value) for cell in demand.entries.values()] == [("950", None), ("2.300", None)]
 
 
 def test_a_header_of_two_lines_is_joined_where_merged_cells_left_gaps():
