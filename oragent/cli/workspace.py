@@ -228,27 +228,10 @@ def restore(
     raise typer.Exit(restore_version(folder, version, file, console))
 
 
-@workspace.command()
-def generate(
-    out: Annotated[Path, typer.Option("--outputs", "--out", help="New folder for the set.")],
-    domains: Annotated[
-        str, typer.Option("--domains", help="production, distribution, rostering, blending; commas between, or all.")
-    ] = "all",
-    count: Annotated[int, typer.Option(min=1, help="Instances of each mode.")] = 12,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the set; keep it secret, because it determines all labels.")
-    ] = 0,
-) -> None:
-    """Make a set: documents and data with noise, revisions, questions, and all labels in a vault."""
-    from oragent.evals.workspace.command import generate_and_report as generate_workspace
-
-    raise typer.Exit(generate_workspace(split_names(domains), count, seed, out, console))
-
-
 def bench_workspace(
     words: ModelWords = None,
     config: ModelFile = None,
-    root: Annotated[Path | None, typer.Option("--set", help="A release, or what 'import' or 'generate' left.")] = None,
+    root: Annotated[Path | None, typer.Option("--set", help="A release, or what 'import' left.")] = None,
     modes: Annotated[str, typer.Option(help="build, revise, explain, with commas between.")] = "",
     variants: Annotated[str, typer.Option(help="What revisions show: code, model, all.")] = "code",
     interface: Annotated[str, typer.Option(help="filesystem, flat.")] = "filesystem",

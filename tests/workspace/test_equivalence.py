@@ -11,8 +11,8 @@ import pytest
 from oragent._base.terminal import Terminal
 from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench, show_bench
 from oragent.evals.workspace.evaluating import InstanceLabels, grade_program
+from oragent.evals.workspace.exact_instances import read_instances
 from oragent.evals.workspace.importing import read_labels
-from oragent.evals.workspace.instances import read_instances
 from oragent.evals.workspace.views import RevisionView, lay_out, list_tasks
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.folder import write_program
@@ -122,22 +122,3 @@ def test_revisions_without_programs_are_called_by_what_they_show(tmp_path):
     assert "revise-model: set" in out.getvalue()
     assert "revise-code" not in out.getvalue()
     show_bench(tmp_path / "bench", screen)
-
-
-def test_a_set_of_an_earlier_version_is_scored_without_a_comparison_of_models(tmp_path: Path) -> None:
-    shutil.copytree(MADE, tmp_path / "set")
-    for path in (tmp_path / "set" / "vault" / "instances").glob("*.json"):
-        path.write_text('{"number": 1, "family": "knapsack", "seed": 3, "operator": "add", "patch": []}')
-    assert read_instances(tmp_path / "set") == {}
-    out = io.StringIO()
-    request = WorkspaceBenchRequest(
-        tmp_path / "b",
-        tmp_path / "set",
-        modes=[Mode.BUILD],
-        variants=[RevisionView.CODE],
-        agents=["copy"],
-        settings={"limit": 1},
-    )
-    assert run_bench(request, Terminal(file=out, width=120)) == 0, out.getvalue()
-    (row,) = (line for line in out.getvalue().splitlines() if line.startswith("copy"))
-    assert "–" in row

@@ -7,15 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
 from oragent.evals.workspace.agents import list_plants
 from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench
-from oragent.evals.workspace.domains.businesses import DOMAINS, PRODUCTION
-from oragent.evals.workspace.domains.domain import Artifacts, Plan
-from oragent.evals.workspace.generating import GenerateRequest, generate_set, has_moved
+from oragent.evals.workspace.exact_instances import has_moved, read_instances
 from oragent.evals.workspace.importing import read_labels
-from oragent.evals.workspace.instances import KINDS, plant_noise, read_instances
 from oragent.evals.workspace.judging import by_predicates, score_answer
 from oragent.evals.workspace.tables import tertiles
 from oragent.evals.workspace.views import RevisionView, labels_of, search_labels
@@ -28,7 +24,6 @@ from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tables import CsvTable
 from oragent.workspace.tables import read_table as read_table
 from oragent.workspace.tables import write_table as write_table
-from tests.workspace.noise import remove_noise
 
 MADE = Path(__file__).parent / "made8"
 KNOWN = read_instances(MADE)
@@ -62,28 +57,6 @@ def test_a_revision_moves_the_optimum_and_its_neutral_values_bring_the_original_
     assert runner.run(view, "src/p.py", files).printed_objective.value == pytest.approx(known.optimum)
     assert runner.run(view, "src/p.py", {"src/p.py": known.programs[1]}).printed_objective.value == pytest.approx(
         known.revised_optimum)  # fmt: skip
-
-
-@pytest.mark.parametrize("number", sorted(KNOWN))
-def test_the_truth_is_still_in_the_noisy_files(number):
-    view = MADE / f"views/made_{number:03d}_build"
-    noisy = Artifacts(
-        {path.name: read_table(path.read_text()).table for path in (view / "data").iterdir()},
-        {path.name: path.read_text() for path in (view / "docs").iterdir()},
-    )
-    assert dict(remove_noise(noisy, KNOWN[number].noise).tables) == dict(KNOWN[number].tables)
-    assert dict(noisy.tables) != dict(KNOWN[number].tables)
-
-
-@pytest.mark.parametrize("name", DOMAINS)
-def test_models_have_a_size_of_practice_and_all_noise_has_an_inverse(name):
-    for seed in range(5):
-        clean = DOMAINS[name].draw(np.random.default_rng(seed))
-        noisy, steps = plant_noise(clean, np.random.default_rng(seed), len(KINDS))
-        assert len(steps) >= 3
-        assert remove_noise(noisy, steps) == clean
-        told = {text for step in steps for text in step.where}
-        assert not told & {row[1] for row in clean.tables["general_parameters.csv"].rows}
 
 
 def test_models_have_between_50_and_500_variables():
@@ -152,37 +125,6 @@ def test_agents_without_a_model_come_to_what_they_must(tmp_path):
     again = io.StringIO()
     assert run_bench(WorkspaceBenchRequest(tmp_path / "bench"), Terminal(file=again, width=200, color_system=None)) == 0
     assert "oracle" in again.getvalue()
-
-
-@pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
-def test_each_revision_changes_the_program_as_its_brief_says(domain):
-    for revision in domain.revisions:
-        source = domain.program(revision)
-        compile(source, revision.name, "exec")
-        plan = Plan({}, domain.draw(np.random.default_rng(1)))
-        for figure in revision.figures(plan):
-            assert f'm.p["{figure.name}"]' in source
-            assert f"`{figure.name}`" in revision.brief
-            assert figure.name not in domain.program()
-
-
-def test_the_same_seed_makes_the_same_instance():
-    first, second = (PRODUCTION.draw(np.random.default_rng(3)) for _ in range(2))
-    assert first == second
-    assert PRODUCTION.draw(np.random.default_rng(4)) != first
-
-
-def test_a_set_is_made_whole_or_not_at_all(tmp_path):
-    made = generate_set(GenerateRequest(("distribution",), 1, 7), tmp_path / "set")
-    assert sorted(path.name for path in (tmp_path / "set/views").iterdir()) == [
-        "made_001_build", "made_001_explain", "made_001_revise",
-    ]  # fmt: skip
-    assert read_instances(tmp_path / "set")[1] == made[0]
-    with pytest.raises(WorkspaceError, match="expected a new folder"):
-        generate_set(GenerateRequest(("distribution",), 1, 7), tmp_path / "set")
-    with pytest.raises(WorkspaceError, match="domain 'none'"):
-        generate_set(GenerateRequest(("none",), 1, 7), tmp_path / "other")
-    assert not (tmp_path / "other").exists()
 
 
 def test_models_are_compared_up_to_names():

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from oragent._base.errors import ReplyError, WorkspaceError
-from oragent.evals.workspace.generating import has_moved
-from oragent.evals.workspace.instances import GeneratedInstance
+from oragent.evals.workspace.exact_instances import ExactInstance, has_moved
 from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, parse_reply
 from oragent.evals.workspace.rubric import Rubric, exact_decisions
 from oragent.evals.workspace.views import PROGRAM, RevisionView, WorkspaceTask
@@ -190,7 +189,7 @@ class Plant:
 
 
 def attempt_task(
-    name: str, task: WorkspaceTask, folder: Path, instance: GeneratedInstance | None, runner: ProgramRunner
+    name: str, task: WorkspaceTask, folder: Path, instance: ExactInstance | None, runner: ProgramRunner
 ) -> AgentWork:
     """Do a task by an agent without a model.
 
@@ -208,7 +207,7 @@ def attempt_task(
     if name == "records":
         return AgentWork(end="no program: this agent answers questions")
     if instance is None:
-        raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none; use a generated set")
+        raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none")
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE
     if name == "oracle":
         # The tables of build have noise, so there the program holds the figures.
@@ -223,7 +222,7 @@ def attempt_task(
     return AgentWork(path, planted=f"{plant.kind}: {plant.name}", end="the exact model with one error")
 
 
-def list_plants(instance: GeneratedInstance, revised: bool) -> list[Plant]:
+def list_plants(instance: ExactInstance, revised: bool) -> list[Plant]:
     """One error of each kind that is possible, each moving the optimum far enough to fail."""
     if revised:
         exact = instance.revised
@@ -271,7 +270,7 @@ def _alter_cells(milp: Milp) -> Iterator[Plant]:
         yield Plant("cell", f"objective {name}", replace(milp, objective=replace(milp.objective, terms=terms)))
 
 
-def _omit_operations(instance: GeneratedInstance) -> Iterator[Plant]:
+def _omit_operations(instance: ExactInstance) -> Iterator[Plant]:
     """Omit one operation of the revision."""
     earlier = {row.name: row for row in instance.milp.rows}
     for operation in instance.operations:

@@ -23,8 +23,8 @@ from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.evals.workspace import agents
 from oragent.evals.workspace.evaluating import InstanceLabels, grade_answer, grade_program
+from oragent.evals.workspace.exact_instances import read_instances
 from oragent.evals.workspace.importing import LabelSet, read_labels
-from oragent.evals.workspace.instances import read_instances
 from oragent.evals.workspace.judging import PENALTY_PAPER, by_predicates, gather_evidence
 from oragent.evals.workspace.views import PROGRAM, VAULT, RevisionView, WorkspaceTask, lay_out, list_tasks
 from oragent.ledger.case import LedgerCase

@@ -1,7 +1,6 @@
 """Run ``oragent bench workspace``: plan, run or resume, print tables, write the page."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 from urllib.parse import quote
 
 from rich.console import Console
-from rich.text import Text
 
 from oragent._base.errors import ConfigError
 from oragent.evals.bench.cases import difference_table
@@ -20,8 +18,6 @@ from oragent.evals.requests import BenchRequest
 from oragent.evals.workspace import across_modes, tables
 from oragent.evals.workspace.agents import FileInterface
 from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, list_subjects
-from oragent.evals.workspace.domains.businesses import DOMAINS
-from oragent.evals.workspace.generating import GenerateRequest, generate_set
 from oragent.evals.workspace.outputs import prediction_scores, question_floor
 from oragent.evals.workspace.views import RevisionView, fitting_subject
 from oragent.llm.model import Model
@@ -76,32 +72,6 @@ def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[
         return COMMAND.run(bench, request.outputs, console)
     finally:
         bench.close()
-
-
-def generate_and_report(domains: list[str], count: int, seed: int, out: Path, console: Console) -> int:
-    """Make a set and say what is in it."""
-    if domains in ([], ["all"]):
-        names = tuple(DOMAINS)
-    else:
-        names = tuple(domains)
-    request = GenerateRequest(names, count, seed)
-    instances = generate_set(request, out, lambda text: console.print(Text(text), soft_wrap=True))
-    variables, rows = ([len(getattr(instance.milp, part)) for instance in instances] for part in ("variables", "rows"))
-    lines = {
-        "instances": f"{3 * len(instances)}: {len(instances)} build, {len(instances)} revise, {len(instances)} explain",
-        "revisions": _format_counts(instance.revision for instance in instances),
-        "depths": _format_counts(instance.depth for instance in instances),
-        "noise": _format_counts(step.kind for instance in instances for step in instance.noise),
-        "sizes": f"{min(variables)} to {max(variables)} variables, {min(rows)} to {max(rows)} constraints",
-    }
-    for name, text in lines.items():
-        console.print(Text(f"{name}: {text}"), soft_wrap=True)
-    console.print(Text(f"views in {out}/views, labels in {out}/vault"), soft_wrap=True)
-    return 0
-
-
-def _format_counts(names: Iterable[str]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in sorted(Counter(names).items()))
 
 
 def _show_results(bench: WorkspaceBenchmark, folder: Path) -> Iterator[Line | TextTable]:

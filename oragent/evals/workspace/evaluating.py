@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from oragent.evals.workspace.exact_instances import ExactInstance
 from oragent.evals.workspace.grading import AttemptOutcome, Grade, Reference, grade_attempt, release_label
-from oragent.evals.workspace.instances import GeneratedInstance
 from oragent.evals.workspace.judging import Judgement, score_answer
 from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.views import PROGRAM, WorkspaceTask
@@ -41,7 +41,7 @@ class InstanceLabels:
     # rubric of a question; None for any other
     rubric: Rubric | None = None
     # exact models; None where they are not known, as in the public release
-    instance: GeneratedInstance | None = None
+    instance: ExactInstance | None = None
 
 
 def grade_program(
@@ -230,13 +230,13 @@ def _compare_with_exact(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLa
     return compare_models(last.milp, _exact_model(task, instance), locate)
 
 
-def _exact_model(task: WorkspaceTask, instance: GeneratedInstance) -> Milp:
+def _exact_model(task: WorkspaceTask, instance: ExactInstance) -> Milp:
     if task.mode is Mode.REVISE:
         return instance.revised
     return instance.milp
 
 
-def _figure_tables(task: WorkspaceTask, instance: GeneratedInstance) -> dict[str, CsvTable]:
+def _figure_tables(task: WorkspaceTask, instance: ExactInstance) -> dict[str, CsvTable]:
     """The tables in which a figure may stand; of a revision, with the figures that it brings."""
     grid = dict(instance.tables)
     if task.mode is Mode.REVISE:
