@@ -141,7 +141,7 @@ def _checked_point(arrays: Arrays, linear: Arrays, result: SolverResult, options
     elif linear.integer.any():
         values = _rounded_if_feasible(arrays, first[:count])
     else:
-        values = polish(linear, first, first)[:count]
+        values = polish(linear, first, None)[:count]
     worst = arrays.largest_violation(values)
     if worst > FEASIBLE:
         note = f"the solver's point breaks the model by {worst:.2g}: rescale the figures"

@@ -98,9 +98,15 @@ def features_from_dict(data: object) -> Features[str]:
     try:
         return FEATURES.validate_python(data)
     except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(step) for step in ("features", *first["loc"]))
-        raise MilpError(f"{plain(where)}: {plain(first['msg'], 200)}") from None
+        raise MilpError(validation_line(problem, "features")) from None
+
+
+def validation_line(problem: ValidationError, what: str) -> str:
+    """Return one line on the first unknown key, or otherwise on the first error, of data that pydantic refused."""
+    errors = problem.errors()
+    first = next((error for error in errors if error["type"] == "unexpected_keyword_argument"), errors[0])
+    where = ".".join(str(step) for step in (what, *first["loc"]))
+    return f"{plain(where)}: {plain(first['msg'], 200)}"
 
 
 def from_dict(data: object) -> Milp:

@@ -13,9 +13,10 @@ import highspy
 import numpy as np
 
 from oragent._base.errors import MilpError
-from oragent.milp.array_solving import NOT_PROVEN, ArraySolution, clean_duals, ray_of, solve_arrays
+from oragent.milp.array_solving import NOT_PROVEN, ArraySolution, clean_duals, solve_arrays
 from oragent.milp.array_solving import PROVEN as PROVEN
 from oragent.milp.array_solving import dual_bound as dual_bound
+from oragent.milp.array_solving import ray_of as ray_of
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
 from oragent.milp.highs import SOLVER, HighsRun, SolverClaim, run_highs
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
