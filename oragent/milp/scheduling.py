@@ -323,8 +323,8 @@ def _add_cp_objective(model: Any, schedule: Schedule, ends: Mapping[str, Any]) -
 def schedule_to_milp(schedule: Schedule) -> Milp:
     """Return a mixed-integer model of a schedule.
 
-    Two intervals on a machine have a binary variable for their order (Manne 1960, doi:10.1287/opre.8.2.219). The load of
-    a resource is checked at the start of each interval, as it grows nowhere else; whether another one runs at that time
+    Two intervals on a machine have a binary variable for their order (Manne 1960, doi:10.1287/opre.8.2.219). The load
+    of a resource is checked at the start of each interval, as it grows nowhere else; whether another one runs then
     takes two binary variables.
     """
     build = _MilpBuilder(schedule)
