@@ -27,17 +27,18 @@ from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import EvaluationPool, RunningJob
 from oragent.ledger import Interrupted, ReplayModel
 from oragent.llm.model import Model, RoundLearner
-from oragent.search.archive import FIRST, AddStatus, Grid, replay_archive, success_rate
+from oragent.search.archive import AddStatus, Archive, success_rate
 from oragent.search.auditing import AuditSchedule, would_lead
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.config import archive_policy
 from oragent.search.evaluation_key import ended_race_text, found_out_text
 from oragent.search.events import EventKind, Observer, OnEvent, Progress, RunEvent, SearchResult, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.journal import Journal
 from oragent.search.program_header import describe_program, format_comments
 from oragent.search.round_context import EXPERIMENT_S, RoundContext, count_probes
+from oragent.search.run_archive import RunArchive
+from oragent.search.run_budget import RunBudget
 from oragent.search.run_context import RunContext, count_replies
 from oragent.search.run_end import RunEnd
 from oragent.search.scoring import Scoring, Seen
@@ -85,18 +86,10 @@ class Engine:
             strategy = Strategy(name="own", round=strategy, remembers=True)
         self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
         self._pool, self._tell_user = pool, tell
-        self._settings, self._budget = strategy.settled(config.strategy, live=not config.is_scripted), config.budget
+        self._settings = strategy.settled(config.strategy, live=not config.is_scripted)
         self._window = self._settings.window or strategy.window
-        self._resets = store.resets()
-        # else evaluators print bins
-        measures = any(feature.kind == "number" for feature in about.features)
-        grid = Grid.declared(about.features) if measures else None
-        self._policy = replace(archive_policy(config, about.direction), grid=grid, resets=frozenset(self._resets))
-        # committed before the bins of measured features are known
-        self._early: list[Committed] = []
-        self._archive = self._policy.opened()
-        self._spent = Spent(seconds=store.elapsed_s())
-        self._begun = (time.monotonic() if since is None else since) - self._spent.seconds
+        self._run_archive = RunArchive(config, about, store)
+        self._budget = RunBudget(config.budget, store.elapsed_s(), since)
         self._recorded = store.rounds()
         if 0 in self._recorded:
             self._amend_checks()
@@ -104,17 +97,17 @@ class Engine:
         # Another product may have the name of this GPU tomorrow, and other last digits.
         shared = config.cache and config.budget.seconds is None and config.device in (AUTO, CPU)
         self._cache = Cache(folder.root / CACHE, folder.problem, folder.root) if shared else None
-        problem, clock, tell_once = folder.problem, self._elapsed_s, self._tell_once
+        problem, clock, tell_once = folder.problem, self._budget.elapsed_s, self._tell_once
         scoring = Scoring(problem, folder.root, config, store, pool, clock, offers, tell_once, self._cache)
         settings = replace(config, strategy=self._settings)
         self._context = RunContext(problem, settings, strategy.own(config), store, scoring, model, clock, cast or {})
-        self._context.resets = set(self._resets)
+        self._context.resets = set(self._run_archive.resets)
         self._context.journal = Journal(store) if self._settings.live else None
         self._context.packages = store.packages(folder.problem.about.requires)
         self._context.noticed = self._notice_candidate
         self._context.emit = self._emit
         self._on_event = on_event
-        self._acts = ActLog(folder.path, store, self._budget)
+        self._acts = ActLog(folder.path, store, self._budget.bounds)
         self._context.hints = self._acts.hints
         if not isinstance(model, ReplayModel):
             self._context.replace_model = self._replace_model
@@ -131,11 +124,9 @@ class Engine:
         self._schedule = AuditSchedule(store, lag, last, self._audit_in_background)
         self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
         share = self._settings.tuning or 0.0
-        self._free = tuning_period(self._window) if is_worth(share, self._budget) else 0
+        self._free = tuning_period(self._window) if is_worth(share, self._budget.bounds) else 0
         self._play = with_tuning(strategy.round, share, self._free) if self._free else strategy.round
         self._remembering = strategy.remembers or self._settings.history or self._learner is not None
-        # what each round in flight may use
-        self._granted: dict[int, Spent] = {}
         self._notes: list[RoundNote] = []
         by_round = groupby(store.notes(), key=lambda note: note.round)
         self._recorded_notes = {number: [*notes] for number, notes in by_round}
@@ -143,6 +134,10 @@ class Engine:
         self._horizon = -1
         self._run_end = RunEnd(self._settings.patience)
         self._aborted = asyncio.Event()
+
+    @property
+    def _archive(self) -> Archive:
+        return self._run_archive.archive
 
     @property
     def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
@@ -162,8 +157,8 @@ class Engine:
     @property
     def spent(self) -> Spent:
         """Spending until now, with what rounds under way have paid; may be read in another thread."""
-        paid = self._spent.add_all(list(self._context.paid.values()))
-        return replace(paid, seconds=self._elapsed_s())
+        paid = self._budget.spent.add_all(list(self._context.paid.values()))
+        return replace(paid, seconds=self._budget.elapsed_s())
 
     @property
     def is_ending(self) -> bool:
@@ -236,11 +231,11 @@ class Engine:
             return
         begun = time.monotonic()
         while True:
-            for act in self._acts.take(upcoming, self._horizon, self._budget, is_live=is_live):
+            for act in self._acts.take(upcoming, self._horizon, self._budget.bounds, is_live=is_live):
                 self._emit(EventKind.STEERED, upcoming, {"act": act.act, "value": act.value})
                 if act.act == "budget":
-                    self._budget = change_budget(self._budget, act.value)
-                    self._context.settings = replace(self._context.settings, budget=self._budget)
+                    self._budget.bounds = change_budget(self._budget.bounds, act.value)
+                    self._context.settings = replace(self._context.settings, budget=self._budget.bounds)
                 elif act.act == "stop":
                     self.stop(STOPPED)
                 elif act.act == "pause" and flying:
@@ -250,7 +245,7 @@ class Engine:
             await asyncio.sleep(PAUSED_S)
         if (waited := time.monotonic() - begun) > PAUSED_S:
             # a pause is not the run's own time
-            self._begun += waited
+            self._budget.exclude(waited)
 
     def _replace_model(self, model: Model) -> Model:
         if not self._acts.asks_person:
@@ -262,7 +257,7 @@ class Engine:
         return PersonModel(self._folder.path / FOLDER, model, tell)
 
     def _emit(self, kind: EventKind, number: int, data: Mapping[str, object]) -> None:
-        self._on_event(RunEvent(kind, number, self._elapsed_s(), data))
+        self._on_event(RunEvent(kind, number, self._budget.elapsed_s(), data))
 
     def _notice_candidate(self, number: int, candidate: Candidate) -> None:
         evaluation = candidate.evaluation
@@ -335,13 +330,10 @@ class Engine:
             await run.fork(works, [at % self._archive.islands for at in range(len(works))])
 
     def _may_begin(self) -> bool:
-        return not self.is_ending and not Spent().reaches_any(self._remaining_budget())
-
-    def _remaining_budget(self) -> Spent:
-        return self._budget.remaining(self._spent, Spent().add_all(self._granted.values()))
+        return not self.is_ending and self._budget.allows_more()
 
     def _open_round(self, number: int, places: int) -> RoundContext:
-        self._granted[number] = self._remaining_budget().equal_part(0, places)
+        allowance = self._budget.grant(number, places)
         if self._learner:
             self._learner.begin_round(number)
         return RoundContext.opened(
@@ -349,11 +341,11 @@ class Engine:
             number,
             archive=self._acts.restrict(self._archive.snapshot()),
             rng=np.random.default_rng([self._folder.config.seed, number]),
-            allowance=self._granted[number],
+            allowance=allowance,
             horizon=self._horizon,
             island=number % self._archive.islands,
             memory=tuple(self._notes),
-            spent=self._spent,
+            spent=self._budget.spent,
         )
 
     async def _run_round(self, run: RoundContext) -> RoundContext:
@@ -399,7 +391,7 @@ class Engine:
             return run
         with suppress(BudgetExhausted):
             while (leader := self._would_lead(run)) is not None:
-                audited, evaluations = len(self._store.audited_programs()), self._spent.evaluations
+                audited, evaluations = len(self._store.audited_programs()), self._budget.spent.evaluations
                 if not scoring.is_audited(leader.fingerprint) and not scoring.audit_has_room(evaluations, audited):
                     break
                 self._audited_now = leader.fingerprint
@@ -417,7 +409,7 @@ class Engine:
         best, schedule, scoring = self._archive.best, self._schedule, self._context.scoring
         if best is None or not schedule.lag or not scoring.audits or schedule.is_recorded(number):
             return
-        if best.id == self._begun_id or not scoring.audit_has_room(self._spent.evaluations, schedule.count):
+        if best.id == self._begun_id or not scoring.audit_has_room(self._budget.spent.evaluations, schedule.count):
             return
         self._begun_id, record = best.id, self._find_record(best)
         if not schedule.has_begun(record.candidate.fingerprint):
@@ -450,7 +442,7 @@ class Engine:
                 continue
             self._tell_taken_back(record, rejected)
             row = self._schedule.record_withdrawal(record.candidate.fingerprint, at)
-            self._store.withdraw(record.candidate.fingerprint, rejected, self._elapsed_s(), row)
+            self._store.withdraw(record.candidate.fingerprint, rejected, self._budget.elapsed_s(), row)
             self._forget_program(record.candidate.fingerprint, rejected, at)
             if number is not None:
                 self._begin_audit(number)
@@ -467,7 +459,7 @@ class Engine:
             short = replace(rejected, traceback="", log="", output="")
             return replace(record, placed="", candidate=replace(record.candidate, fingerprint=name, evaluation=short))
 
-        self._early = [without(record) for record in self._early]
+        self._run_archive.change_early(without)
         self._context.history = [[without(record) for record in records] for records in self._context.history]
         self._context.committed.setdefault(name, number)
         self._schedule.mark_withdrawn(fingerprint)
@@ -477,7 +469,8 @@ class Engine:
 
     def _rebuild_archive(self) -> None:
         records = [record for record in self._committed_records() if record.round <= self._horizon]
-        self._archive, self._leader = replay_archive(self._policy, records, self._horizon + 1), None
+        self._run_archive.rebuild(records, self._horizon + 1)
+        self._leader = None
         if self._archive.best is not None:
             self._write_best(self._archive.best)
 
@@ -527,7 +520,7 @@ class Engine:
                 self._write_best(best, winner)
                 break
             self._tell_taken_back(record, rejected)
-            self._store.withdraw(winner.fingerprint, rejected, self._elapsed_s())
+            self._store.withdraw(winner.fingerprint, rejected, self._budget.elapsed_s())
             self._rebuild_archive()
             progress = self._make_progress(())
             self._observer(progress)
@@ -552,13 +545,12 @@ class Engine:
         ]
         used = replace(run.used, evaluations=self._register_programs(number, run.candidates))
         if number not in self._recorded:
-            self._store.commit(number, placed, used, self._elapsed_s(), run.notes)
+            self._store.commit(number, placed, used, self._budget.elapsed_s(), run.notes)
         self._context.marks.append(self._context.marks[-1] + count_replies(run.candidates))
         self._context.probes.append(self._context.probes[-1] + count_probes(run.candidates))
-        del self._granted[number]
         self._context.paid.pop(number, None)
-        self._spent = replace(self._spent + used, seconds=self._elapsed_s())
-        self._context.spent = self._spent
+        self._budget.settle(number, used)
+        self._context.spent = self._budget.spent
         if self._remembering:
             self._context.history.append(
                 [self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)]
@@ -567,16 +559,18 @@ class Engine:
             gained = success_rate(self._context.history, self._archive.fitness)
             self._learner.settle_round(number, gained, used.money, used.tokens)
         self._horizon = number
-        self._look_at_the_clock(number)
-        self._policy.tend(self._archive, number)
-        if self._archive.grid is not None and not self._archive.grid.is_known:
-            self._choose_bins(number, placed)
+        if number not in self._recorded and self._run_archive.reset_by_clock(number, self._budget.elapsed_s()):
+            self._context.resets.add(number)
+        self._run_archive.tend(number)
+        if self._run_archive.lacks_bins:
+            records = [self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)]
+            self._run_archive.choose_bins(number, records)
         kept_free = self._free > 0 and number % self._free == 0
         self._run_end.count_answers(run.reply_problems)
         self._run_end.count_round(used.evaluations, run.candidates, may_idle=kept_free)
         # a resumed run first takes back all that it had
         if number >= len(self._recorded) - 1:
-            self._run_end.check(self._budget, self._spent)
+            self._run_end.check(self._budget.bounds, self._budget.spent)
         self._begin_audit(number)
         progress = self._make_progress(candidates)
         self._emit_round(number, placed, leader)
@@ -590,38 +584,13 @@ class Engine:
                 self._emit(EventKind.ACCEPTED, number, {**values, "placed": effect})
             if self._archive.best is not leader and self._archive.best and self._archive.best.id == values["id"]:
                 self._emit(EventKind.BEST, number, values)
-        self._emit(EventKind.BUDGET, number, vars(self._spent))
-
-    def _look_at_the_clock(self, number: int) -> None:
-        """Have islands start anew after this round where their time has come; written down, as nobody can redo it."""
-        period = self._folder.config.archive.reset_s
-        since = max(self._resets.values(), default=0.0)
-        if not period or number in self._recorded or self._elapsed_s() - since < period:
-            return
-        self._resets[number] = self._elapsed_s()
-        self._store.reset(number, self._resets[number])
-        self._context.resets.add(number)
-        self._policy = replace(self._policy, resets=frozenset(self._resets))
-
-    def _choose_bins(self, number: int, placed: Sequence[tuple[Candidate, str]]) -> None:
-        """Once enough candidates have a score, choose the bins of measured features and build the archive anew."""
-        self._early += [self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)]
-        solutions = [record.candidate for record in self._early if not record.candidate.is_probe]
-        measured = [one for one in solutions if one.evaluation.features is not None]
-        features_of = {one.fingerprint: one.evaluation.features or () for one in measured}
-        if len(features_of) < FIRST or self._archive.grid is None:
-            return
-        grid = self._archive.grid.chosen([*features_of.values()])
-        self._policy = replace(self._policy, grid=grid)
-        self._archive = replay_archive(self._policy, self._early, number + 1)
-        self._early = []
-        self._store.note("grid", grid.dumps())
+        self._emit(EventKind.BUDGET, number, vars(self._budget.spent))
 
     def _without_output(self, name: str, candidate: Candidate, placed: str) -> Committed:
         """A candidate as later rounds see it, without what it printed: the store has that, and memory stays small."""
         short = replace(candidate.evaluation, traceback="", log="", output="")
         short_one = replace(candidate, evaluation=short)
-        return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._elapsed_s())
+        return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._budget.elapsed_s())
 
     def _register_programs(self, number: int, candidates: Sequence[Candidate]) -> int:
         count = 0
@@ -635,7 +604,7 @@ class Engine:
 
     def _place_candidate(self, name: str, candidate: Candidate) -> str:
         champion = self._archive.best
-        status = self._policy.place(self._archive, name, candidate)
+        status = self._run_archive.place(name, candidate)
         if status is None:
             return ""
         elite = Elite.of(candidate, id=name)
@@ -645,7 +614,7 @@ class Engine:
         if self._archive.best is not champion and not self._is_outdone(elite):
             self._set_leader(elite, candidate.fingerprint)
             self._write_best(elite, candidate)
-        return AddStatus(status).name
+        return status.name
 
     def _write_best(self, elite: Elite, candidate: Candidate | None = None) -> None:
         """Write ``best.py``, with what is known of the program; a committed one that is not given is looked up."""
@@ -700,7 +669,7 @@ class Engine:
         if self._seed is None or self._archive.best is None:
             raise OragentError("a run without a scored seed")
         solutions = tuple(candidate for candidate in candidates if not candidate.is_probe)
-        return Progress(self._spent, self._seed, self._archive.best, solutions)
+        return Progress(self._budget.spent, self._seed, self._archive.best, solutions)
 
     def _make_result(self, progress: Progress) -> SearchResult:
         reason, complete = self._run_end.reason, self._run_end.is_complete
@@ -723,7 +692,7 @@ class Engine:
         return f"{put} decisions of the best"
 
     def _cut_short(self) -> str:
-        number, grace = self._context.cut_short, self._budget.grace_s
+        number, grace = self._context.cut_short, self._budget.bounds.grace_s
         if not number:
             return ""
         what = "one evaluation or model call was" if number == 1 else f"{number} evaluations or model calls were"
@@ -732,6 +701,3 @@ class Engine:
     def _tell_once(self, message: str) -> None:
         if self._store.remark(message):
             self._tell_user(message)
-
-    def _elapsed_s(self) -> float:
-        return time.monotonic() - self._begun

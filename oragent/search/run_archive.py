@@ -1,0 +1,86 @@
+"""The archive of a run as it grows: the bins of measured features, resets by the clock, and the place of candidates."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from oragent.evaluation.problem import Description
+from oragent.search.archive import FIRST, AddStatus, Archive, Grid, replay_archive
+from oragent.search.candidate import Candidate, Committed
+from oragent.search.config import Config, archive_policy
+from oragent.search.store import Store
+
+
+class RunArchive:
+    """Archive of a run, with the rules by which it grows.
+
+    Attributes:
+        archive: Archive of the committed rounds.
+        resets: Numbers of the rounds after which islands started anew by the clock, with the run's seconds.
+    """
+
+    def __init__(self, config: Config, about: Description, store: Store) -> None:
+        self._store = store
+        self._period_s = config.archive.reset_s
+        self.resets = store.resets()
+        # where no feature is a measured number, evaluators print bins
+        measures = any(feature.kind == "number" for feature in about.features)
+        grid = Grid.declared(about.features) if measures else None
+        self._policy = replace(archive_policy(config, about.direction), grid=grid, resets=frozenset(self.resets))
+        # committed before the bins of measured features are known
+        self._early: list[Committed] = []
+        self.archive: Archive = self._policy.opened()
+
+    @property
+    def lacks_bins(self) -> bool:
+        """True if the bins of measured features are not known yet."""
+        return self.archive.grid is not None and not self.archive.grid.is_known
+
+    def place(self, name: str, candidate: Candidate) -> AddStatus | None:
+        """Add a candidate, or return None if it is none for the archive."""
+        status = self._policy.place(self.archive, name, candidate)
+        if status is None:
+            return None
+        return AddStatus(status)
+
+    def tend(self, number: int) -> None:
+        """Do what is due after a round: migration and resets of islands."""
+        self._policy.tend(self.archive, number)
+
+    def reset_by_clock(self, number: int, elapsed_s: float) -> bool:
+        """Have islands start anew after this round if their time has come, and store that: a replay needs it.
+
+        Returns:
+            True if they do.
+        """
+        since = max(self.resets.values(), default=0.0)
+        if not self._period_s or elapsed_s - since < self._period_s:
+            return False
+        self.resets[number] = elapsed_s
+        self._store.reset(number, elapsed_s)
+        self._policy = replace(self._policy, resets=frozenset(self.resets))
+        return True
+
+    def choose_bins(self, number: int, records: Sequence[Committed]) -> None:
+        """Choose the bins of measured features once enough candidates have a score, and build the archive anew."""
+        self._early += records
+        solutions = [record.candidate for record in self._early if not record.candidate.is_probe]
+        features = {
+            candidate.fingerprint: candidate.evaluation.features
+            for candidate in solutions
+            if candidate.evaluation.features is not None
+        }
+        if len(features) < FIRST or self.archive.grid is None:
+            return
+        grid = self.archive.grid.chosen([*features.values()])
+        self._policy = replace(self._policy, grid=grid)
+        self.archive = replay_archive(self._policy, self._early, number + 1)
+        self._early = []
+        self._store.note("grid", grid.dumps())
+
+    def change_early(self, change: Callable[[Committed], Committed]) -> None:
+        """Change the records that wait for bins, as when an audit fails."""
+        self._early = [change(record) for record in self._early]
+
+    def rebuild(self, records: Iterable[Committed], rounds: int) -> None:
+        """Build the archive anew from the candidates of the committed rounds."""
+        self.archive = replay_archive(self._policy, records, rounds)
