@@ -4,10 +4,12 @@ A declaration is one comment, on a line of its own or behind the value::
 
     WINDOW = 23  # param: WINDOW = 23, 5..60
     # param: decay = 0.1, 0.001..1, log
+    # param: ROUNDS work
 
-It gives a name, its value (optional), a range and optionally ``int``, ``float`` or ``log``. The name must be a constant
-at the top of the program, a default of a function at the top, or what is assigned on the comment's own line. Where the
-comment and the code give different values, the code counts. Programs are read as text, never run.
+It gives a name, its value (optional), a range and optionally ``int``, ``float`` or ``log``. ``work`` marks the number
+that is the program's amount of work, such as its iterations: more of it takes longer. It needs no range. The name must
+be a constant at the top of the program, a default of a function at the top, or what is assigned on the comment's own
+line. Where the comment and the code give different values, the code counts. Programs are read as text, never run.
 """
 
 import ast
@@ -33,8 +35,11 @@ _NUMBER = r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _COMMENT = re.compile(r"#[ \t]*param:[ \t]*")
 _SPEC = re.compile(
     rf"(?P<name>[A-Za-z_]\w*)\s*(?:=\s*(?P<value>{_NUMBER})\s*)?,"
-    rf"\s*(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})(?P<flags>(?:\s*,\s*(?:int|float|log))*)\s*"
+    rf"\s*(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})(?P<flags>(?:\s*,\s*(?:int|float|log|work))*)\s*"
 )
+_WORK = re.compile(rf"(?P<name>[A-Za-z_]\w*)\s*(?:=\s*(?P<value>{_NUMBER})\s*)?,?\s*\bwork\s*")
+# of the value, in both directions: the range of a work parameter without one
+_WORK_RANGE = 1000.0
 _EXAMPLE = "write `# param: window = 23, 5..60`"
 
 
@@ -54,6 +59,8 @@ class ProgramParameter:
     is_integer: bool = False
     # true if it is searched by orders of magnitude; ``low`` is positive then
     is_logarithmic: bool = False
+    # true if it is the program's amount of work: a larger value takes longer
+    is_work: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,7 @@ def write_values(source: str, values: Mapping[str, float]) -> str:
         number = _format_value(value, binding.is_integer)
         changes.append((binding.start, binding.end, number))
         for declaration in text.declarations:
-            match = _SPEC.fullmatch(declaration.spec)
+            match = _match_spec(declaration.spec)
             if match and match["name"] == name and match["value"]:
                 start, end = (declaration.start + place for place in match.span("value"))
                 changes.append((start, end, number))
@@ -138,7 +145,24 @@ def write_values(source: str, values: Mapping[str, float]) -> str:
     return source
 
 
+def _match_spec(spec: str) -> re.Match[str] | None:
+    return _SPEC.fullmatch(spec) or _WORK.fullmatch(spec)
+
+
+def _read_work(text: "_ProgramText", name: str, line: int) -> ProgramParameter:
+    """Read a work parameter without a range."""
+    binding = text.find_binding(name, line)
+    if not 0 < binding.value <= MAX_BOUND:
+        raise CandidateError(f"{name} = {binding.value:g} must be positive to be an amount of work", "rejected")
+    low, high = binding.value / _WORK_RANGE, min(binding.value * _WORK_RANGE, MAX_BOUND)
+    if binding.is_integer:
+        low, high = max(1.0, low), max(high, 2.0)
+    return ProgramParameter(name, binding.value, low, high, binding.is_integer, is_logarithmic=True, is_work=True)
+
+
 def _read_declaration(text: "_ProgramText", declaration: _Declaration) -> ProgramParameter:
+    if work := _WORK.fullmatch(declaration.spec):
+        return _read_work(text, work["name"], declaration.line)
     match = _SPEC.fullmatch(declaration.spec)
     if match is None:
         raise CandidateError(f"{declaration.spec[:60]!r} declares no parameter; {_EXAMPLE}", "rejected")
@@ -153,13 +177,13 @@ def _read_declaration(text: "_ProgramText", declaration: _Declaration) -> Progra
         raise CandidateError(f"{name} = {binding.value:g} is outside its range {low:g}..{high:g}", "rejected")
     written_whole = binding.is_integer and all(re.fullmatch(r"[-+]?[\d_]+", match[end]) for end in ("low", "high"))
     is_integer = "int" in flags or (written_whole and "float" not in flags)
-    return ProgramParameter(name, binding.value, low, high, is_integer, "log" in flags)
+    return ProgramParameter(name, binding.value, low, high, is_integer, "log" in flags, "work" in flags)
 
 
 def _declared_binding(text: "_ProgramText", name: str) -> _Binding:
     """The number that a name is bound to: where it is declared, or at the top of the program."""
     for declaration in text.declarations:
-        match = _SPEC.fullmatch(declaration.spec)
+        match = _match_spec(declaration.spec)
         if match and match["name"] == name:
             return text.find_binding(name, declaration.line)
     return text.find_binding(name)

@@ -169,6 +169,8 @@ class SweepRow:
     instances: int | None = None
     # the seconds at each size, by its name
     places: Mapping[str, float] = field(default_factory=dict)
+    # whether it ran out of CPU time, its own or that of the sweep
+    is_out_of_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -354,6 +356,7 @@ async def run_sweep(
     used, depends on the results alone, and not on the number of workers.
     """
     sweep = _Sweep(measure, gather, source, subset, direction, cpu_s)
+    sweep.work = next((parameter.name for parameter in read_parameters(source).parameters if parameter.is_work), "")
     present = {axis.name: axis.present for axis in axes}
     await sweep.run_all([present])
     if sweep.affordable() < least:
@@ -379,12 +382,17 @@ class _Sweep:
         # by the text of the program
         self._rows: dict[str, SweepRow] = {}
         self._skipped = 0
+        # name of the parameter that is the program's amount of work; empty: none
+        self.work = ""
 
     async def run_all(self, points: Sequence[Mapping[str, float]]) -> list[SweepRow | None]:
         """Run settings in their order, as far as the CPU seconds go; one that ran before is taken as it was."""
         programs = [write_values(self._source, point) for point in points]
         waiting = [*dict.fromkeys(program for program in programs if program not in self._rows)]
         values = dict(zip(programs, points, strict=True))
+        if self.work:
+            # the cheapest settings first
+            waiting.sort(key=lambda program: values[program].get(self.work, 0.0))
         while waiting and (count := self._at_once()):
             batch, waiting = waiting[:count], waiting[count:]
             limit_s = self._remaining_s / len(batch)
@@ -392,8 +400,16 @@ class _Sweep:
             for program, result in zip(batch, await self._gather(works), strict=True):
                 self._rows[program] = _sweep_row(values[program], result, limit_s)
                 self._remaining_s -= result.cpu_s
+            too_dear = self._least_work_out_of_time()
+            self._skipped += sum(values[program].get(self.work, 0.0) >= too_dear for program in waiting)
+            waiting = [program for program in waiting if values[program].get(self.work, 0.0) < too_dear]
         self._skipped += len(waiting)
         return [self._rows.get(program) for program in programs]
+
+    def _least_work_out_of_time(self) -> float:
+        """Return the least amount of work at which a setting ran out of time; infinite if none did."""
+        rows = self._rows.values() if self.work else ()
+        return min((row.values.get(self.work, math.inf) for row in rows if row.is_out_of_time), default=math.inf)
 
     def affordable(self) -> float:
         """Number of settings for which the CPU seconds last, if each takes as long as the longest so far."""
@@ -442,7 +458,8 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float)
     instances = sum(counts) if len(counts) == len(result.sizes) else None
     places = {name: value for size in result.sizes for name, value in read_places(size.metrics).items()}
     seconds = sum(times) if times else None
-    return SweepRow(dict(values), result.score, seconds, result.cpu_s, message, instances, places)
+    is_out_of_time = any(size.status is Status.TIMEOUT for size in result.sizes)
+    return SweepRow(dict(values), result.score, seconds, result.cpu_s, message, instances, places, is_out_of_time)
 
 
 def find_position(value: float, low: float, high: float, is_logarithmic: bool) -> float:

@@ -97,3 +97,26 @@ def test_a_constant_can_be_written_without_a_declaration() -> None:
     assert read_value("ALPHA = -2.5\n", "ALPHA") == -2.5
     with pytest.raises(CandidateError, match=r"BETA is no constant .*there are: ALPHA"):
         write_values("ALPHA = 2.5\n", {"BETA": 3})
+
+
+@pytest.mark.parametrize(
+    ("line", "low", "high", "is_integer"),
+    [
+        ("ROUNDS = 100  # param: ROUNDS work", 1.0, 100_000.0, True),
+        ("ROUNDS = 100  # param: ROUNDS, work", 1.0, 100_000.0, True),
+        ("ROUNDS = 0.5  # param: ROUNDS = 0.5 work", 0.0005, 500.0, False),
+        ("ROUNDS = 20  # param: ROUNDS = 20, 5..60, work", 5.0, 60.0, True),
+    ],
+)
+def test_an_amount_of_work_needs_no_range(line: str, low: float, high: float, is_integer: bool) -> None:
+    (parameter,) = read_parameters(f"{line}\ndef f(x):\n    return x\n").parameters
+    assert parameter.is_work
+    assert (parameter.low, parameter.high, parameter.is_integer) == (low, high, is_integer)
+    written = write_values(f"{line}\ndef f(x):\n    return x\n", {"ROUNDS": 7})
+    assert read_parameters(written).parameters[0].value == 7
+
+
+def test_an_amount_of_work_that_is_not_positive_is_refused() -> None:
+    reading = read_parameters("ROUNDS = 0  # param: ROUNDS work\n")
+    assert not reading.parameters
+    assert "positive" in reading.problems[0]

@@ -333,3 +333,22 @@ def test_sweeps_without_a_bound_are_not_counted(begun, tmp_path: Path) -> None:
     with Store(folder.database, readonly=True) as store:
         assert {note.kind for note in store.notes()} == {"sweep"}
     assert all(json.loads(text)[0] == float("inf") for text in notes(folder))
+
+
+def test_a_sweep_of_work_begins_with_the_cheapest_and_drops_what_is_dearer_than_a_setting_out_of_time() -> None:
+    source = SOURCE.replace("# param: A = 4, 0..10", "# param: A work")
+    measured: list[float] = []
+
+    async def measure(text: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
+        work = read_value(text, "A")
+        measured.append(work)
+        if work > 30:
+            return Evaluation(Status.TIMEOUT, message="ran out of time", cpu_s=3.0)
+        return Evaluation(Status.OK, work, metrics={"instances_done": 8}, cpu_s=work / 10)
+
+    axes = read_axes(["A=90,20,80,10,70,40,60,50,15"], source)
+    sweeping = run_sweep(measure, wait_for_all, source, axes, Subset((20,)), Direction.MINIMIZE, cpu_s=100.0)
+    result = asyncio.run(sweeping)
+    # the present value, then four at once
+    assert measured == [4, 10, 15, 20, 40]
+    assert result.skipped == 5

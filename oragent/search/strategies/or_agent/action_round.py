@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError
@@ -10,8 +10,18 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import documentation
 from oragent.programs.parameters import read_parameters
+from oragent.search.calibration import SHARE, calibrate, work_parameter
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.experiments import LEAST_S, PLACES, PRACTICE, SweepResult, SweepRow, read_places, scale_seconds
+from oragent.search.experiments import (
+    LEAST_S,
+    PLACES,
+    PRACTICE,
+    ProbeResult,
+    SweepResult,
+    SweepRow,
+    read_places,
+    scale_seconds,
+)
 from oragent.search.prompting.programs import describe_lineage
 from oragent.search.prompting.prompt_templates import (
     INSTANCES,
@@ -113,8 +123,9 @@ async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
         least = LEAST_PER_NUMBER * len(words)
     else:
         least = 0
-    source, _ = await _sweep(run, best.source, words, best, least)
-    if source != best.source:
+    swept = await _sweep(run, best.source, words, best, least)
+    source = swept.source
+    if source != best.source and not swept.problem:
         candidate = await run.evaluate(source, [best.id], "tune")
         run.note(SWEPT, program_mark(source))
         named = title_of(best.source, program_titles(run, run.moment))
@@ -127,19 +138,31 @@ def _is_bounded(run: RoundContext) -> bool:
     return run.settings.strategy.experiment_s is not None
 
 
+@dataclass(frozen=True)
+class _Prepared:
+    """A program with the numbers with which it is scored."""
+
+    # text of the program
+    source: str
+    # what was measured for that, in words; empty if nothing was
+    report: str = ""
+    # reason why it is not scored; empty if it is
+    problem: str = ""
+
+
 async def _sweep(
     run: RoundContext, source: str, words: Sequence[str], scored: Elite | None, least: int = 0
-) -> tuple[str, str]:
-    """Return a program with the best values of some parameters, and the results in words.
+) -> _Prepared:
+    """Return a program with the best values of some parameters.
 
     ``scored`` is the program itself if it was scored, or its parent. Settings that would use up the limit of the
-    function are left out; on practice instances the fastest is taken where all would. None is tried unless the CPU
+    function are left out; where practice instances show that all would, none is scored. None is tried unless the CPU
     seconds last for ``least`` of them.
     """
     try:
         result = await run.sweep(source, words, run.experiment_set, least=least)
     except (ConfigError, CandidateError) as problem:
-        return source, f"The sweep failed: {problem}"
+        return _Prepared(source, f"The sweep failed: {problem}")
     ranked = [(row, _expected_seconds(run, source, scored, result, row)) for row in result.ranked]
     if scored is not None and source == scored.source:
         proven = result.rows[0]
@@ -148,16 +171,47 @@ async def _sweep(
     scorable = [(row, seconds) for row, seconds in ranked if row.score is not None]
     fitting = [(row, seconds) for row, seconds in scorable if row is proven or _has_time(run, seconds)]
     is_practice = result.subset.mode == PRACTICE
-    if is_practice and scorable and not fitting:
-        # what has the best chance to end in time
-        fitting = [min(scorable, key=lambda pair: pair[1] or 0.0)]
     shown, chosen = ranked[:MOST_SETTINGS], fitting[:1]
     if is_practice:
         shown += [pair for pair in chosen if pair not in shown]
     lines = [sweep_line(row, seconds) for row, seconds in shown]
+    if is_practice and scorable and not fitting:
+        problem = _describe_excess(run, min(scorable, key=lambda pair: pair[1] or 0.0))
+        return _Prepared(source, "\n".join(lines), problem)
     if is_practice and chosen:
         lines.append(f"Of these, {setting_words(chosen[0][0])} is scored.")
-    return result.write_program(chosen[0][0]) if chosen else source, "\n".join(lines)
+    if chosen:
+        source = result.write_program(chosen[0][0])
+    return _Prepared(source, "\n".join(lines))
+
+
+def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) -> str:
+    """Say that no setting of a sweep fits the time limit, and which share of the fastest one's work does."""
+    row, seconds = fastest
+    limit_s = run.problem.heuristic_s(run.settings.limits) or 0.0
+    share = NEARLY * limit_s / seconds if seconds else 1.0
+    return (
+        f"no setting of the sweep fits the time limit: the fastest, {setting_words(row)}, would take about "
+        f"{seconds or 0.0:.3g} s of {limit_s:g} s when it is scored; values with {100 * share:.0f} % of its work fit"
+    )
+
+
+async def _calibrate(run: RoundContext, source: str) -> _Prepared:
+    """Set the work parameter of a program, if it declares one, by its time on practice instances."""
+    limit_s, planned = run.problem.heuristic_s(run.settings.limits), _scored_instances(run)
+    is_possible = run.experiment_set.mode == PRACTICE and limit_s is not None and type(planned) is int
+    if not is_possible or work_parameter(source) is None or run.experiment_s_left < LEAST_S:
+        return _Prepared(source)
+
+    async def measure(text: str) -> ProbeResult:
+        return await run.probe_train(text, run.experiment_set)
+
+    try:
+        calibrated = await calibrate(measure, source, limit_s or 0.0, planned)
+    except (ConfigError, CandidateError):
+        # no CPU seconds are left for it
+        return _Prepared(source)
+    return _Prepared(calibrated.source, calibrated.report, calibrated.problem)
 
 
 def _expected_seconds(
@@ -228,8 +282,10 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
             measured = [*measured, *results]
         else:
             measured = results
-        if not results or any(not draft.is_probe for draft in drafts):
+        if not results:
             return
+        if any(not draft.is_probe for draft in drafts):
+            break
     # nobody has read it yet
     run.note(MEASURED_NOTE, "\n\n".join(results))
 
@@ -283,9 +339,7 @@ def write_prompt(
         edits=_edits_request(run, last),
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
         probe=_probe_request(run),
-        numbers=f"\n{fill_template('or_agent_wave_numbers', left=sweep_seconds(run), instances=experiment_words(run))}"
-        if has_numbers
-        else "",
+        numbers=_numbers_request(run) if has_numbers else "",
     )
     if parents:
         shown = prompt_sections.programs_section(run, parents, "change", partial(_shown_text, run))
@@ -304,11 +358,19 @@ def write_prompt(
         history=prompt_sections.with_blank_line(describe_lineage(run, last)) if last else "",
         measured=prompt_sections.with_blank_line(measured),
         task=fill_template(
-            f"or_agent_wave_{action}", run.style, count=count, noun="program" if count == 1 else "programs"
+            f"or_agent_wave_{action}", run.style, amount="one program" if count == 1 else f"up to {count} programs"
         ),
         blocks=blocks_hint(run, last),
         form=form,
     )
+
+
+def _numbers_request(run: RoundContext) -> str:
+    """Ask for ranges of numbers, and for the amount of work where it can be set to fit the time limit."""
+    text = fill_template("or_agent_wave_numbers", left=sweep_seconds(run), instances=experiment_words(run))
+    if run.experiment_set.mode == PRACTICE and run.problem.heuristic_s(run.settings.limits) is not None:
+        text += "\n" + fill_template("or_agent_wave_work", share=f"{100 * SHARE:.0f}")
+    return f"\n{text}"
 
 
 def _probe_request(run: RoundContext) -> str:
@@ -361,10 +423,13 @@ async def _try_draft(
         else:
             like = None
         if draft.axes:
-            source, rows = await _sweep(run, draft.source, draft.axes, like)
+            prepared = await _sweep(run, draft.source, draft.axes, like)
         else:
-            source, rows = (draft.source, "")
-        candidate = await run.evaluate(source, ids, role, call)
+            prepared = await _calibrate(run, draft.source)
+        if prepared.problem:
+            run.reject(prepared.source, prepared.problem, ids, role, call)
+            return f"The program {draft.title!r} was not scored: {prepared.problem}.\n{prepared.report}"
+        candidate = await run.evaluate(prepared.source, ids, role, call)
         set_title(run, candidate.source, draft.title)
         if _is_worth_repair(candidate.evaluation, run.own.timeout_repaired):
             candidate = await debug_program(run, candidate, min(run.own.debugging, 1))
@@ -372,10 +437,10 @@ async def _try_draft(
     except BudgetExhausted:
         return ""
     if candidate.score is not None:
-        if rows:
-            report = f"Swept on {experiment_words(run)}:\n{rows}"
+        if prepared.report and draft.axes:
+            report = f"Swept on {experiment_words(run)}:\n{prepared.report}"
         else:
-            report = ""
+            report = prepared.report
         remember_account(run, candidate.source, Idea(draft.title, draft.idea or draft.title), report=report)
     return ""
 

@@ -1,0 +1,144 @@
+"""Calibration of work parameters: how much work a program may do within the time limit of its function.
+
+A program may declare the number that is its amount of work (``# param: ROUNDS work``), such as its iterations. The time
+of the function is measured on practice instances at two or three values. It is taken to be linear in the value: what
+does not depend on the value, such as compilation, stays. The value is then set so that a scored evaluation takes
+`SHARE` of the limit.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from oragent._base.protocol import Status
+from oragent.programs.parameters import ProgramParameter, read_parameters, write_values
+from oragent.search.experiments import ProbeResult, read_places, scale_seconds
+
+# share of the time limit of the function that a calibrated program is to take when it is scored
+SHARE = 0.8
+# share that is close enough, so that no further value is measured
+CLOSE = (0.6, 0.9)
+# values that are measured, and the largest factor from one to the next
+MOST_VALUES, LARGEST_STEP = 4, 8.0
+# runs a program on practice instances
+Measure = Callable[[str], Awaitable[ProbeResult]]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A program whose amount of work fits the time limit."""
+
+    # text of the program
+    source: str
+    # what was measured, in words; empty if nothing was
+    report: str = ""
+    # reason why no value fits; empty if one does
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Time of the function that a scored evaluation takes at a value; None if the program ran out of time."""
+
+    value: float
+    seconds: float | None
+
+
+def work_parameter(source: str) -> ProgramParameter | None:
+    """Return the parameter that a program declares as its amount of work; None if it declares none."""
+    return next((parameter for parameter in read_parameters(source).parameters if parameter.is_work), None)
+
+
+async def calibrate(measure: Measure, source: str, limit_s: float, planned: int) -> Calibration:
+    """Set the work parameter of a program so that it takes `SHARE` of its time limit when it is scored.
+
+    Args:
+        measure: Runs a program on practice instances.
+        source: Text of the program.
+        limit_s: CPU seconds that all calls of the function may take in a scored evaluation.
+        planned: Number of instances of a scored evaluation.
+
+    Returns:
+        The program with the value; unchanged if it declares no work, fails, or its time is not known.
+    """
+    parameter = work_parameter(source)
+    if parameter is None:
+        return Calibration(source)
+    points: list[_Point] = []
+    value = parameter.value
+    for _ in range(MOST_VALUES):
+        result = await measure(write_values(source, {parameter.name: value}))
+        point = _read_point(value, result, planned)
+        if point is None:
+            break
+        points.append(point)
+        if point.seconds is not None and CLOSE[0] * limit_s <= point.seconds <= CLOSE[1] * limit_s:
+            break
+        following = _next_value(parameter, points, limit_s)
+        if following in [known.value for known in points]:
+            break
+        value = following
+    return _choose(source, parameter, points, limit_s)
+
+
+def _read_point(value: float, result: ProbeResult, planned: int) -> _Point | None:
+    """Return what a run shows about the time; None if it failed otherwise, or its time is not known."""
+    if any(size.status is Status.TIMEOUT for size in result.sizes):
+        return _Point(value, None)
+    if result.score is None or any(size.seconds is None or size.instances is None for size in result.sizes):
+        return None
+    seconds = sum(size.seconds or 0.0 for size in result.sizes)
+    instances = sum(size.instances or 0 for size in result.sizes)
+    places = {name: spent for size in result.sizes for name, spent in read_places(size.metrics).items()}
+    scaled = scale_seconds(seconds, places, instances, planned)
+    if scaled is None:
+        return None
+    return _Point(value, scaled)
+
+
+def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: float) -> float:
+    """Return the value that should take the wanted time, by the line through the latest two measured points."""
+    measured = [(point.value, point.seconds) for point in points if point.seconds is not None]
+    too_large = min((point.value for point in points if point.seconds is None), default=float("inf"))
+    latest = points[-1]
+    if not measured:
+        return _fit(parameter, latest.value / LARGEST_STEP)
+    value, seconds = measured[-1]
+    # proportional until a second point is known
+    constant, slope = 0.0, seconds / value if value > 0 else 0.0
+    if len(measured) > 1:
+        before, earlier = measured[-2]
+        slope = (seconds - earlier) / (value - before)
+        constant = seconds - slope * value
+    if slope <= 0.0:
+        wanted = value * LARGEST_STEP
+    else:
+        wanted = (SHARE * limit_s - constant) / slope
+    wanted = min(max(wanted, value / LARGEST_STEP), value * LARGEST_STEP)
+    if wanted >= too_large:
+        wanted = (value + too_large) / 2
+    return _fit(parameter, wanted)
+
+
+def _fit(parameter: ProgramParameter, value: float) -> float:
+    value = min(max(value, parameter.low), parameter.high)
+    if parameter.is_integer:
+        return float(int(value))
+    return float(f"{value:.3g}")
+
+
+def _choose(source: str, parameter: ProgramParameter, points: Sequence[_Point], limit_s: float) -> Calibration:
+    measured = [point for point in points if point.seconds is not None]
+    if not points or (not measured and points[-1].value > parameter.low):
+        return Calibration(source)
+    name = parameter.name
+    told = "; ".join(
+        f"{name} = {point.value:g}: "
+        + ("out of time" if point.seconds is None else f"about {point.seconds:.3g} s when it is scored")
+        for point in points
+    )
+    report = f"Measured on practice instances, with {limit_s:g} s allowed: {told}."
+    fitting = [point for point in measured if (point.seconds or 0.0) <= CLOSE[1] * limit_s]
+    if not fitting:
+        return Calibration(source, report, f"no value of {name} that was measured fits the time limit: {told}")
+    best = max(fitting, key=lambda point: point.value)
+    return Calibration(write_values(source, {name: best.value}), f"{report} {name} = {best.value:g} is scored.")

@@ -1,0 +1,84 @@
+"""Work parameters: the amount of work that fits the time limit, found on practice instances."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent._base.protocol import Status
+from oragent.programs.parameters import read_value
+from oragent.search.calibration import CLOSE, LARGEST_STEP, MOST_VALUES, Calibration, calibrate
+from oragent.search.experiments import ProbeResult, SizeResult
+
+SOURCE = "ROUNDS = {}  # param: ROUNDS work\n\ndef f(x):\n    return x * ROUNDS\n"
+LIMIT_S, PRACTISED, PLANNED = 8.0, 4, 40
+
+
+class Clock:
+    """A machine on which a program takes a constant and so many seconds for each unit of work and instance."""
+
+    def __init__(self, constant_s: float, each_s: float, ends_s: float = float("inf")) -> None:
+        self.constant_s, self.each_s, self.ends_s = constant_s, each_s, ends_s
+        self.values: list[float] = []
+
+    def seconds(self, value: float, instances: int) -> float:
+        return self.constant_s * instances + self.each_s * value * instances
+
+    async def __call__(self, source: str) -> ProbeResult:
+        value = read_value(source, "ROUNDS")
+        self.values.append(value)
+        spent = self.seconds(value, PRACTISED)
+        values: dict[str, Any] = {"instances": PRACTISED, "calls": 1, "cpu_s": min(spent, self.ends_s)}
+        if spent > self.ends_s:
+            return ProbeResult((SizeResult(None, Status.TIMEOUT, None, seconds=None, **values),), "", self.ends_s)
+        return ProbeResult((SizeResult(None, Status.OK, 1.0, seconds=spent, **values),), "", spent)
+
+
+def calibrated(clock: Clock, start: object = 100) -> Calibration:
+    return asyncio.run(calibrate(clock, SOURCE.format(start), LIMIT_S, PLANNED))
+
+
+@given(st.floats(0.0, 0.05), st.floats(1e-5, 1e-1), st.sampled_from([10, 100, 1000]))
+def test_a_scored_program_never_takes_more_than_the_limit(constant_s: float, each_s: float, start: int) -> None:
+    clock = Clock(constant_s, each_s)
+    result = calibrated(clock, start)
+    assert len(clock.values) <= MOST_VALUES
+    if not result.problem:
+        value = read_value(result.source, "ROUNDS")
+        assert value in clock.values
+        assert clock.seconds(value, PLANNED) <= LIMIT_S
+
+
+@pytest.mark.parametrize("start", [5, 40, 320, 2000])
+def test_the_limit_is_used(start: int) -> None:
+    # 0.4 s whatever the work, and 8 s at 380 rounds
+    clock = Clock(0.01, 0.0005)
+    result = calibrated(clock, start)
+    value = read_value(result.source, "ROUNDS")
+    assert CLOSE[0] * LIMIT_S <= clock.seconds(value, PLANNED) <= CLOSE[1] * LIMIT_S
+    assert f"{value:g} is scored" in result.report
+
+
+def test_a_program_that_runs_out_of_time_gets_less_work() -> None:
+    clock = Clock(0.0, 0.01, ends_s=2.0)
+    result = calibrated(clock, 1000)
+    assert clock.values[1] == 1000 / LARGEST_STEP
+    assert not result.problem
+    assert clock.seconds(read_value(result.source, "ROUNDS"), PLANNED) <= LIMIT_S
+
+
+def test_a_program_that_fits_with_no_value_is_not_scored() -> None:
+    result = calibrated(Clock(0.5, 0.001), 10)
+    assert "fits the time limit" in result.problem
+    assert result.source == SOURCE.format(10)
+
+
+def test_a_program_without_work_or_with_an_error_stays_as_it_is() -> None:
+    async def fails(source: str) -> ProbeResult:
+        return ProbeResult((SizeResult(None, Status.ERROR, None, 4, 1, 0.1, 0.1, "raised"),), "", 0.1)
+
+    assert asyncio.run(calibrate(fails, SOURCE.format(10), LIMIT_S, PLANNED)) == Calibration(SOURCE.format(10))
+    plain = "def f(x):\n    return x\n"
+    assert asyncio.run(calibrate(fails, plain, LIMIT_S, PLANNED)) == Calibration(plain)
