@@ -9,7 +9,7 @@ from rich.markup import escape
 from oragent import __version__
 from oragent._base.errors import OragentError
 from oragent._base.terminal import Terminal
-from oragent.cli import converse, experiments, formulate, machine, model, problems, runs, search, workspace
+from oragent.cli import converse, convert, experiments, formulate, machine, model, problems, runs, search, workspace
 from oragent.cli.options import console
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -51,6 +51,7 @@ app.command()(runs.memory)
 app.command()(runs.rescore)
 app.command()(formulate.solve)
 app.command()(model.model)
+app.command()(convert.convert)
 app.command()(formulate.formulate)
 app.command()(formulate.verify)
 app.command()(formulate.rerun)

@@ -13,7 +13,9 @@ SOLVED, UNSOLVED = 0, 3
 
 
 def model(
-    path: Annotated[Path, typer.Argument(metavar="MODEL", help="A model: milp.json, .mps or .lp.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A .json, .lp or .mps file, a program (.py), or a run's folder.")
+    ],
     lines: Annotated[
         list[str] | None, typer.Argument(metavar="LINE", help="Operations in order, each in quotes; none: describe.")
     ] = None,

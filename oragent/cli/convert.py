@@ -1,0 +1,35 @@
+"""Models in other forms: ``convert``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oragent._base.errors import MilpError
+from oragent._base.terminal import print_line
+from oragent.cli.options import console
+
+
+def convert(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A .json, .lp or .mps file, a program (.py), or a run's folder.")
+    ],
+    to: Annotated[
+        str, typer.Option(help="json, lp, mps, or source: pulp, pyomo, gurobipy, mathopt (default: by --out).")
+    ] = "",
+    out: Annotated[Path | None, typer.Option(help="File to write (default: source is printed).")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder that a program may read (default: its own).")] = None,
+) -> None:
+    """Write a model in another form: a file, or source of a modelling library that runs."""
+    from oragent.milp.convert import SOURCES, convert_model, form_of, write_source
+    from oragent.milp.opening import open_model
+
+    form = form_of(out or Path(), to)
+    if out is None and form not in SOURCES:
+        raise MilpError(f"--to {form} needs --out FILE; only source is printed")
+    opened = open_model(model, data_folder=data, tell=lambda line: typer.echo(line, err=True))
+    if out is None:
+        console.file.write(write_source(opened, form))
+        return
+    convert_model(opened, out, form)
+    print_line(console, f"wrote {out} ({form})")

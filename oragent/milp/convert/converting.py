@@ -1,0 +1,68 @@
+"""Write an indexed model as a file or as source that runs and has the same optimum."""
+
+from pathlib import Path
+
+from oragent._base.errors import MilpError
+from oragent._base.files import replace_file
+from oragent.milp.convert.dialects import GurobiWriter, MathOptWriter, PulpWriter, PyomoWriter
+from oragent.milp.convert.structure import StructureReader
+from oragent.milp.convert.writer import SourceWriter
+from oragent.milp.files import write
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_files import write_indexed
+from oragent.milp.indexed_names import to_milp
+
+SOURCES: dict[str, type[SourceWriter]] = {
+    "pulp": PulpWriter,
+    "pyomo": PyomoWriter,
+    "gurobipy": GurobiWriter,
+    "mathopt": MathOptWriter,
+}
+FILES = {".json": "json", ".lp": "lp", ".mps": "mps"}
+FORMS = (*FILES.values(), *SOURCES)
+
+
+def form_of(path: Path, form: str = "") -> str:
+    """Return the form to write: the given one, or that of the file's ending.
+
+    Raises:
+        MilpError: The form is unknown, or neither tells it.
+    """
+    chosen = form or FILES.get(path.suffix.lower(), "")
+    if chosen not in FORMS:
+        given = f"{form!r} is no form" if form else f"the ending of {path.name!r} tells no form"
+        raise MilpError(f"{given}: expected one of {', '.join(FORMS)}")
+    return chosen
+
+
+def convert_model(model: IndexedModel, path: Path, form: str = "") -> None:
+    """Write a model to a file.
+
+    Args:
+        model: The model.
+        path: The file.
+        form: One of ``FORMS``; that of the file's ending by default.
+
+    Raises:
+        MilpError: The form is unknown, or the model has parts that it cannot hold.
+    """
+    chosen = form_of(path, form)
+    if chosen in SOURCES:
+        replace_file(path, write_source(model, chosen))
+    elif chosen == "json":
+        write_indexed(model, path)
+    else:
+        if path.suffix.lower() != f".{chosen}":
+            raise MilpError(f"{path.name!r}: expected a file that ends in .{chosen}")
+        write(to_milp(model), path)
+
+
+def write_source(model: IndexedModel, form: str) -> str:
+    """Return Python source for a modelling library, with loops over sets and data where the families allow it.
+
+    Raises:
+        MilpError: The form is no library of ``SOURCES``.
+    """
+    if form not in SOURCES:
+        raise MilpError(f"{form!r} is no modelling library that can be written: expected {', '.join(SOURCES)}")
+    return SOURCES[form](StructureReader(model).read()).write()

@@ -1,0 +1,68 @@
+"""Open a model of any form by its path: JSON, LP, MPS, a program, or the folder of a run."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from oragent._base.errors import MilpError
+from oragent.milp.capture.program import ProgramOutcome, capture_program
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_files import read_indexed
+from oragent.milp.plain import plain
+
+PROGRAM = ".py"
+# models in the folder of a run, the first one that is there
+MODELS_OF_RUN = ("milp.json", "model.json")
+# characters of a program's last line of errors that are shown
+SHOWN = 300
+
+
+def open_model(
+    path: Path, *, data_folder: Path | None = None, tell: Callable[[str], None] = lambda text: None
+) -> IndexedModel:
+    """Read a model.
+
+    Args:
+        path: ``.json``, ``.lp``, ``.mps`` (each also with ``.gz``), a Python program, or a run's folder. A program runs
+            in the sandbox; the last model that it solves is taken.
+        data_folder: Folder that a program may read; its own by default.
+        tell: Called with one line on what was captured and how it compares with the program's claim.
+
+    Raises:
+        MilpError: It holds no model; the line begins with the path.
+        SandboxError: The sandbox failed.
+    """
+    if path.is_dir():
+        path = _model_of_run(path)
+    if path.suffix.lower() != PROGRAM:
+        return read_indexed(path)
+    return _capture(path, data_folder, tell)
+
+
+def is_program(path: Path) -> bool:
+    """Return True for a path that ``open_model`` runs as a program."""
+    return path.suffix.lower() == PROGRAM and not path.is_dir()
+
+
+def _model_of_run(folder: Path) -> Path:
+    for name in MODELS_OF_RUN:
+        if (folder / name).is_file():
+            return folder / name
+    raise MilpError(f"{plain(str(folder), 200)}: no {' or '.join(MODELS_OF_RUN)} in this folder; expected a run's")
+
+
+def _capture(path: Path, data_folder: Path | None, tell: Callable[[str], None]) -> IndexedModel:
+    captured = capture_program(path, data_folder=data_folder)
+    shown = plain(str(path), 200)
+    solved = captured.models[-1] if captured.models else None
+    if solved is None or solved.model is None:
+        reason = captured.reason if solved is None else solved.reason
+        if captured.outcome is not ProgramOutcome.ENDED:
+            last = captured.stderr.strip().splitlines()[-1:] or [captured.reason]
+            reason = f"the program ended with: {plain(last[0], SHOWN)}"
+        raise MilpError(f"{shown}: {reason}")
+    claim = f"{solved.verdict}{f': {solved.reason}' if solved.reason else ''}"
+    count = f", the last of {len(captured.models)}" if len(captured.models) > 1 else ""
+    tell(f"{shown}: captured from {plain(solved.framework, 60)}{count}; the program's point: {plain(claim, SHOWN)}")
+    if solved.matched:
+        tell(f"data matched by value, to be checked: {', '.join(plain(name, 60) for name in solved.matched)}")
+    return solved.model
