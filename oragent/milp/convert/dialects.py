@@ -38,7 +38,8 @@ class PulpWriter(SourceWriter):
         options = f"{bounds}{', ' if bounds else ''}cat={category}"
         if not family.dims:
             bounds = ", ".join(f"{side}={self.figure(figure)}" for side, figure in sides)
-            return f"{name} = pulp.LpVariable({family.name!r}, {bounds}, cat={category})"
+            made = f"{name} = pulp.LpVariable({family.name!r}, {bounds}, cat={category})"
+            return f"{made}\nm.addVariable({name})" if family.has_unused else made
         if family.keys is not None:
             keys = self.keys_name(family)
         elif len(family.dims) == 1:
@@ -52,6 +53,8 @@ class PulpWriter(SourceWriter):
         if family.integer_keys is not None:
             texts = [repr(key[0] if len(key) == 1 else key) for key in family.integer_keys]
             lines.append(f"for key in [{', '.join(texts)}]:\n    {name}[key].cat = pulp.LpInteger")
+        if family.has_unused:
+            lines.append(f"m.addVariables({name}.values())")
         return "\n".join(lines)
 
     def objective_text(self, expression: str) -> str:
@@ -255,8 +258,12 @@ class MathOptWriter(SourceWriter):
 
     def end(self) -> str:
         """Solve and print."""
+        # HiGHS of OR-Tools crashes in processes that load other copies of SCIP or HiGHS
+        families = self.structure.variables
+        is_mixed = any(family.is_integer or family.integer_keys for family in families)
+        solver = "GSCIP" if is_mixed else "GLOP"
         return (
-            "result = mathopt.solve(m, mathopt.SolverType.HIGHS)\n"
+            f"result = mathopt.solve(m, mathopt.SolverType.{solver})\n"
             "has_point = result.has_primal_feasible_solution()\n"
             'print(result.termination.reason.name, "objective", result.objective_value() if has_point else math.nan)'
         )

@@ -89,6 +89,8 @@ class LoopVariables(LoopFamily):
     integer_keys: list[tuple[str, ...]] | None = None
     # of the objective; None for variables without a cost
     cost: Figure | None = None
+    # whether a member is in no row and has no cost: some libraries leave such a variable out
+    has_unused: bool = False
 
 
 @dataclass
@@ -187,7 +189,9 @@ class StructureReader:
         places = family.positions
         key_parts = self._key_parts(dims, family, members)
         cost = model.objective.cost
-        has_cost = bool(cost.evaluate(model.cells)[places].any() or cost.is_linked[places].any())
+        costs = cost.evaluate(model.cells)
+        is_used = np.isin(places, model.columns) | (costs[places] != 0)
+        has_cost = bool(costs[places].any() or cost.is_linked[places].any())
         return LoopVariables(
             family.name,
             dims,
@@ -197,6 +201,7 @@ class StructureReader:
             bool(integer.all()),
             integer_keys,
             self._figure(f"{family.name}_cost", cost, places, key_parts) if has_cost else None,
+            not is_used.all(),
         )
 
     def _key_parts(

@@ -216,13 +216,16 @@ class SourceWriter(ABC):
 
     def _term(self, rows: LoopRows, term: Term | TableTerm) -> str:
         if isinstance(term, TableTerm):
-            key = self.member(rows)
-            cells = f"{self.data(term.table)}.get({f'({key})' if len(rows.dims) > 1 else key or '()'}, {{}}).items()"
+            member = self.member(rows)
+            if len(rows.dims) > 1:
+                member = f"({member})"
+            cells = f"{self.data(term.table)}.get({member or '()'}, {{}}).items()"
             if not self._set_of_family[term.family].dims:
                 return f"{self.total}(value * {self.variable(term.family)} for _, value in {cells})"
             return f"{self.total}(value * {self.variable(term.family)}[key] for key, value in {cells})"
         family = self._set_of_family[term.family]
-        loops, key = [], []
+        loops: list[str] = []
+        key: list[str] = []
         for at, part in enumerate(term.parts):
             loop, label = self._part(part, at)
             loops += [loop] if loop else []
