@@ -317,8 +317,8 @@ class IndexedModelBuilder:
         lookups = [self._sets[index_set].position_of for index_set in sets]
         if keys is None:
             return product_keys([len(lookup) for lookup in lookups])
-        places = np.array([self._place_key(name, sets, key, lookups) for key in keys], dtype=np.int32)
-        places = places.reshape(-1, len(sets))
+        found = [self._place_key(name, sets, key, lookups) for key in keys]
+        places = np.array(found, dtype=np.int32).reshape(len(found), len(sets))
         if unique and len(np.unique(places, axis=0)) < len(places):
             raise MilpError(f"{quoted(name)} has a key twice: keys tell its members apart")
         return places

@@ -457,4 +457,5 @@ AnyResult = (
 class AnyResultModel(BaseModel):
     """A result of any kind, for reading from JSON."""
 
+    model_config = ConfigDict(ser_json_inf_nan="strings")
     result: AnyResult = Field(discriminator="kind")
