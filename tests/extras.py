@@ -9,6 +9,7 @@ __all__ = ["need"]
 EXTRAS = {
     "cryptography": "cluster", "genai_prices": "models", "openai": "models", "matplotlib": "figures", "pulp": "formulate", "dask_jobqueue": "cluster", "distributed": "cluster", "libsumo": "driving",
     "openpyxl": "workspace",
+    "pyarrow": "tables",
     "safetensors": "neural", "starlette": "web", "sumo": "driving", "torch": "neural", "traci": "driving",
 }  # fmt: skip
 

@@ -42,6 +42,7 @@ HEAVY = {
     "openai",
     "pandas",
     "openpyxl",
+    "pyarrow",
     "ortools",
     "gurobipy",
     "pulp",

@@ -45,6 +45,7 @@ SITES = {
     "evaluation/cluster/cluster_settings.py": ({"json.loads": 1}, USER),
     "_base/distribution.py": ({"json.loads": 1}, "what pip noted when it installed this copy"),
     "_base/literals.py": ({"tree_of": 1, "ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
+    "_base/tables.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "_base/protocol.py": ({"json.loads": 1}, BOUNDED),
     "_base/bounded.py": ({"json.loads": 1, "yaml.load": 1}, "within limits; those of YAML are checked before a tree"),
     "_base/racing.py": ({"json.loads": 1}, OURS),

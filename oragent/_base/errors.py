@@ -66,6 +66,10 @@ class SandboxError(OragentError):
     """Evaluations cannot be run at all, for a reason that no candidate causes."""
 
 
+class TableError(OragentError):
+    """A table cannot be read: what it is, where, and what was expected."""
+
+
 class StoreError(OragentError):
     """A run's folder cannot be read or written."""
 

@@ -17,6 +17,8 @@ SHEET = "=== sheet "
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 1 << 16, 200
 DECIMAL_COMMAS = "decimal commas: 1.234,5 is read as 1234.5"
 TWO_READINGS = "can be read in two ways"
+# of a table
+MAX_COLUMNS, MAX_CELLS = 2_000, 4_000_000
 # lines above a header
 MAX_TITLES = 20
 # thousands apart, or not
@@ -78,11 +80,15 @@ def split_rows(text: str, separator: str) -> list[RawRow]:
     """Cut a text into rows; empty ones are left out.
 
     Raises:
-        csv.Error: if it cannot be cut; its message names the line.
+        csv.Error: It cannot be cut, or is too large; the message names the line.
     """
     reader, rows, gap = csv.reader(io.StringIO(text, newline=""), delimiter=separator), [], False
     try:
+        cell_count = 0
         for cells in reader:
+            cell_count += len(cells)
+            if len(cells) > MAX_COLUMNS or cell_count > MAX_CELLS:
+                raise csv.Error(f"more than {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells; leave some out")
             if any(cell.strip() for cell in cells):
                 rows.append(RawRow(tuple(cells), reader.line_num, gap))
                 gap = False

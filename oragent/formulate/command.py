@@ -11,7 +11,7 @@ from oragent._base.files import FolderKind, file_stem, kind_of_folder
 from oragent._base.plain import one_line
 from oragent._base.terminal import print_line
 from oragent.formulate.audit import find_unclear_figures
-from oragent.formulate.data import list_data_notes, read_text, show_path
+from oragent.formulate.data import read_text, show_path
 from oragent.formulate.folder import (
     CASE,
     FormulationEnd,
@@ -36,7 +36,7 @@ from oragent.formulate.options import (
 )
 from oragent.formulate.pages import write_page
 from oragent.formulate.printing import print_outcome, rerun_lines
-from oragent.formulate.problem import ProblemText, read_problem
+from oragent.formulate.problem import read_problem
 from oragent.formulate.rerun import rerun_formulation
 from oragent.formulate.verify import read_given, verify_given
 from oragent.ledger.study import finished_results
@@ -87,9 +87,8 @@ def formulate_file(command: FormulateCommand, console: Console, model: Model | N
         whole, part = unclear[0].replace(".", ""), f"{float(unclear[0]):g}"
         notice = f"the text writes {', '.join(unclear[:5])}, which can be read in two ways: write {whole}, or {part}"
         print_line(console, notice, "yellow")
-    for path in command.data:
-        for note in list_data_notes(path):
-            print_line(console, note, "yellow")
+    for note in request.problem.notes:
+        print_line(console, note, "yellow")
     outcome = run_formulation(
         open_folder,
         request,
@@ -192,8 +191,9 @@ def _build_request(command: FormulateCommand) -> FormulationRequest:
     }
     options = _apply_tolerance(choose_options(command.preset or "default", **named_options), command, edits)
     check_known(options.method, METHODS, "method")
-    problem = ProblemText(name, problem.text, problem.data, problem.interface)
-    return FormulationRequest(problem, options, _read_runtime(command), command.tolerance or "strict")
+    return FormulationRequest(
+        replace(problem, name=name), options, _read_runtime(command), command.tolerance or "strict"
+    )
 
 
 def _read_runtime(command: FormulateCommand) -> RuntimeSettings:
@@ -236,6 +236,8 @@ def verify_files(command: VerifyCommand, console: Console, model: Model | None =
         OragentError: A file or setting is wrong, or the language model cannot be asked.
     """
     problem = read_problem(command.problem, command.data)
+    for note in problem.notes:
+        print_line(console, note, "yellow")
     given = read_given(command.given, command.solution)
     checker = "" if command.checker is None else read_text(command.checker, "a checker")
     runtime = command.runtime.read_runtime(ROLES)
@@ -249,10 +251,9 @@ def verify_files(command: VerifyCommand, console: Console, model: Model | None =
 
 def rerun_files(folder: Path, data: tuple[Path, ...], outputs: Path, console: Console) -> int:
     """Apply a formulation to new data, and print both objectives and the values that changed."""
-    for path in data:
-        for note in list_data_notes(path):
-            print_line(console, note, "yellow")
     rerun = rerun_formulation(folder, data, outputs)
+    for note in rerun.request.problem.notes:
+        print_line(console, note, "yellow")
     print_line(console, f"rerun: {rerun.folder}")
     code = finish(rerun.folder, rerun.request, rerun.outcome, console)
     for text in rerun_lines(rerun):

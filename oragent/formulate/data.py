@@ -1,16 +1,14 @@
 """Read a problem's texts and data from files, and describe the data in a prompt."""
 
-import csv
-import io
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import ProblemError
+from oragent._base.errors import ProblemError, TableError
 from oragent._base.plain import escape_text
-from oragent._base.table_dialects import find_separator, read_numbers
+from oragent._base.tables import ENDINGS, read_tables
 
 # of all data, up to which it is shown in whole
 SHOWN_CHARACTERS = 3000
@@ -53,45 +51,61 @@ def show_path(path: Path) -> str:
     return escape_text(str(path))[:200].replace("\n", "\\n")
 
 
-def read_data(path: Path) -> dict[str, Any]:
-    """Read a data file.
+@dataclass(frozen=True)
+class DataFile:
+    """Content of a data file.
 
-    Returns:
-        By name: of a JSON object its keys, of anything else in JSON, and of a CSV file, one entry by the file's name. A
-        CSV file becomes a list of one object a line; what reads as a number is one.
+    Attributes:
+        values: Parameters by name. A table is a list with one object for each row.
+        notes: Steps by which the tables were read, each with the name of its table.
+    """
+
+    values: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def read_data(path: Path) -> DataFile:
+    """Read a data file: JSON, CSV, Excel, Parquet or SQLite.
+
+    Parameters are named by the keys of a JSON object, by the sheets of a workbook or the tables of a database if there
+    are several, else by the file.
 
     Raises:
-        ProblemError: It is neither, with file and line.
+        ProblemError: The file cannot be read, or can be read in two ways.
     """
     form = path.suffix.lower()
-    if form not in (".json", ".csv"):
-        raise ProblemError(f"{show_path(path)}: expected data in a file that ends in .json or .csv")
-    text = read_text(path, "data")
     if form == ".json":
-        return _read_json(path, text)
-    return {path.stem: list(_read_rows(path, text, []))}
+        return DataFile(_read_json(path, read_text(path, "data")))
+    if form not in ENDINGS:
+        raise ProblemError(f"{show_path(path)}: expected data in a file that ends in .json, {', '.join(ENDINGS)}")
+    try:
+        tables = read_tables(path)
+    except TableError as problem:
+        raise ProblemError(f"{show_path(path)}: {problem}") from None
+    values: dict[str, Any] = {}
+    notes = []
+    for table in tables:
+        name = table.name or path.stem
+        values[name] = [dict(zip(table.header, row, strict=True)) for row in table.rows]
+        notes += [f"{escape_text(name)}: {escape_text(note)}" for note in table.notes]
+    return DataFile(values, tuple(notes))
 
 
-def list_data_notes(path: Path) -> list[str]:
-    """Return how the numbers of a CSV file are read, such as decimal commas; none for JSON and plain CSV.
+def describe_data(data: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+    """Describe data for a prompt: small data in full, larger data by names, types and shapes.
 
-    Raises:
-        ProblemError: It cannot be read.
+    Args:
+        data: The data.
+        notes: Steps by which tables were read.
     """
-    notes: list[str] = []
-    if path.suffix.lower() == ".csv":
-        list(_read_rows(path, read_text(path, "data"), notes))
-    return [f"{show_path(path)}: {escape_text(note)}" for note in notes]
-
-
-def describe_data(data: Mapping[str, Any]) -> str:
-    """Data as a prompt tells it: in whole where it is little, else its names, types and shapes."""
     if not data:
         return "none: all figures stand in the text, and `data` is an empty dict"
-    whole = escape_text(json.dumps(data, ensure_ascii=False))
-    if len(whole) <= SHOWN_CHARACTERS:
-        return whole
-    return "\n".join(f"- {name}: {kind}" for name, kind in describe_parts(data))
+    text = escape_text(json.dumps(data, ensure_ascii=False))
+    if len(text) > SHOWN_CHARACTERS:
+        text = "\n".join(f"- {name}: {kind}" for name, kind in describe_parts(data))
+    if notes:
+        text += "\n\nHow the tables were read:\n" + "\n".join(f"- {note}" for note in notes)
+    return text
 
 
 def describe_parts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -190,45 +204,6 @@ def _read_json(path: Path, text: str) -> dict[str, Any]:
 
 def _refuse_constant(path: Path, name: str) -> float:
     raise ProblemError(f"{show_path(path)}: {name} is no number of JSON: leave the entry out, or write a finite number")
-
-
-def _read_rows(path: Path, text: str, notes: list[str]) -> Iterator[dict[str, Any]]:
-    """Read rows by the first line's names; numbers may have decimal commas and thousands separators."""
-    separator = find_separator(text)
-    reader = csv.reader(io.StringIO(text), strict=True, delimiter=separator)
-    rows, lines = [], []
-    try:
-        heads = next(reader)
-        for row in reader:
-            if not row:
-                continue
-            if len(row) != len(heads):
-                raise ProblemError(
-                    f"{show_path(path)}, line {reader.line_num}: {len(row)} fields; expected {len(heads)} as in the "
-                    "first line"
-                )
-            rows.append(tuple(row))
-            lines.append(reader.line_num)
-    except csv.Error as problem:
-        raise ProblemError(f"{show_path(path)}, line {reader.line_num}: no CSV ({problem})") from None
-    flaws: list[str] = []
-    rows, _ = read_numbers(heads, rows, notes, flaws, lines, "." if separator == "," else "")
-    if flaws:
-        raise ProblemError(f"{show_path(path)}, {escape_text(flaws[0])}")
-    for cells in rows:
-        yield dict(zip(heads, map(_parse_cell, cells), strict=True))
-
-
-def _parse_cell(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
-        if math.isfinite(number):
-            return number
-        return text
-    return text
 
 
 def _kind_text(value: Any) -> str:

@@ -98,6 +98,7 @@ def read_request(folder: Path) -> FormulationRequest:
                 Form(interface.get("form", Form.HEAD)),
             ),
             plain["background"],
+            tuple(plain["notes"]),
         )
         options |= {"without": frozenset(options["without"]), "extra": tuple(options["extra"])}
         return FormulationRequest(
@@ -189,6 +190,7 @@ def _plain_request(request: FormulationRequest) -> dict[str, Any]:
         "format": FORMAT,
         "name": request.problem.name,
         "background": request.problem.background,
+        "notes": list(request.problem.notes),
         "interface": asdict(request.problem.interface),
         "options": options,
         "runtime": dump_settings(request.runtime),

@@ -166,7 +166,10 @@ async def write_checker(session: FormulationSession) -> None:
     goes back once; after that the answer counts as unchecked.
     """
     values = _describe_values(session)
-    parameters, data = ", ".join(session.problem.data) or "none", describe_data(session.problem.data)
+    parameters, data = (
+        ", ".join(session.problem.data) or "none",
+        describe_data(session.problem.data, session.problem.notes),
+    )
     try:
         prompt = session.fill_prompt("counterfactual", values=values, parameters=parameters, data=data)
         session.checker = await session.ask_program("counterfactual", prompt, "checks")
@@ -194,7 +197,7 @@ async def reconsider_checker(session: FormulationSession) -> None:
     dispute = session.fill_prompt(
         "counterfactual_dispute",
         values=_describe_values(session),
-        data=describe_data(session.problem.data),
+        data=describe_data(session.problem.data, session.problem.notes),
         checker=session.checker,
         forbidden=", ".join(finding.name for finding in checked.findings if finding.reason is Reason.FORBIDS)
         or "that point",

@@ -78,6 +78,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
             most=MOST_ROWS,
             problem=mark_sentences(text, list(sentence_of.values())),
             left=omitted,
+            notes=request.problem.notes,
             mathematics=Markup(to_mathml(milp)) if small and milp is not None else None,
             program=clip_text(result.program)[0],
             rows=list(_row_lines(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],

@@ -140,7 +140,8 @@ class ProblemText:
 
     Attributes:
         data: Parameters by name, as plain lists, dicts, texts and numbers; what the text alone tells is not in it.
-        background: What a reader should know beside the text; may be empty.
+        background: Background knowledge for the reader of the text; may be empty.
+        notes: Steps by which tables of the data were read.
 
     Raises:
         ProblemError: The text is empty, or text or data exceed their limits.
@@ -151,6 +152,7 @@ class ProblemText:
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
     interface: ProgramInterface = DEFAULT
     background: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -171,17 +173,21 @@ def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None =
 
     Args:
         path: Text or Markdown.
-        data: JSON or CSV files.
+        data: JSON, CSV, Excel, Parquet or SQLite files.
         interface: A Python file with the head of the function that is wanted; None for ours.
 
     Raises:
         ProblemError: One of the files is not what it should be, in one line with its name.
     """
     values: dict[str, Any] = {}
+    notes: list[str] = []
     for data_path in data:
-        for name, value in read_data(data_path).items():
+        file = read_data(data_path)
+        notes += file.notes
+        for name, value in file.values.items():
             if name in values:
                 raise ProblemError(f"{show_path(data_path)}: {name!r} is in another data file too: rename one of them")
             values[name] = value
     text = read_text(path, "a problem in words")
-    return ProblemText(path.stem, text, values, DEFAULT if interface is None else read_interface(interface))
+    wanted = DEFAULT if interface is None else read_interface(interface)
+    return ProblemText(path.stem, text, values, wanted, notes=tuple(notes))

@@ -63,16 +63,18 @@ def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path) -> Rer
         StoreError: The formulation is not finished or has no program.
     """
     request, old = read_request(folder), _read_old(folder)
-    given = dict(request.problem.data)
+    given, notes = dict(request.problem.data), list[str]()
     for path in paths:
-        for name, value in read_data(path).items():
+        file = read_data(path)
+        notes += file.notes
+        for name, value in file.values.items():
             if name not in old.data:
                 names = ", ".join(old.data) or "none: the figures are in the text"
                 raise ConfigError(f"{show_path(path)}: the formulation has no data {name!r}; it has {names}")
             given[name] = value
     if not paths:
         raise ConfigError("rerun needs new data: add --data FILE")
-    problem = replace(request.problem, data=given)
+    problem = replace(request.problem, data=given, notes=tuple(notes))
     options = replace(request.options, metamorphic=False, review=False)
     new_request = FormulationRequest(problem, options, RuntimeSettings(), request.tolerance, "rerun")
     opened: list[Path] = []

@@ -159,7 +159,7 @@ class FormulationSession:
         """Fill a template of ``prompts/``, which may use the problem, its data, the pool, and the interface too."""
         defaults = {
             "problem": self.problem_text,
-            "data": describe_data(self.data),
+            "data": describe_data(self.data, self.problem.notes),
             "pool": self.pool.prompt_text,
             "interface": self.problem.interface.source,
             "function": self.problem.interface.function,

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
+from oragent._base.spreadsheets import MERGED, column_number
 from oragent.milp.plain import plain
 from oragent.workspace import tables
 from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
-from oragent.workspace.spreadsheets import MERGED, column_number
 
 # that are kept of a revision
 MOST_EDITS = 40

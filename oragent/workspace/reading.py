@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from oragent._base.errors import WorkspaceError
+from oragent._base.errors import TableError, WorkspaceError
 from oragent._base.files import first_link
-from oragent.workspace.spreadsheets import workbook_text
+from oragent._base.spreadsheets import workbook_text
 
 # of one file; the largest of the public release has 108 kB
 MAX_BYTES = 256 << 20
@@ -164,7 +164,7 @@ def decode_text(content: bytes, name: object) -> str:
     if content.startswith(b"PK\x03\x04") and str(name).casefold().endswith(WORKBOOKS):
         try:
             return workbook_text(content)
-        except WorkspaceError as problem:
+        except TableError as problem:
             raise WorkspaceError(f"{shorten_path(name)} {shorten(problem, 200)}") from None
     return content.decode(find_encoding(content, name))
 

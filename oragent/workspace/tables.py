@@ -3,6 +3,7 @@
 import csv
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -259,7 +260,8 @@ def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
         flaws = []
     else:
         flaws = [NO_ROWS]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    counts = Counter(names)
+    twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
         flaws.append(f"names column {shorten(twice[0])!r} twice; expected each name once")
     ragged = [(number, len(row)) for number, row in zip(lines, table.rows, strict=True) if len(row) != len(names)]

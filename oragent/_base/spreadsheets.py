@@ -13,7 +13,7 @@ from datetime import date, datetime, time
 from typing import Any
 
 from oragent._base.distribution import extra_install_command
-from oragent._base.errors import WorkspaceError
+from oragent._base.errors import TableError
 from oragent._base.table_dialects import SHEET, STRONG_COMMA, RawRow, find_header, plain_number
 
 # of all parts of a workbook, unpacked
@@ -28,28 +28,35 @@ def workbook_text(content: bytes) -> str:
     Merged cells below the titles have their value in each cell. A formula that was saved without a value stays one.
 
     Raises:
-        WorkspaceError: if openpyxl is not installed, or the content is no workbook within the bounds.
+        TableError: if openpyxl is not installed, or the content is no workbook within the bounds.
     """
     try:
         import openpyxl
     except ImportError:
-        hint = extra_install_command("workspace")
-        raise WorkspaceError(f"needs openpyxl: {hint}, or save it as CSV") from None
+        hint = extra_install_command("tables")
+        raise TableError(f"needs openpyxl: {hint}, or save it as CSV") from None
     _require_bounded(content)
     try:
         with warnings.catch_warnings():
             # of features that no value depends on, such as validation
             warnings.simplefilter("ignore")
             sheets = _read_sheets(openpyxl, content)
-    except WorkspaceError:
+    except TableError:
         raise
     except Exception as problem:
         # a broken file raises whatever its first broken part does
         detail = f"{type(problem).__name__}: {problem}"
-        raise WorkspaceError(f"is no workbook that can be read: {detail}") from None
+        raise TableError(f"is no workbook that can be read: {detail}") from None
     if len(sheets) == 1:
         return next(iter(sheets.values()))
     return "\n".join(f"{SHEET}{title}\n{text}" for title, text in sheets.items())
+
+
+def has_merged_cells(content: bytes) -> bool:
+    """Return True if any sheet of a workbook has merged cells."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml")]
+        return any(MERGED.search(archive.read(name)) for name in sheets)
 
 
 def _require_bounded(content: bytes) -> None:
@@ -60,13 +67,13 @@ def _require_bounded(content: bytes) -> None:
             parts = [member for member in archive.infolist() if member.filename.endswith(".xml")]
             heads = [archive.open(member).read(4096) for member in parts]
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, RuntimeError, EOFError):
-        raise WorkspaceError("is a broken workbook; open it in Excel and save it again") from None
+        raise TableError("is a broken workbook; open it in Excel and save it again") from None
     if not named:
-        raise WorkspaceError("is no Excel workbook; expected .xlsx or CSV")
+        raise TableError("is no Excel workbook; expected .xlsx or CSV")
     if size > MAX_XML_BYTES:
-        raise WorkspaceError(f"unpacks to more than {MAX_XML_BYTES >> 20} MiB; save it as CSV")
+        raise TableError(f"unpacks to more than {MAX_XML_BYTES >> 20} MiB; save it as CSV")
     if any(b"<!DOCTYPE" in head or b"<!ENTITY" in head for head in heads):
-        raise WorkspaceError("declares XML entities, as no workbook does; it is not read")
+        raise TableError("declares XML entities, as no workbook does; it is not read")
 
 
 def _read_sheets(openpyxl: Any, content: bytes) -> dict[str, str]:
@@ -87,7 +94,7 @@ def _read_sheets(openpyxl: Any, content: bytes) -> dict[str, str]:
             if any(any(row) for row in rows):
                 texts[" ".join(str(sheet.title).split())] = _csv_text(rows)
     if not texts:
-        raise WorkspaceError("has no sheet with cells")
+        raise TableError("has no sheet with cells")
     return texts
 
 
@@ -99,11 +106,11 @@ def _read_grid(sheet: Any, budget: list[int]) -> list[list[Any]]:
         grid.append(list(row))
         budget[0] -= len(row)
         if budget[0] < 0 or len(grid) > MAX_ROWS:
-            raise WorkspaceError(f"has more than {MAX_CELLS} cells; save the table alone as CSV")
+            raise TableError(f"has more than {MAX_CELLS} cells; save the table alone as CSV")
     width = max(map(len, grid), default=0)
     budget[0] -= sum(width - len(row) for row in grid)
     if budget[0] < 0:
-        raise WorkspaceError(f"has more than {MAX_CELLS} cells; save the table alone as CSV")
+        raise TableError(f"has more than {MAX_CELLS} cells; save the table alone as CSV")
     return [row + [None] * (width - len(row)) for row in grid]
 
 

@@ -1,0 +1,70 @@
+"""Read tables from CSV, Excel, Parquet and SQLite files, with each assumption as a note.
+
+A file is parsed in a child process with limits on time and memory. Titles and text around a table, headers of two
+lines, decimal commas, currency and percent signs, totals and gaps are handled; every such step is a note. A table that
+can be read in two ways is refused.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from oragent._base.errors import TableError
+from oragent._base.plain import escape_text
+from oragent._base.table_values import CSV_ENDINGS, REFUSED, Table
+
+# of a file
+MAX_BYTES = 64 << 20
+ENDINGS = (*CSV_ENDINGS, ".xlsx", ".xlsm", ".parquet", ".sqlite", ".sqlite3", ".db")
+# CPU seconds of the child, and one more for each MiB
+CPU_S = 10
+# bytes of address space of the child
+MEMORY = 4 << 30
+CHILD = "import sys; from oragent._base.table_files import read_stdin; sys.exit(read_stdin(*sys.argv[1:]))"
+
+
+def read_tables(path: Path) -> tuple[Table, ...]:
+    """Read the tables of a file.
+
+    Raises:
+        TableError: The file is missing, too large, in no known format, or can be read in two ways.
+    """
+    form = path.suffix.lower()
+    if form not in ENDINGS:
+        raise TableError(f"expected a table that ends in {', '.join(ENDINGS)}")
+    try:
+        if path.exists() and not path.is_file():
+            raise TableError("not a regular file; expected a table")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as problem:
+        raise TableError(f"{problem.strerror or problem}; expected a table") from None
+    if len(content) > MAX_BYTES:
+        raise TableError(f"more than {MAX_BYTES >> 20} MiB: leave out rows or columns")
+    return _parse_in_child(content, form)
+
+
+def _parse_in_child(content: bytes, form: str) -> tuple[Table, ...]:
+    seconds = CPU_S + (len(content) >> 20)
+    paths = [entry or str(Path.cwd()) for entry in sys.path]
+    environment = {"PYTHONPATH": os.pathsep.join(paths), "PATH": os.environ.get("PATH", "")}
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", CHILD, form, str(seconds), str(MEMORY)],
+            input=content,
+            capture_output=True,
+            env=environment,
+            timeout=10 * seconds,
+        )
+    except subprocess.TimeoutExpired:
+        raise TableError("not read in time: the file is broken, or the machine is busy") from None
+    if ended.returncode == REFUSED:
+        raise TableError(escape_text(ended.stderr.decode(errors="replace").strip())[:500])
+    if ended.returncode:
+        raise TableError(f"cannot be read within {seconds} CPU seconds and {MEMORY >> 30} GiB: save a smaller table")
+    plain = json.loads(ended.stdout)
+    return tuple(
+        Table(one["name"], tuple(one["header"]), tuple(map(tuple, one["rows"])), tuple(one["notes"])) for one in plain
+    )
