@@ -240,7 +240,9 @@ def bench_formulate(
 
 
 def solve(
-    model: Annotated[Path, typer.Argument(metavar="FILE", help="A model: milp.json, .mps or .lp.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A .json, .lp or .mps file, a program (.py), or a run's folder.")
+    ],
     explain: Annotated[
         bool, typer.Option("--explain", help="Explain what binds, what one more unit is worth, and why.")
     ] = False,

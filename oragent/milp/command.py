@@ -14,9 +14,10 @@ from oragent._base.errors import MilpError
 from oragent._base.terminal import print_line
 from oragent.milp.explanation import ModelRemark
 from oragent.milp.explanation import explain as explained
-from oragent.milp.files import check_ending, read, read_point, write_solution
+from oragent.milp.files import check_ending, read_point, write_solution
 from oragent.milp.inverses import Inverse, inverse
 from oragent.milp.model import INFINITY, Milp
+from oragent.milp.opening import open_milp, print_note
 from oragent.milp.plain import number, plain, quoted, rounded, signed
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 from oragent.milp.solvers import SolverOptions, find_solver
@@ -60,7 +61,7 @@ def solve_file(request: SolveRequest, console: Console) -> Solution:
     find_solver(request.solver).version()
     if request.confirm:
         find_solver(request.confirm).version()
-    milp, limit_s = read(request.path), request.options.seconds
+    milp, limit_s = open_milp(request.path, tell=print_note), request.options.seconds
     change = None if request.point is None else _inverse_of_file(request.point, milp, limit_s)
     solution = solve(milp, solver=request.solver, options=request.options)
     if request.out is not None:

@@ -1,12 +1,16 @@
 """Open a model of any form by its path: JSON, LP, MPS, a program, or the folder of a run."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from oragent._base.errors import MilpError
 from oragent.milp.capture.program import ProgramOutcome, capture_program
+from oragent.milp.files import read
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.indexed_files import read_indexed
+from oragent.milp.indexed_names import to_milp
+from oragent.milp.model import Milp
 from oragent.milp.plain import plain
 
 PROGRAM = ".py"
@@ -36,6 +40,25 @@ def open_model(
     if path.suffix.lower() != PROGRAM:
         return read_indexed(path)
     return _capture(path, data_folder, tell)
+
+
+def open_milp(path: Path, *, tell: Callable[[str], None] = lambda text: None) -> Milp:
+    """Read a flat model, as ``open_model`` does; a file's quadratic and logical parts stay.
+
+    Raises:
+        MilpError: It holds no model; the line begins with the path.
+        SandboxError: The sandbox failed.
+    """
+    if path.is_dir():
+        path = _model_of_run(path)
+    if is_program(path):
+        return to_milp(_capture(path, None, tell))
+    return read(path)
+
+
+def print_note(line: str) -> None:
+    """Print a line on standard error, where it does not mix with results."""
+    sys.stderr.write(f"{line}\n")
 
 
 def is_program(path: Path) -> bool:

@@ -15,6 +15,8 @@ from oragent.milp.capture.tables import flat_key, is_label, label_text
 DEEPEST = 6
 MOST_MEMBERS = 2_000_000
 BRACKETED = re.compile(r"(?P<family>[^\[\](){}]+?)[_ ]*[\[(](?P<labels>[^\[\](){}]+)[\])]\Z")
+# signs of names that PuLP replaces
+CLEANED_BY_PULP = re.compile(r"[-+\[\] >/]")
 # names that libraries give by themselves
 AUTOMATIC = re.compile(r"(_C|c|C|R|r|x|auto_[cv]_)?\d+\Z")
 SEPARATORS = ("_", ",", "-", ".", " ", "__", ":", "|", "/")
@@ -128,7 +130,7 @@ def _stem(name: str, key: Sequence[str]) -> str:
     """Return a name without its labels at the end, joined in one of the usual ways; empty where it has none."""
     if not key:
         return name
-    cleaned = [re.sub(r"[-+\[\] ->/]", "_", label) for label in key]
+    cleaned = [CLEANED_BY_PULP.sub("_", label) for label in key]
     bracketed = BRACKETED.match(name)
     if bracketed and _same_labels(bracketed["labels"], key):
         return bracketed["family"].strip()

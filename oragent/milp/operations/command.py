@@ -1,7 +1,6 @@
 """The command ``oragent model``: lines of operations on the model of a file."""
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from oragent._base.errors import MilpError
 from oragent._base.files import replace_file
 from oragent.milp.as_json import load_json
 from oragent.milp.files import read_bytes
-from oragent.milp.opening import open_model
+from oragent.milp.opening import open_model, print_note
 from oragent.milp.operations.outcomes import SolveLimits
 from oragent.milp.operations.printing import print_result
 from oragent.milp.operations.results import AnyResult
@@ -20,11 +19,6 @@ from oragent.milp.operations.syntax import is_comment
 from oragent.milp.plain import plain
 
 SCENARIOS = ".scenarios.json"
-
-
-def _tell(line: str) -> None:
-    """Print a note where it does not mix with results."""
-    sys.stderr.write(f"{line}\n")
 
 
 def run_lines(
@@ -44,7 +38,7 @@ def run_lines(
         MilpError: The file holds no model, or a line cannot be done; results before it are printed.
     """
     kept = read_scenarios(path)
-    session = ModelSession(open_model(path, tell=_tell), limits, kept, path.parent)
+    session = ModelSession(open_model(path, tell=print_note), limits, kept, path.parent)
     if scenario:
         session.study.changes = session.study.named(scenario)
     results = []
