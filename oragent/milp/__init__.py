@@ -6,9 +6,12 @@ from oragent.milp.changes import ChangedPart, ModelChange, apply_changes
 from oragent.milp.conflicts import InfeasibleSubset, Nearest, conflict, nearest
 from oragent.milp.explanation import ModelRemark, Topic, explain
 from oragent.milp.files import read, write
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_builder import IndexedModelBuilder
 from oragent.milp.inverses import Inverse, inverse, marginal
 from oragent.milp.mathematics import to_latex, to_mathml
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.references import fill_references, resolve_reference
 from oragent.milp.solution import (
     TOLERANCES,
     Sensitivity,
@@ -25,6 +28,8 @@ __all__ = [
     "TOLERANCES",
     "Breach",
     "ChangedPart",
+    "IndexedModel",
+    "IndexedModelBuilder",
     "InfeasibleSubset",
     "Inverse",
     "Milp",
@@ -49,6 +54,7 @@ __all__ = [
     "breaches",
     "conflict",
     "explain",
+    "fill_references",
     "from_json",
     "from_pulp",
     "from_pulp_dict",
@@ -57,6 +63,7 @@ __all__ = [
     "nearest",
     "ray",
     "read",
+    "resolve_reference",
     "solution_dict",
     "solve",
     "to_json",

@@ -31,6 +31,7 @@ from oragent.milp.indexed import (
     VariableFamily,
 )
 from oragent.milp.indexed_builder import NUMBERED, looks_ordered
+from oragent.milp.linearise import linearise_milp
 from oragent.milp.linked import LinkedVector
 from oragent.milp.model import Milp, Objective, Row, Variable, VariableKind
 from oragent.milp.plain import plain
@@ -93,11 +94,13 @@ class _Group:
 
 
 def from_milp(milp: Milp, corrections: FamilyCorrections | None = None) -> IndexedModel:
-    """Give a flat model families from its names; the parts that were guessed are marked."""
+    """Give a flat model families from its names; the parts that were guessed are marked.
+
+    Raises:
+        MilpError: The model has a part, such as a quadratic objective, that linear rows cannot represent.
+    """
     if milp.features:
-        raise MilpError(
-            "operations take linear models: this one has quadratic or other parts, which 'oragent solve' takes"
-        )
+        milp, _ = linearise_milp(milp)
     corrections = corrections or FamilyCorrections()
     variables = _group_names([variable.name for variable in milp.variables], corrections.separator)
     rows = _group_names([row.name for row in milp.rows], corrections.separator)

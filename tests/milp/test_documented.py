@@ -9,7 +9,13 @@ import pytest
 import oragent.milp
 from oragent.milp import from_json, solve
 from oragent.milp.families import FAMILIES
+from oragent.milp.indexed_files import write_indexed
+from oragent.milp.operations import ModelSession
+from tests.milp import truths
+from tests.milp.indexed_models import transport, transport_data
 
+LINES = re.compile(r"```text\n(.*?)```", re.DOTALL)
+PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PAGE = (Path(__file__).parents[2] / "docs" / "milp.md").read_text()
 
 
@@ -28,3 +34,25 @@ def test_every_family_is_listed() -> None:
 def test_every_function_that_is_named_exists() -> None:
     named = set(re.findall(r"`(\w+)\(", PAGE))
     assert {name for name in named if not hasattr(oragent.milp, name)} == set()
+
+
+def test_every_line_that_is_shown_runs() -> None:
+    lines = [line for block in LINES.findall(PAGE) for line in block.splitlines()]
+    assert len(lines) >= 8
+    for line in lines:
+        ModelSession(transport()).ask(line)
+
+
+def test_the_study_runs_and_its_figures_are_those_of_an_independent_script(tmp_path, monkeypatch, capsys) -> None:
+    (script,) = [text for text in PYTHON.findall(PAGE) if "ModelSession" in text]
+    assert len(script.splitlines()) <= 21
+    write_indexed(transport(), tmp_path / "transport.json")
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(compile(script, "docs/milp.md", "exec"), names)
+    data = transport_data()
+    base = truths.transport(data).solve()
+    for depot, effect in names["effects"].items():
+        changed = truths.scaled(data, "supply", 1.2, lambda d, w, depot=depot: d == depot)
+        assert effect == pytest.approx(truths.transport(changed).solve() - base)
+    assert "EUR" in capsys.readouterr().out.splitlines()[0]

@@ -1,5 +1,7 @@
 """Indexed models: builder, data links, names, JSON."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,12 +9,14 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
 from oragent.milp import from_json, solve, to_json
+from oragent.milp.features import Features, Indicator, QuadraticTerm
 from oragent.milp.files import read
 from oragent.milp.indexed_builder import IndexedModelBuilder, looks_ordered
 from oragent.milp.indexed_files import read_indexed, write_indexed
 from oragent.milp.indexed_json import indexed_from_json, indexed_to_json
 from oragent.milp.indexed_names import FamilyCorrections, from_milp, split_brackets, to_milp
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.operations import ModelSession
 from tests.milp.indexed_models import transport
 from tests.milp.models import steel
 
@@ -151,3 +155,16 @@ def test_a_builder_refuses_what_does_not_fit() -> None:
     for call in wrong:
         with pytest.raises(MilpError):
             call()
+
+
+def test_logic_is_linearised_and_a_square_is_refused() -> None:
+    binary = Variable("on", 0, 1, VariableKind.INTEGER)
+    make = Variable("make", 0, 10)
+    only = Indicator("only", "on", True, {"make": 1.0}, Relation.AT_LEAST, 4.0)
+    milp = Milp(
+        (binary, make), (), Objective({"on": -1.0, "make": 1.0}), Sense.MINIMIZE, features=Features(indicators=(only,))
+    )
+    assert ModelSession(from_milp(milp)).ask("whatif on = 1").objective.after.value == pytest.approx(3)
+    square = replace(milp, features=Features(quadratic=(QuadraticTerm("make", "make", 1.0),)))
+    with pytest.raises(MilpError):
+        from_milp(square)

@@ -290,33 +290,6 @@ def test_a_flat_model_has_the_same_answers_by_guessed_families() -> None:
         assert first.after.value == pytest.approx(second.after.value)
 
 
-def test_a_study_in_twenty_lines(tmp_path) -> None:
-    # [study]
-    path = tmp_path / "transport.json"
-    write_indexed(models.transport(), path)
-    session = ModelSession.open(path, SolveLimits(nodes=10_000))
-    base = session.ask("solve").objective.value
-    rows = []
-    for depot in session.model.index_set("depot").labels:
-        for percent in (90, 110):
-            trial = session.ask(f"whatif supply[{depot}, *] *= {percent} %")
-            if trial.status_after == "optimal":
-                rows.append((depot, percent, trial.objective.difference.value))
-            else:
-                rows.append((depot, percent, session.ask("conflict").aggregate.shortage))
-    worst = max(rows, key=lambda row: row[2])
-    session.ask(f"whatif supply[{worst[0]}, *] *= 120 %")
-    session.ask("keep extended")
-    trial = f"r{len(session.results) - 1}"
-    summary = fill_references(f"{{{trial}.changes}} costs {{{trial}.objective.difference}}.", session.results)
-    report = {"base": base, "rows": rows, "best": session.ask("compare base extended").objective.difference.value}
-    # [end]
-    data = models.transport_data()
-    expected = truths.transport(truths.scaled(data, "supply", 1.2, lambda d, w: d == worst[0])).solve()
-    assert report["best"] == pytest.approx(expected - base)
-    assert summary.startswith(f"supply[{worst[0]}, *] *= 120 % costs ")
-
-
 def test_references_are_filled_in_with_units_and_intervals() -> None:
     session = ModelSession(models.lots(), SolveLimits(gap=0.5, nodes=0))
     session.ask("whatif hours *= 0.97")

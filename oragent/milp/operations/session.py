@@ -15,7 +15,7 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_files import read_indexed
+from oragent.milp.opening import open_model
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.changes import apply_change
 from oragent.milp.operations.outcomes import SolveLimits
@@ -48,12 +48,12 @@ class ModelSession:
 
     @classmethod
     def open(cls, path: Path, limits: SolveLimits | None = None) -> "ModelSession":
-        """Open the model of a file of any form.
+        """Open the model of a file of any form, of a program, or of the folder of a run.
 
         Raises:
             MilpError: The file holds no model.
         """
-        return cls(read_indexed(path), limits, folder=path.parent)
+        return cls(open_model(path), limits, folder=path.parent)
 
     @property
     def model(self) -> IndexedModel:
