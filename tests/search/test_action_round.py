@@ -28,6 +28,7 @@ from oragent.search.strategies.or_agent.action_round import _expected_seconds
 from oragent.search.strategies.or_agent.allocation import ActionKind, ActionRecord, upper_bound
 from oragent.search.strategies.or_agent.coding import read_drafts, read_lesson
 from oragent.search.strategies.or_agent.experiments import MOST_SETTINGS
+from oragent.search.strategies.or_agent.prompt_sections import head_and_tail
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import Players, guess, notes, origins, search
 from tests.search.test_candidates import problem
@@ -179,8 +180,8 @@ def test_a_probe_alone_is_answered_and_the_same_is_asked_again(begun) -> None:
     folder = begun(*ACTIONS, "budget.model_calls=3")
     search(folder, model)
     first, second = model.prompts("idea")[:2]
-    assert "The probe 'look' printed:" not in first
-    assert "The probe 'look' printed:" in second
+    assert "Probe 1.1, 'look', printed:" not in first
+    assert "Probe 1.1, 'look', printed:" in second
     assert "up to 4 programs of different kinds" in second
 
 
@@ -204,7 +205,7 @@ def test_a_run_of_actions_is_the_same_at_any_number_of_workers_and_when_it_is_re
 
 def answer(prompt: str) -> str:
     """Measure alone first, and write a program beside another measurement when its output is in the prompt."""
-    shown = "again " if "The probe 'look' printed:" in prompt else ""
+    shown = "again " if "Probe 1.1, 'look', printed:" in prompt else ""
     probe = f"PROBE: look\n```python\ndef guess(x):\n    print('{shown}look')\n    return {len(prompt)}\n```"
     if not shown:
         return probe
@@ -407,7 +408,7 @@ def test_a_probe_on_practice_instances_tells_score_and_time_beside_the_best_prog
     search(folder, model, run=practised, offers=PRACTICE)
     asked = [text for _, text, _ in model.asked]
     shown = (
-        "The probe 'look' scored 10 on practice instances, where the best program so far scores 94; "
+        "'look', scored 10 on practice instances, where the best program so far scores 94; "
         "0.375 s on 8 instances, which comes to about 3 s when it is scored; 2 s are allowed, "
         "so that it may run out of time."
     )
@@ -512,4 +513,40 @@ def test_what_a_probe_printed_before_it_failed_is_shown(begun) -> None:
     folder = begun(*ACTIONS, "budget.model_calls=3")
     search(folder, model, run=fail)
     asked = model.prompts("idea")[1]
-    assert "The probe 'look' printed:\none of two: 17\nerror: no more\nline 3\n" in asked
+    assert "Probe 1.1, 'look', printed:\none of two: 17\nerror: no more\nline 3\n" in asked
+
+
+def test_a_program_is_made_from_a_probe_by_edits(begun) -> None:
+    probe = "PROBE: look\n```python\ndef helper(x):\n    return 3 * x\n\n\ndef guess(x):\n    return helper(x) + 1\n```"
+    program = "PROGRAM: built\nFROM: probe 1.1\nIDEA: Add more.\n```python\ndef helper(x):\n    return 30 * x\n```"
+    model = Players(idea=[probe, program], experiment=part(50), code=part(60))
+    folder = begun(*ACTIONS, "budget.model_calls=2")
+    search(folder, model, offers=PRACTICE)
+    with Store(folder.database, readonly=True) as store:
+        candidates = [record.candidate for record in store.records(1)]
+    (built,) = [candidate for candidate in candidates if not candidate.is_probe]
+    assert built.source.split() == [
+        "def",
+        "helper(x):",
+        "return",
+        "30",
+        "*",
+        "x",
+        "def",
+        "guess(x):",
+        "return",
+        "helper(x)",
+        "+",
+        "1",
+    ]
+    assert built.score == abs(100 - 91)
+    assert "FROM:" in model.prompts("idea")[1]
+    assert "FROM:" not in model.prompts("idea")[0]
+
+
+@pytest.mark.parametrize("limit", [60, 100, 1000])
+def test_what_is_cut_from_a_text_is_whole_lines(limit: int) -> None:
+    lines = [f"row {number:3}: {number**2}" for number in range(60)]
+    shown = head_and_tail("\n".join(lines), limit).split("\n")
+    assert [line for line in shown if line not in lines] == [shown[len(shown) // 2]] or limit == 1000
+    assert head_and_tail("x" * 500, 100).count("x") == 100

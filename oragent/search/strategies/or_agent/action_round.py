@@ -74,6 +74,14 @@ LEAST_PER_NUMBER = 2
 MOST_ASKS = 4
 # kind of the notes that hold what probes showed after the last prompt of a round
 MEASURED_NOTE = "measured"
+# kind of the notes that hold a probe's label, and its program from the next line on
+PROBE_NOTE = "probe program"
+# latest probes that a reply may edit
+MOST_PROBES = 40
+BUILD_ON = (
+    "A part that builds on one of these probes has the line FROM: with its number below its title, and only edits "
+    "or the functions and constants that change."
+)
 # kind of the notes that name programs whose parameters were swept
 SWEPT = "swept"
 FUNCTIONS = (
@@ -261,8 +269,10 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
     # again after a reply that measures alone
     for _ in range(asks):
         count = _program_count(run, action)
-        messages = task_messages(run, write_prompt(run, action, parents, count, "\n\n".join(measured)))
-        read, complain = partial(read_drafts, run, base=base, limit=2 * count), partial(repair_request, run)
+        messages = task_messages(run, write_prompt(run, action, parents, count, _join_measured(measured)))
+        probes = _probe_sources(run)
+        read = partial(read_drafts, run, base=base, limit=2 * count, probes=probes)
+        complain = partial(repair_request, run)
         answer = await ask_and_read(run, role, messages, read, complain, run.temperature(role))
         if answer.value is None:
             run.reject(answer.reply.text, answer.problem, [parent.id for parent in parents], role, answer.reply.call)
@@ -272,12 +282,21 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
         drafts = answer.value[: count + sum(draft.is_probe for draft in answer.value)]
         if beside is None and any(draft.is_probe for draft in drafts):
             beside = await _practice_score(run)
+        labels = _label_probes(run, drafts)
         work = partial(_try_draft, parents=parents, role=role, call=answer.reply.call, beside=beside)
         if action is ActionKind.OPENING:
             islands = [at % run.archive.islands for at in range(len(drafts))]
         else:
             islands = []
-        results = [*filter(None, await run.fork([partial(work, draft=draft) for draft in drafts], islands))]
+        results = [
+            *filter(
+                None,
+                await run.fork(
+                    [partial(work, draft=draft, label=label) for draft, label in zip(drafts, labels, strict=True)],
+                    islands,
+                ),
+            )
+        ]
         if run.settings.strategy.practice is not None:
             measured = [*measured, *results]
         else:
@@ -288,6 +307,34 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
             break
     # nobody has read it yet
     run.note(MEASURED_NOTE, "\n\n".join(results))
+
+
+def _join_measured(measured: Sequence[str]) -> str:
+    text = "\n\n".join(measured)
+    if any(result.startswith("Probe ") for result in measured):
+        text += f"\n\n{BUILD_ON}"
+    return text
+
+
+def _probe_sources(run: RoundContext) -> dict[str, str]:
+    """Return the programs of the latest probes by label, of earlier rounds and of this one."""
+    notes = [note for note in (*run.recall(PROBE_NOTE), *run.notes) if note.kind == PROBE_NOTE]
+    texts = [note.text.partition("\n") for note in notes[-MOST_PROBES:]]
+    return {label: source for label, _, source in texts}
+
+
+def _label_probes(run: RoundContext, drafts: Sequence[ProgramDraft]) -> list[str]:
+    """Name each probe of a reply by round and number, and note its program; an empty text for a program to score."""
+    count = sum(note.kind == PROBE_NOTE for note in run.notes)
+    labels = []
+    for draft in drafts:
+        if draft.is_probe and draft.source:
+            count += 1
+            labels.append(f"{run.number}.{count}")
+            run.note(PROBE_NOTE, f"{labels[-1]}\n{draft.source}")
+        else:
+            labels.append("")
+    return labels
 
 
 def _recall_measured(run: RoundContext) -> list[str]:
@@ -408,7 +455,13 @@ def _shown_text(run: RoundContext, elite: Elite) -> str:
 
 
 async def _try_draft(
-    run: RoundContext, draft: ProgramDraft, parents: Sequence[Elite], role: str, call: int, beside: float | None
+    run: RoundContext,
+    draft: ProgramDraft,
+    parents: Sequence[Elite],
+    role: str,
+    call: int,
+    beside: float | None,
+    label: str,
 ) -> str:
     """Probe or score a part of a reply; return what was measured, beside the best program's score on practice."""
     ids = [parent.id for parent in parents]
@@ -417,7 +470,7 @@ async def _try_draft(
         return ""
     try:
         if draft.is_probe:
-            return _describe_probe(run, draft, await run.probe(draft.source, ids, call), beside)
+            return _describe_probe(run, draft, label, await run.probe(draft.source, ids, call), beside)
         if parents:
             like = parents[-1]
         else:
@@ -463,7 +516,9 @@ async def _practice_score(run: RoundContext) -> float | None:
     return None
 
 
-def _describe_probe(run: RoundContext, draft: ProgramDraft, candidate: Candidate, best: float | None) -> str:
+def _describe_probe(
+    run: RoundContext, draft: ProgramDraft, label: str, candidate: Candidate, best: float | None
+) -> str:
     result = candidate.evaluation
     printed = prompt_sections.head_and_tail(result.log.strip(), MEASURED)
     if result.score is None:
@@ -471,13 +526,13 @@ def _describe_probe(run: RoundContext, draft: ProgramDraft, candidate: Candidate
         failure = prompt_sections.describe_failure(replace(result, log=""))
         printed = "\n".join(filter(None, [printed, failure]))
     if run.experiment_set.mode != PRACTICE or result.score is None:
-        return f"The probe {draft.title!r} printed:\n{printed or '(nothing)'}"
+        return f"Probe {label}, {draft.title!r}, printed:\n{printed or '(nothing)'}"
     if best is None:
         beside = ""
     else:
         beside = f", where the best program so far scores {best:.6g}"
     measured = f"scored {result.score:.6g} on practice instances{beside}{_describe_practice_time(run, result)}."
-    return f"The probe {draft.title!r} {measured}" + (f" It printed:\n{printed}" if printed else "")
+    return f"Probe {label}, {draft.title!r}, {measured}" + (f" It printed:\n{printed}" if printed else "")
 
 
 def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:

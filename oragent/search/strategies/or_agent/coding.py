@@ -1,7 +1,7 @@
 """The role *code*: implement an idea, mend what fails, and read several programs from one reply."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,7 +32,9 @@ UNCHANGED = "\n\nThis was answered once already, with this very program: the lin
 
 
 HEAD = re.compile(r"[^\w\n]*(PROGRAM|PROBE)\b[ \t]*\d{0,3}[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
-LINE = re.compile(r"[^\w\n]*(IDEA|SWEEP|LESSON)\b[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
+LINE = re.compile(r"[^\w\n]*(IDEA|SWEEP|LESSON|FROM)\b[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
+# names a probe: its round, and its number there
+LABEL = re.compile(r"\d+\.\d+")
 FENCE = re.compile(r"\s*(?:```|~~~)")
 SPACES = re.compile(r"\s*([=,]|\.\.)\s*")
 # characters
@@ -120,9 +122,23 @@ class ProgramDraft:
     is_probe: bool = False
 
 
-def read_drafts(run: RoundContext, text: str, base: str | None, limit: int) -> list[ProgramDraft]:
-    """Read the parts of a reply, so many at most; a ReplyError if none can be used. Edits apply to ``base``."""
-    drafts = [_read_part(run, head, lines, base) for head, lines in _split_parts(drop_thoughts(text))[:limit]]
+def read_drafts(
+    run: RoundContext, text: str, base: str | None, limit: int, probes: Mapping[str, str] | None = None
+) -> list[ProgramDraft]:
+    """Read the parts of a reply, so many at most.
+
+    Args:
+        run: Round that asked.
+        text: Reply.
+        base: Program to which edits apply; None: none is shown.
+        limit: Largest number of parts.
+        probes: Programs of probes by label; a part with a line FROM edits the one that it names.
+
+    Raises:
+        ReplyError: No part can be used.
+    """
+    parts = _split_parts(drop_thoughts(text))[:limit]
+    drafts = [_read_part(run, head, lines, base, probes or {}) for head, lines in parts]
     if not any(draft.source for draft in drafts):
         raise ReplyError(drafts[0].problem if drafts else "the reply holds no program")
     return drafts
@@ -151,7 +167,9 @@ def _split_parts(text: str) -> list[tuple[tuple[str, str], list[str]]]:
     return parts or [(("PROGRAM", ""), before)]
 
 
-def _read_part(run: RoundContext, head: tuple[str, str], lines: Sequence[str], base: str | None) -> ProgramDraft:
+def _read_part(
+    run: RoundContext, head: tuple[str, str], lines: Sequence[str], base: str | None, probes: Mapping[str, str]
+) -> ProgramDraft:
     kind, title = head
     said: dict[str, str] = {}
     for line in lines:
@@ -159,6 +177,8 @@ def _read_part(run: RoundContext, head: tuple[str, str], lines: Sequence[str], b
             said.setdefault(match[1].upper(), " ".join(match[2].split()))
     text = "\n".join(line for line in lines if not LINE.fullmatch(line)).strip()
     title, idea = title[:MOST_TITLE], said.get("IDEA", "")[:MOST_IDEA]
+    if label := LABEL.search(said.get("FROM", "")):
+        base = probes.get(label[0], base)
     try:
         source = read_program(run, text, base)
     except ReplyError as problem:

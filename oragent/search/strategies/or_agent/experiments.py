@@ -31,7 +31,7 @@ LEAST_TUNING = 3
 # of a sweep that the model is shown, the best
 MOST_SETTINGS = 12
 # characters of what a probe printed that the model is shown
-MEASURED = 1500
+MEASURED = 3000
 # lines of a program that a small model is asked to write out for a change of one
 SHORT = 40
 # said where turns follow

@@ -248,11 +248,17 @@ def describe_change(earlier: str, later: str) -> str:
 
 
 def head_and_tail(text: str, limit: int) -> str:
-    """A text's head and tail, where it is longer than ``most`` characters."""
+    """Return the head and the tail of a text of more than ``limit`` characters, in whole lines where it has some."""
     if len(text) <= limit:
         return text
-    head, tail = text[: limit // 2].rstrip(), text[-(limit // 2) :].lstrip()
-    return f"{head}\n[... {len(text) - limit:,} characters left out ...]\n{tail}"
+    head, tail = text[: limit // 2], text[-(limit // 2) :]
+    # a line that is longer than half of a part is cut
+    if (end := head.rfind("\n")) > len(head) // 2:
+        head = head[:end]
+    if -1 < (start := tail.find("\n")) < len(tail) // 2:
+        tail = tail[start + 1 :]
+    left_out = len(text) - len(head) - len(tail)
+    return f"{head.rstrip()}\n[... {left_out:,} characters left out ...]\n{tail.lstrip()}"
 
 
 def list_steps(steps_taken: Sequence[ExperimentStep]) -> str:
