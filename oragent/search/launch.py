@@ -36,6 +36,7 @@ from oragent.search.engine import Engine
 from oragent.search.events import Observer, OnEvent, SearchResult, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.variation import breed_child
+from oragent.search.genetics.variety import describe_missing_place
 from oragent.search.starting import InitialPrograms
 from oragent.search.store import ISOLATION, Store
 from oragent.search.strategies import FUNCTION, choose_strategy
@@ -257,6 +258,10 @@ async def search(
                         model = recorded
                     pool = places.pool()
                     strategy = overrides.strategy or choose_strategy(folder.config)
+                    if strategy.name == "gp" and not store.rounds():
+                        lack = await asyncio.to_thread(describe_missing_place, folder.problem)
+                        if lack and store.remark(lack):
+                            tell(lack)
                     try:
                         known = filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")])
                         learned = replace(folder, problem=replace(folder.problem, knowledge="\n\n".join(known)))
