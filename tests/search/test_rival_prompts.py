@@ -17,6 +17,7 @@ from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES
+from oragent.search.strategies.reevo import JOINED
 from tests.search.players import GOLDEN, golden
 from tests.search.test_engine import scored
 from tests.search.writer import Writer
@@ -50,6 +51,7 @@ MEMORY = [
     RoundNote(31, "short-term reflection", "Add what is missing."),
     RoundNote(33, "short-term reflection", "Powers grow too fast."),
     RoundNote(30, "long-term reflection", "Start near the answer."),
+    RoundNote(30, JOINED, "29"),
 ]
 ROUNDS = [
     ("random", 3, {"i1": 0}),
