@@ -51,9 +51,7 @@ def test_the_strategy_of_the_recipe_is_one(tmp_path: Path) -> None:
     assert program
     (tmp_path / "improve.py").write_text(program[1])
     problem = scaffold.new("sack", tmp_path / "problems")
-    run = oragent.run(
-        problem, strategy=tmp_path / "improve.py", model="scripted", evaluations=3, root=tmp_path, settings="audit=null"
-    )
+    run = oragent.run(problem, strategy=tmp_path / "improve.py", model="scripted", evaluations=3, root=tmp_path)
     assert run.spent.evaluations == 3
 
 

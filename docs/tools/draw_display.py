@@ -22,7 +22,7 @@ SCENE = Scene(
     budget=Budget(evaluations=400, seconds=1800, money=2.0),
     spent=Spent(143, 61, 120_345, 0.4123, 602.0),
     best=Best(5.98123, "0.986 lower than the seed (14.2 %)", "17.2 by jitter of 12.0, after 139 evaluations", 44.0),
-    evaluations=(DisplayedJob("jitter of 12.0, round 17", 31.2), DisplayedJob("audit of swap of 14.1, round 18", 4.0)),
+    evaluations=(DisplayedJob("jitter of 12.0, round 17", 31.2), DisplayedJob("check of program 18.0", 4.0)),
     calls=(DisplayedJob("idea, round 19", 12.0),),
     ends=Counter({Status.OK: 132, Status.ERROR: 7, Status.TIMEOUT: 3, Status.SCREENED: 1}),
     cpu_s=1180.0,

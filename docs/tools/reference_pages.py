@@ -32,8 +32,8 @@ REFERENCE = ROOT / "docs" / "reference"
 SHARED = 2  # parameters of so many commands are listed once for all
 # Members that only the harness and the engine use.
 INTERNAL = {
-    "make_stranger", "end", "end_other", "ask_other", "checking_s", "cpu_s", "place_seconds", "progress", "look", "race",
-    "instance_range", "call_count", "done_count", "planned_count", "album", "compiles", "settled", "own", "section",
+    "make_fresh_process", "end", "end_fresh_process", "ask_fresh_process", "run", "cpu_s", "place_seconds", "progress", "look", "race",
+    "instance_range", "call_count", "done_count", "planned_count", "album", "sample", "settled", "own", "section",
 }  # fmt: skip
 RECEIVED = {"oragent.SearchRun", "harness.Arguments", "harness.Guest"}  # classes of which users construct no object
 HEAD = "<!-- Made by docs/tools/make_reference_pages.py; not to be edited. -->\n"

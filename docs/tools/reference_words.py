@@ -96,8 +96,7 @@ the log. `or_agent` uses observers by its action INSTRUMENT. These rules hold:
   `oragent check` tests that the score stays the same.
 - **Plain data only**: numbers, texts, lists, dicts and arrays of numbers. Report only what a candidate could find out on these
   instances anyway: never a generator, a seed, an answer, or anything of other modes.
-- **No hooks in a loop that runs next to the candidate** (`heuristic.run`), because the candidate could forge the data. Walk
-  through its checked solution afterwards, as `bpp_online` does.
+- **Not during `heuristic.reveal`.** Walk through the checked solution afterwards, as `bpp_online` does.
 - **An evaluator without hooks** refuses `--observer`. The driving problems have a hook each second, the colonies each iteration,
   guided local search at six points, online packing each item.
 """
@@ -112,7 +111,6 @@ TABLES = {
     "notes": "A note of a round for later rounds and for reports.",
     "journal": "A finding of a round under way, in the order of time. Prompts show it at once (`strategy.live`).",
     "moments": "State from which a prompt was built. A resumed or replayed run builds the same prompt.",
-    "audits": "Beginning or failure of an audit in the background (`audit_lag`).",
 }
 COLUMNS = {
     "meta": {"key": "`version`, `end` (why the run ended), `offers` (of the evaluator)", "value": "the note"},
@@ -181,20 +179,13 @@ COLUMNS = {
         "number": "number in the order of time, from 0",
         "place": "name of the finding, the same after a resume",
         "round": "its round",
-        "kind": "`program`, `note`, or `withdrawn` where a program failed its audit",
-        "text": "JSON: the program with its evaluation, or the note; the fingerprint of a withdrawn program",
+        "kind": "`program`, `note`, or `rejected` where a program failed its check",
+        "text": "JSON: the program with its evaluation, or the note; the fingerprint of a rejected program",
     },
     "moments": {
         "call": "place of the call in its round",
         "size": "rows of `journal` that the prompt shows",
         "evaluations": "evaluations that were paid for",
         "model_calls": "model calls that were paid for",
-    },
-    "audits": {
-        "number": "number in the order of time",
-        "round": "the round after which it began, or before whose commitment the program was withdrawn",
-        "due": "the round before whose commitment the verdict takes effect",
-        "kind": "`begun`, or `withdrawn` where the program failed",
-        "fingerprint": "fingerprint of the program",
     },
 }

@@ -53,7 +53,7 @@ class Status(StrEnum):
     MEMORY = "memory"
     # a process died, or the evaluator printed no result
     CRASHED = "crashed"
-    # the program has the wrong form, or failed an audit
+    # the program has the wrong form, or failed its check
     REJECTED = "rejected"
     # ended before a full score: it could not reach the elites, or answers as one of them does
     SCREENED = "screened"

@@ -117,7 +117,7 @@ def _check_steps(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
         return
     yield _check_features(bench.problem.about.features, seed)
     yield _check_metrics(seed)
-    yield check_function(bench, seed, quick)
+    yield check_function(bench, seed)
     bred = bench.problem.signature.language == "python"
     if bred:
         yield _check_primitives(bench, seed)

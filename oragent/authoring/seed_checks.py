@@ -24,14 +24,11 @@ from oragent.authoring.bench import (
     make_finding,
 )
 from oragent.evaluation import Evaluation
-from oragent.evaluation.offers import AUDIT, OBSERVER, describe_missing, find_options
+from oragent.evaluation.offers import CHECK, OBSERVER, describe_missing, find_options
 from oragent.programs.inspection import find_unseeded, inspect_program
 from oragent.programs.parts import with_main
 
 TITLE = "function of its arguments"
-DECISIONS, QUICK_DECISIONS = 300, 50
-# an audit starts a process for every decision
-PATIENCE = 10
 OF_THE_EVALUATOR = "what differs from one evaluation to the next comes from the evaluator"
 SEEDED = "draw from a generator with a fixed seed, np.random.default_rng(0), made anew in every call"
 STATELESS = (
@@ -96,36 +93,30 @@ def describe_randomness(source: str, language: str = "python") -> str:
     return ""
 
 
-def check_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding:
-    """Put decisions of the seed to processes that know one call's arguments each, in mode train.
+def check_function(bench: ScoringBench, seed: Seed) -> ContractFinding:
+    """Check that the seed is a function of its arguments: a fresh process repeats calls of mode train.
 
     A mismatch means chance or memory: two evaluations that differ tell of chance, two that are equal of memory.
     """
     if complaint := describe_randomness(bench.problem.seed, bench.problem.signature.language):
         return ContractFinding(Level.FAILURE, TITLE, complaint)
-    if AUDIT not in find_options(bench.problem, bench.root, bench.score):
-        unknown = f"its text takes nothing from chance or the clock that can be seen; {describe_missing(AUDIT)}"
+    if CHECK not in find_options(bench.problem, bench.root, bench.score):
+        unknown = f"its text takes nothing from chance or the clock that can be seen; {describe_missing(CHECK)}"
         return ContractFinding(Level.OK, TITLE, unknown)
-    if quick:
-        decisions = QUICK_DECISIONS
-    else:
-        decisions = DECISIONS
-    audit = bench.run(mode="train", arguments=(f"{AUDIT}={decisions}",), patience=PATIENCE)
-    if audit.status is Status.OK:
-        same = (
-            f"{audit.metrics.get('audited', decisions)} decisions, each put to a process of its own, are the same there"
-        )
-        return ContractFinding(
-            Level.OK, TITLE, same if audit.score == seed.train.score else f"{same}; {OF_THE_EVALUATOR}"
-        )
-    if audit.status is not Status.REJECTED:
-        return ContractFinding(Level.WARNING, TITLE, f"the audit ended as {audit.status}: {audit.message}")
+    check = bench.run(mode="train", arguments=(CHECK,))
+    if check.status is Status.OK:
+        same = f"a fresh process repeats {check.metrics.get('checked')} calls with the same answers"
+        if check.score != seed.train.score:
+            same = f"{same}; {OF_THE_EVALUATOR}"
+        return ContractFinding(Level.OK, TITLE, same)
+    if check.status is not Status.REJECTED:
+        return ContractFinding(Level.WARNING, TITLE, f"the check ended as {check.status}: {check.message}")
     random = _comparable_result(seed.train) != _comparable_result(bench.run(mode="train"))
     if random:
         why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}"
     else:
         why = STATELESS
-    return ContractFinding(Level.FAILURE, TITLE, f"{audit.message}\n{why}".strip())
+    return ContractFinding(Level.FAILURE, TITLE, f"{check.message}\n{why}".strip())
 
 
 def _comparable_result(ended: Evaluation) -> tuple[Any, ...]:

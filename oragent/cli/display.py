@@ -62,7 +62,7 @@ class Best:
     origin: str
     # seconds since it was found
     age_s: float
-    # whether its round goes on, and how far its audit is; empty for a committed, audited program
+    # that its round goes on; empty for a committed program
     remark: str = ""
 
 
@@ -99,8 +99,6 @@ class Scene:
     is_ending: bool = False
     # whether the search is over
     has_ended: bool = False
-    # number of audits of leading programs, in words; empty without any
-    audits: str = ""
     # CPU seconds of sweeps and probes on training instances
     experiment_s: float = 0.0
     # what is done before anything is evaluated; empty once the search runs
@@ -111,7 +109,6 @@ class Scene:
         facts = _make_rows(
             ("best", self._render_best()),
             ("tried", Text(self.tried_text)),
-            *([("audit", Text(self.audits))] if self.audits else []),
             ("spent", Text(self.spent_text)),
         )
         running = _make_rows(("now", self._render_running()))
@@ -140,11 +137,7 @@ class Scene:
         else:
             best = ""
         running = f"{self._describe_running()}{longest}"
-        if self.audits:
-            audits = f"; {self.audits}"
-        else:
-            audits = ""
-        return f"{format_clock(self.spent.seconds)}: {best}{self.tried_text}{audits}; {running}; {self.remaining_text}"
+        return f"{format_clock(self.spent.seconds)}: {best}{self.tried_text}; {running}; {self.remaining_text}"
 
     @property
     def tried_text(self) -> str:
@@ -203,12 +196,7 @@ class Scene:
 
     def _render_best(self) -> Text:
         if self.best is None:
-            is_audit = any(job.what.startswith("auditing ") for job in self.evaluations)
-            if is_audit:
-                state = "has a score, and its audit is under way"
-            else:
-                state = "is being scored"
-            return Text(f"not yet: the seed heuristic {state}" if self.evaluations else "not yet")
+            return Text("not yet: the seed heuristic is being scored" if self.evaluations else "not yet")
         best = self.best
         if best.remark:
             remark = f" ({best.remark})"
@@ -371,7 +359,6 @@ class Display:
             cpu_s=self._cpu_s,
             is_ending=engine is not None and engine.is_ending,
             has_ended=has_ended,
-            audits=engine.audits if engine else "",
             experiment_s=engine.experiment_s if engine else 0.0,
             stage="" if engine or has_ended or self._best else STARTING,
         )
@@ -402,19 +389,13 @@ class Display:
         if self._best is None:
             return None
         name, best, since = self._best
-        leader, audit = (self._engine and self._engine.leader) or (None, "")
-        if leader is None or leader.id == name:
-            return replace(best, age_s=now - since, remark=audit)
-        if not self._direction.better(leader.score, best.score):
+        leader = self._engine.leader if self._engine else None
+        if leader is None or leader.id == name or not self._direction.better(leader.score, best.score):
             return replace(best, age_s=now - since)
         if self._ahead is None or self._ahead[0] != leader.score:
             self._ahead = leader.score, now
         gained = measure_gain(self._direction, self._seed, leader.score).sentence
-        if audit:
-            remark = f"not committed, {audit}"
-        else:
-            remark = "not committed"
-        return Best(leader.score, gained, f"{leader.id}, which goes on", now - self._ahead[1], remark)
+        return Best(leader.score, gained, f"{leader.id}, which goes on", now - self._ahead[1], "not committed")
 
     def _print(self, text: str, head: str = "") -> None:
         self._console.print(f"{head}{escape(one_line(text, 2000))}", highlight=False, soft_wrap=True)
@@ -448,7 +429,7 @@ def print_summary(console: Console, folder: RunFolder, outcome: SearchResult, pa
         "seed": f"{progress.seed.score:.6g}",
         "best": f"{progress.best.score:.6g}, {_describe_gain(folder.problem.about.direction, progress)}",
         "spent": spending,
-        **({"audited": outcome.audits} if outcome.audits.number else {}),
+        **({"checked": outcome.checks} if outcome.checks.number else {}),
         "ended": outcome.reason,
         **({"note": outcome.remark} if outcome.remark else {}),
         "program": folder.best,

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from oragent._base import shipped
-from oragent._base.errors import ConfigError, ProblemError
+from oragent._base.errors import ProblemError
 from oragent._base.plain import one_line
 from oragent._base.protocol import Status
 from oragent._base.racing import displayed_metrics
@@ -23,7 +23,7 @@ from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, print_c
 from oragent.evaluation import EvaluationRunner, Job
 from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks
 from oragent.evaluation.offers import (
-    AUDIT,
+    CHECK,
     FRESH_SEED,
     describe_missing,
     evaluator_arguments,
@@ -44,8 +44,6 @@ from oragent.search.genetics.variation import child_of_seed
 
 # columns
 UNBOUNDED = 10_000
-# thousands of processes take their time
-AUDIT_PATIENCE = 60
 
 
 def problems(
@@ -110,9 +108,7 @@ def evaluate_candidate(
         int | None, typer.Option("--fresh_seed", help="Draw the fresh set of this seed again.")
     ] = None,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = AUTO,
-    audit: Annotated[
-        str | None, typer.Option(metavar="N|all", help="Decisions to repeat, each in a fresh process.")
-    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Then repeat calls in a fresh process.")] = False,
     root: Root = None,
 ) -> None:
     """Score one heuristic in the sandbox, as a search does; options of the evaluator are allowed."""
@@ -132,17 +128,18 @@ def evaluate_candidate(
         console.print(f"{careful}{escape(chosen.remark)}", highlight=False, soft_wrap=True)
     if context.args:
         options: dict[str, Path | str | int | None] = {"root_dir": base, "candidate": candidate, "mode": mode}
-        options |= {"problem_size": problem_size, "fresh_seed": fresh_seed, "audit": audit}
+        options |= {"problem_size": problem_size, "fresh_seed": fresh_seed}
         if uses_networks(resolved):
             options |= {"device": chosen.device}
         else:
             options |= {}
-        raise typer.Exit(_run_directly(resolved, options, context.args))
+        own = [*context.args, CHECK] if check else context.args
+        raise typer.Exit(_run_directly(resolved, options, own))
     if warning := unguarded_warning(resolved):
         print_caution(warning)
     with EvaluationRunner() as run:
         selection = mode, problem_size, fresh_seed
-        result = run(_make_job(resolved, source, base, selection, _check_audit(audit), chosen, run))
+        result = run(_make_job(resolved, source, base, selection, check, chosen, run))
     if result.status is not Status.OK:
         if result.detail:
             print_text(result.detail)
@@ -153,12 +150,8 @@ def evaluate_candidate(
     for name, value in figures:
         table.add_row(name, escape(one_line(repr(value), 400)))
     console.print(table)
-    if audit:
-        if audit == "all":
-            put = "every decision"
-        else:
-            put = f"{result.metrics.get('audited', audit)} decisions"
-        console.print(f"audited: {put}, each by a process that knows that call's arguments alone; none differs")
+    if check:
+        console.print(f"checked: a fresh process repeated {result.metrics.get('checked')} calls with the same answers")
     console.print(f"{result.wall_s:.2f} s, {result.cpu_s:.2f} CPU s, {result.peak_mb:.0f} MiB", highlight=False)
 
 
@@ -206,38 +199,30 @@ def check(
     raise typer.Exit(1 if counts["FAILURE"] else 0)
 
 
-def _check_audit(audit: str | None) -> str | None:
-    if audit is None or audit == "all" or (audit.isascii() and audit.isdigit() and int(audit) > 0):
-        return audit
-    raise ConfigError(f"--audit takes a number of decisions, 1 or more, or all, not {audit!r}")
-
-
 def _make_job(
     problem: Problem,
     source: str,
     root: Path,
     selection: tuple[str | None, int | None, int | None],
-    audit: str | None,
+    check: bool,
     chosen: PinnedDevice,
     run: EvaluationRunner,
 ) -> Job:
     mode, size, fresh_seed = selection
     settings, offers = LimitSettings(), frozenset[str]()
-    if audit or problem.about.heuristic_s is not None or uses_networks(problem):
+    if check or problem.about.heuristic_s is not None or uses_networks(problem):
         offers = find_options(problem, root, run)
-    if audit and AUDIT not in offers:
-        raise ProblemError(describe_missing(AUDIT))
+    if check and CHECK not in offers:
+        raise ProblemError(describe_missing(CHECK))
     patience = mode_patience(mode)
     arguments = list(evaluator_arguments(problem, settings, offers, patience=patience, device=chosen.device))
     if fresh_seed is not None:
         arguments += [f"{FRESH_SEED}={fresh_seed}"]
     else:
         arguments += []
-    if audit:
-        arguments += [f"{AUDIT}={audit}"]
-    else:
-        arguments += []
-    limits = problem.make_limits(settings, patience if audit is None else AUDIT_PATIENCE)
+    if check:
+        arguments += [CHECK]
+    limits = problem.make_limits(settings, patience)
     return problem.make_job(source, root, limits, mode, size, tuple(arguments))
 
 

@@ -27,12 +27,10 @@ from oragent.report import terminal
 from oragent.report.final import hold_final_round
 from oragent.report.fresh import score_fresh
 from oragent.report.held_out import (
-    FIRST_DECISIONS,
-    LIMIT_S,
     RESCORED_FILE,
     HeldOutScorer,
-    audit_best,
-    read_audit,
+    check_best,
+    read_check,
     score_held_out,
 )
 from oragent.report.held_out import rescore_run as rescored
@@ -67,9 +65,9 @@ def report(
         bool, typer.Option("--pictures", help="Draw solutions of the best program and the seed.")
     ] = False,
     device: Annotated[str | None, typer.Option(help=OTHER_DEVICE)] = None,
-    audit: Annotated[bool, typer.Option(help="Audit decisions of the best program.")] = True,
+    check: Annotated[bool, typer.Option(help="Repeat calls of the best program in a fresh process.")] = True,
 ) -> None:
-    """Write a run's report, one HTML file; exit code 1 where the audit fails."""
+    """Write a run's report, one HTML file; exit code 1 if the check fails."""
     if report_folder(run):
         return
     if test or final or pictures:
@@ -81,8 +79,8 @@ def report(
     if test:
         _score_sets(run, scorer)
     _print_figures(load_run(run))
-    if audit:
-        passed = _audit_best(run)
+    if check:
+        passed = _check_best(run)
     else:
         passed = None
     for sentence in terminal.describe_trust(load_run(run)):
@@ -119,20 +117,13 @@ def _print_figures(data: RunData) -> None:
         print_text(data.final.sentence)
 
 
-def _audit_best(run: Path) -> bool | None:
-    """Audit a run's best program, after a line that says so where it was not audited before."""
-    record = read_audit(run)
-    if record is None or record.passed is None:
-        console.print(
-            f"auditing {FIRST_DECISIONS} decisions of the best program, each in a process of its own, then as many as "
-            f"take about {LIMIT_S} CPU seconds; this changes no figure above (--no-audit leaves it out)",
-            soft_wrap=True,
-        )
-    audit = audit_best(run)
+def _check_best(run: Path) -> bool | None:
+    """Check that a run's best program is a function of its arguments."""
+    result = check_best(run)
     # no page will say why
-    if audit.passed is None and read_audit(run) is None:
-        print_text(audit.sentence)
-    return audit.passed
+    if result.passed is None and read_check(run) is None:
+        print_text(result.sentence)
+    return result.passed
 
 
 def rescore(

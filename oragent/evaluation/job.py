@@ -34,6 +34,8 @@ INSTANCES = re.compile(rf"(, )?'{BY_INSTANCE}': {{[^{{}}]*}}")
 HARNESS = "oragent.harness"
 DEVICE = "--device="
 OBSERVER_FILE = "observer.py"
+# option with the seed of a fresh set, and the file that holds the seed
+SEED, SEED_FILE = "--fresh_seed=", "fresh_seed.txt"
 # how argparse begins when it refuses arguments
 USAGE = "usage:"
 
@@ -88,7 +90,14 @@ class Job:
         program = (PYTHON, name) if self.is_python else (name,)
         places = f"--root_dir={resolve_path(self.root_dir)}", f"--file_output_prefix={FOLDER}{os.sep}"
         files = {name: text, **split_files(self.source, self.names)}
-        words = (*program, *places, *options, *self.arguments)
+        own = self.arguments
+        if self.is_python and is_guarded(text):
+            # The candidate's process inherits the memory of the command line, but cannot read the folder.
+            seeds = [word for word in own if word.startswith(SEED) and word.removeprefix(SEED).isdecimal()]
+            if seeds:
+                files[SEED_FILE] = seeds[-1].removeprefix(SEED)
+            own = tuple(f"{SEED}{FOLDER}{os.sep}{SEED_FILE}" if word in seeds else word for word in own)
+        words = (*program, *places, *options, *own)
         if self.observer:
             files[OBSERVER_FILE] = self.observer
             words += (f"--observer={FOLDER}{os.sep}{OBSERVER_FILE}",)

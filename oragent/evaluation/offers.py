@@ -14,8 +14,8 @@ from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.sandbox.isolation.environment import reason_to_refuse
 
-# =N or =all: evaluate again, and put so many decisions to guests that know one call's arguments each
-AUDIT = "--audit"
+# afterwards repeat some calls in a fresh process, in another order
+CHECK = "--check"
 # =N: in mode fresh, draw that set again
 FRESH_SEED = "--fresh_seed"
 # =X: CPU seconds of all guests of an evaluation
@@ -48,7 +48,7 @@ OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
 NAMES_PRACTICE = re.compile(rf"\b{PRACTICE}\b")
 PROTOCOLS = re.compile(rf"{PROTOCOL} \{{([\w.,-]+)\}}")
 LACKS = {
-    AUDIT: "nothing proves that its candidates decide by a call's arguments alone",
+    CHECK: "programs that would lead are not checked for memory and chance",
     FRESH_SEED: "there is no set that no candidate can have foreseen",
     FLOOR: "every evaluation goes on to its end",
     RACE: "every evaluation goes on to its end",

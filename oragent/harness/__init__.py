@@ -9,7 +9,7 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import Result
 from oragent.harness.arguments import Arguments
 from oragent.harness.figures import averages, figures, fresh, gaps, matrix, seconds
-from oragent.harness.guest import Guest, each
+from oragent.harness.guest import Guest, State, blocks, each
 from oragent.harness.main import hook, run, watching
 
 __all__ = [
@@ -17,7 +17,9 @@ __all__ = [
     "CandidateError",
     "Guest",
     "Result",
+    "State",
     "averages",
+    "blocks",
     "each",
     "figures",
     "fresh",

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from oragent._base import shipped
 from oragent._base.bounded import parse_yaml
+from oragent._base.errors import ProblemError
 from oragent._base.racing import RaceTerms
 
 # an option of evaluators whose instances differ between studies
@@ -32,17 +33,18 @@ EXPERIMENTS = frozenset(("train", PRACTICE))
 # instances of other modes may be larger, and take longer
 SEARCHED = frozenset(("train", "val"))
 SEEDS = ("heuristic.py", "heuristic.cpp")
-# decisions of an audit
-ALL = -1
+# digits of a seed, at most
+SEED_DIGITS = 40
 SEED_BYTES = 8
 
 
-def _parse_audit(text: str) -> int:
-    if text == "all":
-        return ALL
-    if text.isdecimal():
+def _parse_seed(text: str) -> int | Path:
+    """Read a seed, or the path of a file that holds it: what is on the command line is in the candidate's memory."""
+    if text.removeprefix("-").isdecimal():
         return int(text)
-    raise argparse.ArgumentTypeError(f"a number of decisions, or all, and not {text!r}")
+    if os.path.isabs(text):
+        return Path(text)
+    raise argparse.ArgumentTypeError(f"a whole number, or the full path of a file that holds one, and not {text!r}")
 
 
 def _parse_instances(text: str) -> range:
@@ -98,11 +100,14 @@ OPTIONS: Mapping[str, Option] = {
     "file_output_prefix": Option(str, "", "prefix of every file that it writes"),
     "mode": Option(str, "val", "{modes} (default: val)"),
     "problem_size": Option(int, None, "only this size (default: all sizes of the mode)"),
-    "audit": Option(_parse_audit, 0, "repeat this many decisions, each in a fresh process", "N|all"),
     "heuristic_s": Option(_parse_seconds, None, "limit on the CPU seconds of all calls of the heuristic", "X|none"),
     "candidate": Option(Path, None, "heuristic to score (default: heuristic.py next to this script)"),
 }
-OF_FRESH = {"fresh_seed": Option(int, None, "seed of a fresh test set, to draw it again; or of practice", "N")}
+OF_FRESH = {
+    "fresh_seed": Option(
+        _parse_seed, None, "seed of a fresh test set, to draw it again, or of practice; or a file that holds it", "N"
+    )
+}
 OF_HOOKS = {
     "observer": Option(
         Path, None, "Python file with observe(hook, data), called at hooks; on train or practice", "FILE"
@@ -130,11 +135,10 @@ class Arguments:
             ``practice`` is a fresh set of the sizes of ``val`` whose seed is known.
         sizes: Problem sizes to run.
         candidate: Path of the heuristic to score.
-        audit: Decisions to repeat in fresh guests; -1: all, 0: no audit.
         heuristic_s: CPU seconds of all calls of the candidate; None: no limit.
         flags: Names of the evaluator's own options without a value that were given.
         choices: Values of its other options, by name.
-        given_seed: Seed of a fresh set that is drawn again.
+        given_seed: Seed of a fresh set that is drawn again, or the file that holds it.
         floor: Score below which the evaluation may end early; None: none.
         observer: File with ``observe``, called at hooks; None: no observer.
         race: Terms of the race; None: no race.
@@ -146,11 +150,10 @@ class Arguments:
     mode: str
     sizes: tuple[int, ...]
     candidate: Path
-    audit: int = 0
     heuristic_s: float | None = None
     flags: frozenset[str] = frozenset()
     choices: Mapping[str, str] = field(default_factory=dict)
-    given_seed: int | None = None
+    given_seed: int | Path | None = None
     floor: float | None = None
     observer: Path | None = None
     race: RaceTerms | None = None
@@ -165,13 +168,23 @@ class Arguments:
     def fresh_seed(self) -> int | None:
         """Seed of the fresh set; None in other modes.
 
-        It is drawn at the first read, after the guests were forked, so no guest has it in its memory.
+        It is drawn, or read from its file, when it is first needed: the candidate's process exists by then, so the seed
+        is not in its memory.
+
+        Raises:
+            ProblemError: The file of the seed holds no whole number.
         """
         if self.mode != FRESH:
             return None
         if self.given_seed is None:
             return int.from_bytes(os.urandom(SEED_BYTES), "big")
-        return self.given_seed
+        if isinstance(self.given_seed, int):
+            return self.given_seed
+        try:
+            with self.given_seed.open(encoding="ascii") as file:
+                return int(file.read(SEED_DIGITS))
+        except (OSError, ValueError):
+            raise ProblemError(f"{self.given_seed} holds no seed: write a whole number, 0 or more, into it") from None
 
     def place(self, relative: str | Path) -> Path:
         """Return the path of a project file by its path from the root, or of the shipped one."""
@@ -228,7 +241,6 @@ def parse_arguments(
         mode=FRESH if is_practice else mode,
         sizes=tuple(sizes[mode]) if size is None else (size,),
         candidate=_real_path(candidate),
-        audit=given["audit"],
         heuristic_s=_resolve_heuristic_s(given["heuristic_s"], mode, here),
         flags=frozenset(name for name in own_flags if given.get(name)),
         choices={name: given.get(name, values[0]) for name, values in picks.items()},
@@ -283,7 +295,8 @@ def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]],
     mode, size, seed = values["mode"], values["problem_size"], values.get("fresh_seed")
     if mode not in sizes:
         return f"unknown mode {mode!r}: choose one of {', '.join(sizes)}"
-    if seed is not None and (mode not in (FRESH, PRACTICE) or seed < 0):
+    is_negative = isinstance(seed, int) and seed < 0
+    if seed is not None and (mode not in (FRESH, PRACTICE) or is_negative):
         return "--fresh_seed is a whole number, 0 or more, and goes with --mode=fresh and --mode=practice alone"
     if size is not None and size not in sizes[mode]:
         return f"unknown problem_size {size} in mode {mode}: choose one of {', '.join(map(str, sizes[mode]))}"

@@ -1,29 +1,19 @@
-"""Load a candidate's functions from its text, of one file or several; render its tracebacks; share its machine code.
+"""Load a candidate's functions from its text, of one file or several; render its tracebacks."""
 
-Each decision of an audit has a guest of its own, and compilation takes seconds. So one guest that saw a few decisions
-of another instance hands out the code that numba compiled, and the guests of the audit begin with that. The scorer
-never parses these bytes: only guests, which are confined, do. The candidate may put anything else into them, but
-nothing that this one guest did not know, and no guest of an audit can change them.
-"""
-
-import hashlib
 import importlib.abc
 import importlib.machinery
 import linecache
-import pickle
 import re
 import sys
 import traceback
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
@@ -42,25 +32,6 @@ MOST_MEMBERS = 1000
 PLAIN = frozenset({bool, int, float, complex, type(None)})
 NUMBERS = frozenset({np.bool_, np.int32, np.int64, np.float32, np.float64})
 COLLECTIONS: frozenset[type] = frozenset({list, tuple, set, frozenset, dict, str, bytes})
-
-
-# of code that is passed on
-MOST_BYTES = 8 << 20
-
-
-class Callee:
-    """A candidate of several functions: called itself it is the main one, ``of`` names another."""
-
-    def __init__(self, call: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
-        self._call = call
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the main function."""
-        return self._call("", args, kwargs)
-
-    def of(self, name: str) -> Function:
-        """Another of its functions, to be called."""
-        return lambda *args, **kwargs: self._call(name, args, kwargs)
 
 
 def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
@@ -227,108 +198,3 @@ def _describe_members(value: Collection[Any]) -> str:
     if len(kinds) == 1:
         return f" {kinds.pop()}"
     return ""
-
-
-# by function and types of its arguments
-_code: dict[str, bytes] = {}
-
-
-def uses_numba(sources: Mapping[str, str]) -> bool:
-    """Return True if the texts of a candidate mention numba."""
-    return any("numba" in source for source in sources.values())
-
-
-def enable_sharing() -> None:
-    """Import numba, compile a function of ours, and let numba take and keep code here.
-
-    A trusted process does this before any candidate is loaded, so that its forks need not set numba up again. Where
-    this version of numba has other inner names than we know, guests compile as they would without this.
-    """
-    try:
-        module, compiler = import_module("numba.core.dispatcher"), import_module("numba.core.compiler")
-        serialize, dispatcher = import_module("numba.core.serialize"), module.Dispatcher
-        original_init = dispatcher.__init__
-        import_module("numba").njit(_compile_example)(np.zeros((2, 2)))
-    except Exception:
-        # whatever keeps numba from being imported, the candidate's own import will report
-        return
-
-    def initialise(self: Any, py_func: Any, *args: Any, **kwargs: Any) -> None:
-        original_init(self, py_func, *args, **kwargs)
-        # numba's functions are part of the code that calls them
-        if not py_func.__module__.startswith("numba."):
-            self._cache = _Cache(py_func, compiler.CompileResult, serialize)
-
-    dispatcher.__init__ = initialise
-
-
-def _compile_example(values: Any) -> Any:
-    return values.max()
-
-
-def exchange_code(code: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:
-    """Take the code that another guest has compiled, or return the code that this one has.
-
-    Args:
-        code: ``(n,)`` bytes of an earlier answer; None to return code.
-
-    Returns:
-        ``(n,)`` bytes, empty where there is no code or too much; None if code was taken.
-    """
-    if code is not None:
-        _code.update(pickle.loads(code.tobytes()))
-        return None
-    if _code:
-        whole = pickle.dumps(_code)
-    else:
-        whole = b""
-    return np.frombuffer(whole if len(whole) <= MOST_BYTES else b"", np.uint8)
-
-
-class _Cache:
-    """What numba calls a cache of one function, in the memory of this process."""
-
-    cache_path = None
-
-    def __init__(self, function: Any, result: Any, serialize: Any) -> None:
-        self._function, self._result, self._serialize = function, result, serialize
-
-    def load_overload(self, signature: Any, context: Any) -> Any:
-        try:
-            stored = _code.get(self._key(signature))
-            # numba's own caches do so as well: what the code calls must be there
-            context.refresh()
-            if stored is None:
-                return None
-            return self._result._rebuild(context, *pickle.loads(stored))
-        except Exception:
-            # code of another process that does not fit: compile
-            return None
-
-    def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep a function that was compiled, unless its code holds addresses of this process."""
-        if compiled.library.has_dynamic_globals or any(not lifted.can_cache for lifted in compiled.lifted):
-            return
-        try:
-            _code[self._key(signature)] = self._serialize.dumps(compiled._reduce())
-        except Exception:
-            return
-
-    def enable(self) -> None:
-        """Do nothing: it is always on."""
-
-    def disable(self) -> None:
-        """Do nothing."""
-
-    def flush(self) -> None:
-        """Do nothing."""
-
-    def _key(self, signature: Any) -> str:
-        code, cells = self._function.__code__, self._function.__closure__ or ()
-        if cells:
-            inner = self._serialize.dumps(tuple(cell.cell_contents for cell in cells))
-        else:
-            inner = b""
-        # its text is that of the same candidate
-        digest = hashlib.sha256(code.co_code + inner).hexdigest()
-        return f"{self._function.__module__}.{self._function.__qualname__}:{code.co_firstlineno} {signature} {digest}"

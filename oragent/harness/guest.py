@@ -1,5 +1,6 @@
 """Callable for a candidate that runs in its own process; the scorer never runs it."""
 
+import copy
 import os
 import shutil
 import time
@@ -8,20 +9,51 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from random import SystemRandom
 from types import MappingProxyType
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from oragent.harness import candidate_loading, frames, guest_main, native
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import FIRST_S, Status
-from oragent.harness.claims import CallSample, LoopClaim, Race, Replay, SolutionAlbum
+from oragent.harness.answers import is_same_answer
 from oragent.harness.process import DirectForker, GuestProcess, Spare
+from oragent.harness.racing import Race
+from oragent.harness.solutions import SolutionAlbum
 from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Cage
 
 DEFAULT_MEMORY_MB = 2048
 # between two looks at what a guest used: each may cost a question to who forked it
 UNCOUNTED_S = 0.05
+# calls of one ``reveal`` that may be repeated by the check
+CALLS_OF_REVEAL = 20
+
+
+class SampleOfCalls(Protocol):
+    """Sample of the calls of an evaluation, for the check that the candidate is a function."""
+
+    def add(self, where: str, request: bytes, agrees: Callable[[Any], bool]) -> None:
+        """Offer a call: the instance, the message, and a predicate that compares an answer with the first one."""
+
+
+class State(Protocol):
+    """State of one instance that follows from the items revealed so far; lives in the candidate's process.
+
+    For each item the methods are called in this order. The harness also runs them in the scorer.
+    """
+
+    def arguments(self, item: Any) -> tuple[Any, ...] | dict[str, Any]:
+        """Return the arguments of the call that decides about an item."""
+
+    def choose(self, answer: Any) -> Any:
+        """Check the answer to that call and return the decision, as plain data; raise CandidateError if it is wrong."""
+
+    def apply(self, decision: Any) -> None:
+        """Change the state by the decision."""
 
 
 class Guest:
@@ -37,12 +69,12 @@ class Guest:
         look: Callback during calls; an exception in it ends the call.
         race: The race; None: no race.
         instance_range: Indices of the instances to use, for each size; None: all.
-        call_count: Calls by the scorer, without those of loops.
+        call_count: Calls of the candidate's functions.
         done_count: Instances that were measured.
         planned_count: Instances in all; 0: unknown.
         values: Value of each instance so far, by size; empty if the scorer does not use ``each``.
         album: Solutions to draw; None: no pictures.
-        compiles: True if the candidate may compile functions with numba at its first call.
+        sample: Sample of calls for the check; None: no check.
     """
 
     limit_s: float | None = None
@@ -55,25 +87,31 @@ class Guest:
     planned_count: int = 0
     values: Mapping[int, Sequence[float]] = MappingProxyType({})
     album: SolutionAlbum | None = None
+    sample: SampleOfCalls | None = None
 
     def __init__(
         self,
         candidate: Path,
         function: str,
         *,
-        spare: bool = False,
+        fresh_processes: bool = False,
         functions: Sequence[str] = (),
         files: Sequence[str] = (),
+        state: Callable[..., State] | None = None,
+        forgets_project: bool = False,
     ) -> None:
         """Fork the guest.
 
         Args:
             candidate: File that defines the function, in Python, or in C++, which is compiled here.
             function: Name of the function that evolves.
-            spare: Whether to fork a process, too, that knows nothing and makes further guests: ``renew``, ``claim`` and
-                audits need it.
+            fresh_processes: True to also fork a process that knows no data and makes further guests; ``renew`` and the
+                check need it.
             functions: Names of further functions that evolve with it.
             files: Names of the candidate's further files.
+            state: Class of the states that ``reveal`` makes in the candidate's process.
+            forgets_project: True to remove the modules of the project, such as generators of instances, from the
+                candidate's process.
 
         Raises:
             CandidateError: ``rejected``, if a file is no UTF-8 text, is missing, or does not compile.
@@ -81,6 +119,7 @@ class Guest:
         self.where = ""
         self.seconds = 0.0
         self._names = (function, *functions)
+        self._state, self._forgets_project = state, forgets_project
         sources = candidate_loading.read_candidate(candidate, files)
         self._memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
         memory_now = process_usage.read_memory("self")
@@ -88,23 +127,25 @@ class Guest:
         cage = Cage.make(self._memory_mb, memory_now.private, (self._library,) if self._library else ())
         self._born_with = memory_now.resident
         live = partial(
-            guest_main.run_guest, path=candidate, sources=sources, functions=self._names, library=self._library
+            guest_main.run_guest,
+            path=candidate,
+            sources=sources,
+            functions=self._names,
+            library=self._library,
+            state=state,
+            forgets_project=forgets_project,
         )
-        self.compiles = self._library is None and candidate_loading.uses_numba(sources)
-        prepare = candidate_loading.enable_sharing if self.compiles else (lambda: None)
-        self._spare = Spare(live, cage, prepare) if spare else None
+        self._spare = Spare(live, cage) if fresh_processes else None
         self._main: GuestProcess | None = GuestProcess(DirectForker(live, cage), self._memory_mb, memory_now.resident)
         if cage.rules >= 0:
             os.close(cage.rules)
         self._log = self._main.log
-        # CPU seconds of other guests that have ended
-        self._others_s = 0.0
+        # CPU seconds of processes of the check that have ended
+        self.check_s = 0.0
         # CPU seconds of guests that have ended
         self._ended_s = 0.0
         # CPU seconds of calls, by what failures call a size
         self._counted: dict[str, float] = defaultdict(float)
-        self.claims: list[LoopClaim] = []
-        self.calls: CallSample | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -138,42 +179,92 @@ class Guest:
         return self._call_function("", args, kwargs)
 
     def _call_function(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        request = frames.encode({"loop": None, "name": name, "args": args, "kwargs": kwargs})
+        request = frames.encode({"name": name, "args": args, "kwargs": kwargs})
         self.call_count += 1
         answer = self._ask_process(self._living_process(), request)
-        if self.calls is not None:
-            self.calls.add(self.where, request, answer)
+        if self.sample is not None:
+            self.sample.add(self.where, request, partial(is_same_answer, answer))
         return answer
 
-    def run(self, loop: Callable[..., Any], *args: Any) -> Any:
-        """Run ``loop(function, *args)`` in the candidate's process, for many calls.
+    def reveal(
+        self, starts: Sequence[tuple[Any, ...]], items: Sequence[Sequence[Any] | NDArray[Any]]
+    ) -> list[list[Any]]:
+        """Reveal the items of several instances one by one, and return the decisions of the candidate.
 
-        If several functions evolve, ``function.of(name)`` returns the others.
+        All instances advance in step: message k holds item k of every instance, and the answer holds a decision for
+        each. So the candidate's process never holds an item that its function may not know yet. The calls of the
+        instances alternate in one process.
 
         Args:
-            loop: Module-level function of ours, imported before the fork.
+            starts: Arguments of ``state`` for each instance, which the candidate may know from the beginning.
+            items: Items of each instance, plain data; a None for each step if nothing is hidden.
+
+        Returns:
+            Decisions of each instance, one per item. Check the solution that they make: the candidate's process can
+            send any plain data.
+
+        Raises:
+            CandidateError: as a call does, or if a decision is missing.
+        """
+        if self._state is None:
+            raise ValueError("reveal needs the class of the states: harness.run(..., state=...)")
+        process, place = self._living_process(), self.where
+        revealed = [item.tolist() if isinstance(item, np.ndarray) else list(item) for item in items]
+        decisions: list[list[Any]] = [[] for _ in revealed]
+        self._ask_process(process, frames.encode({"begin": list(starts)}), is_call=False)
+        for step in range(max(map(len, revealed), default=0)):
+            going = [index for index, own in enumerate(revealed) if step < len(own)]
+            self.where = f"{place}, step {step}" if place else f"step {step}"
+            request = frames.encode({"step": [going, [revealed[index][step] for index in going]]})
+            answer = self._ask_process(process, request)
+            if not isinstance(answer, list) or len(answer) != len(going):
+                raise CandidateError(self._locate("returned no decision for each instance"), Status.REJECTED)
+            self.call_count += len(going)
+            for index, decision in zip(going, answer, strict=True):
+                decisions[index].append(decision)
+        self.where = place
+        if self.sample is not None:
+            self._sample_decisions(self.sample, starts, revealed, decisions)
+        return decisions
+
+    def _sample_decisions(
+        self,
+        sample: SampleOfCalls,
+        starts: Sequence[tuple[Any, ...]],
+        items: Sequence[Sequence[Any]],
+        decisions: Sequence[Sequence[Any]],
+    ) -> None:
+        """Offer random calls of a ``reveal`` to the check: their arguments follow from the decisions before."""
+        assert self._state is not None
+        steps = [(index, step) for index, own in enumerate(items) for step in range(len(own))]
+        drawn = set(SystemRandom().sample(steps, min(CALLS_OF_REVEAL, len(steps))))
+        for index in sorted({index for index, _ in drawn}):
+            state = self._state(*starts[index])
+            for step, (item, decision) in enumerate(zip(items[index], decisions[index], strict=True)):
+                arguments = state.arguments(item)
+                if (index, step) in drawn:
+                    args, kwargs = ((), arguments) if isinstance(arguments, dict) else (arguments, {})
+                    request = frames.encode({"name": "", "args": args, "kwargs": kwargs})
+                    sample.add(f"{self.where}, step {step}", request, partial(_agrees, copy.deepcopy(state), decision))
+                state.apply(decision)
+
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Run ``function(candidate, *args)`` in the candidate's process, where the candidate may know all arguments.
+
+        Args:
+            function: Module-level function of a module that is imported already.
             args: Its other arguments, which are copied.
 
         Returns:
-            The value of the loop. The candidate can change it: check it, and call ``claim``.
+            What the function returned; the candidate can change it, so check it.
+
+        Raises:
+            ValueError: The guest was made with ``forgets_project``, which removes the function's module.
         """
-        request = {"loop": [loop.__module__, loop.__qualname__], "name": "", "args": args, "kwargs": {}}
+        if self._forgets_project:
+            raise ValueError("the candidate's process has no modules of the project: use reveal")
+        request = {"run": [function.__module__, function.__qualname__], "args": args}
         return self._ask_process(self._living_process(), frames.encode(request))
-
-    def claim(self, count: int, replay: Replay, checked: int = 20) -> None:
-        """Register how fresh guests can repeat the decisions of a loop.
-
-        They do so after ``evaluate`` returned and this guest ended: some decisions, more in an audit.
-
-        Args:
-            count: Number of decisions.
-            replay: ``replay(witness, steps)`` asks the witness, which is called like the candidate's function, for the
-                decisions of these ascending steps, and raises ``rejected`` at a difference.
-            checked: Number of random decisions that every evaluation repeats.
-        """
-        if self._spare is None:
-            raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
-        self.claims.append(LoopClaim(self.where, count, replay, checked))
 
     def show(self, instance: Any, solution: Any, value: float) -> None:
         """Offer a checked solution to the ``draw`` of ``harness.run``; does nothing unless pictures are requested.
@@ -187,9 +278,9 @@ class Guest:
             self.album.add(self.where, instance, solution, value)
 
     def renew(self) -> None:
-        """Continue with a new guest, so that the candidate remembers no earlier call."""
+        """Continue in a new process, so that the candidate keeps nothing of the calls before."""
         if self._spare is None:
-            raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
+            raise ValueError("renew needs harness.run(..., renew=True)")
         # one that was never asked is as good as new
         if self._main is None or self._main.first_s is not None:
             self.end()
@@ -202,24 +293,19 @@ class Guest:
             self._ended_s += self._main.cpu_s
             self._main = None
 
-    def make_stranger(self) -> GuestProcess:
-        """Make a guest that knows nothing but what it is asked."""
+    def make_fresh_process(self) -> GuestProcess:
+        """Make a process with the candidate that has answered no call."""
         if self._spare is None:
-            raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
+            raise ValueError("this guest was made without fresh_processes=True")
         return GuestProcess(self._spare, self._memory_mb, self._born_with)
 
-    def end_other(self, process: GuestProcess) -> None:
-        """End a guest that ``make_stranger`` made, and count its CPU time."""
+    def end_fresh_process(self, process: GuestProcess) -> None:
+        """End a process that ``make_fresh_process`` made, and count its CPU time."""
         process.close()
-        self._others_s += process.cpu_s
+        self.check_s += process.cpu_s
 
-    @property
-    def checking_s(self) -> float:
-        """CPU seconds of this process, of ended strangers, and of the process that forks them."""
-        return time.process_time() + self._others_s + (self._spare.own_cpu_s if self._spare is not None else 0.0)
-
-    def ask_other(self, process: GuestProcess, request: bytes) -> Any:
-        """Ask another guest than one's own, without any count of its time.
+    def ask_fresh_process(self, process: GuestProcess, request: bytes) -> Any:
+        """Ask a process that ``make_fresh_process`` made; its time does not count as the heuristic's.
 
         Raises:
             CandidateError: as a call does.
@@ -263,21 +349,21 @@ class Guest:
 
     def _living_process(self) -> GuestProcess:
         if self._main is None:
-            self._main = self.make_stranger()
+            self._main = self.make_fresh_process()
             self._main.log = self._log
         return self._main
 
-    def _ask_process(self, process: GuestProcess, request: bytes) -> Any:
+    def _ask_process(self, process: GuestProcess, request: bytes, *, is_call: bool = True) -> Any:
         begun = time.perf_counter()
         try:
             if process.size != (size := self.where.partition(",")[0]):
                 self._count_cpu(process)
                 process.size = size
-            answer = process.ask(request, self.limit_s, partial(self._watch_call, process))
+            answer = process.ask(request, self.limit_s, partial(self._watch_call, process), is_call=is_call)
             if process.free_s is None or time.perf_counter() - process.counted_at > self._patience_s:
                 self._count_cpu(process)
                 self._check_heuristic_s(0.0)
-            if self.race is not None:
+            if is_call and self.race is not None:
                 self.race.hear_answer(answer)
             return answer
         except CandidateError as problem:
@@ -328,6 +414,10 @@ class Guest:
         return message
 
 
+def _agrees(state: State, decision: Any, answer: Any) -> bool:
+    return bool(state.choose(answer) == decision)
+
+
 T = TypeVar("T")
 
 
@@ -352,25 +442,75 @@ def each(
         ValueError: No value was appended for an instance.
         ProblemError: A size has none of the requested instances.
     """
-    first = guest.instance_range.start if guest.instance_range is not None else 0
+    for size, block in _plan_blocks(guest, instances, values):
+        for index in block:
+            guest.where = f"size {size}, instance {index}"
+            if guest.race is not None:
+                guest.race.attend_instance(index - _first_index(guest))
+            yield size, index, instances[size][index]
+            guest.done_count += 1
+            _print_value(guest, values[size], index)
+
+
+def blocks(
+    guest: Guest, instances: Mapping[int, Sequence[T]], values: Mapping[int, list[float]]
+) -> Iterator[tuple[int, range, Sequence[T]]]:
+    """Iterate over blocks of instances of one size, for ``Guest.reveal``; otherwise as ``each``.
+
+    A block holds all instances of a size; in a race it holds those between two comparisons.
+
+    Args:
+        guest: The candidate.
+        instances: Instances by size.
+        values: Lists by size, to which the loop appends the values of a block's instances, in their order.
+
+    Yields:
+        Size, indices among the instances of that size, and the instances.
+    """
+    for size, block in _plan_blocks(guest, instances, values):
+        guest.where = f"size {size}, instance {block[0]}"
+        if len(block) > 1:
+            guest.where = f"size {size}, instances {block[0]} to {block[-1]}"
+        if guest.race is not None:
+            guest.race.attend_instance(block[0] - _first_index(guest))
+        yield size, block, instances[size][block.start : block.stop]
+        guest.done_count += len(block)
+        for index in block:
+            _print_value(guest, values[size], index)
+
+
+def _plan_blocks(
+    guest: Guest, instances: Mapping[int, Sequence[T]], values: Mapping[int, list[float]]
+) -> Iterator[tuple[int, range]]:
+    """Yield size and indices of each block, and compare values after each step of a race."""
+    first = _first_index(guest)
     at = {str(size): 0 for size in instances}
     planned = {str(size): _end_index(guest, size, of_size) - first for size, of_size in instances.items()}
     guest.done_count, guest.planned_count = 0, sum(planned.values())
     guest.values = values
     race = guest.race
     for step in [planned] if race is None else race.begin_race(planned):
-        for size, of_size in instances.items():
-            for index in range(at[str(size)], step[str(size)]):
-                guest.where = f"size {size}, instance {first + index}"
-                if race is not None:
-                    race.attend_instance(index)
-                yield size, first + index, of_size[first + index]
-                guest.done_count += 1
-                if race is not None and values[size]:
-                    print(f"{guest.where}: {values[size][-1]:.6g}", flush=True)
+        for size in instances:
+            block = range(first + at[str(size)], first + step[str(size)])
+            if block:
+                yield size, block
         at = step
         if race is not None:
             race.check_standing(values, step)
+
+
+def _first_index(guest: Guest) -> int:
+    if guest.instance_range is None:
+        return 0
+    return guest.instance_range.start
+
+
+def _print_value(guest: Guest, values: Sequence[float], index: int) -> None:
+    """Print the value of an instance in a race, for the log of an evaluation that ends early."""
+    position = index - _first_index(guest)
+    if guest.race is not None and position < len(values):
+        size = guest.where.partition(",")[0]
+        print(f"{size}, instance {index}: {values[position]:.6g}", flush=True)
 
 
 def _end_index(guest: Guest, size: int, of_size: Sequence[T]) -> int:

@@ -19,10 +19,10 @@ import numpy as np
 # here and not at the first draw, so that a warm process has it when it forks
 import numpy.random
 
-from oragent.harness import candidate_loading, frames
+from oragent.harness import frames
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent.harness.candidate_loading import Callee, load_functions, render_traceback
+from oragent.harness.candidate_loading import load_functions, render_traceback
 from oragent.harness.native import Library
 from oragent.sandbox.isolation.guest import Cage, confine_guest
 from oragent.sandbox.isolation.means import FORBID
@@ -35,6 +35,9 @@ MOST_FILES = 1 << 20
 EXIT_UNCONFINED = 78
 # of a guest that has not even the memory to say so
 EXIT_OF_MEMORY = 77
+# package of the harness, and its parts that generate and score instances
+PROJECT = "oragent"
+FORGOTTEN = ("oragent.domains", "oragent.solvers")
 # what Python 3.11 says where there is no room for one call more
 NO_FRAME = "error return without exception set"
 
@@ -49,6 +52,8 @@ def run_guest(
     sources: Mapping[str, str],
     functions: Sequence[str],
     library: Path | None = None,
+    state: Callable[..., Any] | None = None,
+    forgets_project: bool = False,
 ) -> NoReturn:
     """Be the guest: never returns, ends when its parent does.
 
@@ -61,13 +66,17 @@ def run_guest(
         sources: Texts of the candidate's files by name, the main one first.
         functions: Names of the functions that evolve, the main one first.
         library: Library that was built of it; None for Python.
+        state: Class of the states that ``Guest.reveal`` uses; None: it is not used.
+        forgets_project: True to remove the modules of the project first.
     """
     code = EXIT_UNCONFINED
     try:
         wire = _move_wire(wire)
         _confine_candidate(wire, log, parent, cage)
         code = 0
-        candidate = _Candidate(path, sources, functions, library)
+        if forgets_project:
+            forget_project(state)
+        candidate = _Candidate(path, sources, functions, library, state)
         while (request := _receive_request(wire)) is not None:
             answer = _answer_request(candidate, request)
             # the candidate may have closed or replaced them
@@ -113,6 +122,27 @@ def _confine_candidate(wire: socket.socket, log: int, parent: int, cage: Cage) -
         os.close(cage.home)
 
 
+def forget_project(state: Callable[..., Any] | None) -> None:
+    """Remove the project's modules, which generate and score instances, from this process.
+
+    What `oragent` has in files is hidden from guests, too. So no import brings these modules back.
+
+    Args:
+        state: Class whose module stays usable; None: no such class.
+    """
+    kept = state.__module__ if state is not None else ""
+    folder = os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), "")
+    for name, module in [*sys.modules.items()]:
+        file = getattr(module, "__file__", None)
+        is_beside = name == "__main__" or (isinstance(file, str) and file.startswith(folder))
+        if not is_beside and name.partition(".")[0] != PROJECT:
+            continue
+        del sys.modules[name]
+        if name != kept and (is_beside or name.startswith(FORGOTTEN)):
+            # functions that something still refers to are of no use without their globals
+            module.__dict__.clear()
+
+
 def _move_wire(wire: socket.socket) -> socket.socket:
     """Move the wire to the number of which the filter of system calls shows nothing."""
     if wire.fileno() == WIRE:
@@ -135,27 +165,52 @@ def _close_all_but(*descriptors: int) -> None:
 class _Candidate:
     """The candidate's functions, loaded at the first call so that its failure has a caller to go to."""
 
-    def __init__(self, path: Path, sources: Mapping[str, str], functions: Sequence[str], library: Path | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        sources: Mapping[str, str],
+        functions: Sequence[str],
+        library: Path | None,
+        state: Callable[..., Any] | None,
+    ) -> None:
         self.path, self._sources, self._names, self._library = str(path), sources, functions, library
         # Seeding costs 15 microseconds a call: only where it can matter.
         self.draws_numbers = library is None and any("random" in source for source in sources.values())
         self._functions: dict[str, Callable[..., Any]] = {}
+        self._make_state = state
+        self._states: list[Any] = []
         # CPU seconds of this process when the first call was through
         self.first_s: float | None = None
 
-    @property
-    def for_loop(self) -> Callable[..., Any]:
-        if len(self._names) == 1:
-            return self.call_main
-        return Callee(self.call_named)
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the main function."""
+        return self.call_named("", args, kwargs)
+
+    def begin(self, starts: Sequence[Sequence[Any]]) -> None:
+        """Make the state of each instance, before any of its items is revealed."""
+        if self._make_state is None:
+            raise ValueError("no class of states")
+        self._states = [self._make_state(*start) for start in starts]
+
+    def decide(self, indices: Sequence[int], items: Sequence[Any]) -> list[Any]:
+        """Take the next item of some instances; return a decision for each."""
+        decisions = []
+        for index, item in zip(indices, items, strict=True):
+            state = self._states[index]
+            arguments = state.arguments(item)
+            if isinstance(arguments, dict):
+                answer = self.call_named("", (), arguments)
+            else:
+                answer = self.call_named("", arguments, {})
+            decision = state.choose(answer)
+            state.apply(decision)
+            decisions.append(decision)
+        return decisions
 
     def seed_generators(self) -> None:
         """Seed the global generators, so that a heuristic that draws numbers is a function of its arguments."""
         random.seed(0)
         np.random.seed(0)
-
-    def call_main(self, *args: Any, **kwargs: Any) -> Any:
-        return self.call_named("", args, kwargs)
 
     def call_named(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         function = self._functions.get(name or self._names[0]) or self._load_functions(name or self._names[0])
@@ -180,19 +235,22 @@ class _Candidate:
 def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
     """Serve one request; whatever the candidate raises becomes data."""
     try:
-        if "compiled" in request:
-            value = candidate_loading.exchange_code(request["compiled"])
-        elif request["loop"] is None:
-            value = candidate.call_named(request["name"], request["args"], request["kwargs"])
+        value: Any = None
+        if "step" in request:
+            value = candidate.decide(*request["step"])
+        elif "begin" in request:
+            candidate.begin(request["begin"])
+        elif "run" in request:
+            module, name = request["run"]
+            value = getattr(sys.modules[module], name)(candidate.call, *request["args"])
         else:
-            module, name = request["loop"]
-            value = getattr(sys.modules[module], name)(candidate.for_loop, *request["args"])
+            value = candidate.call_named(request["name"], request["args"], request["kwargs"])
         try:
             return frames.encode({"value": value, "first": candidate.first_s})
         except frames.FrameError as problem:
             return _encode_failure(Status.INVALID, f"returned {problem}")
     except CandidateError as problem:
-        # a loop of ours found the decision wanting
+        # the state refused the answer
         return _encode_failure(Status(problem.status), str(problem))
     except MemoryError:
         return _encode_failure(Status.MEMORY, OUT_OF_MEMORY)

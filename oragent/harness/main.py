@@ -24,9 +24,10 @@ from oragent._base.plain import escape_text, shorten_middle
 from oragent._base.protocol import Failure, Result, Status, format_failure, format_result
 from oragent._base.racing import BY_INSTANCE, read_instance_values
 from oragent.harness.arguments import Arguments, parse_arguments
-from oragent.harness.audits import audit_decisions, spot_check
-from oragent.harness.claims import CallSample, Draw, Outraced, Race, SolutionAlbum, instance_values
-from oragent.harness.guest import Guest
+from oragent.harness.guest import Guest, State
+from oragent.harness.purity import CallSample, check_purity
+from oragent.harness.racing import Outraced, Race, instance_values
+from oragent.harness.solutions import Draw, SolutionAlbum
 from oragent.harness.startup import OWN_VARIABLES
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
@@ -44,6 +45,8 @@ PRINTED, TRACE = 3000, 600
 
 # an option, and the metric with the value of each drawn solution
 DRAW, DRAWN = "draw_solutions", "drawn"
+# an option, and the metric with the number of repeated calls
+CHECK, CHECKED = "check", "checked"
 # modes that reports read, and no search
 SETS = ("test", "fresh", "final")
 # of instances in an evaluation of a search: at most about 5 kB in its database
@@ -114,7 +117,7 @@ def start_observer(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable
     if file is None:
         yield lambda: ""
         return
-    with Guest(file, OBSERVE) as guest:
+    with Guest(file, OBSERVE, forgets_project=True) as guest:
         observer = _observer = _Observer(guest, hooks)
 
         def finish() -> str:
@@ -135,7 +138,8 @@ def run(
     functions: Sequence[str] = (),
     files: Sequence[str] = (),
     sizes: Mapping[str, Sequence[int]],
-    spare: bool = False,
+    state: Callable[..., State] | None = None,
+    renew: bool = False,
     flags: Mapping[str, str] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
     floor: bool = False,
@@ -151,7 +155,8 @@ def run(
         functions: Further functions that evolve with it, called by ``guest.of(name)``.
         files: Further files of the candidate.
         sizes: Problem sizes of each mode.
-        spare: True if ``evaluate`` uses ``Guest.claim`` or ``Guest.renew``.
+        state: Class of the states that ``Guest.reveal`` makes in the candidate's process.
+        renew: True if ``evaluate`` uses ``Guest.renew``.
         flags: The evaluator's own options without a value: name and help text.
         choices: Its own options with a value: name and allowed values, the default first.
         floor: True if ``evaluate`` may end early below ``arguments.floor``, with the metric ``below_floor``.
@@ -165,13 +170,14 @@ def run(
     restart_without_secrets(OWN_VARIABLES)
     if draw is not None:
         flags = {**(flags or {}), DRAW: "draw solutions of the first instances of each size as SVG"}
+    flags = {**(flags or {}), CHECK: "then repeat some calls in a fresh process, in another order"}
     arguments = parse_arguments(sizes, flags=flags, choices=choices, floor=floor, hooks=bool(hooks), race=race)
     kernel.hide_memory()
     prepare_confinement()
     _ask_processor()
     try:
-        make = partial(Guest, function=function, functions=functions, files=files)
-        make_guest = partial(make, spare=spare or bool(arguments.audit))
+        make = partial(Guest, function=function, functions=functions, files=files, state=state, forgets_project=True)
+        make_guest = partial(make, fresh_processes=renew or CHECK in arguments.flags)
         outcome = _run_evaluation(evaluate, arguments, make_guest, hooks, draw)
     except KeyboardInterrupt:
         sys.exit("interrupted")
@@ -238,23 +244,16 @@ def _run_evaluation(
 
 
 def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, guest: Guest) -> Result:
-    """Evaluate, then put decisions again: few, or those of an audit, whose time is not the candidate's."""
-    if arguments.audit:
-        guest.calls = CallSample()
-    else:
-        guest.calls = None
+    """Evaluate; with ``--check``, then repeat some calls in a fresh process."""
+    sample = CallSample() if CHECK in arguments.flags else None
+    guest.sample = sample
     _set_alarm(guest)
     result = evaluate(arguments, guest)
-    if not arguments.audit:
-        spot_check(guest)
     measured = _usage(guest)
     if guest.race is not None:
         measured |= guest.race.standing_metrics(result.score)
-    if arguments.audit:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        guest.look, begun = None, guest.checking_s
-        put = audit_decisions(guest, None if arguments.audit < 0 else arguments.audit)
-        measured |= {"audited": put, "audit_seconds": round(guest.checking_s - begun, 3)}
+    if sample is not None:
+        measured |= {CHECKED: check_purity(guest, sample), "check_seconds": round(guest.check_s, 3)}
     if guest.album is not None:
         # nothing of the candidate runs any more
         guest.end()
@@ -266,11 +265,11 @@ def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: 
 def _with_instances(result: Result, arguments: Arguments, guest: Guest) -> dict[str, Any]:
     """Return the metrics of a result with the value of each instance where pages or reports compare instances.
 
-    A search stores every evaluation on ``val``, so the values are left out there if they are many. An audit repeats an
-    evaluation, and a race adds the values itself.
+    A search stores every evaluation on ``val``, so the values are left out there if they are many. A race adds the
+    values itself.
     """
     metrics = {name: value for name, value in result.metrics.items() if name != BY_INSTANCE}
-    is_search = arguments.mode == "val" and not arguments.audit and guest.race is None
+    is_search = arguments.mode == "val" and guest.race is None
     if arguments.mode not in SETS and not is_search:
         return metrics
     values = read_instance_values(result.metrics) or instance_values(guest.values, result.score)
@@ -281,8 +280,7 @@ def _with_instances(result: Result, arguments: Arguments, guest: Guest) -> dict[
 
 def _usage(guest: Guest) -> dict[str, Any]:
     """Figures of the candidate's calls: CPU seconds, also by size, and the number of calls and instances."""
-    calls = guest.call_count + sum(claim.count for claim in guest.claims)
-    used: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 6), "heuristic_calls": calls}
+    used: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 6), "heuristic_calls": guest.call_count}
     if guest.place_seconds:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
     if guest.planned_count:

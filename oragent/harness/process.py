@@ -82,15 +82,15 @@ class DirectForker:
 class Spare:
     """A process that forks guests on request, made when nothing was known yet.
 
-    Methods are those of `DirectForker`; ``prepare`` is called once, before the first fork and without a candidate.
+    Its methods are those of `DirectForker`.
     """
 
-    def __init__(self, live: Live, cage: Cage, prepare: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, live: Live, cage: Cage) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, MESSAGES)
         scorer, self._pid = os.getpid(), os.fork()
         if self._pid == 0:
             self._control.close()
-            _serve_requests(theirs, scorer, live, cage, prepare)
+            _serve_requests(theirs, scorer, live, cage)
         theirs.close()
 
     def fork_guest(self, wire: socket.socket, log: int) -> int:
@@ -139,9 +139,7 @@ class Spare:
         return done, number, status, cpu
 
 
-def _serve_requests(
-    control: socket.socket, scorer: int, live: Live, cage: Cage, prepare: Callable[[], None]
-) -> NoReturn:
+def _serve_requests(control: socket.socket, scorer: int, live: Live, cage: Cage) -> NoReturn:
     """Be the spare: wait for requests until the scorer is gone."""
     try:
         # before the first request, too
@@ -153,7 +151,6 @@ def _serve_requests(
         request = socket.recv_fds(control, REQUEST.size, 2)
         with enter_guest_namespace(cage) as entered:
             prepare_process()
-            prepare()
             gc.freeze()
             cage = replace(entered, is_prepared=True)
             while request[0]:
@@ -236,13 +233,14 @@ class GuestProcess:
             return self._parent.cpu_seconds(self.pid)
         return self._ended[1]
 
-    def ask(self, request: bytes, limit_s: float | None, look: Callable[[], None]) -> Any:
+    def ask(self, request: bytes, limit_s: float | None, look: Callable[[], None], *, is_call: bool = True) -> Any:
         """Send a request and wait for its answer.
 
         Args:
             request: Frame to send.
             limit_s: Wall seconds that the answer may take; None for any.
             look: Callback that is called now and then while it computes; what it raises ends the call.
+            is_call: True if the request calls the candidate, False if it only makes states.
 
         Raises:
             CandidateError: if the guest dies, breaks the wire or reports a failure.
@@ -257,7 +255,7 @@ class GuestProcess:
             raise CandidateError(str(answer.get("message")), answer["status"], str(answer.get("traceback")))
         if not isinstance(answer, dict) or "value" not in answer:
             raise CandidateError("broke the wire to its scorer", Status.REJECTED)
-        if self.first_s is None:
+        if is_call and self.first_s is None:
             self.first_s = self._first_call_s(answer.get("first"))
         return answer["value"]
 
@@ -286,7 +284,7 @@ class GuestProcess:
             raise CandidateError("returned more than there is room for", Status.MEMORY) from None
 
     def _first_call_s(self, claimed: Any) -> float:
-        """What the first call took: a loop beside the candidate tells it, and no more is believed than can be."""
+        """Return the CPU seconds of the first call: the guest reports them, and at most what it used is believed."""
         spent = self.cpu_s
         if isinstance(claimed, float) and claimed == claimed:
             return min(max(float(claimed), 0.0), spent)

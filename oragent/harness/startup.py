@@ -11,6 +11,9 @@ from pathlib import Path
 from oragent._base.bounded import parse_yaml
 from oragent.sandbox.isolation.environment import RESTARTED, problem_variables, restart_without_secrets
 
+# its value must not be in the memory of the process that forks candidates
+SEED_OPTION = "--fresh_seed"
+
 
 def _own_variables() -> dict[str, str]:
     """The variables that the ``problem.yaml`` beside an evaluator by hand names, as a search would give them."""
@@ -28,11 +31,30 @@ def _own_variables() -> dict[str, str]:
     return {}
 
 
+def _restart_without_seed() -> None:
+    """Start again with the seed of ``--fresh_seed=N`` in a pipe: children inherit the memory of the command line."""
+    words = sys.orig_argv[1:]
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name != SEED_OPTION or not sys.executable:
+            continue
+        place = at if equals else at + 1
+        value = value if equals else "".join(words[place : place + 1])
+        if value.isdecimal():
+            reader, writer = os.pipe()
+            os.write(writer, value.encode())
+            os.close(writer)
+            os.set_inheritable(reader, True)
+            words[place] = f"{SEED_OPTION}=/dev/fd/{reader}" if equals else f"/dev/fd/{reader}"
+            os.execve(sys.executable, [sys.executable, *words], os.environ)
+
+
 OWN_VARIABLES = {} if RESTARTED in os.environ else _own_variables()
 os.environ |= OWN_VARIABLES
 # others are started again by ``harness.run``
 if Path(sys.argv[0]).name == "eval.py":
     restart_without_secrets(OWN_VARIABLES)
+    _restart_without_seed()
 
 for _library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ[f"{_library}_NUM_THREADS"] = "1"

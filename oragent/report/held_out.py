@@ -1,7 +1,7 @@
-"""Programs of a run scored again, outside of the search: on the held-out set, by the present evaluator, or audited.
+"""Programs of a run scored again, outside of the search: on the held-out set, or by the present evaluator.
 
-No search reads the held-out set, and reports read it only on request. In an audit fresh processes that know one call's
-arguments repeat the decisions of the best program.
+No search reads the held-out set, and reports read it only on request. A report also checks that the best program is a
+function of its arguments.
 """
 
 import hashlib
@@ -21,7 +21,14 @@ from oragent._base.plain import escape_text
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.evaluation.devices import AUTO, CPU
-from oragent.evaluation.offers import AUDIT, HELD_OUT_PATIENCE, describe_missing, evaluator_arguments, find_options
+from oragent.evaluation.offers import (
+    CHECK,
+    HELD_OUT_PATIENCE,
+    INSTANCES,
+    describe_missing,
+    evaluator_arguments,
+    find_options,
+)
 from oragent.report.chance import compare_pairs, read_paired
 from oragent.search.candidate import Committed
 from oragent.search.folder import RunFolder, best_file, reopen
@@ -33,14 +40,11 @@ MOST_BYTES = 4 << 20
 
 
 RESCORED_FILE = "rescored.yaml"
-AUDIT_FILE = "audit.yaml"
-# metrics of an audit: repeated decisions, and their CPU seconds
-COUNT, SECONDS = "audited", "audit_seconds"
-FIRST_DECISIONS, MOST_DECISIONS = 30, 100_000
-# CPU seconds for further decisions, by what the first ones took
-LIMIT_S = 120
-# thousands of processes take their time
-PATIENCE = 60
+CHECK_FILE = "check.yaml"
+# metric of a check: number of repeated calls
+CHECKED = "checked"
+# instances of a check, if the evaluator can be told
+INSTANCES_OF_CHECK = 3
 # characters of a reason
 MOST_REASON = 300
 
@@ -209,107 +213,76 @@ def _choose_programs(folder: RunFolder, limit: int) -> list[Committed]:
 
 
 @dataclass(frozen=True)
-class BestAudit:
-    """How the audit of a program ended."""
+class BestCheck:
+    """Result of the check that a program is a function of its arguments."""
 
     # SHA-256 of the program's text, hex digits
     program: str
-    # true if every repeated decision was the same; None if the audit could not be done
+    # true if every repeated answer was the same; None if the check could not be made
     passed: bool | None
-    # reason why it failed, or could not be done; empty where it passed
+    # reason why it failed, or could not be made; empty where it passed
     reason: str = ""
     cpu_s: float = 0.0
-    # number of decisions that were repeated; None if the evaluator does not print it
-    decisions: int | None = None
+    # number of calls that were repeated; None if the evaluator does not print it
+    calls: int | None = None
 
     @property
     def sentence(self) -> str:
         """The result in words."""
         if self.passed:
-            if self.decisions is None:
-                number = "some"
-            else:
-                number = f"{self.decisions:,}"
+            number = "some" if self.calls is None else f"{self.calls:,}"
             return (
-                f"{number} decisions of the best program were each put to a process that knew that call's arguments "
-                f"alone, and none differed ({self.cpu_s:.0f} CPU s)"
+                f"a fresh process repeated {number} calls of the best program in another order, and gave the same "
+                f"answers ({self.cpu_s:.1f} CPU s); this is a check, not a guarantee"
             )
         if self.passed is None:
-            return f"the best program was not audited: {self.reason}"
-        return f"REJECTED: the best program does not decide by a call's arguments alone: {self.reason}"
+            return f"the best program was not checked: {self.reason}"
+        return f"REJECTED: the best program is not a function of its arguments: {self.reason}"
 
 
-def audit_best(path: Path) -> BestAudit:
-    """Audit random decisions of a run's best program, once for each best program, and write ``audit.yaml``.
+def check_best(path: Path) -> BestCheck:
+    """Check that a run's best program is a function of its arguments, once per best program; write ``check.yaml``.
 
-    Repeat `FIRST_DECISIONS`, then as many as take about `LIMIT_S` CPU seconds, at most all.
-
-    A reason that prevents the audit, such as a missing problem, is a result and not an error: reports show it.
+    A reason that prevents the check, such as a missing problem, is a result and not an error: reports show it.
     """
     try:
         program = hash_text(best_text(path))
-        recorded = read_audit(path)
+        recorded = read_check(path)
         if recorded is not None and recorded.program == program and recorded.passed is not None:
             return recorded
-        audit = _run_audit(path, program)
+        check = _run_check(path, program)
     except (OragentError, OSError) as problem:
-        return BestAudit("", None, escape_text(str(problem))[:MOST_REASON])
-    files.replace_file(path / AUDIT_FILE, yaml.safe_dump(asdict(audit), sort_keys=False))
-    return audit
+        return BestCheck("", None, escape_text(str(problem))[:MOST_REASON])
+    files.replace_file(path / CHECK_FILE, yaml.safe_dump(asdict(check), sort_keys=False))
+    return check
 
 
-def read_audit(path: Path) -> BestAudit | None:
-    """Return the stored audit of the present best program; None if there is none or its file is broken."""
+def read_check(path: Path) -> BestCheck | None:
+    """Return the stored check of the present best program; None if there is none or its file is broken."""
     try:
-        tree = load_yaml(path / AUDIT_FILE)
-        if tree["passed"] is None:
-            passed = None
-        else:
-            passed = bool(tree["passed"])
-        if tree["decisions"] is None:
-            decisions = None
-        else:
-            decisions = int(tree["decisions"])
+        tree = load_yaml(path / CHECK_FILE)
+        passed = None if tree["passed"] is None else bool(tree["passed"])
+        calls = None if tree["calls"] is None else int(tree["calls"])
         reason, cpu_s = escape_text(str(tree["reason"]))[:MOST_REASON], float(tree["cpu_s"])
-        audit = BestAudit(str(tree["program"]), passed, reason, cpu_s, decisions)
-        if hash_text(best_text(path)) == audit.program:
-            return audit
+        check = BestCheck(str(tree["program"]), passed, reason, cpu_s, calls)
+        if hash_text(best_text(path)) == check.program:
+            return check
         return None
     except (OragentError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError):
         return None
 
 
-def _run_audit(path: Path, program: str) -> BestAudit:
+def _run_check(path: Path, program: str) -> BestCheck:
     scorer = HeldOutScorer(reopen(path, only_read=True))
-    if AUDIT not in scorer.offers:
-        return BestAudit(program, None, describe_missing(AUDIT))
-    ended = _repeat_decisions(scorer, path, FIRST_DECISIONS)
-    more = _count_affordable(ended)
-    cpu_s, decisions = ended.cpu_s, ended.metrics.get(COUNT)
-    if more > FIRST_DECISIONS:
-        further = _repeat_decisions(scorer, path, more)
-        cpu_s += further.cpu_s
-        # then the first ones stand
-        if further.status is not Status.TIMEOUT:
-            ended, decisions = further, further.metrics.get(COUNT)
+    if CHECK not in scorer.offers:
+        return BestCheck(program, None, describe_missing(CHECK))
+    mode = "train" if scorer.folder.problem.about.sizes.get("train") else None
+    few = (f"{INSTANCES}={INSTANCES_OF_CHECK}",) if mode and INSTANCES in scorer.offers else ()
+    ended = scorer.evaluate(best_text(path), mode, *few, CHECK)
     if ended.status is Status.OK:
-        return BestAudit(program, True, cpu_s=cpu_s, decisions=decisions if type(decisions) is int else None)
+        calls = ended.metrics.get(CHECKED)
+        return BestCheck(program, True, cpu_s=ended.cpu_s, calls=calls if type(calls) is int else None)
     if ended.status is Status.REJECTED:
-        return BestAudit(program, False, escape_text(ended.message)[:MOST_REASON], cpu_s)
-    return BestAudit(
-        program, None, f"the audit ended as {ended.status}: {escape_text(ended.message)}"[:MOST_REASON], cpu_s
-    )
-
-
-def _repeat_decisions(scorer: HeldOutScorer, path: Path, decisions: int) -> Evaluation:
-    return scorer.evaluate(best_text(path), None, f"{AUDIT}={decisions}", patience=PATIENCE)
-
-
-def _count_affordable(first: Evaluation) -> int:
-    """Return the number of decisions that take about `LIMIT_S` CPU seconds; 0 if there are no more or it is unknown."""
-    decisions, seconds = first.metrics.get(COUNT), first.metrics.get(SECONDS)
-    if first.status is not Status.OK or decisions != FIRST_DECISIONS or not isinstance(seconds, int | float):
-        return 0
-    if seconds <= 0:
-        return MOST_DECISIONS
-    return int(min(MOST_DECISIONS, decisions * LIMIT_S / seconds))
+        return BestCheck(program, False, escape_text(ended.message)[:MOST_REASON], ended.cpu_s)
+    reason = f"the check ended as {ended.status}: {escape_text(ended.message)}"
+    return BestCheck(program, None, reason[:MOST_REASON], ended.cpu_s)

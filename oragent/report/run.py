@@ -15,14 +15,14 @@ from oragent.report import about, final, fresh, held_out, pictured
 from oragent.report.about import About
 from oragent.report.final import Final
 from oragent.report.fresh import Sets
-from oragent.report.held_out import BestAudit
+from oragent.report.held_out import BestCheck
 from oragent.report.pages.text import Gain, measure_gain
 from oragent.report.pictured import Picture
 from oragent.report.research import Research, read_research
 from oragent.search.archive import Archive, ArchivePolicy, replay_archive
 from oragent.search.candidate import Committed, Elite
 from oragent.search.checks import way_on
-from oragent.search.events import Audits
+from oragent.search.events import PurityChecks
 from oragent.search.folder import repeat_command
 from oragent.search.store import Store
 
@@ -182,10 +182,10 @@ class RunData:
     end: str | None
     # runs for sweeps and probes on training instances, and their CPU seconds
     experiments: tuple[int, float] = (0, 0.0)
-    # audits of programs that would have led
-    audits: Audits = field(default_factory=Audits)
-    # audit of decisions of the best program; None if it was not made
-    audit: BestAudit | None = None
+    # checks of programs that would have led
+    checks: PurityChecks = field(default_factory=PurityChecks)
+    # check of the best program; None if it was not made
+    check: BestCheck | None = None
     # scores on the held-out and fresh sets beside those on ``val``; None if not made
     sets: Sets | None = None
     # messages that were shown to the user while it ran
@@ -241,7 +241,7 @@ def load_run(folder: Path) -> RunData:
         with Store(path, readonly=True) as store:
             records, replies = tuple(store.binned()), tuple(store.replies.all_replies())
             seconds, end, rounds = store.elapsed_s(), store.meta("end"), store.rounds()
-            notes, audits, remarks = store.notes(), store.audits(), tuple(store.remarks())
+            notes, checks, remarks = store.notes(), store.purity_checks(), tuple(store.remarks())
             resets, experiments = store.resets(), store.experiments()
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
@@ -266,8 +266,8 @@ def load_run(folder: Path) -> RunData:
         research=read_research(notes),
         end=end,
         experiments=experiments,
-        audits=audits,
-        audit=held_out.read_audit(folder),
+        checks=checks,
+        check=held_out.read_check(folder),
         sets=read_sets(folder, described.direction, (_val_figures(seed), _val_figures(best))),
         remarks=remarks,
         pictures=pictured.read_pictures(folder),

@@ -14,7 +14,7 @@ from rich.text import Text
 from oragent._base.plain import one_line
 from oragent._base.protocol import Status
 from oragent.report.fresh import Sets
-from oragent.report.held_out import BestAudit
+from oragent.report.held_out import BestCheck
 from oragent.report.pages import text as in_words
 from oragent.report.pages.text import clip_text, diff_texts
 from oragent.report.research import Research
@@ -88,10 +88,10 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
         screened = [("of them ended before a full score", f"{spend.screened:,}")]
     else:
         screened = []
-    if data.audits.number:
-        audits = [("audits", str(data.audits))]
+    if data.checks.number:
+        checks = [("checks", str(data.checks))]
     else:
-        audits = []
+        checks = []
     number, cpu_s = data.experiments
     sweeps = f"{number:,} runs, {in_words.format_duration(cpu_s)} of CPU time"
     if spend.wall_median_s is None:
@@ -105,7 +105,7 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
         ("evaluations", f"{spend.evaluations:,}"),
         ("time", in_words.format_duration(spend.seconds)),
         ("CPU time of evaluations", in_words.format_duration(spend.cpu_s)),
-        *audits,
+        *checks,
         *([("sweeps and probes on training instances", sweeps)] if number else []),
         ("median time of an evaluation", median_s),
         ("evaluations an hour", "–" if spend.per_hour is None else f"{spend.per_hour:,.0f}"),
@@ -119,12 +119,12 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
 
 def describe_trust(data: RunData) -> tuple[str, ...]:
     """List the evidence for the best program's score, in sentences."""
-    return list_evidence(data.audit, data.sets, data.remarks)
+    return list_evidence(data.check, data.sets, data.remarks)
 
 
-def list_evidence(audit: BestAudit | None, sets: Sets | None, remarks: Sequence[str]) -> tuple[str, ...]:
-    """List the sentences of an audit and of scores on other sets, and the remarks of the run."""
-    return (*([audit.sentence] if audit else []), *(sets.sentences if sets else []), *remarks)
+def list_evidence(check: BestCheck | None, sets: Sets | None, remarks: Sequence[str]) -> tuple[str, ...]:
+    """List the sentences of a check and of scores on other sets, and the remarks of the run."""
+    return (*([check.sentence] if check else []), *(sets.sentences if sets else []), *remarks)
 
 
 def list_elites(data: RunData, limit: int) -> tuple[tuple[EliteRow, ...], int]:

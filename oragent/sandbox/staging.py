@@ -21,7 +21,12 @@ from oragent._base.frames import stream_bytes
 from oragent.sandbox import folders
 from oragent.sandbox.folders import RUNS, displaced_files, list_entries
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root
-from oragent.sandbox.isolation.environment import NOBODY, forget_readable, interpreter_paths, interpreter_places
+from oragent.sandbox.isolation.environment import (
+    NOBODY,
+    forget_readable,
+    interpreter_paths,
+    interpreter_places,
+)
 from oragent.sandbox.isolation.guest import GUEST_ROOT, will_become_nobody
 from oragent.sandbox.isolation.means import Means
 from oragent.sandbox.isolation.process_usage import ControlGroup
@@ -149,7 +154,11 @@ def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
             root.cover_path(path, [nested for nested in required if path in nested.parents])
     for path in displaced_files(setting.beside, script):
         root.cover_path(path)
-    root.prepare_inner_root(SHOWN_TO_GUESTS, interpreter_places())
+    root.prepare_inner_root(SHOWN_TO_GUESTS, [place for place in interpreter_places() if place != PACKAGE])
+    hidden = Path(f"{SHOWN_TO_GUESTS}{PACKAGE}")
+    if hidden.is_dir():
+        # it lies among the installed packages
+        root.cover_path(hidden)
     os.environ[GUEST_ROOT] = str(SHOWN_TO_GUESTS)
     root.leave_old_root(proc=True)
     forget_readable()

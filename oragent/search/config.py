@@ -127,13 +127,6 @@ class Config:
             candidate cannot reach that elite. None: no races.
         twins: Instances of each size after which a program ends if it answers exactly as an elite that is no longer; 0:
             never.
-        audit: Random decisions per audit of a leading program, at most; ten times as many for the winner. None: no
-            audits.
-        audit_share: Share of the CPU time that audits may take, above 0, at most 1 (all leading programs). The seed,
-            the first two leading programs and the winner are always audited.
-        audit_lag: Rounds after which the verdict of an audit takes effect, while the search goes on: a program that
-            fails is withdrawn just before that round is committed. 0: a round waits for its audit. None:
-            ``strategy.window``, so that no round that builds on a program is committed before its verdict.
         device: Where networks compute: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``. A run keeps its device.
         protocol: Study whose instances are scored, such as ``oragent``; None: the evaluator's default.
         problem_size: Score this size only; None: all sizes.
@@ -154,9 +147,6 @@ class Config:
     cascade: Annotated[float, Ge(0), Le(1)] | None = None
     race: Annotated[float, Ge(0), Le(1)] | None = None
     twins: Annotated[int, Ge(0)] = 0
-    audit: Annotated[int, Ge(1)] | None = 30
-    audit_share: Annotated[float, Gt(0), Le(1)] = 0.2
-    audit_lag: Annotated[int, Ge(0)] | None = None
     device: Annotated[str, StringConstraints(pattern=f"^({PATTERN})$")] = AUTO
     protocol: Annotated[str, MinLen(1)] | None = None
     problem_size: Annotated[int, Ge(1)] | None = None

@@ -2,8 +2,8 @@
 
 ``window`` rounds are in flight at once, and round k begins on the state that round k - window left, however many
 evaluations run at once: so a seed (and the same replies) gives the same archive at any number of workers, and a run
-that was killed goes on as if it had not been. Leading programs are audited in the background: the verdict takes effect
-before a fixed round is committed (`search/auditing.py`).
+that was killed goes on as if it had not been. Before a round is committed, its best program is checked if it would
+lead, and rejected if it is not a function of its arguments.
 """
 
 import asyncio
@@ -22,16 +22,14 @@ import numpy as np
 from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted, ModelError, OragentError, ProblemError
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import EvaluationPool, RunningJob
 from oragent.ledger import Interrupted, ReplayModel
 from oragent.llm.model import Model, RoundLearner
 from oragent.search.archive import AddStatus, Archive, success_rate
-from oragent.search.auditing import AuditSchedule, would_lead
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.evaluation_key import ended_race_text, found_out_text
+from oragent.search.evaluation_key import ended_race_text
 from oragent.search.events import EventKind, Observer, OnEvent, Progress, RunEvent, SearchResult, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.journal import Journal
@@ -113,15 +111,6 @@ class Engine:
             self._context.replace_model = self._replace_model
         # the best that was scored, committed or not
         self._leader: Elite | None = None
-        self._leader_fingerprint = ""
-        # before it led, as in a run that is resumed
-        self._leader_is_audited = False
-        # fingerprint of the program whose audit a round or the end of the run waits for
-        self._audited_now = ""
-        # id of the latest program whose audit began in the background
-        self._begun_id = ""
-        lag, last = self._window if config.audit_lag is None else config.audit_lag, max(self._recorded, default=-1)
-        self._schedule = AuditSchedule(store, lag, last, self._audit_in_background)
         self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
         share = self._settings.tuning or 0.0
         self._free = tuning_period(self._window) if is_worth(share, self._budget.bounds) else 0
@@ -143,11 +132,6 @@ class Engine:
     def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
         """The evaluations and the model calls that have begun and not ended; may be read in another thread."""
         return self._pool.running, list(self._context.asking.values())
-
-    @property
-    def audits(self) -> str:
-        """Number of audits in the background, for a person; empty before the first; may be read in another thread."""
-        return str(self._schedule)
 
     @property
     def experiment_s(self) -> float:
@@ -189,7 +173,6 @@ class Engine:
         self._emit(EventKind.BEGUN, -1, about)
         flying: dict[int, asyncio.Task[RoundContext]] = {}
         progress = await self._unless_aborted(asyncio.create_task(self._score_seed()))
-        self._schedule.resume({record.candidate.fingerprint: record for record in self._store.records()})
         upcoming = 1
         try:
             while True:
@@ -203,13 +186,8 @@ class Engine:
                     break
                 number = min(flying)
                 run = await self._unless_aborted(flying.pop(number))
-                run = await self._unless_aborted(asyncio.create_task(self._audit_round(run)))
+                run = await self._unless_aborted(asyncio.create_task(self._check_round(run)))
                 progress = self._commit_round(number, run)
-            await self._unless_aborted(asyncio.create_task(self._settle_audits(None)))
-            if self._archive.best is not None and self._archive.best.id != progress.best.id:
-                progress = self._make_progress(())
-                self._observer(progress)
-            progress = await self._with_audited_winner(progress)
         except Interrupted:
             # Not committed: a resumed run does this round again, with what was paid for at hand.
             await self._wait_for_all(flying.values())
@@ -217,7 +195,6 @@ class Engine:
             for task in flying.values():
                 task.cancel()
             await asyncio.gather(*flying.values(), return_exceptions=True)
-            await self._schedule.close()
             self._context.scoring.give_up()
             if self._cache is not None:
                 self._cache.close()
@@ -294,14 +271,13 @@ class Engine:
             candidate = await self._evaluate_seed(run)
             failed = candidate.evaluation
             if failed.status is Status.OK:
-                failed = await self._context.scoring.audit(candidate, self._seen_by_audit(run, candidate)) or failed
+                failed = await self._context.scoring.check(candidate, self._seen_by_check(run, candidate)) or failed
             if failed.status is not Status.OK:
                 detail = f"\n{failed.detail}".rstrip()
                 name = self._folder.problem.name
                 raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
             await self._score_initial_programs(run)
-            if not self._schedule.lag:
-                run = await self._audit_round(run)
+            run = await self._check_round(run)
             run.case.used += self._store.checks()
         else:
             run = self._replay_round(run)
@@ -374,164 +350,44 @@ class Engine:
             ) from problem
         return run
 
-    async def _audit_round(self, run: RoundContext) -> RoundContext:
-        """Audit the best program of a round that is over, if it would lead; where it fails, the next best.
-
-        With audits in the background, let the verdicts take effect that are due before this round is committed.
-        """
-        scoring = self._context.scoring
-        if self._schedule.lag:
-            await self._settle_audits(run.number)
-            for candidate in [*run.candidates]:
-                caught = found_out_text(candidate.fingerprint)
-                if caught in self._context.committed and (rejected := self._store.evaluation(caught)):
-                    run.withdraw(candidate.fingerprint, rejected)
-            return run
+    async def _check_round(self, run: RoundContext) -> RoundContext:
+        """Check the best program of a round if it would lead; if it fails, reject it and check the next best."""
         if run.number in self._recorded:
             return run
         with suppress(BudgetExhausted):
-            while (leader := self._would_lead(run)) is not None:
-                audited, evaluations = len(self._store.audited_programs()), self._budget.spent.evaluations
-                if not scoring.is_audited(leader.fingerprint) and not scoring.audit_has_room(evaluations, audited):
-                    break
-                self._audited_now = leader.fingerprint
-                rejected = await self._context.in_time(scoring.audit(leader, self._seen_by_audit(run, leader)))
+            while (leader := self._find_leader(run)) is not None:
+                check = self._context.scoring.check(leader, self._seen_by_check(run, leader))
+                rejected = await self._context.in_time(check)
                 if rejected is None:
                     break
-                run.withdraw(leader.fingerprint, rejected)
+                run.reject_impure(leader.fingerprint, rejected)
                 self._leader = None
                 if self._archive.best is not None:
                     self._write_best(self._archive.best)
         return run
 
-    def _begin_audit(self, number: int) -> None:
-        """Audit the best program in the background, if it was not audited and the share of audits has room."""
-        best, schedule, scoring = self._archive.best, self._schedule, self._context.scoring
-        if best is None or not schedule.lag or not scoring.audits or schedule.is_recorded(number):
-            return
-        if best.id == self._begun_id or not scoring.audit_has_room(self._budget.spent.evaluations, schedule.count):
-            return
-        self._begun_id, record = best.id, self._find_record(best)
-        if not schedule.has_begun(record.candidate.fingerprint):
-            schedule.begin(record, number)
-
-    async def _audit_in_background(self, record: Committed, due: int) -> Evaluation | None:
-        what = f"program {record.id}"
-        seen = Seen(self._archive, (), lambda fingerprint: False, self._context.check_may_continue, what, due)
-        try:
-            rejected = await self._context.in_time(self._context.scoring.audit(record.candidate, seen))
-        except BudgetExhausted:
-            return None
-        best = self._archive.best
-        if rejected is None and best is not None and best.id == record.id:
-            # without the remark that it is not audited yet
-            self._write_best(best, record.candidate)
-        return rejected
-
-    async def _settle_audits(self, number: int | None) -> None:
-        """Let verdicts take effect that are due before a round is committed, in the audits' order; None: all are."""
-        at = self._horizon + 1 if number is None else number
-        for fingerprint in self._schedule.recorded_withdrawals(at):
-            if rejected := self._store.evaluation(found_out_text(fingerprint)):
-                # of a replay
-                self._store.reject_candidates(fingerprint)
-                self._forget_program(fingerprint, rejected, at)
-        while (verdict := await self._schedule.next_verdict(number)) is not None:
-            record, rejected = verdict
-            if rejected is None:
-                continue
-            self._tell_taken_back(record, rejected)
-            row = self._schedule.record_withdrawal(record.candidate.fingerprint, at)
-            self._store.withdraw(record.candidate.fingerprint, rejected, self._budget.elapsed_s(), row)
-            self._forget_program(record.candidate.fingerprint, rejected, at)
-            if number is not None:
-                self._begin_audit(number)
-
-    def _tell_taken_back(self, record: Committed, rejected: Evaluation) -> None:
-        self._tell_once(f"{record.score:.6g} by program {record.id} is taken back: {rejected.message}")
-
-    def _forget_program(self, fingerprint: str, rejected: Evaluation, number: int) -> None:
-        name = found_out_text(fingerprint)
-
-        def without(record: Committed) -> Committed:
-            if record.candidate.fingerprint != fingerprint or record.candidate.is_probe:
-                return record
-            short = replace(rejected, traceback="", log="", output="")
-            return replace(record, placed="", candidate=replace(record.candidate, fingerprint=name, evaluation=short))
-
-        self._run_archive.change_early(without)
-        self._context.history = [[without(record) for record in records] for records in self._context.history]
-        self._context.committed.setdefault(name, number)
-        self._schedule.mark_withdrawn(fingerprint)
-        if self._context.journal is not None:
-            self._context.journal.withdraw(number, fingerprint)
-        self._rebuild_archive()
-
-    def _rebuild_archive(self) -> None:
-        records = [record for record in self._committed_records() if record.round <= self._horizon]
-        self._run_archive.rebuild(records, self._horizon + 1)
-        self._leader = None
-        if self._archive.best is not None:
-            self._write_best(self._archive.best)
-
     def _find_record(self, elite: Elite) -> Committed:
-        records = self._committed_records(int(elite.id.partition(".")[0]))
+        records = self._store.records(int(elite.id.partition(".")[0]))
         return next(record for record in records if record.id == elite.id)
 
-    def _committed_records(self, number: int | None = None) -> list[Committed]:
-        """The committed candidates of a round, or of all; what a resumed run withdraws later still has its score."""
-        later = self._schedule.withdrawn_later()
-        names = {found_out_text(fingerprint): fingerprint for fingerprint in later}
-        return [self._with_score(record, names) for record in self._store.records(number)]
-
-    def _with_score(self, record: Committed, names: Mapping[str, str]) -> Committed:
-        """Return a candidate as it was before it was withdrawn; ``names`` has its fingerprint by that of now."""
-        fingerprint = names.get(record.candidate.fingerprint)
-        evaluation = self._store.evaluation(fingerprint) if fingerprint else None
-        if fingerprint is None or evaluation is None:
-            return record
-        return replace(record, candidate=replace(record.candidate, fingerprint=fingerprint, evaluation=evaluation))
-
-    def _would_lead(self, run: RoundContext) -> Candidate | None:
-        best: Candidate | None = None
+    def _find_leader(self, run: RoundContext) -> Candidate | None:
+        """Return the best program of a round that would become the best of the archive; None if there is none."""
+        leader, best = None, self._archive.best
         for candidate in run.candidates:
-            if candidate.is_probe or not would_lead(candidate.source, candidate.evaluation, self._archive):
+            if candidate.is_probe or candidate.score is None:
                 continue
-            if best is None or self._archive.beats(Elite.of(candidate, id=""), Elite.of(best, id="")):
-                best = candidate
-        return best
+            elite = Elite.of(candidate, id="")
+            if best is None or self._archive.beats(elite, best):
+                leader, best = candidate, elite
+        return leader
 
-    def _seen_by_audit(self, run: RoundContext, candidate: Candidate) -> Seen:
+    def _seen_by_check(self, run: RoundContext, candidate: Candidate) -> Seen:
         index = next((at for at, program in enumerate(run.candidates) if program is candidate), 0)
-        what = f"program {run.number}.{index}"
+        what = f"check of program {run.number}.{index}"
         return Seen(self._archive, (), lambda fingerprint: False, self._context.check_may_continue, what, run.number)
 
-    async def _with_audited_winner(self, progress: Progress) -> Progress:
-        """Audit the best program when the run ends, whatever the share; where it fails, the next best follows."""
-        scoring = self._context.scoring
-        while scoring.audits and progress.best.id != progress.seed.id:
-            best = progress.best
-            record = self._find_record(best)
-            winner = record.candidate
-            seen = Seen(self._archive, (), lambda fingerprint: False, lambda: None, f"program {best.id}, the winner")
-            self._audited_now = winner.fingerprint
-            rejected = await self._unless_aborted(asyncio.create_task(scoring.audit(winner, seen, final=True)))
-            if rejected is None:
-                self._write_best(best, winner)
-                break
-            self._tell_taken_back(record, rejected)
-            self._store.withdraw(winner.fingerprint, rejected, self._budget.elapsed_s())
-            self._rebuild_archive()
-            progress = self._make_progress(())
-            self._observer(progress)
-        return progress
-
     def _replay_round(self, run: RoundContext) -> RoundContext:
-        withdrawn = {
-            found_out_text(fingerprint): fingerprint for fingerprint in self._schedule.withdrawn_later(run.number)
-        }
-        for record in self._store.records(run.number):
-            run.candidates.append(self._with_score(record, withdrawn).candidate)
+        run.candidates += [record.candidate for record in self._store.records(run.number)]
         run.notes = self._recorded_notes.get(run.number, [])
         run.case.used = self._recorded[run.number]
         return run
@@ -571,7 +427,6 @@ class Engine:
         # a resumed run first takes back all that it had
         if number >= len(self._recorded) - 1:
             self._run_end.check(self._budget.bounds, self._budget.spent)
-        self._begin_audit(number)
         progress = self._make_progress(candidates)
         self._emit_round(number, placed, leader)
         self._observer(progress)
@@ -612,38 +467,21 @@ class Engine:
         if status:
             self._folder.write_elite(elite)
         if self._archive.best is not champion and not self._is_outdone(elite):
-            self._set_leader(elite, candidate.fingerprint)
+            self._leader = elite
             self._write_best(elite, candidate)
         return status.name
 
     def _write_best(self, elite: Elite, candidate: Candidate | None = None) -> None:
         """Write ``best.py``, with what is known of the program; a committed one that is not given is looked up."""
-        if candidate is None:
-            candidate, remark = self._find_record(elite).candidate, ""
-        else:
-            scoring = self._context.scoring
-            is_open = scoring.audits and not scoring.is_audited(candidate.fingerprint)
-            remark = "not audited yet" if is_open else ""
+        candidate = candidate or self._find_record(elite).candidate
         config, problem = self._folder.config, self._folder.problem
         lines = describe_program(problem, config.limits, elite, candidate.parents, self._notes)
-        self._folder.write_best(elite, remark, partial(format_comments, lines))
+        self._folder.write_best(elite, partial(format_comments, lines))
 
     @property
-    def leader(self) -> tuple[Elite, str] | None:
-        """The best program that was scored, committed or not, and how far its audit is; read in any thread."""
-        leader, scoring = self._leader, self._context.scoring
-        if leader is None:
-            return None
-        fingerprint = self._leader_fingerprint
-        if not scoring.audits or self._leader_is_audited or fingerprint in scoring.audited_decisions:
-            return leader, ""
-        under_way = any(work.what.startswith("auditing ") for work in self._pool.running)
-        audited = [self._audited_now, *self._schedule.under_way]
-        return leader, "audit under way" if under_way and fingerprint in audited else "not audited yet"
-
-    def _set_leader(self, elite: Elite, fingerprint: str) -> None:
-        self._leader_is_audited = self._context.scoring.is_audited(fingerprint)
-        self._leader, self._leader_fingerprint = elite, fingerprint
+    def leader(self) -> Elite | None:
+        """The best program that was scored, committed or not; may be read in another thread."""
+        return self._leader
 
     def _is_outdone(self, elite: Elite) -> bool:
         return self._leader is not None and self._archive.beats(self._leader, elite)
@@ -655,7 +493,7 @@ class Engine:
             return
         if self._leader is not None and self._leader.source == elite.source:
             return
-        self._set_leader(elite, candidate.fingerprint)
+        self._leader = elite
         self._write_best(elite, candidate)
         asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce_best, number, elite)
 
@@ -677,19 +515,7 @@ class Engine:
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
         self._emit(EventKind.ENDED, -1, {"reason": reason, "complete": complete})
-        audits = replace(self._store.audits(), winner=self._describe_winner_audit(progress))
-        return SearchResult(reason, complete, progress, audits=audits)
-
-    def _describe_winner_audit(self, progress: Progress) -> str:
-        scoring = self._context.scoring
-        if not scoring.audits or progress.best.id == progress.seed.id:
-            return ""
-        put = scoring.audited_decisions.get(scoring.fingerprint(progress.best.source))
-        if put is None:
-            if scoring.is_audited(scoring.fingerprint(progress.best.source)):
-                return ""
-            return "the best is not audited"
-        return f"{put} decisions of the best"
+        return SearchResult(reason, complete, progress, checks=self._store.purity_checks())
 
     def _cut_short(self) -> str:
         number, grace = self._context.cut_short, self._budget.bounds.grace_s

@@ -10,17 +10,6 @@ from enum import StrEnum
 from typing import Self
 
 
-class AuditStage(StrEnum):
-    """Audit of a program; each is stored under its own key."""
-
-    # when its round is committed
-    FIRST = ""
-    # again with fewer decisions, as the first took too long
-    FEW = "few"
-    # as the winner of the run
-    FINAL = "final"
-
-
 class EvaluationKind(StrEnum):
     """Kind of evaluation of a program."""
 
@@ -40,10 +29,10 @@ class EvaluationKind(StrEnum):
     PROBE = "probe"
     # on training or practice instances; costs no evaluation
     EXPERIMENT = "experiment"
-    # again, with decisions repeated in other processes
-    AUDIT = "audit"
-    # result of a program that an audit rejected
-    FOUND_OUT = "found out"
+    # of a few instances, with calls repeated in a fresh process
+    CHECK = "check"
+    # result of a program that failed its check
+    IMPURE = "impure"
 
     @property
     def text_range(self) -> tuple[str, str]:
@@ -55,7 +44,7 @@ class EvaluationKind(StrEnum):
 
 
 # others are hashes
-PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.AUDIT)
+PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.CHECK)
 
 
 @dataclass(frozen=True)
@@ -76,19 +65,10 @@ class EvaluationKey:
             return self.program
         if self.kind is EvaluationKind.EXPERIMENT:
             return " ".join(filter(None, (self.kind, self.program, self.terms)))
-        if self.kind is EvaluationKind.AUDIT:
-            order = (self.program, self.terms)
-        else:
-            order = (self.terms, self.program)
-        text = " ".join(filter(None, (self.kind, *order, self.observer)))
+        text = " ".join(filter(None, (self.kind, self.terms, self.program, self.observer)))
         if self.kind in PLAIN:
             return text
         return _hash_text(text)
-
-    @classmethod
-    def of_audit(cls, program: str, stage: AuditStage = AuditStage.FIRST) -> Self:
-        """Key of an audit of a program."""
-        return cls(program, EvaluationKind.AUDIT, stage)
 
     @classmethod
     def of_race(cls, program: str, terms: str) -> Self:
@@ -101,12 +81,6 @@ class EvaluationKey:
         terms = [program, size, instances, observer, *([] if mode == "train" else [mode])]
         return cls(_hash_text(json.dumps(terms)), EvaluationKind.EXPERIMENT)
 
-    @classmethod
-    def parse_audit(cls, text: str) -> Self:
-        """Read the text of an audit's key."""
-        program, _, stage = text.removeprefix(f"{EvaluationKind.AUDIT} ").partition(" ")
-        return cls(program, EvaluationKind.AUDIT, stage)
-
     def within(self, cpu_s: float) -> Self:
         """Key of an experiment that ran out of time within a limit, in CPU seconds."""
         return replace(self, terms=f"within {cpu_s!r} s")
@@ -117,9 +91,9 @@ def ended_race_text(fingerprint: str) -> str:
     return str(EvaluationKey(fingerprint.rpartition(" ")[2], EvaluationKind.RACE))
 
 
-def found_out_text(program: str) -> str:
-    """Return the fingerprint of a candidate that an audit rejected; earlier rounds do not know it and may not lead."""
-    return str(EvaluationKey(program, EvaluationKind.FOUND_OUT))
+def impure_text(program: str) -> str:
+    """Return the fingerprint of a candidate that failed its check; earlier rounds do not know it."""
+    return str(EvaluationKey(program, EvaluationKind.IMPURE))
 
 
 def screened_text(program: str) -> str:

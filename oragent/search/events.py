@@ -75,25 +75,21 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Audits:
-    """Cost of a run's audits."""
+class PurityChecks:
+    """Cost of the checks that leading programs are functions of their arguments."""
 
-    # number of programs that were audited
+    # number of programs that were checked
     number: int = 0
-    # number of those that were rejected for it
+    # number of those that were rejected
     failed: int = 0
-    # CPU seconds of the audits
+    # CPU seconds of the checks
     cpu_s: float = 0.0
-    # CPU seconds of all evaluations, the audits among them
+    # CPU seconds of all evaluations, including the checks
     all_cpu_s: float = 0.0
-    # what is known of the best program's own audit; empty where nothing is
-    winner: str = ""
-    # number of audits that began in the background and have not ended
-    under_way: int = 0
 
     @property
     def share(self) -> float:
-        """Share of the CPU time that went into audits, in [0, 1]."""
+        """Share of the CPU time that the checks took, in [0, 1]."""
         if self.all_cpu_s > 0:
             return self.cpu_s / self.all_cpu_s
         return 0.0
@@ -103,19 +99,8 @@ class Audits:
             programs = "1 program"
         else:
             programs = f"{self.number:,} programs"
-        if self.failed:
-            failed = f"{self.failed:,} of them rejected"
-        else:
-            failed = "none rejected"
-        if self.winner:
-            winner = f"; {self.winner}"
-        else:
-            winner = ""
-        if self.under_way:
-            winner += f"; {self.under_way:,} under way"
-        else:
-            winner += ""
-        return f"{programs} that would have led, {failed}; {100 * self.share:.1f} % of the CPU time{winner}"
+        failed = f"{self.failed:,} rejected" if self.failed else "none rejected"
+        return f"{programs} that would have led, {failed}; {100 * self.share:.1f} % of the CPU time"
 
 
 @dataclass(frozen=True)
@@ -130,8 +115,8 @@ class SearchResult:
     progress: Progress
     # remark that a person should read beside the reason; empty if there is none
     remark: str = ""
-    # audits of programs that would have led
-    audits: Audits = field(default_factory=Audits)
+    # checks of programs that would have led
+    checks: PurityChecks = field(default_factory=PurityChecks)
 
 
 # takes note of a committed round

@@ -41,7 +41,7 @@ CANDIDATES = "candidates"
 ELITE_ID = re.compile(r"\d+\.\d+|round \d+")
 # a copy of a strategy of one's own
 STRATEGY_FILE = "strategy.py"
-CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "audit", "audit_share", "model", "models", "ensemble")
+CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "model", "models", "ensemble")
 
 
 @dataclass(frozen=True)
@@ -169,17 +169,13 @@ class RunFolder:
         files = [*sorted((self.path / CANDIDATES).glob(f"*/heuristic{self._ending}")), self.best]
         return [file for file in files if file.is_file()]
 
-    def write_best(self, elite: Elite, remark: str = "", comments: Callable[[str], str] = lambda sign: "") -> None:
+    def write_best(self, elite: Elite, comments: Callable[[str], str] = lambda sign: "") -> None:
         """Replace the file of the best program in one step, so that whoever imports it never sees half a file."""
         if self._ending == ".py":
             sign = "#"
         else:
             sign = "//"
-        head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}"
-        if remark:
-            head += f"; {remark}\n"
-        else:
-            head += "\n"
+        head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}\n"
         files.replace_file(self.best, head + comments(sign) + elite.source.rstrip() + "\n")
 
     def write_elite(self, elite: Elite) -> None:
@@ -263,7 +259,7 @@ def reopen(
     Args:
         path: Folder of the run.
         overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, cluster,
-            zygote, cache, audit, audit_share, model, models, ensemble.
+            zygote, cache, model, models, ensemble.
         changed: Whether the problem may be another one by now, as for whoever only reads the run.
         trust: Whether the user agrees to what its configuration asks for.
         only_read: Whether neither its strategy nor its model will be used.

@@ -18,7 +18,7 @@ from oragent.search.candidate import Candidate, Elite
 from oragent.search.store import JournalRow, RoundNote, Store
 
 # kinds of rows
-PROGRAM, NOTE, WITHDRAWN = "program", "note", "withdrawn"
+PROGRAM, NOTE, REJECTED = "program", "note", "rejected"
 # what is written down of a program
 OF_EVALUATION = ("score", "features", "metrics", "message")
 OF_CANDIDATE = ("source", "fingerprint", "origin", "island")
@@ -82,9 +82,9 @@ class Journal:
         """Write down a note of a round under way."""
         self._append(place, note.round, NOTE, json.dumps(asdict(note)))
 
-    def withdraw(self, number: int, fingerprint: str) -> None:
-        """Write down that a program failed its audit."""
-        self._append(f"{WITHDRAWN} {fingerprint}", number, WITHDRAWN, fingerprint)
+    def reject_program(self, number: int, fingerprint: str) -> None:
+        """Write down that a program failed its check."""
+        self._append(f"{REJECTED} {fingerprint}", number, REJECTED, fingerprint)
 
     def _append(self, place: str, number: int, kind: str, text: str) -> None:
         if self._texts.get(place) == text:
@@ -105,7 +105,7 @@ class Journal:
         return self._latest[2]
 
     def _moment_at(self, size: int, evaluations: int, calls: int, horizon: int) -> Moment:
-        withdrawn = {entry for entry in self._read[:size] if isinstance(entry, str)}
+        rejected = {entry for entry in self._read[:size] if isinstance(entry, str)}
         programs: dict[str, Finding] = {}
         notes = []
         for entry in self._read[:size]:
@@ -113,13 +113,13 @@ class Journal:
                 continue
             if isinstance(entry, RoundNote):
                 notes.append(entry)
-            elif entry.candidate.fingerprint not in withdrawn:
+            elif entry.candidate.fingerprint not in rejected:
                 programs[entry.place] = entry
         return Moment(tuple(programs.values()), tuple(notes), Spent(evaluations=evaluations, model_calls=calls))
 
 
 def _read_row(row: JournalRow) -> Finding | RoundNote | str:
-    if row.kind == WITHDRAWN:
+    if row.kind == REJECTED:
         return row.text
     values = json.loads(row.text)
     if row.kind == NOTE:

@@ -253,7 +253,6 @@ async def search(
                         store.replies.copy_from(replay)
                         store.take_times(replay)
                         store.take_journal(replay)
-                        store.take_audits(replay)
                         store.take_start(replay)
                         model = recorded
                     pool = places.pool()

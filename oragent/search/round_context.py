@@ -326,11 +326,11 @@ class RoundContext:
             for candidate in self.candidates
         ]
 
-    def withdraw(self, fingerprint: str, rejected: Evaluation) -> None:
-        """Turn a program of this round into a rejected one, as its audit failed."""
-        name = self.context.scoring.keep_rejected(fingerprint, rejected)
+    def reject_impure(self, fingerprint: str, rejected: Evaluation) -> None:
+        """Turn a program of this round into a rejected one, as it failed its check."""
+        name = self.context.scoring.store_impure(fingerprint, rejected)
         if self.context.journal is not None:
-            self.context.journal.withdraw(self.number, fingerprint)
+            self.context.journal.reject_program(self.number, fingerprint)
         for at, candidate in enumerate(self.candidates):
             parents = tuple(name if parent == fingerprint else parent for parent in candidate.parents)
             changed = replace(candidate, parents=parents)

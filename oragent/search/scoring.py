@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +12,7 @@ from oragent._base.racing import RaceTerms
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.job import BELOW_FLOOR, add_train_score, floor_score, passes_screening, screened_evaluation
 from oragent.evaluation.offers import (
-    AUDIT,
+    CHECK,
     FLOOR,
     HEURISTIC_S,
     INSTANCES,
@@ -29,27 +28,14 @@ from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import Inspected, find_unseeded, inspect_program
 from oragent.programs.parser_client import run_briefly
 from oragent.search.archive import Archive
-from oragent.search.auditing import found_out
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.config import Config
-from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text, screened_text
+from oragent.search.evaluation_key import EvaluationKey, EvaluationKind, impure_text, screened_text
 from oragent.search.experiments import SECONDS, Subset
 from oragent.search.screening import race_result, terms_of, too_near
 from oragent.search.store import Store
 
-# times the limits of an evaluation, as each guest may compile for seconds
-AUDIT_PATIENCE, FEW_PATIENCE = 3, 10
-# evaluations: it evaluates again, and puts decisions for as long as that takes
-AUDIT_COST = 2
-# programs that are audited whatever their share: the seed heuristic and the first two that lead
-FIRST_AUDITS = 3
-# before it is known what a decision takes; in any audit
-FIRST_DECISIONS, LEAST_DECISIONS = 10, 5
-# times the decisions of other audits, at most, for the winner of a run
-FINAL_FACTOR = 10
-# metrics of an audit
-AUDITED, AUDIT_SECONDS = "audited", "audit_seconds"
 # a program may sleep as many times the seed's clock time, and as many seconds at least
 SLEEP_FACTOR, LEAST_SLEEP_S = 4.0, 3.0
 # instances that a probe runs, of the size that it runs
@@ -132,13 +118,11 @@ class Scoring:
         self._races = races and RACE in offers
         if races and not self._races:
             tell(describe_missing(RACE))
-        self._audits = AUDIT in offers and config.audit is not None
-        if config.audit is not None and AUDIT not in offers:
-            tell(describe_missing(AUDIT))
+        self._checks = CHECK in offers
+        if not self._checks:
+            tell(describe_missing(CHECK))
         if problem.heuristic_s(config.limits) is not None and HEURISTIC_S not in offers:
             tell(describe_missing(HEURISTIC_S))
-        # by fingerprint, of this sitting
-        self.audited_decisions: dict[str, int] = {}
         self._flying: dict[EvaluationKey, asyncio.Task[Evaluation]] = {}
 
     def bound_sleep(self, seed: Evaluation) -> None:
@@ -219,9 +203,9 @@ class Scoring:
         inspected = await run_briefly(partial(inspect_program, source, signature))
         if inspected.problem:
             return self.reject(source, inspected.problem)
-        caught = found_out_text(inspected.fingerprint)
-        if seen.knows(caught) and (rejected := self._store.evaluation(caught)):
-            return ScoredProgram(caught, rejected)
+        impure = impure_text(inspected.fingerprint)
+        if seen.knows(impure) and (rejected := self._store.evaluation(impure)):
+            return ScoredProgram(impure, rejected)
         was_evaluated = seen.knows(inspected.fingerprint)
         if not was_evaluated and (near := await self._find_near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
@@ -252,89 +236,43 @@ class Scoring:
         screened = screened_evaluation(quick, f"at size {requirement.size}")
         return self._store_as(screened_text(fingerprint), screened)
 
-    @property
-    def audits(self) -> bool:
-        """True if programs that would lead are audited: the run asks for it and the evaluator offers it."""
-        return self._audits
+    async def check(self, candidate: Candidate, seen: Seen) -> Evaluation | None:
+        """Check that a program is a function of its arguments: a fresh process repeats calls in another order.
 
-    def is_audited(self, fingerprint: str) -> bool:
-        """Return whether the store has an audit of a program, passed or failed."""
-        keys = (EvaluationKey.of_audit(fingerprint, stage) for stage in AuditStage)
-        return any(self._store.evaluation(key) is not None for key in keys)
+        The calls are those of a probe: a few instances of the smallest size of ``train``. This finds memory and chance
+        in honest programs; it is no guarantee.
 
-    def audit_has_room(self, evaluations: int, audited: int) -> bool:
-        """Return whether one more program may be audited while the run goes on.
-
-        It depends on counts alone, and not on measured times, so that the same programs are audited at any number of
-        workers. Audits that fail are not counted: they show that audits are needed. An audit takes at most about twice
-        the CPU time of an evaluation (see `_decisions`).
-        """
-        share = self._config.audit_share
-        if share >= 1:
-            return True
-        limit = math.floor(share / (AUDIT_COST * (1 - share)) * evaluations)
-        return audited < max(FIRST_AUDITS, limit)
-
-    async def audit(self, candidate: Candidate, seen: Seen, *, final: bool = False) -> Evaluation | None:
-        """Evaluate a program again, with some decisions put to guests; its evaluation as a rejected one if that fails.
-
-        None where it passes. To the winner of the run (``final``) more decisions are put, as far as its share has room.
+        Returns:
+            The program's evaluation as a rejected one if an answer differs, otherwise None.
 
         Raises:
             BudgetExhausted, Interrupted: if ``seen.admit`` does.
         """
-        source, full = candidate.source, candidate.evaluation
-        chance = find_unseeded(source, self._problem.signature.language)
+        chance = find_unseeded(candidate.source, self._problem.signature.language)
         if chance:
             self._tell(f"a candidate that would lead is random by itself: {chance}")
-        if not self._audits:
+        if not self._checks:
             return None
-        fingerprint = candidate.fingerprint
-        decisions = self._final_decisions() if final else self._decision_count(full)
-        few = EvaluationKey.of_audit(fingerprint, AuditStage.FEW)
-        if final and (self._store.evaluation(few) or (decisions <= LEAST_DECISIONS and self.is_audited(fingerprint))):
-            # it passed before, and more decisions take too long
+        mode = "train" if self._least else None
+        key = EvaluationKey(candidate.fingerprint, EvaluationKind.CHECK)
+        check = await self._evaluate_once(key, candidate.source, seen, *self._few, CHECK, mode=mode, size=self._least)
+        if check.status is not Status.REJECTED:
             return None
-        key = EvaluationKey.of_audit(fingerprint, AuditStage.FINAL if final else AuditStage.FIRST)
-        audit = await self._evaluate_once(key, source, seen, audit=decisions)
-        if audit.status is Status.TIMEOUT and decisions > LEAST_DECISIONS:
-            self._tell(
-                f"an audit of {decisions} decisions takes too long where each process takes seconds to begin: "
-                f"{LEAST_DECISIONS} then"
-            )
-            audit = await self._evaluate_once(few, source, seen, audit=LEAST_DECISIONS)
-        self.audited_decisions[fingerprint] = put if type(put := audit.metrics.get(AUDITED)) is int else decisions
-        return found_out(full, audit, chance)
+        message = f"{check.message}; {chance}" if chance else check.message
+        return replace(
+            candidate.evaluation,
+            status=Status.REJECTED,
+            score=None,
+            features=None,
+            message=message[:1000],
+            traceback=check.traceback,
+        )
 
-    def keep_rejected(self, fingerprint: str, rejected: Evaluation) -> str:
-        """Write down what became of a program whose audit failed, and return the fingerprint under which it goes."""
-        name = found_out_text(fingerprint)
+    def store_impure(self, fingerprint: str, rejected: Evaluation) -> str:
+        """Store the evaluation of a program that failed its check, and return the fingerprint under which it goes."""
+        name = impure_text(fingerprint)
         self._store_evaluation(name, rejected)
         return name
-
-    def _decision_count(self, full: Evaluation) -> int:
-        """The number of decisions whose audit takes about as long as an evaluation, in [`LEAST_DECISIONS`, `audit`].
-
-        Which ones are put is drawn from the operating system's entropy anyway, so their number may depend on times.
-        """
-        limit = self._config.audit or 0
-        each = self._decision_s()
-        count = FIRST_DECISIONS if each is None else int(full.cpu_s / each) if each > 0 else limit
-        return min(limit, max(LEAST_DECISIONS, count))
-
-    def _final_decisions(self) -> int:
-        """The number of decisions for which the share of audits still has room, in [`LEAST_DECISIONS`, 10 `audit`]."""
-        limit, each, so_far = FINAL_FACTOR * (self._config.audit or 0), self._decision_s(), self._store.audits()
-        if not each:
-            return min(limit, max(LEAST_DECISIONS, self._config.audit or 0))
-        share = self._config.audit_share
-        room = math.inf if share >= 1 else share / (1 - share) * (so_far.all_cpu_s - so_far.cpu_s) - so_far.cpu_s
-        return int(min(limit, max(LEAST_DECISIONS, room / each)))
-
-    def _decision_s(self) -> float | None:
-        ended = [metrics.metrics for metrics in self._store.audit_evaluations() if metrics.status is Status.OK]
-        audited = [metrics for metrics in ended if metrics.get(AUDITED) and AUDIT_SECONDS in metrics]
-        return max((float(metrics[AUDIT_SECONDS]) / int(metrics[AUDITED]) for metrics in audited[-3:]), default=None)
 
     async def _in_stages(self, inspected: Inspected, source: str, quantile: float, seen: Seen) -> ScoredProgram:
         fingerprint = inspected.fingerprint
@@ -384,7 +322,6 @@ class Scoring:
         seen: Seen,
         *options: str,
         mode: str | None = None,
-        audit: int | None = None,
         size: int | None = None,
         observer: str = "",
     ) -> Evaluation:
@@ -392,9 +329,8 @@ class Scoring:
         if stored is not None:
             return stored
         if key not in self._flying:
-            what = f"auditing {audit} decisions of {seen.what}" if audit else seen.what
-            what += f", on {mode}" if mode else ""
-            job = self._make_job(source, options, mode, audit, size, observer)
+            what = f"{seen.what}, on {mode}" if mode else seen.what
+            job = self._make_job(source, options, mode, size, observer)
             self._flying[key] = asyncio.create_task(self._evaluate_job(key, job, seen, what))
         return await asyncio.shield(self._flying[key])
 
@@ -403,21 +339,16 @@ class Scoring:
         source: str,
         options: tuple[str, ...],
         mode: str | None,
-        audit: int | None,
         size: int | None,
         observer: str,
     ) -> Job:
-        limits, size, arguments = self._limits, size or self._config.problem_size, (*self._options, *options)
-        if audit is not None:
-            patience = FEW_PATIENCE if audit <= LEAST_DECISIONS else AUDIT_PATIENCE
-            limits = self._problem.make_limits(self._config.limits, patience)
-            arguments = (*arguments, f"{AUDIT}={audit}")
-        return self._problem.make_job(source, self._root, limits, mode, size, arguments, observer)
+        size, arguments = size or self._config.problem_size, (*self._options, *options)
+        return self._problem.make_job(source, self._root, self._limits, mode, size, arguments, observer)
 
     async def _evaluate_job(self, key: EvaluationKey, job: Job, seen: Seen, what: str) -> Evaluation:
         try:
-            # An audit is to find what a first look did not: it is made each time.
-            cache = None if key.kind is EvaluationKind.AUDIT else self._cache
+            # A check looks for chance, so it is made each time.
+            cache = None if key.kind is EvaluationKind.CHECK else self._cache
             if cache is not None and (cached := cache.find(str(key), job)) is not None:
                 seen.admit()
                 return self._store_evaluation(key, cached)

@@ -27,8 +27,8 @@ from oragent.llm.model import Reply
 from oragent.programs.caps import MAX_BYTES
 from oragent.search.archive import Grid
 from oragent.search.candidate import NOWHERE, Candidate, Committed
-from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text
-from oragent.search.events import Audits
+from oragent.search.evaluation_key import EvaluationKey, EvaluationKind
+from oragent.search.events import PurityChecks
 
 LOCK = "run.lock"
 SCHEMA = f"""
@@ -49,9 +49,6 @@ CREATE TABLE IF NOT EXISTS journal (
     number INTEGER PRIMARY KEY, place TEXT NOT NULL, round INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS moments (
     call TEXT PRIMARY KEY, size INTEGER NOT NULL, evaluations INTEGER NOT NULL, model_calls INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS audits (
-    number INTEGER PRIMARY KEY, round INTEGER NOT NULL, due INTEGER NOT NULL, kind TEXT NOT NULL,
-    fingerprint TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS notes (
     round INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (round, number));
@@ -64,10 +61,6 @@ DECLARED = ("networkx", "sklearn")
 # takes ``EvaluationKind.text_range``
 OF_KIND = "WHERE fingerprint BETWEEN ? AND ?"
 EVALUATION_COLUMNS = ("fingerprint", "elapsed_s", *Evaluation.__dataclass_fields__)
-# note: the last round whose audits a replayed run takes over
-SETTLED = "audits settled"
-# kinds of rows of audits in the background
-BEGUN, WITHDRAWN = "begun", "withdrawn"
 JOURNAL_COLUMNS = {"journal": "number, place, round, kind, text", "moments": "call, size, evaluations, model_calls"}
 # rounds that are not there: what replays a run goes through all numbers
 MAX_GAP = 1000
@@ -104,20 +97,6 @@ class JournalRow:
     kind: str
     # content as JSON
     text: str
-
-
-@dataclass(frozen=True)
-class AuditRow:
-    """Beginning or failure of an audit in the background."""
-
-    # number of the round after which it began, or before whose commitment the program was withdrawn
-    round: int
-    # number of the round before whose commitment the verdict takes effect
-    due: int
-    # `BEGUN` or `WITHDRAWN`
-    kind: str
-    # fingerprint of the program
-    fingerprint: str
 
 
 class Store:
@@ -252,84 +231,17 @@ class Store:
                 for row in rows:
                     self._db.write_row("INSERT OR REPLACE INTO", name, dict(row))
 
-    def audits(self) -> Audits:
-        """Return the cost of the run's audits so far, including rounds that are not committed yet."""
+    def purity_checks(self) -> PurityChecks:
+        """Return number and cost of the run's checks so far, including rounds that are not committed yet."""
         # A race that went to its end is kept twice.
         once = f"wall_s > 0 AND (fingerprint NOT BETWEEN ? AND ? OR status = '{Status.SCREENED}')"
         select = f"SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE {once}"
         total = self._db.query_row(select, *EvaluationKind.RACE.text_range)
-        rows = self._audit_rows("fingerprint, cpu_s")
-        programs = {EvaluationKey.parse_audit(row["fingerprint"]).program for row in rows}
-        failed = [program for program in programs if self._found_out(program)]
+        select = f"SELECT status, cpu_s FROM evaluations {OF_KIND}"
+        rows = self._db.query_rows(select, *EvaluationKind.CHECK.text_range)
+        failed = sum(row["status"] == Status.REJECTED for row in rows)
         cpu_s = sum(row["cpu_s"] for row in rows)
-        if total:
-            all_cpu_s = float(total["cpu_s"])
-        else:
-            all_cpu_s = 0.0
-        return Audits(len(programs), len(failed), cpu_s, all_cpu_s, under_way=len(self._audits_begun() - programs))
-
-    def _audits_begun(self) -> set[str]:
-        return {row.fingerprint for row in self.background_audits() if row.kind == BEGUN}
-
-    def audited_programs(self) -> set[str]:
-        """Fingerprints of programs that were audited before the end of the run and are not withdrawn."""
-        keys = [EvaluationKey.parse_audit(row["fingerprint"]) for row in self._audit_rows("fingerprint")]
-        programs = {key.program for key in keys if key.terms != AuditStage.FINAL}
-        return {program for program in programs if not self._found_out(program)}
-
-    def background_audits(self) -> list[AuditRow]:
-        """Return the audits in the background, in the order in which they began and failed."""
-        rows = self._db.query_rows("SELECT round, due, kind, fingerprint FROM audits ORDER BY number")
-        return [AuditRow(*row) for row in rows]
-
-    def add_background_audit(self, row: AuditRow) -> None:
-        """Write down that an audit in the background began."""
-        self._db.write_row("INSERT INTO", "audits", vars(row))
-
-    def take_audits(self, path: Path) -> None:
-        """Take over the audits of another run with their verdicts: a replay withdraws the same programs."""
-        with Database(path, SCHEMA, None, readonly=True) as database:
-            audits = database.query_rows("SELECT round, due, kind, fingerprint FROM audits ORDER BY number")
-            names = [found_out_text(row["fingerprint"]) for row in audits if row["kind"] == WITHDRAWN]
-            select = f"SELECT {', '.join(EVALUATION_COLUMNS)} FROM evaluations"
-            if audits:
-                taken = database.query_rows(f"{select} {OF_KIND}", *EvaluationKind.AUDIT.text_range)
-            else:
-                taken = []
-            for name in names:
-                taken += database.query_rows(f"{select} WHERE fingerprint = ?", name)
-            last = database.query_rows("SELECT MAX(round) AS last FROM rounds")[0]["last"]
-        self._write_rows({"audits": audits, "evaluations": taken})
-        self._scored_names.update(row["fingerprint"] for row in taken)
-        if audits:
-            self.note(SETTLED, str(last))
-
-    def audit_evaluations(self) -> list[Evaluation]:
-        """The audits of the run, in the order in which they ended."""
-        with self._db.translate_values():
-            return [_read_evaluation(row) for row in self._audit_rows("*")]
-
-    def _audit_rows(self, columns: str) -> list[sqlite3.Row]:
-        select = f"SELECT {columns} FROM evaluations {OF_KIND} ORDER BY elapsed_s, rowid"
-        return self._db.query_rows(select, *EvaluationKind.AUDIT.text_range)
-
-    def withdraw(self, fingerprint: str, rejected: Evaluation, elapsed_s: float, row: AuditRow | None = None) -> None:
-        """Take the score of a committed program back, as its audit failed; the archive has to be replayed then."""
-        name = found_out_text(fingerprint)
-        with self._db.transaction():
-            self.keep_evaluation(name, rejected, elapsed_s)
-            self.reject_candidates(fingerprint)
-            if row is not None:
-                self.add_background_audit(row)
-
-    def reject_candidates(self, fingerprint: str) -> None:
-        """Give the committed candidates of a fingerprint the evaluation as rejected ones."""
-        name = found_out_text(fingerprint)
-        self._db.execute("UPDATE candidates SET fingerprint = ?, placed = '' WHERE fingerprint = ?", name, fingerprint)
-
-    def _found_out(self, fingerprint: str) -> bool:
-        name = found_out_text(fingerprint)
-        return self._db.query_row("SELECT 1 FROM evaluations WHERE fingerprint = ?", name) is not None
+        return PurityChecks(len(rows), failed, cpu_s, float(total["cpu_s"]) if total else 0.0)
 
     def initial_sources(self) -> list[str]:
         """Texts of the programs that a rebuilt run begins with beside its seed."""

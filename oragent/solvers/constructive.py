@@ -1,12 +1,11 @@
-"""Loops that build a solution one decision at a time, beside the candidate that decides; and their audit.
+"""Constructions of a solution one decision at a time: tours, and online packings.
 
-A loop that runs in reach of a candidate returns a claim. Whoever scores it checks the solution, and puts a sample of
-its decisions to an untouched copy of the candidate: heuristics must be functions of their arguments, so that the copy
-decides alike.
+Each has a class of states, which `Guest.reveal` advances in the candidate's process, and a function that runs a whole
+construction in one process.
 """
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,53 +16,125 @@ from oragent._base.errors import CandidateError
 Heuristic = Callable[..., Any]
 
 
+class TourConstruction:
+    """A tour from city 0 that grows by one city per step; nothing is hidden, so the item of each step is None."""
+
+    def __init__(self, distances: NDArray[np.float64]) -> None:
+        """Begin in city 0.
+
+        Args:
+            distances: ``(n, n)`` lengths.
+        """
+        self._distances = distances
+        self._current = 0
+        self._unvisited = list(range(1, len(distances)))
+
+    def arguments(self, item: None) -> dict[str, Any]:
+        """Return the arguments of ``select_next_node``, which are copies; the destination is city 0."""
+        # Built twice, as it is when it is sent: the order of a set depends on how it was made.
+        unvisited = set(iter(set(self._unvisited)))
+        return {
+            "current_node": self._current,
+            "destination_node": 0,
+            "unvisited_nodes": unvisited,
+            "distance_matrix": self._distances.copy(),
+        }
+
+    def choose(self, answer: Any) -> int:
+        """Return the next city.
+
+        Raises:
+            CandidateError: ``invalid`` if the answer is none of the unvisited cities.
+        """
+        try:
+            city = operator.index(answer)
+        except TypeError:
+            raise CandidateError(
+                f"returned a {type(answer).__name__}; expected an int, one of unvisited_nodes"
+            ) from None
+        if city not in self._unvisited:
+            raise CandidateError(f"returned {city}, which is not one of the {len(self._unvisited)} unvisited_nodes")
+        return city
+
+    def apply(self, decision: int) -> None:
+        """Go to a city."""
+        self._unvisited.remove(decision)
+        self._current = decision
+
+
+class OnlinePacking:
+    """Bins of one instance, into which items are put as they come; as many empty bins as items are open at first."""
+
+    def __init__(self, count: int, capacity: int) -> None:
+        """Begin with empty bins.
+
+        Args:
+            count: Number of items.
+            capacity: Capacity of every bin.
+        """
+        # all bins from number `_touched` on are empty: no need to look at them
+        self._room, self._touched = np.full(count, capacity), 0
+        self._empty = self._room.copy()
+        self._item = 0
+        self._fitting: NDArray[np.intp] = np.zeros(0, np.intp)
+
+    def arguments(self, item: int) -> tuple[float, NDArray[np.int64]]:
+        """Return the arguments of ``priority``: the item, and the room in the bins in which it fits."""
+        self._item = item
+        self._fitting = np.flatnonzero(self._room[: self._touched] >= item)
+        return float(item), np.concatenate((self._room[self._fitting], self._empty[self._touched :]))
+
+    def choose(self, answer: Any) -> int:
+        """Return the bin of the highest priority, the first of them on ties.
+
+        Raises:
+            CandidateError: ``invalid`` if priorities have the wrong shape, are no real numbers, or are NaN.
+        """
+        count = len(self._fitting) + len(self._empty) - self._touched
+        priorities = np.asarray(answer)
+        if priorities.shape != (count,):
+            raise CandidateError(f"returned shape {priorities.shape}; expected {(count,)}, one priority a bin")
+        if priorities.dtype.kind not in "biuf":
+            raise CandidateError(f"returned dtype {priorities.dtype}; expected real numbers")
+        best = int(priorities.argmax())
+        if priorities[best] != priorities[best]:
+            raise CandidateError(f"returned NaN at [{best}]; expected priorities that can be compared")
+        if best < self._fitting.size:
+            return int(self._fitting[best])
+        return best - self._fitting.size + self._touched
+
+    def apply(self, decision: int) -> None:
+        """Put the item into a bin."""
+        self._room[decision] -= self._item
+        self._touched = max(self._touched, decision + 1)
+
+
 def construct_tour(select_next_node: Heuristic, distances: NDArray[np.float64]) -> list[int]:
-    """Build a tour from city 0, each next city chosen by the candidate.
+    """Build a tour from city 0, each next city chosen by a rule.
 
     Args:
         select_next_node: ``(current_node, destination_node, unvisited_nodes, distance_matrix) -> int``, called by
-            keyword with copies, down to the last city left; the destination is city 0.
+            keyword.
         distances: ``(n, n)`` lengths.
 
     Returns:
         All cities in the order of the visits.
 
     Raises:
-        CandidateError: ``invalid``, if a choice is not among the cities left.
+        CandidateError: ``invalid``, if a choice is not among the unvisited cities.
     """
-    tour, unvisited = [0], list(range(1, len(distances)))
-    while unvisited:
-        # Built twice, as it is when it travels: a set's order comes from its making, and the audit must show the same.
-        city = _choose_city(select_next_node, tour[-1], set(iter(set(unvisited))), distances)
-        try:
-            unvisited.remove(city)
-        except ValueError:
-            raise CandidateError(f"returned {city}, which is not one of the {len(unvisited)} unvisited_nodes") from None
-        tour.append(city)
+    state, tour = TourConstruction(distances), [0]
+    for _ in range(len(distances) - 1):
+        tour.append(state.choose(select_next_node(**state.arguments(None))))
+        state.apply(tour[-1])
     return tour
 
 
-def audit_tour(
-    witness: Heuristic, sample: Iterable[int], *, distances: NDArray[np.float64], tour: NDArray[np.int64]
-) -> None:
-    """Put some decisions of `construct_tour` to a witness; decision ``i`` chose ``tour[i + 1]``.
-
-    Raises:
-        CandidateError: ``rejected``, if the witness decides otherwise.
-    """
-    for step in sample:
-        unvisited = set(np.sort(tour[step + 1 :]).tolist())
-        choice = _choose_city(witness, int(tour[step]), unvisited, distances)
-        if choice != tour[step + 1]:
-            raise _mismatch_error(f"city {choice}", f"city {tour[step + 1]} after city {tour[step]}")
-
-
 def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) -> list[int]:
-    """Pack items as they come, each into the bin of the highest priority, the first of them on ties.
+    """Pack items as they come, each into the bin of the highest priority.
 
     Args:
-        priority: ``(item, bins_remain_cap) -> (k,)`` array; it sees the bins in which the item fits, in order of their
-            numbers. As many empty bins as there are items stand open from the start.
+        priority: ``(item, bins_remain_cap) -> (k,)`` array.
         items: ``(n,)`` sizes.
         capacity: Capacity of every bin.
 
@@ -73,43 +144,15 @@ def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) ->
     Raises:
         CandidateError: ``invalid``, if priorities have the wrong shape, are no real numbers, or are NaN.
     """
-    count = len(items)
-    # all bins from number `touched` on are empty: no need to look at them
-    room, touched = np.full(count, capacity), 0
-    empty, packing = room.copy(), []
+    state, packing = OnlinePacking(len(items), capacity), []
     for item in items.tolist():
-        fitting = np.flatnonzero(room[:touched] >= item)
-        best = _choose_bin(priority, item, np.concatenate((room[fitting], empty[touched:])))
-        if best < fitting.size:
-            number = int(fitting[best])
-        else:
-            number = best - fitting.size + touched
-        room[number] -= item
-        touched = max(touched, number + 1)
-        packing.append(number)
+        packing.append(state.choose(priority(*state.arguments(item))))
+        state.apply(packing[-1])
     return packing
 
 
-def audit_packing(
-    witness: Heuristic, sample: Iterable[int], *, items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64]
-) -> None:
-    """Put some decisions of `pack_online`, in ascending order, to a witness; decision ``i`` placed item ``i``.
-
-    Raises:
-        CandidateError: ``rejected``, if the witness decides otherwise.
-    """
-    room, placed = np.full(len(items), capacity), 0
-    for step in sample:
-        np.subtract.at(room, packing[placed:step], items[placed:step])
-        placed = step
-        fitting = np.flatnonzero(room >= items[step])
-        choice = fitting[_choose_bin(witness, int(items[step]), room[fitting])]
-        if choice != packing[step]:
-            raise _mismatch_error(f"bin {choice}", f"bin {packing[step]} for item {step}")
-
-
 def retrace(items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64], watch: Callable[..., None]) -> None:
-    """Go through a packing once more, item by item, for who watches: a loop beside the candidate tells nobody anything.
+    """Go through a packing once more, item by item, for an observer.
 
     Args:
         items: ``(n,)`` sizes.
@@ -124,32 +167,3 @@ def retrace(items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64],
         room[number] -= item
         opened = max(opened, number + 1)
         watch(step=step, item=item, bin=number, room=int(room[number]), rooms=rooms)
-
-
-def _choose_city(heuristic: Heuristic, current: int, unvisited: set[int], distances: NDArray[np.float64]) -> int:
-    choice = heuristic(
-        current_node=current, destination_node=0, unvisited_nodes=unvisited, distance_matrix=distances.copy()
-    )
-    try:
-        return operator.index(choice)
-    except TypeError:
-        raise CandidateError(f"returned a {type(choice).__name__}; expected an int, one of unvisited_nodes") from None
-
-
-def _choose_bin(heuristic: Heuristic, item: int, room: NDArray[np.int64]) -> int:
-    priorities = np.asarray(heuristic(float(item), room))
-    if priorities.shape != room.shape:
-        raise CandidateError(f"returned shape {priorities.shape}; expected {room.shape}, one priority a bin")
-    if priorities.dtype.kind not in "biuf":
-        raise CandidateError(f"returned dtype {priorities.dtype}; expected real numbers")
-    best = int(priorities.argmax())
-    if priorities[best] != priorities[best]:
-        raise CandidateError(f"returned NaN at [{best}]; expected priorities that can be compared")
-    return best
-
-
-def _mismatch_error(now: str, then: str) -> CandidateError:
-    return CandidateError(
-        f"decides {now} where its solution has {then}: a heuristic must be a function of its arguments alone",
-        "rejected",
-    )

@@ -1,11 +1,10 @@
 """Score a priority of bins: items come one by one, each goes into the bin of the highest priority, bins are counted."""
 
-from oragent.harness import Arguments, Guest, Result, each, figures, gaps, run, seconds, watching
+from oragent.harness import Arguments, Guest, Result, blocks, figures, gaps, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
 
-from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -14,34 +13,34 @@ from numpy.typing import NDArray
 from oragent.domains import bpp
 from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_packing
-from oragent.solvers.constructive import audit_packing, pack_online, retrace
+from oragent.solvers.constructive import OnlinePacking, retrace
 
 PROBLEM = "bpp_online"
 SIZES = {"train": (5000,), "val": (5000,), "test": (5000, 10000), "fresh": (5000, 10000)}
-AUDITED = 20  # decisions an instance
 FULL_EDGES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)  # share of bins filled to the brim
 HOLLOW_EDGES = (0.005, 0.03, 0.1)  # share of bins filled to less than 80 %
 WAIT_EDGES = (20.0, 50.0, 80.0, 120.0, 165.0, 200.0)  # arrivals between an item and the next in its bin
 
 
 def evaluate(arguments: Arguments, priority: Guest) -> Result:
-    """Pack, check, audit and measure every instance of the sizes that were asked for."""
+    """Pack, check and measure every instance of the requested sizes."""
     begun = perf_counter()
     bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float, float]] = []
     instances = {size: bpp.weibull_stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
-    for size, index, instance in each(priority, instances, bins):
-        claimed = priority.run(pack_online, instance.items, instance.capacity)
-        packing = bpp.check(instance, claimed)
-        replay = partial(audit_packing, items=instance.items, capacity=instance.capacity, packing=packing)
-        priority.claim(size, replay, AUDITED)
-        bins[size].append(bpp.objective(instance, packing))
-        priority.show(instance, packing, bins[size][-1])
-        if not index and (watch := watching("item", size=size)):  # thousands of items are enough
-            retrace(instance.items, instance.capacity, packing, watch)
-        fills = bpp.fills(instance, packing) / instance.capacity
-        used = fills[fills > 0]
-        traits.append((np.mean(used >= 1), np.mean(used < 0.8), bpp.wait(packing)))
+    for size, indices, block in blocks(priority, instances, bins):
+        starts = [(len(instance), instance.capacity) for instance in block]
+        packings = priority.reveal(starts, [instance.items for instance in block])
+        for index, instance, decisions in zip(indices, block, packings, strict=True):
+            priority.where = f"size {size}, instance {index}"
+            packing = bpp.check(instance, decisions)
+            if not bins[size] and (watch := watching("item", size=size)):  # thousands of items are enough
+                retrace(instance.items, instance.capacity, packing, watch)
+            bins[size].append(bpp.objective(instance, packing))
+            priority.show(instance, packing, bins[size][-1])
+            fills = bpp.fills(instance, packing) / instance.capacity
+            used = fills[fills > 0]
+            traits.append((np.mean(used >= 1), np.mean(used < 0.8), bpp.wait(packing)))
     metrics, score = figures("bins", bins)
     metrics |= gaps(arguments, PROBLEM, bins)
     full, hollow, wait = np.mean(traits, axis=0).tolist()
@@ -56,4 +55,4 @@ def draw(instance: bpp.BppInstance, packing: NDArray[np.int64]) -> str:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="priority", sizes=SIZES, spare=True, race=True, hooks=("item",), draw=draw)
+    run(evaluate, function="priority", sizes=SIZES, state=OnlinePacking, race=True, hooks=("item",), draw=draw)

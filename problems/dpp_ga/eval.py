@@ -122,4 +122,4 @@ def draw(instance: pdn.PlacementInstance, placement: NDArray[np.int64]) -> str:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="crossover", sizes=SIZES, spare=True, race=True, draw=draw)
+    run(evaluate, function="crossover", sizes=SIZES, renew=True, race=True, draw=draw)

@@ -20,7 +20,7 @@ if __name__ == "__main__":
         sizes=WEAVING.sizes,
         flags=FLAGS,
         choices=PROTOCOL,
-        spare=True,
+        renew=True,
         floor=True,
         hooks=(HOOK,),
         draw=draw_drive,

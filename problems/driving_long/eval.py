@@ -18,7 +18,7 @@ if __name__ == "__main__":
         function=FUNCTION,
         sizes=LONG.sizes,
         flags=FLAGS,
-        spare=True,
+        renew=True,
         floor=True,
         hooks=(HOOK,),
         draw=draw_drive,

@@ -19,7 +19,7 @@ if __name__ == "__main__":
         function=FUNCTION,
         sizes=WEAVING.sizes,
         flags=FLAGS,
-        spare=True,
+        renew=True,
         floor=True,
         hooks=(HOOK,),
         draw=draw_drive,

@@ -1,11 +1,10 @@
 """Score a rule that says where to go next: it builds a tour from city 0, city by city, and the tour's length counts."""
 
-from oragent.harness import Arguments, Guest, Result, each, figures, gaps, run, seconds
+from oragent.harness import Arguments, Guest, Result, blocks, figures, gaps, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
 
-from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -14,18 +13,17 @@ from numpy.typing import NDArray
 from oragent.domains import tsp
 from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_routes
-from oragent.solvers.constructive import audit_tour, construct_tour
+from oragent.solvers.constructive import TourConstruction
 
 PROBLEM = "tsp_constructive"
 SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100, 200), "fresh": (20, 50, 100, 200)}
-AUDITED = 1  # decision a tour: of forged ones most decisions differ, and there are dozens of tours
 NEAR_EDGES = (0.5, 0.7, 0.78, 0.84, 0.9, 0.95, 0.99)  # share of steps to the nearest city left
 LATE_EDGES = (0.26, 0.29, 0.32, 0.35, 0.38, 0.42)  # share of the length in the last quarter of the steps
 TURN_EDGES = (1.1, 1.14, 1.17, 1.2, 1.25, 1.5)  # mean change of heading, radians
 
 
 def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
-    """Build, check, audit and measure a tour for every instance of the sizes that were asked for."""
+    """Build, check and measure a tour for every instance of the requested sizes."""
     begun = perf_counter()
     lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float, float]] = []
@@ -33,15 +31,17 @@ def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
         size: tsp.stream(tsp.CONSTRUCTIVE_STREAM, arguments.mode, size, arguments.fresh_seed)
         for size in arguments.sizes
     }
-    for size, _, instance in each(select_next_node, instances, lengths):
-        tour = tsp.check(instance, select_next_node.run(construct_tour, instance.distances))
-        replay = partial(audit_tour, distances=instance.distances, tour=tour)
-        select_next_node.claim(size - 1, replay, AUDITED)
-        lengths[size].append(tsp.objective(instance, tour))
-        select_next_node.show(instance, tour, lengths[size][-1])
-        traits.append((
-            tsp.nearest_share(instance, tour), tsp.late_share(instance, tour), tsp.mean_turn(instance, tour)
-        ))  # fmt: skip
+    for size, indices, block in blocks(select_next_node, instances, lengths):
+        starts = [(instance.distances,) for instance in block]
+        tours = select_next_node.reveal(starts, [[None] * (size - 1)] * len(block))
+        for index, instance, decisions in zip(indices, block, tours, strict=True):
+            select_next_node.where = f"size {size}, instance {index}"
+            tour = tsp.check(instance, [0, *decisions])
+            lengths[size].append(tsp.objective(instance, tour))
+            select_next_node.show(instance, tour, lengths[size][-1])
+            traits.append(
+                (tsp.nearest_share(instance, tour), tsp.late_share(instance, tour), tsp.mean_turn(instance, tour))
+            )
     metrics, score = figures("length", lengths)
     metrics |= gaps(arguments, PROBLEM, lengths)
     near, late, turn = np.mean(traits, axis=0).tolist()
@@ -56,4 +56,4 @@ def draw(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="select_next_node", sizes=SIZES, spare=True, race=True, draw=draw)
+    run(evaluate, function="select_next_node", sizes=SIZES, state=TourConstruction, race=True, draw=draw)

@@ -98,7 +98,7 @@ def test_chance_of_the_evaluator_is_not_blamed_on_the_heuristic(
     assert "what differs from one evaluation to the next comes from the evaluator" in found[TITLE].detail
 
 
-def test_an_evaluator_without_audits_is_said_to_have_none(checked: Checked) -> None:
+def test_an_evaluator_without_checks_is_said_to_have_none(checked: Checked) -> None:
     found = about(TITLE, checked())
     assert found.level is Level.OK
-    assert "this evaluator has no --audit" in found.detail
+    assert "this evaluator has no --check" in found.detail

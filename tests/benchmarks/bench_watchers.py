@@ -77,7 +77,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         outputs = Path(name, "outputs")
         outputs.mkdir()
-        words = ["run", str(new("sack", Path(name))), "--strategy", "gp", "--workers", "1", "audit=null"]
+        words = ["run", str(new("sack", Path(name))), "--strategy", "gp", "--workers", "1"]
         words += ["--evaluations", str((2 * PAIRS + 10) * BLOCK), "--outputs", str(outputs)]
         oragent = [sys.executable, "-m", "oragent"]
         search = subprocess.Popen([*oragent, *words], stdout=subprocess.DEVNULL, preexec_fn=lambda: pin(0))

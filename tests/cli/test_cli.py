@@ -245,12 +245,11 @@ def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> Non
     assert (folder / "test.yaml").is_file()
 
 
-def test_an_audit_reports_how_many_decisions_there_were(tmp_path: Path) -> None:
+def test_a_check_reports_how_many_calls_were_repeated(tmp_path: Path) -> None:
     oragent("new", "sack", cwd=tmp_path)
-    done = oragent("eval", "sack", "--audit", 300, cwd=tmp_path)
+    done = oragent("eval", "sack", "--check", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "audited: 48 decisions" in done.stdout  # 16 instances of each of 3 sizes
-    assert "audited: 5 decisions" in oragent("eval", "sack", "--audit", 5, cwd=tmp_path).stdout
+    assert "repeated 20 calls" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ SCENE = Scene(
     budget=Budget(evaluations=400, seconds=1800, money=2.0),
     spent=Spent(143, 61, 120_345, 0.4123, 602.0),
     best=Best(5.98123, "0.82 lower than the seed (11.8 %)", "17.2 by jitter of 12.0, after 139 evaluations", 44.0),
-    evaluations=(DisplayedJob("jitter of 12.0, round 17", 31.2), DisplayedJob("audit of swap of 14.1, round 18", 4.0)),
+    evaluations=(DisplayedJob("jitter of 12.0, round 17", 31.2), DisplayedJob("check of program 18.0", 4.0)),
     calls=(DisplayedJob("idea, round 19", 12.0),),
     ends=Counter({Status.OK: 98, Status.ERROR: 7, Status.TIMEOUT: 3, Status.SCREENED: 4}),
     cpu_s=1180.0,
@@ -160,7 +160,7 @@ def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
 
     class Opening:
         under_way, is_ending, spent, leader = ((), ()), False, Spent(evaluations=14), None
-        audits, experiment_s = "", 0.0
+        experiment_s = 0.0
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
     display(FIRST)
@@ -172,7 +172,7 @@ def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
 def test_the_last_frame_shows_what_was_spent() -> None:
     class Ended:
         under_way, is_ending, spent = ((), ()), True, Spent(evaluations=150, seconds=20.0)
-        audits, experiment_s = "", 0.0
+        experiment_s = 0.0
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by gp", Budget(evaluations=150), Direction.MINIMIZE)
     with display.watch_engine(cast("Any", Ended())):
@@ -243,29 +243,17 @@ def _read(terminal: int, until) -> str:
     return said
 
 
-@pytest.mark.parametrize("audit", ["audit under way", "not audited yet", ""])
-def test_a_best_whose_round_goes_on_is_shown_with_how_far_its_audit_is(audit: str) -> None:
+def test_a_best_whose_round_goes_on_is_shown() -> None:
     better = replace(FIRST.best, id="round 3", score=FIRST.best.score - 1)
 
     class Searching:
-        under_way, is_ending, spent, leader = ((), ()), False, Spent(evaluations=14), (better, audit)
-        audits, experiment_s = "2 programs audited, none withdrawn, 1 under way", 75.0
+        under_way, is_ending, spent, leader = ((), ()), False, Spent(evaluations=14), better
+        experiment_s = 75.0
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
     display(FIRST)
     with display.watch_engine(cast("Any", Searching())):
         line = str(display.make_scene())
         shown = " ".join(drawn(display.make_scene(), 80))
-    assert f"best {better.score:.6g} (not committed{f', {audit}' if audit else ''}), " in line
-    assert "; 2 programs audited, none withdrawn, 1 under way; " in line
-    assert "audit  2 programs audited, none withdrawn, 1 under way" in shown
+    assert f"best {better.score:.6g} (not committed), " in line
     assert "1 min 15 s of sweeps" in shown
-
-
-@pytest.mark.parametrize(
-    ("what", "state"),
-    [("auditing 10 decisions of program 0.0", "has a score, and its audit is under way"), ("seed", "is being scored")],
-)
-def test_the_audit_of_the_seed_is_told_apart_from_its_score(what: str, state: str) -> None:
-    scene = Scene(title="toy by gp", budget=Budget(), evaluations=(DisplayedJob(what, 1.0),))
-    assert f"not yet: the seed heuristic {state}" in " ".join(drawn(scene, 200))

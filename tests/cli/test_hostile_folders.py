@@ -32,10 +32,10 @@ PRECIOUS = b"def guess(x):  # precious\n    return 7\n"  # what lies outside: a 
 RUN = "RUN"  # stands for the folder in a command
 COMMANDS = {
     "show": ("show", RUN),
-    "report": ("report", RUN, "--no-audit"),
-    "report --test": ("report", RUN, "--no-audit", "--test"),
-    "report --final": ("report", RUN, "--no-audit", "--final"),
-    "report --pictures": ("report", RUN, "--no-audit", "--pictures"),
+    "report": ("report", RUN, "--no-check"),
+    "report --test": ("report", RUN, "--no-check", "--test"),
+    "report --final": ("report", RUN, "--no-check", "--final"),
+    "report --pictures": ("report", RUN, "--no-check", "--pictures"),
     "resume": ("resume", RUN, "budget.evaluations=7"),
     "resume --rebuild": ("resume", RUN, "--rebuild", "budget.evaluations=7"),
     "rescore": ("rescore", RUN, "--most", "1"),

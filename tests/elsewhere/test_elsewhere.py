@@ -20,7 +20,7 @@ os.environ["ORAGENT_MEMORY_MB"] = "256"
 for number, body in enumerate(sys.stdin.read().split(";;")):
     path = Path(tempfile.mkdtemp()) / "heuristic.py"
     path.write_text("def f(x):\\n    " + body + "\\n    return 2 * x")
-    with Guest(path, "f", spare=bool(number % 2)) as guest:
+    with Guest(path, "f", fresh_processes=bool(number % 2)) as guest:
         guest.limit_s = 20.0 if "held" in body else 2.0
         try:
             answers = [guest(x) for x in (1, 2)]

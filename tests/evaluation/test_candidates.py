@@ -31,22 +31,13 @@ EVALUATOR = """
 from oragent import harness
 import numpy as np
 
-def loop(functions, values):
-    return [functions.of("shift")(functions(value)) for value in values]
-
 def evaluate(arguments, guest):
     values = np.arange(1.0, 5.0)
     whole = [guest.of("shift")(guest(value)) for value in values]
-    assert whole == guest.run(loop, list(values)), "a loop is answered alike"
-    def replay(witness, steps):
-        for step in steps:
-            if witness.of("shift")(witness(values[step])) != whole[step]:
-                raise harness.CandidateError("decides otherwise", "rejected")
-    guest.claim(len(whole), replay)
     return harness.Result({"values": whole}, None, float(sum(whole)))
 
 if __name__ == "__main__":
-    harness.run(evaluate, function="scale", functions=("shift",), spare=True, sizes={"train": (4,), "val": (4,)}FILES)
+    harness.run(evaluate, function="scale", functions=("shift",), sizes={"train": (4,), "val": (4,)}FILES)
 """
 SCALE = "def scale(x):\n    return 2.0 * x\n"
 SHIFT = "def shift(x):\n    return x + 1.0\n"

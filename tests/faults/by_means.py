@@ -19,7 +19,6 @@ TITLES = {
     "offline": "open a network connection",
     "scored": "forge a score in the evaluator's process",
     "secrets": "see the environment or an open file",
-    "unforged": "pass a word to its checker",
     "unread": "read other files",
     "unseen": "see other processes and files",
     "untouched": "change a file",

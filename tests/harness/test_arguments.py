@@ -37,14 +37,7 @@ def test_flags_are_explained(candidate: str, capsys: pytest.CaptureFixture[str])
     assert "off by up to 2 %" in told
 
 
-@pytest.mark.parametrize(("given", "count"), [([], 0), (["--audit=300"], 300), (["--audit=all"], -1)])
-def test_an_audit_is_of_so_many_decisions_or_of_all(candidate: str, given: list[str], count: int) -> None:
-    assert parse_arguments(SIZES, [candidate, *given]).audit == count
-
-
-@pytest.mark.parametrize(
-    "given", ["--audit=some", "--audit=-3", "--heuristic_s=-1", "--heuristic_s=nan", "--heuristic_s=x"]
-)
+@pytest.mark.parametrize("given", ["--heuristic_s=-1", "--heuristic_s=nan", "--heuristic_s=x"])
 def test_an_amount_that_is_none_is_refused_in_one_line(
     candidate: str, given: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

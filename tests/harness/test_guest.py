@@ -63,21 +63,21 @@ def test_a_candidate_changes_only_its_own_copy(guest_of) -> None:
 
 
 def test_a_new_guest_remembers_nothing(guest_of) -> None:
-    guest = guest_of("count = 0\ndef f(x):\n    global count\n    count += 1\n    return count", spare=True)
+    guest = guest_of("count = 0\ndef f(x):\n    global count\n    count += 1\n    return count", fresh_processes=True)
     assert guest.run(total, [0, 0, 0]) == [1, 2, 3]
     guest.renew()
     assert [guest(0), guest(0)] == [1, 2]
 
 
 def test_a_guest_that_was_never_asked_is_not_made_anew(guest_of) -> None:
-    guest = guest_of("def f(x): return x", spare=True)
+    guest = guest_of("def f(x): return x", fresh_processes=True)
     first = guest._main
     guest.renew()
     assert guest._main is first
 
 
 def test_random_numbers_are_a_function_of_the_arguments(guest_of) -> None:
-    guest = guest_of("def f(n): return np.random.random(n)", spare=True)
+    guest = guest_of("def f(n): return np.random.random(n)", fresh_processes=True)
     first = guest(3).tolist()
     assert guest(3).tolist() == first
     guest.renew()

@@ -13,7 +13,7 @@ from oragent.harness import each
 from oragent._base.direction import Direction
 from oragent._base.protocol import Failure, Result, Status, parse
 from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, RaceTerms
-from oragent.harness.claims import Outraced, Race
+from oragent.harness.racing import Outraced, Race
 
 SETS = {20: list(range(8)), 50: list(range(8))}
 EVALUATOR = """
@@ -203,7 +203,7 @@ BARE = "metrics, score = {}, sum(sum(row) / len(row) for row in values.values())
         ((FIGURES, FIGURES), ["--mode=val"], MISSES),
         ((FIGURES, BARE), ["--mode=val"], MISSES),  # from ``each``, where ``figures`` is not used
         ((FIGURES, FIGURES), ["--mode=train"], None),
-        ((FIGURES, FIGURES), ["--mode=val", "--audit=2"], None),  # it repeats an evaluation
+        ((FIGURES, FIGURES), ["--mode=val", "--check"], MISSES),
         ((FIGURES, f"{BARE} + 1"), ["--mode=val"], None),  # the values do not make up the score
         ((FIGURES, "values[10].append('x'); metrics, score = {}, 1.0"), ["--mode=val"], None),
         (("list(range(8))", "list(range(250))"), ["--mode=val"], 500),

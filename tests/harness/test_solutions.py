@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.harness.claims import MOST, MOST_OF_SIZE, SolutionAlbum
+from oragent.harness.solutions import MOST, MOST_OF_SIZE, SolutionAlbum
 
 EVALUATOR = """
 from oragent.harness import CandidateError, Result, each, figures, run

@@ -197,7 +197,7 @@ def test_the_command_line_asks_a_real_evaluator_for_both(toy: Path, tmp_path: Pa
         tmp_path, tmp_path / "outputs", load_problem(toy), build_config({}, ["budget.evaluations=4"], "test")
     )
     search(folder)
-    done = CliRunner().invoke(app, ["report", str(folder.path), "--final", "--pictures", "--no-audit"])
+    done = CliRunner().invoke(app, ["report", str(folder.path), "--final", "--pictures", "--no-check"])
     assert done.exit_code == 0, done.output
     assert "won the final round of" in done.output
     text = (folder.path / "report.html").read_text()
@@ -209,7 +209,7 @@ def test_the_command_line_asks_a_real_evaluator_for_both(toy: Path, tmp_path: Pa
 def test_the_command_line_says_where_an_evaluator_has_neither(begun) -> None:
     folder = begun("budget.evaluations=3")
     search(folder)
-    done = CliRunner().invoke(app, ["report", str(folder.path), "--final", "--pictures", "--no-audit"])
+    done = CliRunner().invoke(app, ["report", str(folder.path), "--final", "--pictures", "--no-check"])
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
     assert "this evaluator has no --final: there are no instances for a final round" in said

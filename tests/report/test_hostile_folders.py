@@ -30,7 +30,7 @@ from tests.search.hostile_databases import ATTACKS
 from tests.search.test_engine import search
 
 PATIENCE_S = 60
-FIGURES = "test.yaml", "fresh.yaml", "final.yaml", "audit.yaml"
+FIGURES = "test.yaml", "fresh.yaml", "final.yaml", "check.yaml"
 ODD = {
     "infinity": float("inf"), "no number": float("nan"), "a huge number": 10**249, "text": "nan", "a list": [1],
     "a mapping": {"a": 1}, "nothing": None, "a truth": True, "two lines": "a\nb", "a control character": "a\0b",

@@ -14,13 +14,12 @@ from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
 from oragent.cli.app import app
-from oragent.cli.runs import report as command
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load_problem as load_problem
 from oragent.report import terminal
 from oragent.report.chance import LEVEL, MeasuredScore, gain_probability, score_probability
 from oragent.report.fresh import collect_sets, read_fresh, score_fresh
-from oragent.report.held_out import BestAudit, HeldOutScorer, audit_best, best_text, hash_text, score_held_out
+from oragent.report.held_out import HeldOutScorer, check_best, score_held_out
 from oragent.report.live.offline import write_report
 from oragent.report.run import load_run
 from oragent.search.config import build_config
@@ -259,85 +258,49 @@ def test_an_interval_that_is_none_is_no_interval(interval: object) -> None:
     assert "without intervals" in collect_sets(Direction.MINIMIZE, pair, None, kept).sentences[0]
 
 
-# The audit of the best program.
+# The check of the best program.
 
 
 @pytest.mark.parametrize(
     ("ended", "passed", "words"),
     [
         (
-            Evaluation(Status.OK, 3.0, metrics={"audited": 4711}, cpu_s=12.0),
+            Evaluation(Status.OK, 3.0, metrics={"checked": 20}, cpu_s=12.0),
             True,
-            "4,711 decisions of the best program were each put",
+            "20 calls of the best program",
         ),
         (
-            Evaluation(Status.REJECTED, message="decision 4711\x1b[2J differs"),
+            Evaluation(Status.REJECTED, message="call 4711\x1b[2J differs"),
             False,
-            r"REJECTED: the best program does not decide by a call's arguments alone: decision 4711\u001b[2J differs",
+            r"REJECTED: the best program is not a function of its arguments: call 4711\u001b[2J differs",
         ),
         (
             Evaluation(Status.TIMEOUT, message="no result"),
             None,
-            "was not audited: the audit ended as timeout: no result",
+            "was not checked: the check ended as timeout: no result",
         ),
     ],
 )
-def test_decisions_of_the_best_are_put_and_it_is_said_in_words(
+def test_calls_of_the_best_are_repeated_and_the_result_is_said(
     ended: Evaluation, passed: bool | None, words: str, begun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = begun()
     (folder.path / "best.py").write_text("def guess(x): return 1\n")
-    run = Recorded("--audit N", ended)
+    run = Recorded("--check", ended)
     monkeypatch.setattr("oragent.report.held_out.HeldOutScorer", lambda folder: HeldOutScorer(folder, run))
-    found = audit_best(folder.path)
+    found = check_best(folder.path)
     assert found.passed is passed
     assert words in found.sentence
-    assert run.jobs[-1].arguments == ("--audit=30",)
+    assert "--check" in run.jobs[-1].arguments
     jobs = len(run.jobs)
-    assert audit_best(folder.path) == found
+    assert check_best(folder.path) == found
     assert (len(run.jobs) == jobs) == (passed is not None)  # what has an answer is not asked again
     (folder.path / "best.py").write_text("def guess(x): return 2\n")
-    audit_best(folder.path)
+    check_best(folder.path)
     assert len(run.jobs) > jobs
 
 
-@pytest.mark.parametrize(
-    ("seconds", "further", "wanted", "passed", "decisions"),
-    [
-        (3.0, Evaluation(Status.OK, 3.0, metrics={"audited": 900}, cpu_s=80.0), "1200", True, 900),
-        (0.0, Evaluation(Status.OK, 3.0, metrics={"audited": 900}, cpu_s=80.0), "100000", True, 900),
-        (3.0, Evaluation(Status.REJECTED, message="differs", cpu_s=80.0), "1200", False, None),
-        (3.0, Evaluation(Status.TIMEOUT, message="no result", cpu_s=80.0), "1200", True, 30),
-        (500.0, None, "30", True, 30),
-    ],
-)
-def test_further_decisions_are_put_as_far_as_the_limit_has_room(
-    seconds: float,
-    further: Evaluation | None,
-    wanted: str,
-    passed: bool,
-    decisions: int | None,
-    begun,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    folder = begun()
-    (folder.path / "best.py").write_text("def guess(x): return 1\n")
-    first = Evaluation(Status.OK, 3.0, metrics={"audited": 30, "audit_seconds": seconds}, cpu_s=12.0)
-    asked: list[str] = []
-
-    def evaluate(scorer: HeldOutScorer, source: str, mode: str | None, argument: str, *, patience: float) -> Evaluation:
-        asked.append(argument)
-        return first if len(asked) == 1 else further or first
-
-    run = Recorded("--audit N", first)
-    monkeypatch.setattr("oragent.report.held_out.HeldOutScorer", lambda folder: HeldOutScorer(folder, run))
-    monkeypatch.setattr(HeldOutScorer, "evaluate", evaluate)
-    found = audit_best(folder.path)
-    assert asked == (["--audit=30", f"--audit={wanted}"] if further else ["--audit=30"])
-    assert (found.passed, found.decisions, found.cpu_s) == (passed, decisions, 92.0 if further else 12.0)
-
-
-def test_a_report_of_a_run_that_cannot_be_audited_is_written_and_says_so(toy: Path, tmp_path: Path) -> None:
+def test_a_report_of_a_run_that_cannot_be_checked_is_written_and_says_so(toy: Path, tmp_path: Path) -> None:
     folder = make_folder(
         tmp_path, tmp_path / "outputs", load_problem(toy), build_config({}, ["budget.evaluations=3"], "test")
     )
@@ -345,34 +308,14 @@ def test_a_report_of_a_run_that_cannot_be_audited_is_written_and_says_so(toy: Pa
     asyncio.run(search(folder.config, tmp_path, problem, lambda: folder, lambda progress: None))
     done = CliRunner().invoke(app, ["report", str(folder.path)])
     assert done.exit_code == 0
-    assert "was not audited: this evaluator has no --audit" in " ".join(done.output.split())
+    assert "was not checked: this evaluator has no --check" in " ".join(done.output.split())
     (toy / "eval.py").write_text("print('another')")
-    (folder.path / "audit.yaml").unlink()
-    assert "changed since this run began" in audit_best(folder.path).sentence
+    (folder.path / "check.yaml").unlink()
+    assert "changed since this run began" in check_best(folder.path).sentence
     done = CliRunner().invoke(app, ["report", str(folder.path)])
-    assert "the best program was not audited: eval.py" in " ".join(done.output.split())
+    assert "the best program was not checked: eval.py" in " ".join(done.output.split())
     assert write_report(folder.path).is_file()
-    assert terminal.describe_trust(load_run(folder.path)) == ("this evaluator has no --audit: " + yaml.safe_load(LACK),)
+    assert terminal.describe_trust(load_run(folder.path)) == ("this evaluator has no --check: " + yaml.safe_load(LACK),)
 
 
-def test_figures_are_printed_before_the_audit_begins_and_it_is_announced(
-    begun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = begun("budget.evaluations=2")
-    problem = folder.problem
-    asyncio.run(search(folder.config, folder.root, problem, lambda: folder, lambda progress: None))
-    printed: list[str] = []
-
-    def audit(path: Path) -> BestAudit:
-        printed.append(capsys.readouterr().out)
-        return BestAudit("", True, decisions=7)
-
-    held = {"program": hash_text(best_text(folder.path)), "seed": {"score": 4.0}, "best": {"score": 3.25}}
-    (folder.path / "test.yaml").write_text(yaml.safe_dump(held))
-    monkeypatch.setattr("oragent.cli.runs.audit_best", audit)
-    command(folder.path)
-    assert "3.25" in printed[0]
-    assert "auditing 30 decisions of the best program" in " ".join(printed[0].split())
-
-
-LACK = "nothing proves that its candidates decide by a call's arguments alone"
+LACK = "programs that would lead are not checked for memory and chance"

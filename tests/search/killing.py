@@ -49,7 +49,7 @@ class Log:
             self.write("evaluation", job.source, *job.arguments, job.mode or "")
             if counts and self._count == self._deadly:
                 os.kill(os.getpid(), signal.SIGKILL)
-        if is_audit(job) and zlib.crc32(job.source.encode()) % 2:
+        if is_check(job) and zlib.crc32(job.source.encode()) % 2:
             return Evaluation(Status.REJECTED, message="decision 1 differs", wall_s=0.001)
         with warnings.catch_warnings(), np.errstate(all="ignore"):  # as in the process that is killed
             warnings.simplefilter("ignore")
@@ -70,15 +70,14 @@ class Log:
         return [json.loads(line) for line in self._path.read_text().splitlines()]
 
 
-def is_audit(job: Job) -> bool:
-    """Return whether decisions are repeated."""
-    return any(word.startswith("--audit") for word in job.arguments)
+def is_check(job: Job) -> bool:
+    """Return whether calls are repeated."""
+    return "--check" in job.arguments
 
 
 def play(folder: RunFolder, log: Log) -> None:
     """Search to the end, or to the fatal evaluation."""
-    audits = ["--audit"] if folder.config.audit_lag else []
-    search(folder, log.ask, run=log.evaluate, workers=1, offers=frozenset(["--race", *audits]))
+    search(folder, log.ask, run=log.evaluate, workers=1, offers=frozenset(["--race", "--check"]))
 
 
 if __name__ == "__main__":

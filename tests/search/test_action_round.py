@@ -221,7 +221,7 @@ class Toy:
     def __call__(self, job: Job) -> Evaluation:
         self.count += 1
         with self.log.open("a") as file:
-            file.write(json.dumps([job.mode, job.source, [word for word in job.arguments if "audit" in word]]) + "\n")
+            file.write(json.dumps([job.mode, job.source, [word for word in job.arguments if "check" in word]]) + "\n")
         if self.count == self.fatal:
             signal.raise_signal(signal.SIGKILL)
         return scored(job)
@@ -241,7 +241,7 @@ class Logged(Players):
 
 
 def play_actions(path: Path, log: Path, fatal: int) -> None:
-    search(reopen(path), Logged(log), run=Toy(log, fatal), workers=1, offers=frozenset(["--audit"]))
+    search(reopen(path), Logged(log), run=Toy(log, fatal), workers=1, offers=frozenset(["--check"]))
 
 
 def play_in_a_process(path: Path, log: Path, fatal: int) -> None:

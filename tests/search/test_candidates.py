@@ -55,7 +55,7 @@ def problem(folder: Path, kind: str):
 
 def search(tmp_path: Path, kind: str, *settings: str):
     found = problem(tmp_path / kind, kind)
-    config = build_config({}, ["workers=1", "audit=null", *settings], "test")
+    config = build_config({}, ["workers=1", *settings], "test")
     folders = []
 
     def opening():

@@ -9,18 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.search.evaluation_key import (
-    AuditStage,
     EvaluationKey,
     EvaluationKind,
     ended_race_text,
-    found_out_text,
+    impure_text,
     screened_text,
 )
 
 PROGRAM = "f00" * 10
 TERMS = '{"direction": "minimize"}'
 EXPERIMENT = EvaluationKey.of_experiment(PROGRAM, 50, "1,2", "")
-PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.AUDIT)
+PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.CHECK)
 
 
 def hash_text(text: str) -> str:
@@ -38,11 +37,10 @@ EXPERIMENT_TEXT = f"experiment {hash_text(json.dumps([PROGRAM, 50, '1,2', '']))}
         (EvaluationKey(PROGRAM, EvaluationKind.SIZE, "20"), hash_text(f"size 20 {PROGRAM}")),
         (EvaluationKey(PROGRAM, EvaluationKind.FLOOR, "0.1"), hash_text(f"floor 0.1 {PROGRAM}")),
         (screened_text(PROGRAM), hash_text(f"screened {PROGRAM}")),
-        (found_out_text(PROGRAM), hash_text(f"found out {PROGRAM}")),
+        (impure_text(PROGRAM), hash_text(f"impure {PROGRAM}")),
         (EvaluationKey(PROGRAM, EvaluationKind.PROBE), hash_text(f"probe {PROGRAM}")),
         (EvaluationKey(PROGRAM, EvaluationKind.PROBE, "--n=4", "x = 1"), hash_text(f"probe --n=4 {PROGRAM} x = 1")),
-        (EvaluationKey.of_audit(PROGRAM), f"audit {PROGRAM}"),
-        (EvaluationKey.of_audit(PROGRAM, AuditStage.FINAL), f"audit {PROGRAM} final"),
+        (EvaluationKey(PROGRAM, EvaluationKind.CHECK), f"check {PROGRAM}"),
         (EvaluationKey.of_race(PROGRAM, TERMS), f"raced {hash_text(TERMS)[:16]} {PROGRAM}"),
         (ended_race_text(PROGRAM), f"raced {PROGRAM}"),
         (EXPERIMENT, EXPERIMENT_TEXT),
@@ -51,12 +49,6 @@ EXPERIMENT_TEXT = f"experiment {hash_text(json.dumps([PROGRAM, 50, '1,2', '']))}
 )
 def test_texts_are_those_of_earlier_versions(text: EvaluationKey | str, expected: str) -> None:
     assert str(text) == expected
-
-
-@pytest.mark.parametrize("stage", AuditStage)
-def test_the_key_of_an_audit_is_read_back(stage: AuditStage) -> None:
-    key = EvaluationKey.of_audit(PROGRAM, stage)
-    assert EvaluationKey.parse_audit(str(key)) == key
 
 
 @given(st.sampled_from(EvaluationKind), st.text(max_size=20), st.from_regex(r"[0-9a-f]{8}", fullmatch=True))

@@ -74,7 +74,7 @@ def test_wrong_ends_are_one_line(toy: Path, line: str, words: str) -> None:
 
 
 def searched(toy: Path, outputs: Path, evaluations: int, workers: int = 1, begun: Path | None = None):
-    settings = [f"budget.evaluations={evaluations}", f"workers={workers}", "archive.migration_period=3", "audit=null"]
+    settings = [f"budget.evaluations={evaluations}", f"workers={workers}", "archive.migration_period=3"]
     config = build_config({}, settings, "test")
     made = []
 

@@ -97,7 +97,7 @@ def test_an_observer_that_cannot_be_called_is_sent_back_and_never_run(begun, hoo
 
 
 def test_no_evaluation_that_counts_is_watched(begun, hooked: Path) -> None:
-    """Neither in a cascade's first stage, which is on train, nor in an audit."""
+    """Neither in a cascade's first stage, which is on train, nor in a check."""
     jobs: list[Job] = []
 
     def run(job: Job) -> Evaluation:
@@ -106,11 +106,11 @@ def test_no_evaluation_that_counts_is_watched(begun, hooked: Path) -> None:
 
     model = Players(experiment=[ASKED, f"ACTION: EDIT\n{guess(60)}", "ACTION: STOP"])
     settings = ("cascade=0.5", "budget.evaluations=8", "strategy.patience=3")
-    search(begun(*SMALL, *settings), model, run=run, offers=frozenset([OBSERVER, "--audit"]))
+    search(begun(*SMALL, *settings), model, run=run, offers=frozenset([OBSERVER, "--check"]))
     assert {job.problem_size for job in jobs if job.observer} == {3}
     assert any(job.mode == "train" and not job.observer for job in jobs)
-    assert any("--audit" in word for job in jobs for word in job.arguments)
-    assert not any("--audit" in word for job in jobs if job.observer for word in job.arguments)
+    assert any("--check" in word for job in jobs for word in job.arguments)
+    assert not any("--check" in word for job in jobs if job.observer for word in job.arguments)
 
 
 BRAKES = """
@@ -135,7 +135,7 @@ def test_a_scripted_agent_finds_which_vehicles_brake_hardest(tmp_path: Path) -> 
     """In SUMO, by a hook: the agent's code is told every second, and the next prompt holds what it found."""
     need("libsumo")
     problem, config = load_problem(ROOT / "problems" / "driving"), (
-        *SMALL, "budget.evaluations=3", "budget.model_calls=12", "strategy.patience=2", "problem_size=2", "audit=null",
+        *SMALL, "budget.evaluations=3", "budget.model_calls=12", "strategy.patience=2", "problem_size=2",
     )  # fmt: skip
     found: list[str] = []
 

@@ -1,4 +1,4 @@
-"""SIGKILL in the middle of a tuning, a race, a portfolio, an audit: the run goes on, and nothing is asked or scored twice."""
+"""SIGKILL in the middle of a tuning, a race, a portfolio, a check: the run goes on, and nothing is asked or scored twice."""
 
 import signal
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 
 from oragent._base.protocol import Status
 from oragent.search.folder import RunFolder
-from oragent.search.store import WITHDRAWN, AuditRow, Store
+from oragent.search.store import Store
 from tests.search.killing import Log, play
 from tests.search.test_engine import history
 
@@ -20,7 +20,7 @@ RUNS = {
     "tuning": ("strategy.name=gp", "budget.evaluations=40", "strategy.tuning=0.3"),
     "race": ("strategy.name=gp", "budget.evaluations=25", "race=0.5", "twins=1"),
     "portfolio": ("strategy.name=portfolio", "model.name=m", "strategy.live=false", "budget.evaluations=24"),
-    "audit": ("strategy.name=gp", "budget.evaluations=60", "audit_share=1", "audit_lag=2", "strategy.window=2"),
+    "check": ("strategy.name=gp", "budget.evaluations=60", "strategy.window=2"),
 }
 
 
@@ -32,31 +32,24 @@ def fatal(what: str, folder: RunFolder) -> int:
         "tuning": [number for number, one in enumerate(tried, 1) if one.origin == "tune"],
         "race": [number for number, one in enumerate(tried, 1) if one.evaluation.status is Status.SCREENED],
         "portfolio": list(range(1, len(tried))),
-        "audit": [2, 3, 4],  # of the audits
+        "check": [2, 3, 4],  # of the checks
     }[what]
     return wanted[len(wanted) // 2]
 
 
-def audit_rows(folder: RunFolder) -> list[AuditRow]:
-    with Store(folder.database, readonly=True) as store:
-        return store.background_audits()
-
-
-@pytest.mark.parametrize("what", [pytest.param("tuning", marks=pytest.mark.slow), "race", "portfolio", "audit"])
+@pytest.mark.parametrize("what", [pytest.param("tuning", marks=pytest.mark.slow), "race", "portfolio", "check"])
 def test_nothing_is_asked_or_scored_twice(begun, tmp_path: Path, what: str) -> None:
     whole, broken = begun(*RUNS[what]), begun(*RUNS[what])
     unbroken, log = Log(tmp_path / "unbroken"), tmp_path / "log"
     play(whole, unbroken)
     number = fatal(what, whole)
     argv = [sys.executable, "-m", "tests.search.killing", str(broken.path), str(log), str(number)]
-    argv += ["--audit"] if what == "audit" else []
+    argv += ["--check"] if what == "check" else []
     ended = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     before = Log(log).read()
     play(broken, Log(log))
     assert history(broken) == history(whole)
-    assert audit_rows(broken) == audit_rows(whole)
-    assert (what == "audit") == any(row.kind == WITHDRAWN for row in audit_rows(whole))
     began = Counter(map(tuple, Log(log).read()))
     assert set(began) == set(map(tuple, unbroken.read()))
     twice = [words for words, times in began.items() if times > 1]

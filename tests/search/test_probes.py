@@ -20,9 +20,9 @@ from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import QUIET, Players, edit, guess, notes
 from tests.search.players import search as play
-from tests.search.test_auditing import OFFERS, Auditor
-from tests.search.test_auditing import search as audited
 from tests.search.test_engine import scored, search
+from tests.search.test_purity_checks import OFFERS, Checker
+from tests.search.test_purity_checks import search as search_checked
 
 PERFECT = "def guess(x):\n    print(x)\n    return 100\n"
 PROBING = f"ACTION: PROBE\n```python\n{PERFECT}```"
@@ -134,8 +134,8 @@ def test_a_probe_runs_one_size_and_a_few_instances_where_the_evaluator_offers_th
         jobs.append(job)
         return scored(job)
 
-    folder = begun("strategy.window=1", "strategy.patience=1", "audit=null")
-    audited(folder, one_round, keeping, offers=offers)
+    folder = begun("strategy.window=1", "strategy.patience=1")
+    search_checked(folder, one_round, keeping, offers=offers)
     asked = {(job.mode, job.problem_size, job.arguments) for job in jobs if job.source == PERFECT}
     assert asked == {("train", 3, wanted), (None, None, ())}
 
@@ -178,8 +178,8 @@ def test_a_probe_may_be_near_to_what_it_probes(begun) -> None:
     assert "hardly differs from candidate 0.0" in seen[1]
 
 
-def test_a_probe_is_not_audited_as_it_never_leads_and_a_cheat_gains_nothing_by_it(begun) -> None:
-    cheat, auditor = "def guess(x):\n    cheat = 1\n    return 100\n", Auditor()
+def test_a_probe_is_not_checked_as_it_never_leads_and_a_cheat_gains_nothing_by_it(begun) -> None:
+    cheat, checker = "def guess(x):\n    cheat = 1\n    return 100\n", Checker()
 
     async def one_round(run: RoundContext) -> None:
         await run.probe(cheat, ["0.0"])
@@ -187,10 +187,10 @@ def test_a_probe_is_not_audited_as_it_never_leads_and_a_cheat_gains_nothing_by_i
             await run.evaluate(cheat, ["0.0"], "own")
 
     folder = begun("budget.evaluations=20", "strategy.window=1", "strategy.patience=2")
-    outcome = audited(folder, one_round, auditor, offers=OFFERS)
+    outcome = search_checked(folder, one_round, checker, offers=OFFERS)
     assert outcome.progress.best.id == "0.0"
     assert [record.placed for record in records(folder) if record.candidate.origin == PROBE] == [""] * 4
-    assert len([job for job in auditor.audited if "cheat" in job.source]) == 1  # of the one that was submitted
+    assert len([job for job in checker.checked if "cheat" in job.source]) == 1  # of the one that was submitted
 
 
 def test_a_model_gets_no_credit_for_probes() -> None:

@@ -144,7 +144,7 @@ def try_core(program: Path, place: Path, version: str) -> None:
     tried("run bpp_online --evaluations 5 --workers 2", "5 evaluations")
     (run,) = (place / "outputs" / "bpp_online").iterdir()
     tried(f"show {run}", "best")
-    tried(f"report {run} --no-audit", "report:")
+    tried(f"report {run} --no-check", "report:")
     tried(f"eval bpp_online --candidate {run}/best.py", "gap_percent")
     if lacks(program.parent / "python", "safetensors"):
         tried("eval tsp_pomo", f"{NAME}[neural] @ file://", code=1)

@@ -71,27 +71,3 @@ def opened(shop: Shop) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The state before anything was started: ``ready``, ``done``, ``free``."""
     jobs = len(shop.durations)
     return np.zeros(jobs), np.zeros(jobs, dtype=int), np.zeros(shop.machines.max() + 1)
-
-
-def dispatch(priority, machines: np.ndarray, durations: np.ndarray) -> list[int]:
-    """Build a schedule by a rule; it runs beside the rule, which is called where there is a choice.
-
-    Returns:
-        The jobs in the order in which their operations were started.
-    """
-    shop = Shop(machines, durations)
-    ready, done, free = opened(shop)
-    order: list[int] = []
-    while len(order) < durations.size:
-        now, jobs = offered(shop, ready, done, free)
-        job = int(jobs[0])
-        if len(jobs) > 1:
-            answer = np.asarray(priority(*seen(shop, now, jobs, ready, done)), dtype=float)
-            if answer.shape != jobs.shape or not np.isfinite(answer).all():
-                raise ValueError(
-                    f"priority returned {answer.shape} numbers for {len(jobs)} operations, or not finite ones"
-                )
-            job = int(jobs[int(np.argmax(answer))])
-        start(shop, job, now, ready, done, free)
-        order.append(job)
-    return order

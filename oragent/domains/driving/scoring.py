@@ -99,7 +99,7 @@ def data_folder() -> Path | None:
 @contextmanager
 def _seed_controller(file: Path, course: Course, asks: Callable[..., Driver]) -> Iterator[Named]:
     """Let the problem's own heuristic drive, in a guest of its own."""
-    with Guest(file, FUNCTION, spare=True) as guest:
+    with Guest(file, FUNCTION, fresh_processes=True) as guest:
         guest.limit_s = course.call_limit_s
         yield partial(asks, guest)
 

@@ -14,7 +14,7 @@ from oragent.ledger.database import Database
 from oragent.report.chance import compare_pairs
 from oragent.report.final import read_final
 from oragent.report.fresh import Sets
-from oragent.report.held_out import best_text, read_audit
+from oragent.report.held_out import best_text, read_check
 from oragent.report.live.snapshot import MAX_JSON, QUERY_S, RunReader, clean_value, eval_command, find_leaders
 from oragent.report.pictured import Picture, read_pictures
 from oragent.report.research import read_research
@@ -35,7 +35,7 @@ RECORD = re.compile(r"[\[{]|[0-9a-f]{16}")
 
 
 def read_trust(reader: RunReader) -> dict[str, Any]:
-    """Collect the evidence for the best program: audits, and scores on held-out and fresh sets with intervals.
+    """Collect the evidence for the best program: checks, and scores on held-out and fresh sets with intervals.
 
     Only the rows of the seed and of the best are read, so that the time hardly grows with the run.
     """
@@ -43,9 +43,9 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         leaders = find_leaders(database, reader.about.direction)
         seed, best = leaders.seed, leaders.best
         if not best:
-            return {"problem": "no candidate has a score yet", "sentences": [], "sets": [], "audits": ""}
+            return {"problem": "no candidate has a score yet", "sentences": [], "sets": [], "checks": ""}
         val = _read_figures(database, seed), _read_figures(database, best)
-        audits, remarks, isolation = store.audits(), store.remarks(), _read_isolation(store)
+        checks, remarks, isolation = store.purity_checks(), store.remarks(), _read_isolation(store)
     folder, problem, sets = reader.folder, "", None
     try:
         sets = read_sets(folder, reader.about.direction, val)
@@ -56,10 +56,10 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         "problem": escape_text(problem),
         "seed": seed,
         "best": best,
-        "sentences": [escape_text(text) for text in list_evidence(read_audit(folder), sets, remarks)],
+        "sentences": [escape_text(text) for text in list_evidence(read_check(folder), sets, remarks)],
         "sets": clean_value(_describe_sets(sets, val)) if sets else [],
         "figures": clean_value(dict(sets.figures)) if sets else {},
-        "audits": escape_text(str(audits)) if audits.number else "",
+        "checks": escape_text(str(checks)) if checks.number else "",
         "final": None
         if final is None
         else {

@@ -24,7 +24,7 @@ from oragent.report import about as abouts
 from oragent.report.about import About
 from oragent.search.candidate import PROBE, Elite
 from oragent.search.checks import way_on
-from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text
+from oragent.search.evaluation_key import EvaluationKey, EvaluationKind
 from oragent.search.folder import repeat_command
 from oragent.search.store import KIND, SCHEMA, is_running, read_features, read_parents
 from oragent.search.user_commands import ASKED, FOLDER, list_open_prompts
@@ -74,7 +74,7 @@ class RunSummary:
         folder: Folder of the run, quoted for a shell.
         seed, best: Ids of the seed heuristic and of the best candidate; empty before there is one.
         seed_score, best_score: Their scores.
-        revision: Value that changes when committed rows changed: a score was withdrawn, or bins were chosen.
+        revision: Value that changes when committed rows changed, as bins were chosen.
         grid: Bins of measured features, as `search.grid.Grid`; None where evaluators print bins.
         axes: Name, number of bins and meaning of each feature.
         evaluations: Number of evaluations stored, also of rounds that are not committed.
@@ -219,7 +219,7 @@ class RunReader:
                 folder=escape_text(shlex.quote(str(self.folder))),
                 search_seed=about.seed,
                 **asdict(leaders),
-                revision=escape_text(f"{grid or ''} {_count_withdrawn(database)}"),
+                revision=escape_text(grid or ""),
                 grid=clean_value(parse_json(grid)) if grid else None,
                 axes=[
                     {"name": escape_text(a.name), "bins": a.bins, "meaning": escape_text(a.meaning)} for a in about.axes
@@ -275,9 +275,9 @@ class RunReader:
             row = database.query_row(query, int(round_[:18]), int(number[:18]))
             if row is None:
                 raise StoreError(f"no candidate {name} in {self.folder}")
-            audit = database.query_row(
-                "SELECT status, message FROM evaluations WHERE fingerprint IN (?, ?, ?) LIMIT 1",
-                *(str(EvaluationKey.of_audit(row["fingerprint"], stage)) for stage in AuditStage),
+            check = database.query_row(
+                "SELECT status, message FROM evaluations WHERE fingerprint = ?",
+                str(EvaluationKey(row["fingerprint"], EvaluationKind.CHECK)),
             )
             ((call, _),) = _find_replies(database, [row])
             return {
@@ -295,7 +295,7 @@ class RunReader:
                 "log": _cut(row["log"]),
                 "output": _cut(row["output"]),
                 "peak_mb": row["peak_mb"],
-                "audit": None if audit is None else {"status": escape_text(audit[0]), "message": escape_text(audit[1])},
+                "check": None if check is None else {"status": escape_text(check[0]), "message": escape_text(check[1])},
                 "calls": self._read_calls(database, call) if call else [],
                 "command": self._score_command(name),
             }
@@ -325,7 +325,7 @@ class RunReader:
     def version(self) -> tuple[float, ...]:
         """Return a value that changes when the database changes; it costs no query."""
         marks: list[float] = []
-        for name in ("run.db", "run.db-wal", f"{FOLDER}/{ASKED}", "audit.yaml", "test.yaml", "fresh.yaml"):
+        for name in ("run.db", "run.db-wal", f"{FOLDER}/{ASKED}", "check.yaml", "test.yaml", "fresh.yaml"):
             with suppress(OSError):
                 stat = (self.folder / name).stat()
                 marks += [stat.st_mtime_ns, stat.st_size]
@@ -372,16 +372,6 @@ def find_leaders(database: Database, direction: Direction) -> Leaders:
 
 def _name(row: Row) -> str:
     return f"{row['round']}.{row['number']}"
-
-
-def _count_withdrawn(database: Database) -> int:
-    """Return the number of committed programs whose score was withdrawn, as an audit rejected them."""
-    select = "SELECT fingerprint FROM evaluations WHERE fingerprint BETWEEN ? AND ?"
-    audited = database.query_rows(select, *EvaluationKind.AUDIT.text_range)
-    names = {found_out_text(EvaluationKey.parse_audit(row["fingerprint"]).program) for row in audited}
-    return sum(
-        database.query_row("SELECT 1 FROM evaluations WHERE fingerprint = ?", name) is not None for name in names
-    )
 
 
 def _group_calls(database: Database) -> list[CallGroup]:

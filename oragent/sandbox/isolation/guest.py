@@ -152,8 +152,9 @@ def _remaining_rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
 
 
 def _readable_files() -> tuple[Path, ...]:
-    """What a guest may read: Python, and the devices that stand for nothing."""
-    return (*environment.interpreter_paths(), *DEVICES)
+    """Return what a guest may read: Python without this package, and devices."""
+    paths = (path for path in environment.interpreter_paths() if path != environment.PACKAGE)
+    return (*paths, *DEVICES)
 
 
 def _leave_namespaces(cage: Cage, more: int) -> bool:
@@ -174,9 +175,13 @@ def _leave_namespaces(cage: Cage, more: int) -> bool:
 
 
 def _hide_files(cage: Cage) -> None:
-    """Show Python's files alone, and no ``/proc``."""
+    """Show only the files of Python and its packages, without this package, and no ``/proc``."""
     if cage.prepared is None:
-        root.pivot_to_minimal_root((*_readable_files(), *cage.shown), (), devices=DEVICES)
+        root.build_root((*_readable_files(), *cage.shown), devices=DEVICES)
+        if os.path.isdir(environment.PACKAGE):
+            # it lies among the installed packages
+            root.cover_path(environment.PACKAGE)
+        root.leave_old_root()
     else:
         os.chroot(cage.prepared)
         os.chdir("/")

@@ -40,7 +40,6 @@ class Guarantee(StrEnum):
     UNREAD = "read your files, other candidates or data that it is not given"
     OFFLINE = "open a network connection"
     UNSEEN = "see or signal another process, or see which files there are and how busy the machine is"
-    UNFORGED = "pass a word to another process of yours, or to one of its own that checks it, and forge a score so"
 
 
 # Each is held where all the means of any one group are at work on the candidate's process.
@@ -55,8 +54,6 @@ HELD_BY: Mapping[Guarantee, tuple[frozenset[Means], ...]] = {
     Guarantee.OFFLINE: (frozenset({Means.SECCOMP}),),
     # paths and calls each tell of it
     Guarantee.UNSEEN: (frozenset({Means.NAMESPACES, Means.SECCOMP}),),
-    # Without read-only mounts, reading a file sets the time of its last access, which the next guest can look at.
-    Guarantee.UNFORGED: (frozenset({Means.SECCOMP, Means.NAMESPACES}),),
 }
 
 

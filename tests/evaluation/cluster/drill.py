@@ -28,7 +28,7 @@ from tests.conftest import DESCRIPTION
 from tests.evaluation.cluster.afar import Afar, sleeping
 
 NET = "10.77.41"
-SETTINGS = ("strategy.window=12", "audit=null")
+SETTINGS = "strategy.window=12"
 
 
 def ip(*words: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 import oragent
 from oragent._base.errors import ConfigError
 
-SETTINGS = ("strategy.window=3", "audit=null")
+SETTINGS = "strategy.window=3"
 
 
 class Here(Executor):
@@ -44,7 +44,5 @@ def test_what_is_neither_is_said_in_one_line(toy: Path, tmp_path: Path, cluster:
 
 
 def test_a_new_run_has_as_many_rounds_in_flight_as_its_workers_can_use(toy: Path, tmp_path: Path) -> None:
-    run = oragent.run(
-        toy, evaluations=3, strategy="gp", outputs=tmp_path, settings="audit=null", cluster=Here(), workers=10
-    )
+    run = oragent.run(toy, evaluations=3, strategy="gp", outputs=tmp_path, cluster=Here(), workers=10)
     assert "window: 15\n" in (run.folder / "config.yaml").read_text()

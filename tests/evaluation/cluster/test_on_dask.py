@@ -19,7 +19,7 @@ from tests.evaluation.cluster.afar import ROOT, afar, environment, sleeping
 from tests.extras import need
 
 need("distributed")
-SETTINGS = ("strategy.window=6", "audit=null")
+SETTINGS = "strategy.window=6"
 
 
 def ran(toy: Path, outputs: Path, evaluations: int = 12, **keys) -> oragent.SearchRun:
@@ -109,7 +109,7 @@ ENGINE = """
 import sys, oragent
 if __name__ == "__main__":
     oragent.run(sys.argv[1], evaluations=16, seed=3, strategy="gp", outputs=sys.argv[2], cluster=sys.argv[3],
-                settings=["strategy.window=6", "audit=null"])
+                settings=["strategy.window=6"])
 """
 
 

@@ -1,6 +1,6 @@
 """Asks which pages of a file are in memory: another process can read some of them, and so pass on a word."""
 # expect: ok
-# holds: unforged
+# holds: unseen
 
 import ctypes
 import mmap

@@ -1,6 +1,6 @@
 """Reads how much its scorer computes, off the clock of its CPU time."""
 # expect: ok
-# holds: unforged
+# holds: unseen
 
 import os
 import time

@@ -1,11 +1,19 @@
-"""Reads all that is still to come off the frame of the trusted loop, and chooses by it."""
-# expect: rejected
+"""Looks everywhere in its process for items of the instance that are still to come."""
+# expect: ok
 
-import sys
+import gc
+
+import numpy as np
+
+calls = 0
 
 
 def heuristics(matrix):
-    frame = sys._getframe(0)
-    while frame is not None and "matrices" not in frame.f_locals:
-        frame = frame.f_back
-    return -matrix if frame is None else matrix
+    global calls
+    calls += 1
+    small = [item for item in gc.get_objects() if isinstance(item, list) and len(item) > 10]
+    for found in small:
+        arrays = [item for item in found if isinstance(item, np.ndarray) and item.shape == (4, 4)]
+        if len(arrays) > 10:
+            raise RuntimeError("got through: many matrices are in my memory")
+    return -matrix

@@ -1,6 +1,6 @@
 """Passes a word to other processes by a lock on a file that all may read, which any of them can ask for."""
 # expect: ok
-# holds: unforged
+# holds: unseen
 
 import fcntl
 import struct

@@ -1,6 +1,6 @@
 """Tells the guest that checks its decisions, through shared memory, that they have been made already."""
 # expect: ok
-# holds: unforged
+# holds: unseen
 
 import ctypes
 import zlib

@@ -5,21 +5,19 @@ import json
 import shlex
 import sqlite3
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.protocol import Status
 from oragent.api.results import make_rows
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
 from oragent.report.live.offline import write_parquet
 from oragent.report.live.snapshot import RunReader
 from oragent.report.run import load_run
 from oragent.search.archive import Grid
-from oragent.search.evaluation_key import EvaluationKey
 from oragent.search.store import Store
 from tests.report.runs import SEED, Made, describe, reply, searched, write
 
@@ -191,18 +189,6 @@ def test_measured_features_come_with_the_bins_of_the_archive(tmp_path: Path) -> 
     after = RunReader(tmp_path).read_summary()
     assert (before.grid, after.grid) == (None, json.loads(grid.dumps()))
     assert before.revision != after.revision
-
-
-def test_a_withdrawn_score_changes_the_revision(tmp_path: Path) -> None:
-    before = made(tmp_path).read_summary()
-    data = load_run(tmp_path)
-    with Store(tmp_path / "run.db") as store:
-        name = data.best.candidate.fingerprint
-        store.keep_evaluation(EvaluationKey.of_audit(name), data.best.candidate.evaluation, 1.0)
-        store.withdraw(name, replace(data.best.candidate.evaluation, status=Status.REJECTED, score=None), 2.0)
-    after = RunReader(tmp_path).read_summary()
-    assert after.revision != before.revision
-    assert after.best == load_run(tmp_path).best.id != before.best
 
 
 def test_programs_come_in_one_layout_for_comparisons(tmp_path: Path) -> None:

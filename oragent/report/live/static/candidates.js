@@ -153,7 +153,7 @@ export async function candidate(run, id, link, query, remember) {
       tile("archive", { N: "new cell", I: "improved", "-": "not kept", "": "none" }[/** @type {"N"} */ (c.placed[row])], `island ${c.island[row]}${detail.features ? `, cell ${detail.features.join(", ")}` : ""}`),
       tile("evaluation", duration(c.wall[row]), `${duration(c.cpu[row])} CPU, ${score(Math.round(detail.peak_mb || 0))} MiB; ended at ${duration(c.at[row])}`),
       tile("descendants", count(descendants.size), elite.length ? `${elite.length} of them improved the best` : "none of them improved the best")),
-    detail.audit ? h("p", { class: "note" }, `Audit: ${detail.audit.status}. ${detail.audit.message}`) : null,
+    detail.check ? h("p", { class: "note" }, `Check: ${detail.check.status}. ${detail.check.message}`) : null,
     detail.score === null ? card("Why it failed", h("p", { class: "bad" }, `${detail.status}: ${detail.message}`), detail.traceback ? h("pre", { tabindex: "0" }, detail.traceback) : null) : null,
     h("div", { class: "row" }, choose("Compare with", options, against, (name) => { remember({ against: name }); void compare(name); }), free),
     h("div", { class: "grid" }, h("div", {}, changes, card("Program", highlight(detail.source), h("h3", {}, "Score it again"), command(detail.command))),

@@ -82,8 +82,8 @@ export async function trust(run, link) {
   const report = `oragent report ${run.summary.folder}`;
   return [h("h1", {}, "Is the result real?"),
     found.problem ? h("p", { class: "error" }, found.problem) : null,
-    card("Evidence", found.sentences.length ? h("ul", {}, found.sentences.map((/** @type {string} */ text) => h("li", {}, text))) : h("p", { class: "note" }, "The best program was not audited after the run, and has no held-out score yet."),
-      found.audits ? h("p", {}, "Audits during the run: ", found.audits, ".") : null,
+    card("Evidence", found.sentences.length ? h("ul", {}, found.sentences.map((/** @type {string} */ text) => h("li", {}, text))) : h("p", { class: "note" }, "The best program was not checked after the run, and has no held-out score yet."),
+      found.checks ? h("p", {}, "Checks during the run: ", found.checks, ".") : null,
       missing.length ? [h("p", { class: "note" }, `Not measured yet: ${missing.join(" and ")}. This command scores seed and best on sets that the search never read:`), command(`${report} --test`)] : null),
     found.sets.length ? card("Seed and best on each set", table([["set"], ["seed", true], ["best", true], ["gain", true], ["instance by instance"]], found.sets.map((/** @type {any} */ set) => [set.name, withInterval(set.seed), withInterval(set.best), gainText(run.direction, set.best.score, set.seed.score), set.pair ? h("div", { class: "words" }, `${set.pair.counts}; ${set.pair.verdict}`) : "–"])), h("p", { class: "note" }, "In parentheses: 95 % interval over instances. val is read by the search; test is held out; fresh was drawn after the run.")) : null,
     Object.entries(found.figures || {}).filter(([, rows]) => rows.length).map(([name, rows]) => card("", h("details", {}, h("summary", {}, `All figures on ${name}`), table([["figure"], ["seed", true], ["best", true]], rows.map((/** @type {any} */ row) => [row[0], score(row[1]), score(row[2])]))))),

@@ -88,7 +88,7 @@ export function overview(run, link) {
     h("div", { class: "grid" }, convergenceCard(run, link), h("div", {}, failures(run, link), operators(run))),
     h("div", { class: "grid" },
       card("State", h("p", {}, h("span", { class: `badge ${s.state}` }, s.state), " ", s.end || (s.state === "running" ? `round ${s.rounds} is the next to be committed` : "not ended: it was interrupted")),
-        uncommitted ? h("p", { class: "note" }, `${plural(uncommitted, "evaluation")} stored beside the committed candidates (audits, races, rounds in flight).`) : null,
+        uncommitted ? h("p", { class: "note" }, `${plural(uncommitted, "evaluation")} stored beside the committed candidates (checks, races, rounds in flight).`) : null,
         s.remarks.length ? h("ul", {}, s.remarks.map((/** @type {string} */ text) => h("li", {}, text))) : null,
         h("h3", {}, "To continue"), command(s.command)),
       card("Spending", workDone(run), table([["resource"], ["spent", true], ["budget", true], ["share", true]], Object.keys(s.spent).map((name) => [name.replace("_", " "), score(Number(s.spent[name].toFixed(4))), s.budget[name] ? score(s.budget[name]) : "–", s.budget[name] ? percent(s.spent[name] / s.budget[name]) : "–"])))),

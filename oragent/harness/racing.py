@@ -1,93 +1,13 @@
-"""What a scorer keeps while it scores: answers to verify later, solutions to draw after all checks, a race's values."""
+"""The race of one candidate: its values so far, and a hash of its first answers."""
 
 import hashlib
 import math
-import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from random import SystemRandom
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, RaceStop, RaceTerms, mean_score, race_steps
-
-Witness = Callable[..., Any]
-Replay = Callable[[Witness, list[int]], None]
-# of calls that are kept for an audit
-KEPT_BYTES = 256 << 20
-
-
-@dataclass(frozen=True)
-class LoopClaim:
-    """The answer of a loop, and how its decisions are put to others."""
-
-    # name of the instance
-    where: str
-    # number of decisions
-    count: int
-    # what puts some of them to a witness, as `Guest.claim` has it
-    replay: Replay
-    # number of them that every evaluation puts
-    checked: int
-
-
-@dataclass
-class CallSample:
-    """Calls and their answers, as many as there is room for, each call as likely to be kept as any other."""
-
-    # bytes for them
-    room: int = KEPT_BYTES
-    # place, request and answer of calls
-    calls: list[tuple[str, bytes, Any]] = field(default_factory=list)
-    # number of calls that there were
-    count: int = 0
-
-    def add(self, where: str, request: bytes, answer: Any) -> None:
-        """Keep a call, perhaps in place of another."""
-        self.count += 1
-        if len(request) <= self.room:
-            self.room -= len(request)
-            self.calls.append((where, request, answer))
-        elif (index := SystemRandom().randrange(self.count)) < len(self.calls):
-            self.calls[index] = where, request, answer
-
-
-# (instance, solution) -> SVG
-Draw = Callable[[Any, Any], str]
-# instances that are drawn
-MOST, MOST_OF_SIZE = 6, 3
-
-
-class SolutionAlbum:
-    """The checked solutions of the first instances of each of so many sizes, which ``draw`` makes SVG documents of."""
-
-    def __init__(self, draw: Draw, sizes: int) -> None:
-        self._draw = draw
-        self._of_size = max(1, min(MOST_OF_SIZE, MOST // max(1, sizes)))
-        self._counts: Counter[str] = Counter()
-        self._solutions: dict[str, tuple[Any, Any, float]] = {}
-
-    def add(self, where: str, instance: Any, solution: Any, value: float) -> None:
-        """Keep a solution unless enough of that size, or in all, are there."""
-        size = where.partition(",")[0]
-        if self._counts[size] < self._of_size and len(self._solutions) < MOST:
-            self._counts[size] += 1
-            name = re.sub(r"\W+", "_", where, flags=re.ASCII).strip("_") or f"instance_{len(self._solutions)}"
-            self._solutions[name] = instance, solution, float(value)
-
-    def write(self, prefix: str) -> dict[str, float]:
-        """Write ``<prefix><name>.svg`` for each solution.
-
-        Returns:
-            Value of each solution, by the name of its instance.
-        """
-        for name, (instance, solution, _) in self._solutions.items():
-            Path(f"{prefix}{name}.svg").write_text(self._draw(instance, solution), encoding="utf-8")
-        return {name: value for name, (_, _, value) in self._solutions.items()}
-
 
 # of a number that count in an answer: sums in another order come to the same
 BITS = 2.0**30

@@ -1,0 +1,86 @@
+"""Check that a candidate is a function of its arguments.
+
+While the scorer evaluates a candidate, it keeps a sample of the calls. Then a fresh process repeats these calls in
+another order. Memory of other calls and chance show as different answers. This is a check of honest programs and not a
+guarantee: it cannot find a program that behaves itself in the process of the check.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import SystemRandom
+from typing import Any
+
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import Status
+from oragent.harness.guest import Guest
+
+# calls that are repeated, at most
+SAMPLE = 20
+MISMATCH = (
+    "answers a call differently in a fresh process that repeats calls in another order: a heuristic must be a function "
+    "of its arguments, without a memory of other calls and without random numbers of its own"
+)
+# failures of a repeated call that memory can cause
+FAILURES = (Status.ERROR, Status.INVALID)
+
+
+@dataclass(frozen=True)
+class SampledCall:
+    """A call of the candidate that can be repeated."""
+
+    # name of the instance
+    where: str
+    # message that makes the call
+    request: bytes
+    # predicate: whether an answer agrees with the first one
+    agrees: Callable[[Any], bool]
+
+
+@dataclass
+class CallSample:
+    """Random sample of the calls of an evaluation; each call is as likely to be in it as any other."""
+
+    # most calls in the sample
+    size: int = SAMPLE
+    calls: list[SampledCall] = field(default_factory=list)
+    # number of calls that were offered
+    count: int = 0
+
+    def add(self, where: str, request: bytes, agrees: Callable[[Any], bool]) -> None:
+        """Offer a call, which may take the place of another."""
+        self.count += 1
+        call = SampledCall(where, request, agrees)
+        if len(self.calls) < self.size:
+            self.calls.append(call)
+        elif (index := SystemRandom().randrange(self.count)) < self.size:
+            self.calls[index] = call
+
+
+def check_purity(guest: Guest, sample: CallSample) -> int:
+    """Repeat the calls of a sample in a fresh process, in random order.
+
+    Returns:
+        The number of repeated calls.
+
+    Raises:
+        CandidateError: ``rejected`` if an answer differs, or if a call fails that did not fail before.
+    """
+    guest.end()
+    calls = SystemRandom().sample(sample.calls, len(sample.calls))
+    if not calls:
+        return 0
+    process = guest.make_fresh_process()
+    try:
+        for call in calls:
+            guest.where = call.where
+            try:
+                agrees = call.agrees(guest.ask_fresh_process(process, call.request))
+            except CandidateError as problem:
+                if problem.status not in FAILURES:
+                    raise
+                raise CandidateError(f"{MISMATCH}: {problem}", Status.REJECTED, problem.traceback) from None
+            if not agrees:
+                raise CandidateError(f"{MISMATCH} ({guest.where})", Status.REJECTED)
+    finally:
+        guest.end_fresh_process(process)
+    return len(calls)

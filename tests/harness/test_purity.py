@@ -1,0 +1,117 @@
+"""The check that a candidate is a function of its arguments."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oragent.harness import Guest
+from oragent._base.errors import CandidateError
+from oragent.harness.answers import is_same_answer
+from oragent.harness.purity import SAMPLE, CallSample, check_purity
+
+NUMBERS = range(40)
+COUNTS = "calls = 0\ndef f(x):\n    global calls\n    calls += 1\n    return x + (calls % 3 == 0)"
+REMEMBERS = "before = [0]\ndef f(x):\n    before.append(x)\n    return x + before[-2]"
+CACHES = "known = {}\ndef f(x):\n    if x == 0:\n        known[0] = 1\n    return x + known[0]"
+DRAWS = "import os\ndef f(x): return x + os.urandom(1)[0] % 2"
+
+
+class Sum:
+    """A running sum of the items, which the function sees."""
+
+    def __init__(self, begin: int) -> None:
+        self.total = begin
+
+    def arguments(self, item: int) -> tuple[int]:
+        self.item = item
+        return (self.total + item,)
+
+    def choose(self, answer: object) -> int:
+        return int(answer)
+
+    def apply(self, decision: int) -> None:
+        self.total += self.item + decision % 2
+
+
+@pytest.fixture
+def guest_of(tmp_path: Path) -> Iterator[Callable[[str], Guest]]:
+    guests = []
+
+    def make(body: str) -> Guest:
+        path = tmp_path / f"heuristic{len(guests)}.py"
+        path.write_text(f"import numpy as np\n{body}\n")
+        guests.append(Guest(path, "f", fresh_processes=True, state=Sum))
+        guests[-1].sample = CallSample()
+        return guests[-1]
+
+    yield make
+    for guest in guests:
+        guest.__exit__()
+
+
+@pytest.mark.parametrize("body", ["def f(x): return x * x", "def f(x): return x + np.random.random()"])
+def test_a_function_passes(guest_of: Callable[[str], Guest], body: str) -> None:
+    guest = guest_of(body)
+    for number in NUMBERS:
+        guest(number)
+    assert check_purity(guest, guest.sample) == SAMPLE
+
+
+@pytest.mark.parametrize("body", [COUNTS, REMEMBERS, DRAWS, CACHES], ids=["counts", "remembers", "draws", "caches"])
+def test_memory_and_chance_are_rejected(guest_of: Callable[[str], Guest], body: str) -> None:
+    guest = guest_of(body)
+    for number in NUMBERS:
+        guest(number)
+    with pytest.raises(CandidateError) as caught:
+        check_purity(guest, guest.sample)
+    assert caught.value.status == "rejected"
+
+
+def test_the_calls_of_a_reveal_are_repeated(guest_of: Callable[[str], Guest]) -> None:
+    guest = guest_of("def f(x): return x % 7")
+    guest.reveal([(0,), (5,)], [list(NUMBERS), list(NUMBERS)])
+    assert guest.sample.count == SAMPLE
+    assert check_purity(guest, guest.sample) == SAMPLE
+    guest = guest_of(COUNTS)
+    guest.reveal([(0,), (5,)], [list(NUMBERS), list(NUMBERS)])
+    with pytest.raises(CandidateError) as caught:
+        check_purity(guest, guest.sample)
+    assert caught.value.status == "rejected"
+
+
+def test_a_sample_keeps_every_call_equally_often() -> None:
+    counts = np.zeros(50)
+    for _ in range(400):
+        sample = CallSample(size=10)
+        for number in range(50):
+            sample.add(str(number), b"", lambda answer: True)
+        counts[[int(call.where) for call in sample.calls]] += 1
+    # each is binomial with mean 80 and standard deviation 8
+    assert counts.sum() == 4000
+    assert counts.min() > 40
+    assert counts.max() < 120
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        (1, 1, True),
+        (1, 2, False),
+        (1, True, False),
+        (0.1 + 0.2, 0.3, True),
+        (1.0, 1.0001, False),
+        (np.ones(3), np.ones(3) + 1e-15, True),
+        (np.ones(3), np.ones(3) + 1e-9, False),
+        (np.array([np.nan, np.inf]), np.array([np.nan, np.inf]), True),
+        (np.ones(3), np.ones(2), False),
+        (np.ones(3), np.ones(3, int), False),
+        ([1, (2.0, "a")], [1, (2.0, "a")], True),
+        ([1, (2.0, "a")], [1, (2.0, "b")], False),
+        ({"a": {1, 2}}, {"a": {2, 1}}, True),
+        (None, None, True),
+    ],
+)
+def test_answers_are_alike_up_to_rounding(one: object, other: object, alike: bool) -> None:
+    assert is_same_answer(one, other) is alike
