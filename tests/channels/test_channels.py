@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from oragent.harness.audits import is_same_answer
 
 from oragent.harness import Guest
 from oragent._base.protocol import Status, parse
-from oragent.harness.audits import is_same_answer
 from oragent.harness.frames import encode
 from oragent.sandbox.isolation import Guarantee, list_not_held, probe_means
 

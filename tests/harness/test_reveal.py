@@ -90,8 +90,9 @@ def test_tours_are_those_of_a_loop_in_one_process(guest_of: Callable[..., Guest]
 
 
 def test_no_later_item_is_in_the_process(guest_of: Callable[..., Guest]) -> None:
-    items = [1000.5 + number for number in range(30)]
     guest = guest_of(SEARCHES, Items)
+    # after the fork, as in an evaluation
+    items = [1000.5 + number for number in range(30)]
     assert guest.reveal([()], [items]) == [[-1.0] * 30]
 
 
