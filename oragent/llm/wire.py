@@ -48,6 +48,8 @@ NAMED = re.compile(r'"(?:tool|name)"\s*:\s*"([^"\n]{1,64})"')
 KEYED = re.compile(r'"(?:tool|name)"\s*:')
 # some models write them around a call
 TAGS = re.compile(r"</?tool_call>")
+# between the values of a block
+SEPARATORS = re.compile(r"[ \t\n,;]*")
 BLANK_LINES = re.compile(r"\n{3,}")
 # prose has few; the bound keeps a hostile reply cheap
 MOST_BRACES = 200
@@ -312,28 +314,33 @@ def _read_block(block: str) -> Iterator[_TextCall]:
     """Yield the calls in a fenced block: one object, several, or a list; none if the block is something else."""
     if not (KEYED.search(block) and block.lstrip().startswith(("{", "["))):
         return
-    rest = block.strip()
-    while rest:
-        value, rest = _read_first_value(rest)
+    text = block.strip()
+    place, count = 0, 0
+    while place < len(text) and count <= MOST_CALLS:
+        value, place = _read_value(text, place)
         if isinstance(value, ReplyError):
-            named = NAMED.search(rest)
+            named = NAMED.search(text, place)
             yield _TextCall(replace_surrogates(named[1]) if named else "", problem=f"{value}")
             return
-        yield from filter(None, map(_read_call, value if isinstance(value, list) else [value]))
+        for call in filter(None, map(_read_call, value if isinstance(value, list) else [value])):
+            count += 1
+            yield call
 
 
-def _read_first_value(text: str) -> tuple[Any, str]:
-    """Return the first JSON value of a text and the rest; or the error and the text."""
+def _read_value(text: str, place: int) -> tuple[Any, int]:
+    """Return the JSON value at a place of a text and the place of the next; or the error and the same place."""
     try:
-        value, end = json.JSONDecoder(strict=False).raw_decode(text)
-        return value, text[end:].lstrip(" \t\n,;")
+        value, end = json.JSONDecoder(strict=False).raw_decode(text, place)
+        # No copy of the rest: the time for many small values is proportional to the text.
+        separator = SEPARATORS.match(text, end)
+        return value, separator.end() if separator else end
     except (ValueError, RecursionError):
         pass
     try:
         # more tolerant
-        return extract_json(text), ""
+        return extract_json(text[place:]), len(text)
     except ReplyError as problem:
-        return problem, text
+        return problem, place
 
 
 def _read_call(value: object) -> _TextCall | None:

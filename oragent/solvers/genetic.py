@@ -70,8 +70,26 @@ def evolve(
     return GeneticSolution(individuals[best], float(values[best]), tuple(history))
 
 
+def find_unusable(individuals: Genes, allowed: Genes) -> NDArray[np.bool_]:
+    """Mark the genes that are not allowed, or stand in an individual before.
+
+    Args:
+        individuals: ``(n, k)`` array, any whole numbers.
+        allowed: ``(m,)`` array of different genes.
+
+    Returns:
+        ``(n, k)`` array.
+    """
+    unusable = ~np.isin(individuals, allowed)
+    for row, wrong in zip(individuals, unusable, strict=True):
+        first = np.zeros(len(row), dtype=bool)
+        first[np.unique(row, return_index=True)[1]] = True
+        wrong |= ~first
+    return unusable
+
+
 def mend(individuals: Genes, allowed: Genes, rng: np.random.Generator) -> Genes:
-    """Replace genes that are not allowed, or stand in an individual before, by random ones that are and do not.
+    """Replace the genes that ``find_unusable`` marks by random ones that are allowed and differ.
 
     Args:
         individuals: ``(n, k)`` array, any whole numbers.
@@ -82,10 +100,8 @@ def mend(individuals: Genes, allowed: Genes, rng: np.random.Generator) -> Genes:
         ``(n, k)`` array; every row has ``k`` different allowed genes.
     """
     mended = np.array(individuals, dtype=np.int64)
-    for row in mended:
-        first = np.zeros(len(row), dtype=bool)
-        first[np.unique(row, return_index=True)[1]] = True
-        wrong = np.flatnonzero(~(first & np.isin(row, allowed)))
+    for row, unusable in zip(mended, find_unusable(mended, allowed), strict=True):
+        wrong = np.flatnonzero(unusable)
         if wrong.size:
             row[wrong] = rng.choice(np.setdiff1d(allowed, row), len(wrong), replace=False)
     return mended

@@ -14,13 +14,14 @@ from oragent.domains import pdn
 from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_grid
 from oragent.solvers.elimination import with_shunts
-from oragent.solvers.genetic import evolve
+from oragent.solvers.genetic import evolve, find_unusable
 
 PROBLEM = "dpp_ga"
 SIZES = {"train": (pdn.PORTS,), "val": (pdn.PORTS,), "test": (pdn.PORTS,), "fresh": (pdn.PORTS,)}
 GENERATIONS = {"train": 5, "val": 10, "test": 10, "fresh": 10}
 DATA = f"problems/{PROBLEM}/data"  # where official files are looked for, under the project root
 SITES_SEED = 20
+MOST_REPAIRED = 0.5  # share of the children's ports; more would be a random search of the solver's
 NOVELTY_EDGES = (0.001, 0.03, 0.08, 0.15, 0.25, 0.4)  # share of a child's ports that no parent has
 LIKENESS_EDGES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.95)  # share of its ports that the parent most like it has
 TWIN_EDGES = (0.25, 0.35, 0.45, 0.55, 0.7, 0.9)  # share of its ports that another child of the same call has
@@ -38,13 +39,20 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
     traits: list[tuple[float, float, float]] = []
     begun = perf_counter()
     for size, index, instance in each(crossover, {pdn.PORTS: instances(arguments, sites, network)}, rewards):
-        crossover.renew()  # one that counts its calls would know the instance
+        crossover.renew()  # nothing is kept from one instance to the next
+        repairs: list[float] = []
 
         def fitness(placements: np.ndarray, instance: pdn.PlacementInstance = instance) -> np.ndarray:
             return pdn.reward(instance, with_shunts(network.impedance, instance.probe, decaps, placements))
 
-        def breed(parents: np.ndarray, count: int) -> np.ndarray:
+        def breed(
+            parents: np.ndarray,
+            count: int,
+            instance: pdn.PlacementInstance = instance,
+            repairs: list[float] = repairs,
+        ) -> np.ndarray:
             children = ports(crossover(parents, count), (count, pdn.DECAPS))
+            repairs.append(float(find_unusable(children, instance.free).mean()))
             traits.append(kinship(parents, children))
             return children
 
@@ -56,6 +64,11 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
             np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index]),
             generations=GENERATIONS[arguments.mode],
         )
+        if (repaired := float(np.mean(repairs))) > MOST_REPAIRED:
+            raise CandidateError(
+                f"{repaired:.0%} of the ports of its children had to be replaced by random ones, as they were forbidden or "
+                f"repeated; return children of {pdn.DECAPS} different allowed ports"
+            )
         placement = pdn.check(instance, found.genes)
         rewards[size].append(pdn.objective(instance, placement))
         crossover.show(instance, placement, rewards[size][-1])
