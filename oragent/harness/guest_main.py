@@ -9,6 +9,7 @@ import socket
 import sys
 import time
 import traceback
+import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -72,10 +73,12 @@ def run_guest(
     code = EXIT_UNCONFINED
     try:
         wire = _move_wire(wire)
+        # before the files are hidden
+        script = os.path.realpath(sys.argv[0])
         _confine_candidate(wire, log, parent, cage)
         code = 0
         if forgets_project:
-            forget_project(state)
+            forget_project(os.path.dirname(script), state)
         candidate = _Candidate(path, sources, functions, library, state)
         while (request := _receive_request(wire)) is not None:
             answer = _answer_request(candidate, request)
@@ -122,25 +125,33 @@ def _confine_candidate(wire: socket.socket, log: int, parent: int, cage: Cage) -
         os.close(cage.home)
 
 
-def forget_project(state: Callable[..., Any] | None) -> None:
+def forget_project(folder: str, state: Callable[..., Any] | None) -> None:
     """Remove the project's modules, which generate and score instances, from this process.
 
-    What `oragent` has in files is hidden from guests, too. So no import brings these modules back.
+    The files of `oragent` are hidden from guests, so no import brings these modules back.
 
     Args:
+        folder: Folder of the evaluator; its helper modules are removed, too.
         state: Class whose module stays usable; None: no such class.
     """
     kept = state.__module__ if state is not None else ""
-    folder = os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), "")
     for name, module in [*sys.modules.items()]:
-        file = getattr(module, "__file__", None)
-        is_beside = name == "__main__" or (isinstance(file, str) and file.startswith(folder))
+        is_beside = name == "__main__" or _is_below(getattr(module, "__file__", None), folder)
         if not is_beside and name.partition(".")[0] != PROJECT:
             continue
         del sys.modules[name]
         if name != kept and (is_beside or name.startswith(FORGOTTEN)):
             # functions that something still refers to are of no use without their globals
             module.__dict__.clear()
+    # some packages look for it
+    sys.modules["__main__"] = types.ModuleType("__main__")
+
+
+def _is_below(file: object, folder: str) -> bool:
+    """Return True if a module's file is in a folder or below it, and not one of Python or its packages."""
+    if not isinstance(file, str) or not file.startswith(os.path.join(folder, "")):
+        return False
+    return not file.startswith((os.path.join(sys.prefix, ""), os.path.join(sys.base_prefix, "")))
 
 
 def _move_wire(wire: socket.socket) -> socket.socket:

@@ -84,7 +84,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("what", HOSTILE)
 def test_an_observer_changes_nothing_whatever_it_does(evaluated, what: str) -> None:
-    wait = "from oragent.harness import hooks; hooks.CALL_S = 0.3\n" if what == "hangs" else ""
+    wait = "from oragent.harness import main as harness_main; harness_main.CALL_S = 0.3\n" if what == "hangs" else ""
     evaluator = EVALUATOR.replace("SECRET", f"{wait}SECRET", 1)
     done = evaluated(f"def observe(hook, data):\n    {HOSTILE[what]}\n", evaluator=evaluator)
     found = parse(done.stdout)
