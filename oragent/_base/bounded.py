@@ -124,12 +124,18 @@ def _exceed(reason: str) -> yaml.YAMLError:
     return yaml.YAMLError(f"the file {reason}, more than oragent reads: {REMEDY}")
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str, most: int | None = None) -> Any:
     """Parse JSON of bounded depth.
 
+    Args:
+        text: The JSON.
+        most: Most characters; None: any number.
+
     Raises:
-        ValueError: if it is no JSON, is nested too deeply, or holds a whole number that is too long.
+        ValueError: if it is no JSON, is nested too deeply, is too long, or holds a whole number that is too long.
     """
+    if most is not None and len(text) > most:
+        raise ValueError(f"JSON of {len(text):,} characters, and {most:,} is the limit")
     try:
         tree = json.loads(text)
     except RecursionError:

@@ -27,6 +27,10 @@ CREATE TABLE IF NOT EXISTS replies (
 KEY = re.compile(r"(?P<case>.+?)\.(?P<branch>(?:\d+\.\d+/)*)(?P<call>\d+)")
 
 
+# characters of the tool calls of a reply
+MAX_CALLS = 8 << 20
+
+
 @dataclass(frozen=True)
 class RecordedReply:
     """A stored reply of a model: fields of its ``Request``, with the conversation as JSON, and of its ``Reply``."""
@@ -146,7 +150,7 @@ class Replies:
     def _from_row(self, row: sqlite3.Row) -> RecordedReply:
         columns = {name: row[name] for name in RecordedReply.__dataclass_fields__}
         with self._database.translate_values():
-            calls = tuple(ToolCall(**call) for call in parse_json(row["tool_calls"]))
+            calls = tuple(ToolCall(**call) for call in parse_json(row["tool_calls"], MAX_CALLS))
             if not all(isinstance(call.arguments, dict) and isinstance(call.name, str) for call in calls):
                 raise ValueError("a tool call of another form")
             return RecordedReply(**{**columns, "tool_calls": calls})

@@ -1,5 +1,6 @@
 """Entry point of the sandbox: run a command and return its result."""
 
+import resource
 import signal
 import sys
 import time
@@ -20,6 +21,26 @@ from oragent.sandbox.messages import Command, CommandResult, CompanionFolder, En
 
 # attempts at a command under which its server dies
 LIVES = 2
+
+
+# open files that the engine and its servers need, and for each command that runs at once
+FILES, FILES_OF_WORKER = 128, 16
+
+
+def require_open_files(count: int) -> None:
+    """Make sure that this process and its children may open so many files at once, as far as its hard limit allows.
+
+    Raises:
+        SandboxError: The hard limit is lower.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= count:
+        return
+    if hard != resource.RLIM_INFINITY and hard < count:
+        raise SandboxError(
+            f"a process may open only {hard} files here, and {count} are needed: run 'ulimit -n {count}'"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
 
 
 class Sandbox:
@@ -62,6 +83,7 @@ class Sandbox:
     ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be positive, not {workers}")
+        require_open_files(FILES + FILES_OF_WORKER * workers)
         self._workers, self._warm, self._alone = workers, warm, alone
         self._tell = tell or _print_note
         self._clients: dict[tuple[Path | None, Path | None, CompanionFolder | None, int], ServerClient] = {}

@@ -10,12 +10,13 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from oragent._base.bounded import parse_json
 from oragent._base.budget import Spent
 from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.store import JournalRow, RoundNote, Store
+from oragent.search.store import MAX_JSON, JournalRow, RoundNote, Store
 
 # kinds of rows
 PROGRAM, NOTE, REJECTED = "program", "note", "rejected"
@@ -121,7 +122,7 @@ class Journal:
 def _read_row(row: JournalRow) -> Finding | RoundNote | str:
     if row.kind == REJECTED:
         return row.text
-    values = json.loads(row.text)
+    values = parse_json(row.text, MAX_JSON)
     if row.kind == NOTE:
         return RoundNote(**values)
     if values["features"] is None:

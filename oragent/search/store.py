@@ -67,6 +67,8 @@ MAX_GAP = 1000
 MAX_ISLANDS = 10_000
 # characters of a list of parents or features
 MAX_TEXT = 100_000
+# characters of other JSON: an evaluator prints at most a mebibyte
+MAX_JSON = 8 << 20
 # key under which a run records what its machine keeps candidates from
 ISOLATION = "isolation"
 
@@ -183,7 +185,7 @@ class Store:
         if row is None or row["status"] != str(evaluation.status):
             return evaluation
         with self._db.translate_values():
-            metrics = dict(parse_json(row["metrics"]))
+            metrics = dict(parse_json(row["metrics"], MAX_JSON))
         if row["status"] == Status.TIMEOUT:
             return replace(evaluation, metrics=metrics, message=row["message"])
         first = {name: value for name, value in metrics.items() if name.endswith("seconds")}
@@ -249,7 +251,7 @@ class Store:
 
     def _read_texts(self, key: str) -> list[str]:
         with self._db.translate_values():
-            return _expect_texts(parse_json(self.meta(key) or "[]"))
+            return _expect_texts(parse_json(self.meta(key) or "[]", MAX_JSON))
 
     def add_initial_programs(self, sources: Sequence[str], origin: str = "rebuilt") -> None:
         """Write down with which programs a run begins beside its seed, and where they are from."""
@@ -328,7 +330,7 @@ class Store:
         """Spending of each committed round, in round order."""
         rows = self._db.query_rows("SELECT * FROM rounds ORDER BY round")
         with self._db.translate_values():
-            return {row["round"]: Spent.from_tree(parse_json(row["spent"])) for row in rows}
+            return {row["round"]: Spent.from_tree(parse_json(row["spent"], MAX_TEXT)) for row in rows}
 
     def elapsed_s(self) -> float:
         """The run's own time at the last committed round."""
@@ -340,7 +342,7 @@ class Store:
     def resets(self) -> dict[int, float]:
         """The rounds after which the clock had islands start anew, with the run's own time then, seconds."""
         with self._db.translate_values():
-            return {int(number): float(at) for number, at in parse_json(self.meta("resets") or "{}").items()}
+            return {int(number): float(at) for number, at in parse_json(self.meta("resets") or "{}", MAX_JSON).items()}
 
     def reset(self, number: int, elapsed_s: float) -> None:
         """Write down that islands start anew after a round."""
@@ -406,7 +408,7 @@ def is_running(folder: Path) -> bool:
 def _read_evaluation(row: sqlite3.Row) -> Evaluation:
     plain = ("score", "message", "traceback", "log", "output", "end", "queued_s", "wall_s", "cpu_s", "peak_mb")
     values = {name: row[name] for name in plain}
-    status, metrics = Status(row["status"]), parse_json(row["metrics"])
+    status, metrics = Status(row["status"]), parse_json(row["metrics"], MAX_JSON)
     if (status is Status.OK) != (row["score"] is not None) or not isinstance(metrics, dict):
         raise ValueError("an evaluation whose score does not go with its status, or whose metrics are none")
     return Evaluation(status=status, features=read_features(row["features"]), metrics=metrics, **values)

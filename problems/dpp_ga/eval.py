@@ -66,8 +66,8 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
         )
         if (repaired := float(np.mean(repairs))) > MOST_REPAIRED:
             raise CandidateError(
-                f"{repaired:.0%} of the ports of its children had to be replaced by random ones, as they were forbidden or "
-                f"repeated; return children of {pdn.DECAPS} different allowed ports"
+                f"{repaired:.0%} of the ports of its children were forbidden or repeated, and replaced by random ones; "
+                f"return children of {pdn.DECAPS} different allowed ports"
             )
         placement = pdn.check(instance, found.genes)
         rewards[size].append(pdn.objective(instance, placement))

@@ -72,10 +72,13 @@ Score = Callable[..., Evaluation]
 def score(tmp_path: Path) -> Iterator[Score]:
     with EvaluationRunner() as run:
 
-        def scored(source: str | None = None) -> Evaluation:
+        def scored(source: str | None = None, *options: str) -> Evaluation:
             problem = load_problem(tmp_path)
             job = problem.make_job(
-                source or problem.seed, evaluation_root(problem), problem.make_limits(LimitSettings())
+                source or problem.seed,
+                evaluation_root(problem),
+                problem.make_limits(LimitSettings()),
+                arguments=options,
             )
             return run(job)
 
@@ -119,14 +122,15 @@ def in_cpp(folder: Path) -> None:
     (folder / "heuristic.cpp").write_text(CPP)
 
 
-def test_several_functions_are_called_put_again_and_audited(tmp_path: Path, score: Score) -> None:
+def test_several_functions_are_called_and_checked(tmp_path: Path, score: Score) -> None:
     two_functions(tmp_path)
     assert score().score == 24.0
     assert score(load_problem(tmp_path).seed.replace("1.0", "2.0")).score == 28.0
     forgetful = load_problem(tmp_path).seed.replace(
         "x + 1.0", "x + len(SEEN) + SEEN.append(x) if 0 else x + (SEEN.append(x), len(SEEN))[1]"
     )
-    assert score(f"SEEN = []\n{forgetful}").status in (Status.REJECTED, Status.CRASHED)
+    assert score(None, "--check").metrics["checked"] == 8
+    assert score(f"SEEN = []\n{forgetful}", "--check").status is Status.REJECTED
 
 
 def test_every_one_of_several_functions_must_be_there_with_its_parameters(tmp_path: Path) -> None:
