@@ -3,6 +3,7 @@
 import copy
 import os
 import shutil
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -133,7 +134,8 @@ class Guest:
             functions=self._names,
             library=self._library,
             state=state,
-            forgets_project=forgets_project,
+            # the real path of the evaluator can be found only before files are hidden
+            forgotten=os.path.dirname(os.path.realpath(sys.argv[0])) if forgets_project else "",
         )
         self._spare = Spare(live, cage) if fresh_processes else None
         self._main: GuestProcess | None = GuestProcess(DirectForker(live, cage), self._memory_mb, memory_now.resident)

@@ -54,7 +54,7 @@ def run_guest(
     functions: Sequence[str],
     library: Path | None = None,
     state: Callable[..., Any] | None = None,
-    forgets_project: bool = False,
+    forgotten: str = "",
 ) -> NoReturn:
     """Be the guest: never returns, ends when its parent does.
 
@@ -68,17 +68,15 @@ def run_guest(
         functions: Names of the functions that evolve, the main one first.
         library: Library that was built of it; None for Python.
         state: Class of the states that ``Guest.reveal`` uses; None: it is not used.
-        forgets_project: True to remove the modules of the project first.
+        forgotten: Folder of the evaluator, whose modules are removed first with those of the project; empty: none are.
     """
     code = EXIT_UNCONFINED
     try:
         wire = _move_wire(wire)
-        # before the files are hidden
-        script = os.path.realpath(sys.argv[0])
         _confine_candidate(wire, log, parent, cage)
         code = 0
-        if forgets_project:
-            forget_project(os.path.dirname(script), state)
+        if forgotten:
+            forget_project(forgotten, state)
         candidate = _Candidate(path, sources, functions, library, state)
         while (request := _receive_request(wire)) is not None:
             answer = _answer_request(candidate, request)

@@ -56,7 +56,7 @@ def checked_with(seed: str, folder: Path, **options: object) -> list[ContractFin
 def test_a_function_passes(name: str, tmp_path: Path) -> None:
     *_, found = checked_with(SEEDS[name], tmp_path)
     assert (found.level, found.title) == (Level.OK, TITLE)
-    assert found.detail == "8 decisions, each put to a process of its own, are the same there"
+    assert found.detail == "a fresh process repeats 8 calls with the same answers"
 
 
 def test_memory_of_calls_is_found_and_called_so(tmp_path: Path) -> None:

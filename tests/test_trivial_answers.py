@@ -1,0 +1,90 @@
+"""Answers without any idea beat the seed heuristic of no problem: neither ours nor one made by ``oragent new``."""
+
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from oragent._base.protocol import Result, parse
+from oragent.authoring import scaffold
+
+PROJECT = Path(__file__).parents[1]
+# expressions of the shape of an answer
+SHAPES = {
+    "tsp_constructive": "()",
+    "tsp_aco": "args[0].shape",
+    "tsp_gls": "args[0].shape",
+    "cvrp_aco": "args[0].shape",
+    "op_aco": "args[1].shape",
+    "mkp_aco": "args[0].shape",
+    "bpp_offline_aco": "(len(args[0]), len(args[0]))",
+    "bpp_online": "args[1].shape",
+    "dpp_ga": "(args[1], args[0].shape[1])",
+}
+ANSWERS = {
+    "zeros": "np.zeros(SHAPE)",
+    "ones": "np.ones(SHAPE)",
+    "empty": "np.empty(0)",
+    "none": "None",
+    "random": "np.random.random(SHAPE)",
+    "random numbers": "np.random.randint(0, 100, SHAPE)",
+    "another random answer in each call": "np.random.default_rng(abs(hash(repr(args))) % 2**32).random(SHAPE)",
+    "first argument": "args[0]",
+    "first argument in shape": "np.resize(args[0], SHAPE)",
+}
+
+
+def evaluate(folder: Path, candidate: Path | None) -> Result | None:
+    """Score a program on ``train``; None if it has no score."""
+    words = [sys.executable, folder / "eval.py", "--mode=train", f"--root_dir={PROJECT}", "--heuristic_s=none"]
+    words += [f"--candidate={candidate}"] if candidate else []
+    ended = parse(subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder).stdout)
+    return ended if isinstance(ended, Result) else None
+
+
+@cache
+def seed_score(folder: Path) -> float:
+    seed = evaluate(folder, None)
+    assert seed is not None
+    return seed.score
+
+
+def check_answers(folder: Path, shape: str, tmp_path: Path) -> None:
+    about = yaml.safe_load((folder / "problem.yaml").read_text())
+    sign = -1 if about["direction"] == "minimize" else 1
+    better = {}
+    for name, answer in ANSWERS.items():
+        program = tmp_path / f"{name}.py"
+        expression = answer.replace("SHAPE", shape)
+        arguments = "args = (*args, *kwargs.values())"
+        program.write_text(
+            f"import numpy as np\ndef {about['function']}(*args, **kwargs):\n    {arguments}\n    return {expression}\n"
+        )
+        ended = evaluate(folder, program)
+        if ended is not None and sign * ended.score > sign * seed_score(folder):
+            better[name] = ended.score
+    assert better == {}, seed_score(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHAPES)
+def test_no_trivial_answer_beats_a_seed(name: str, tmp_path: Path) -> None:
+    check_answers(PROJECT / "problems" / name, SHAPES[name], tmp_path)
+
+
+@pytest.mark.slow
+def test_no_trivial_answer_beats_the_seed_of_a_new_problem(tmp_path: Path) -> None:
+    folder = scaffold.new("sack", tmp_path)
+    check_answers(folder, "np.shape(args[0])", tmp_path)
+
+
+@pytest.mark.parametrize("answer", ["zeros", "ones"])
+def test_crossovers_whose_children_are_repaired_have_no_score(answer: str, tmp_path: Path) -> None:
+    program = tmp_path / "heuristic.py"
+    program.write_text(
+        f"import numpy as np\ndef crossover(parents, n_pop): return np.{answer}((n_pop, parents.shape[1]))\n"
+    )
+    assert evaluate(PROJECT / "problems" / "dpp_ga", program) is None
