@@ -1,6 +1,6 @@
 """The archive of a run as it grows: the bins of measured features, resets by the clock, and the place of candidates."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from oragent.evaluation.problem import Description
@@ -76,11 +76,3 @@ class RunArchive:
         self.archive = replay_archive(self._policy, self._early, number + 1)
         self._early = []
         self._store.note("grid", grid.dumps())
-
-    def change_early(self, change: Callable[[Committed], Committed]) -> None:
-        """Change the records that wait for bins, as when an audit fails."""
-        self._early = [change(record) for record in self._early]
-
-    def rebuild(self, records: Iterable[Committed], rounds: int) -> None:
-        """Build the archive anew from the candidates of the committed rounds."""
-        self.archive = replay_archive(self._policy, records, rounds)

@@ -249,17 +249,17 @@ def play_in_a_process(path: Path, log: Path, fatal: int) -> None:
     play_actions(path, log, fatal)
 
 
-@pytest.mark.parametrize("what", ["sweep", "score", "audit", "probe"])
-def test_sigkill_in_a_sweep_an_evaluation_an_audit_or_a_probe_repeats_nothing_and_pays_for_nothing_twice(
+@pytest.mark.parametrize("what", ["sweep", "score", "check", "probe"])
+def test_sigkill_in_a_sweep_an_evaluation_a_check_or_a_probe_repeats_nothing_and_pays_for_nothing_twice(
     begun, tmp_path: Path, what: str
 ) -> None:
-    settings = *ACTIONS, "budget.model_calls=8", "audit=30"
+    settings = *ACTIONS, "budget.model_calls=8"
     whole, broken = begun(*settings), begun(*settings)
     play_actions(whole.path, tmp_path / "whole", 0)
     begun_work = [json.loads(line) for line in (tmp_path / "whole").read_text().splitlines()]
     work = [words for words in begun_work if words[0] != "asked"]
     kinds = [
-        "audit" if words[2] else "sweep" if words[0] == "train" else "probe" if "look" in words[1] else "score"
+        "check" if words[2] else "sweep" if words[0] == "train" else "probe" if "look" in words[1] else "score"
         for words in work
     ]
     fatal = [number for number, kind in enumerate(kinds, 1) if kind == what][1]

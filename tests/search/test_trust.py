@@ -40,7 +40,7 @@ def test_a_folder_that_names_what_the_user_did_not_is_refused_until_it_is_truste
 
 
 def test_python_agrees_to_a_folder_and_hears_of_its_events(begun) -> None:
-    path = changed(begun(), {"model": {"name": "x", "command": "touch /tmp/owned_by_python"}, "audit": None})
+    path = changed(begun(), {"model": {"name": "x", "command": "touch /tmp/owned_by_python"}})
     kinds: list[str] = []
     with pytest.raises(UntrustedError, match="did not name on this machine"):
         oragent.resume(path, evaluations=2)

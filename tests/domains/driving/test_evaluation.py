@@ -99,18 +99,18 @@ def driving_actions(edge_info, vehicles_info):
 
 
 @pytest.mark.parametrize(("more", "status"), [("", ""), (REMEMBERING, "rejected")])
-def test_a_controller_that_remembers_is_found_by_an_audit(tmp_path: Path, more: str, status: str) -> None:
+def test_a_controller_that_remembers_is_found_by_the_check(tmp_path: Path, more: str, status: str) -> None:
     need("libsumo")
     candidate = tmp_path / "candidate.py"
     candidate.write_text((FOLDER / "heuristic.py").read_text() + more)
-    arguments = ("--mode=train", "--problem_size=2", "--audit=30")
+    arguments = ("--mode=train", "--problem_size=2", "--check")
     code, fields, output = evaluated(candidate, *arguments, cwd=tmp_path)
     assert fields.get("status", "") == status, output
     if more:
         assert "without a memory of other calls" in fields["message"]
         assert re.search(r"light, demand seed \d+, second \d+", fields["message"])
     else:
-        assert (code, "'audited': 30" in output) == (0, True)
+        assert (code, "'checked': 20" in output) == (0, True)
         assert "'accidents': 0.0" in output  # where searches start, nobody collides
 
 

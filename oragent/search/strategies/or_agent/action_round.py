@@ -184,8 +184,8 @@ async def _sweep(
         shown += [pair for pair in chosen if pair not in shown]
     lines = [sweep_line(row, seconds) for row, seconds in shown]
     if is_practice and scorable and not fitting:
-        problem = _describe_excess(run, min(scorable, key=lambda pair: pair[1] or 0.0))
-        return _Prepared(source, "\n".join(lines), problem)
+        excess = _describe_excess(run, min(scorable, key=lambda pair: pair[1] or 0.0))
+        return _Prepared(source, "\n".join(lines), excess)
     if is_practice and chosen:
         lines.append(f"Of these, {setting_words(chosen[0][0])} is scored.")
     if chosen:
@@ -208,7 +208,7 @@ async def _calibrate(run: RoundContext, source: str) -> _Prepared:
     """Set the work parameter of a program, if it declares one, by its time on practice instances."""
     limit_s, planned = run.problem.heuristic_s(run.settings.limits), _scored_instances(run)
     is_possible = run.experiment_set.mode == PRACTICE and limit_s is not None and type(planned) is int
-    if not is_possible or work_parameter(source) is None or run.experiment_s_left < LEAST_S:
+    if not is_possible or type(planned) is not int or work_parameter(source) is None or run.experiment_s_left < LEAST_S:
         return _Prepared(source)
 
     async def measure(text: str) -> ProbeResult:
