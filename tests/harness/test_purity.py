@@ -14,7 +14,7 @@ from oragent.harness.purity import SAMPLE, CallSample, check_purity
 NUMBERS = range(40)
 COUNTS = "calls = 0\ndef f(x):\n    global calls\n    calls += 1\n    return x + (calls % 3 == 0)"
 REMEMBERS = "before = [0]\ndef f(x):\n    before.append(x)\n    return x + before[-2]"
-CACHES = "known = {}\ndef f(x):\n    if x == 0:\n        known[0] = 1\n    return x + known[0]"
+CACHES = "known = {-1: 0}\ndef f(x):\n    known[x] = known[x - 1] + 1\n    return x"
 DRAWS = "import os\ndef f(x): return x + os.urandom(1)[0] % 2"
 
 
