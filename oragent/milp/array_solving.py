@@ -91,10 +91,13 @@ def solve_arrays(
     limits = options or SolverOptions()
     linear = linearise(arrays, back_end.abilities, names)
     _check_abilities(linear.arrays, back_end)
-    if arrays.features.goals:
+    if any(goal.weight for goal in arrays.features.goals):
         solution = _solve_goals(arrays, linear, limits, back_end, start)
     else:
         solution = _solve_once(arrays, linear, limits, back_end, start)
+        if solution.values is not None and arrays.features.goals:
+            goals = {goal.name: goal.at(solution.values.__getitem__) for goal in arrays.features.goals}
+            solution = replace(solution, goals=goals)
     return replace(solution, seconds=time.perf_counter() - started, linearised=linear.notes)
 
 
@@ -233,7 +236,7 @@ def _solve_goals(
 ) -> ArraySolution:
     """Optimise the objectives of each priority in turn, the earlier ones kept at their optima."""
     goals, current = arrays.features.goals, linear.arrays
-    stages = sorted({0, *(goal.priority for goal in goals)}, reverse=True)
+    stages = sorted({0, *(goal.priority for goal in goals if goal.weight)}, reverse=True)
     if arrays.features.quadratic and stages[-1] != 0:
         raise MilpError("a goal comes after the quadratic objective, whose priority is 0: give it a higher priority")
     solution, all_proven = ArraySolution(SolveStatus.UNKNOWN), True
@@ -244,7 +247,7 @@ def _solve_goals(
             return replace(solution, bound=None, gap=None)
         all_proven = all_proven and solution.status is SolveStatus.OPTIMAL
         start = solution.values
-        slack = max((goal.slack for goal in goals if goal.priority == stage), default=0.0)
+        slack = max((goal.slack for goal in goals if goal.priority == stage and goal.weight), default=0.0)
         current = _with_stage_kept(current, staged, solution.objective + slack * abs(solution.objective))
     assert solution.values is not None
     values = solution.values[: len(arrays.cost)]

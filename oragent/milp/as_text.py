@@ -19,7 +19,10 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse
+from oragent.milp.features import Features, Goal
 from oragent.milp.highs import as_highs, quiet_engine
+from oragent.milp.linearise import linearise_milp
+from oragent.milp.lp_reader import needs_own_reader, read_lp
 from oragent.milp.model import (
     Milp,
     Objective,
@@ -68,7 +71,15 @@ MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:i
 
 
 def to_text(milp: Milp, form: str) -> str:
-    """Write a model in the form ``mps`` or ``lp``; meanings and units are lost."""
+    """Write a model in the form ``mps`` or ``lp``; meanings and units are lost.
+
+    Parts such as indicators are written as linear rows, and further objectives are left out.
+
+    Raises:
+        MilpError: A part cannot be written as linear rows.
+    """
+    if not milp.is_linear:
+        milp, _ = linearise_milp(milp)
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
     arrays = Arrays.from_milp(safe)
@@ -97,8 +108,12 @@ def from_text(text: str, form: str) -> Milp:
     Raises:
         MilpError: HiGHS cannot read it, or it holds what is no linear model.
     """
+    goals: tuple[Goal[str], ...] = ()
     if form == "mps":
-        check_mps(text)
+        goals = check_mps(text)
+    elif needs_own_reader(text):
+        names = _read_notes(text)
+        return rename_milp(replace(read_lp(text), name=names["model"].get("", "")), names["variable"], names["row"])
     engine = quiet_engine()
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
@@ -133,7 +148,7 @@ def from_text(text: str, form: str) -> Milp:
     else:
         stated = ""
     objective = replace(milp.objective, name=names["objective"].get("", "") or stated)
-    milp = replace(milp, name=names["model"].get("", ""), objective=objective)
+    milp = replace(milp, name=names["model"].get("", ""), objective=objective, features=Features(goals=goals))
     return rename_milp(milp, names["variable"], names["row"])
 
 
@@ -239,8 +254,10 @@ def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
                 yield Row(free_name(f"{name} {suffix}", taken) if both else name, terms, relation, limit)
 
 
-def check_mps(text: str) -> None:
-    """Refuse a damaged file, with the number and the content of the line.
+def check_mps(text: str) -> tuple[Goal[str], ...]:
+    """Refuse a damaged file, with the number and the content of the line; return its further objectives.
+
+    An N row after the first one is an objective that is stated and not optimised: a goal of weight 0.
 
     Sections that this check does not know, such as those of quadratic terms, are left to the reader.
     """
@@ -259,6 +276,7 @@ def check_mps(text: str) -> None:
     for section in ("ROWS", "COLUMNS"):
         if section not in check.sections:
             raise MilpError(f"not a model in MPS form: the section {section} is missing")
+    return tuple(Goal(name, terms, weight=0.0) for name, terms in check.further.items())
 
 
 class _MpsCheck:
@@ -267,6 +285,9 @@ class _MpsCheck:
     def __init__(self) -> None:
         self.section, self.sections = "", set[str]()
         self.rows, self.columns = set[str](), set[str]()
+        # objectives after the first: coefficients by column
+        self.further: dict[str, dict[str, float]] = {}
+        self.has_objective = False
 
     def read_header(self, line: str) -> str:
         """Read a line that begins a section; return a complaint, or nothing."""
@@ -309,6 +330,10 @@ class _MpsCheck:
         if words[1] in self.rows:
             return "a second row of this name"
         self.rows.add(words[1])
+        if words[0].upper() == "N":
+            if self.has_objective:
+                self.further[words[1]] = {}
+            self.has_objective = True
         return ""
 
     def _column(self, words: list[str]) -> str:
@@ -320,7 +345,12 @@ class _MpsCheck:
         if len(words) not in (3, 5):
             return "expected a column, and one or two rows with a number each"
         self.columns.add(words[0])
-        return self._pairs(words[1:])
+        complaint = self._pairs(words[1:])
+        if self.further and not complaint:
+            for name, value in zip(words[1::2], words[2::2], strict=True):
+                if name in self.further:
+                    self.further[name][words[0]] = float(value.upper().replace("D", "E"))
+        return complaint
 
     def _side(self, words: list[str]) -> str:
         if not 2 <= len(words) <= 5:

@@ -341,6 +341,7 @@ class Goal(Generic[Key]):
 
     Goals of the same priority are added with their weights; those of a higher priority are optimised first, and keep
     their optimum up to ``slack`` when the next are optimised. The model's own objective has priority 0 and weight 1.
+    A goal of weight 0 is only computed.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -413,6 +414,12 @@ class Features(Generic[Key]):
 
     def __bool__(self) -> bool:
         return any(getattr(self, each.name) for each in fields(self))
+
+    @property
+    def is_linear(self) -> bool:
+        """Return True if there are at most further objectives of weight 0, which are stated and not optimised."""
+        others = any(getattr(self, each.name) for each in fields(self) if each.name != "goals")
+        return not others and not any(goal.weight for goal in self.goals)
 
     @property
     def parts(self) -> tuple[Part[Key], ...]:

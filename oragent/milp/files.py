@@ -1,12 +1,14 @@
 """Read models and points from untrusted files; write models and solutions."""
 
 import csv
+import gzip
 import io
 import json
 import os
 import resource
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,8 @@ from oragent.milp.as_text import FORMS, from_text, to_text
 from oragent.milp.indexed_json import indexed_from_dict, is_version_2
 from oragent.milp.indexed_names import to_milp
 from oragent.milp.model import Milp, SafeNaming
-from oragent.milp.plain import number, plain
+from oragent.milp.plain import plain
+from oragent.milp.sol_files import read_sol, write_sol
 from oragent.milp.solution import Solution
 
 # bytes
@@ -33,10 +36,13 @@ MEMORY = 4 << 30
 # exit code where the text is no model; any other means that the reader itself broke
 REFUSED = 3
 ENDINGS = (".csv", ".json", ".sol")
+PACKED = ".gz"
+# zlib's word for a header of gzip
+GZIP = 31
 
 
 def read(path: Path) -> Milp:
-    """Read a model from ``.json``, ``.mps`` or ``.lp``.
+    """Read a model from ``.json``, ``.mps`` or ``.lp``; the latter two may be packed: ``.mps.gz``, ``.lp.gz``.
 
     MPS and LP files are parsed in a process of their own, with limits: a broken one can keep HiGHS's reader busy for
     ever.
@@ -53,9 +59,11 @@ def read(path: Path) -> Milp:
 
 
 def read_point(path: Path) -> dict[str, float]:
-    """Read the values of a point by variable from a JSON file: an object of numbers, or a ``solution.json``."""
+    """Read the values of a point by variable: a ``.sol`` file, or JSON as numbers by name or a ``solution.json``."""
     content = read_bytes(path, "a point")
     with _naming_file(path):
+        if path.suffix.lower() == ".sol":
+            return dict(read_sol(content.decode(errors="replace")).values)
         return point_from_json(content)
 
 
@@ -69,9 +77,10 @@ def _naming_file(path: Path) -> Iterator[None]:
 
 
 def _form_of(path: Path) -> str:
-    form = path.suffix.lower().lstrip(".")
-    if form != "json" and form not in FORMS:
-        raise MilpError(f"{plain(str(path), 200)}: expected a file that ends in .json, .mps or .lp")
+    ending = path.name.lower()
+    form = Path(ending.removesuffix(PACKED)).suffix.lstrip(".")
+    if form not in FORMS and (form != "json" or ending.endswith(PACKED)):
+        raise MilpError(f"{plain(str(path), 200)}: expected a file that ends in .json, .mps, .lp, .mps.gz or .lp.gz")
     return form
 
 
@@ -85,6 +94,8 @@ def read_bytes(path: Path, what: str) -> bytes:
             if path.stat().st_size > LARGEST:
                 raise MilpError(f"{path.stat().st_size:,} bytes; expected at most {LARGEST:,}")
             content = path.read_bytes()
+            if path.name.lower().endswith(PACKED):
+                content = _unpack(content)
         except OSError as problem:
             raise MilpError(f"{problem.strerror or problem}; expected a file to read") from None
         if not content.strip():
@@ -94,15 +105,33 @@ def read_bytes(path: Path, what: str) -> bytes:
     return content
 
 
+def _unpack(content: bytes) -> bytes:
+    """Unpack a file of gzip, no further than the size that a model may have."""
+    unpacker = zlib.decompressobj(wbits=GZIP)
+    try:
+        text = unpacker.decompress(content, LARGEST + 1)
+    except zlib.error as problem:
+        raise MilpError(f"damaged, or not packed by gzip: {plain(str(problem))}") from None
+    if len(text) > LARGEST:
+        raise MilpError(f"too large once unpacked; expected at most {LARGEST:,} bytes")
+    if not unpacker.eof:
+        raise MilpError("damaged: the packed file ends early")
+    return text
+
+
 def write(milp: Milp, path: Path) -> None:
-    """Write a model as ``.json``, ``.mps`` or ``.lp``; JSON alone keeps units and meanings.
+    """Write a model as ``.json``, ``.mps`` or ``.lp``, or packed; JSON alone keeps units and meanings.
 
     Raises:
         MilpError: The file's name has another ending.
         OSError: The file cannot be written.
     """
     form = _form_of(path)
-    files.replace_file(path, to_json(milp) if form == "json" else to_text(milp, form))
+    text = to_json(milp) if form == "json" else to_text(milp, form)
+    if path.name.lower().endswith(PACKED):
+        files.replace_file(path, gzip.compress(text.encode(), mtime=0))
+    else:
+        files.replace_file(path, text)
 
 
 def _read_in_child(content: bytes, form: str) -> Milp:
@@ -182,11 +211,5 @@ def _json_text(milp: Milp, solution: Solution) -> str:
 
 
 def _sol_text(milp: Milp, solution: Solution) -> str:
-    names = SafeNaming.for_milp(milp).variables
-    notes = [f"# oragent variable {stand_in} {json.dumps(name)}" for name, stand_in in names.items()]
-    if solution.objective is None:
-        head = ""
-    else:
-        head = f"=obj= {number(solution.objective)}"
-    values = [f"{names.get(one.name, one.name)} {solution.values[one.name]!r}" for one in milp.variables]
-    return "\n".join([*notes, head, *values]) + "\n"
+    values = {variable.name: solution.values[variable.name] for variable in milp.variables}
+    return write_sol(values, solution.objective, stand_ins=SafeNaming.for_milp(milp).variables)

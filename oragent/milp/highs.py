@@ -148,7 +148,7 @@ def run_highs(
     Raises:
         MilpError: The model has a feature that HiGHS lacks.
     """
-    if arrays.features.parts or arrays.features.soft_rows or arrays.features.goals:
+    if arrays.features.parts or arrays.features.soft_rows or any(goal.weight for goal in arrays.features.goals):
         raise MilpError("this needs linear rows and one objective: write the model with linear rows first")
     solver = quiet_engine()
     is_small = not needs_feasibility_jump(len(arrays.cost))

@@ -57,8 +57,8 @@ def linearise(arrays: Arrays, abilities: frozenset[Ability], names: Sequence[str
     Raises:
         MilpError: A part cannot be written with linear rows, for instance as a variable has no bound.
     """
-    if not arrays.features:
-        return Linearised(arrays)
+    if arrays.features.is_linear:
+        return Linearised(replace(arrays, features=Features()))
     build = _Builder(arrays, abilities, names)
     features = arrays.features
     build.soften_rows()

@@ -213,11 +213,11 @@ class Milp:
     @property
     def is_linear(self) -> bool:
         """Return True if it has linear rows and one linear objective only."""
-        return not self.features
+        return self.features.is_linear
 
     def require_linear(self, what: str) -> None:
         """Raise ``MilpError`` if the model has more than linear rows and one linear objective."""
-        if self.features:
+        if not self.features.is_linear:
             raise MilpError(f"{what} holds linear rows only: write the model with linear rows first (linearise_milp)")
 
     @cached_property
