@@ -7,7 +7,7 @@ structure of an MPS file is checked line by line before.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse
-from oragent.milp.features import Features, Goal
+from oragent.milp.features import Features, Goal, QuadraticTerm, SemiContinuous
 from oragent.milp.highs import as_highs, quiet_engine
 from oragent.milp.linearise import linearise_milp
 from oragent.milp.lp_reader import needs_own_reader, read_lp
@@ -112,8 +112,7 @@ def from_text(text: str, form: str) -> Milp:
     if form == "mps":
         goals = check_mps(text)
     elif needs_own_reader(text):
-        names = _read_notes(text)
-        return rename_milp(replace(read_lp(text), name=names["model"].get("", "")), names["variable"], names["row"])
+        return _with_noted_names(read_lp(text), _read_notes(text))
     engine = quiet_engine()
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
@@ -132,13 +131,12 @@ def from_text(text: str, form: str) -> Milp:
             log = ""
     if status == highspy.HighsStatus.kError:
         raise MilpError(
-            f"{_describe_failure(log, sent)}not a model in {form.upper()} form: expected linear rows, continuous and "
-            "integer variables; no indicators, no special-ordered sets"
+            f"{_describe_failure(log, sent)}not a model in {form.upper()} form: expected linear rows, a linear or "
+            "quadratic objective, continuous, integer and semi-continuous variables"
         )
-    if engine.getModel().hessian_.dim_:
-        raise MilpError("the objective is quadratic: expected a linear one")
     names = _read_notes(text)
     milp = _build_milp(engine.getLp(), names["variable"], form)
+    features = replace(milp.features, goals=goals, quadratic=_read_hessian(engine.getModel().hessian_, milp))
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
         milp = replace(milp, sense=Sense.MAXIMIZE)
     # HiGHS keeps it to itself
@@ -148,7 +146,7 @@ def from_text(text: str, form: str) -> Milp:
     else:
         stated = ""
     objective = replace(milp.objective, name=names["objective"].get("", "") or stated)
-    milp = replace(milp, name=names["model"].get("", ""), objective=objective, features=Features(goals=goals))
+    milp = replace(milp, name=names["model"].get("", ""), objective=objective, features=features)
     return rename_milp(milp, names["variable"], names["row"])
 
 
@@ -212,10 +210,14 @@ def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
     except UnicodeDecodeError:
         raise MilpError("a name is no text in UTF-8: rename it") from None
     kinds = list(lp.integrality_) or [_KINDS.kContinuous] * lp.num_col_
-    if any(kind not in (_KINDS.kContinuous, _KINDS.kInteger) for kind in kinds):
-        raise MilpError("a variable is semi-continuous: expected continuous and integer ones; add a binary variable")
+    semi = tuple(
+        SemiContinuous(name)
+        for name, kind in zip(columns, kinds, strict=True)
+        if kind in (_KINDS.kSemiContinuous, _KINDS.kSemiInteger)
+    )
+    whole = (_KINDS.kInteger, _KINDS.kSemiInteger)
     variables = tuple(
-        Variable(name, low, high, VariableKind.INTEGER if kind == _KINDS.kInteger else VariableKind.CONTINUOUS)
+        Variable(name, low, high, VariableKind.INTEGER if kind in whole else VariableKind.CONTINUOUS)
         for name, low, high, kind in zip(columns, lp.col_lower_, lp.col_upper_, kinds, strict=True)
     )
     variables += tuple(Variable(name) for name in noted if name not in columns)
@@ -226,7 +228,35 @@ def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
         sense = Sense.MAXIMIZE
     else:
         sense = Sense.MINIMIZE
-    return Milp(variables, tuple(_build_rows(lp, columns, rows)), Objective(costs, lp.offset_), sense)
+    objective = Objective(costs, lp.offset_)
+    return Milp(
+        variables, tuple(_build_rows(lp, columns, rows)), objective, sense, features=Features(semi_continuous=semi)
+    )
+
+
+def _read_hessian(hessian: Any, milp: Milp) -> tuple[QuadraticTerm[str], ...]:
+    """The quadratic terms of the objective, which HiGHS holds as the lower triangle of Q in x'Qx / 2."""
+    if not hessian.dim_:
+        return ()
+    names = [variable.name for variable in milp.variables]
+    starts, rows, values = list(hessian.start_), list(hessian.index_), list(hessian.value_)
+    is_triangle = hessian.format_ == highspy.HessianFormat.kTriangular
+    terms = []
+    for column in range(hessian.dim_):
+        for place in range(starts[column], starts[column + 1]):
+            row = rows[place]
+            factor = 0.5 if row == column or not is_triangle else 1.0
+            if values[place]:
+                terms.append(QuadraticTerm(names[column], names[row], factor * values[place]))
+    return tuple(terms)
+
+
+def _with_noted_names(milp: Milp, names: Mapping[str, Mapping[str, str]]) -> Milp:
+    """The model under the names of the comments, with variables that only comments know of."""
+    present = {variable.name for variable in milp.variables}
+    variables = (*milp.variables, *(Variable(name) for name in names["variable"] if name not in present))
+    milp = replace(milp, variables=variables, name=names["model"].get("", ""))
+    return rename_milp(milp, names["variable"], names["row"])
 
 
 def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:

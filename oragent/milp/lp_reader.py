@@ -56,7 +56,8 @@ FUNCTIONS = {"MIN", "MAX", "ABS", "AND", "OR", "PWL"}
 OBJECTIVE_WORDS = re.compile(r"(priority|weight|abstol|reltol)\s*=\s*(-?[0-9.eE+-]+)", re.IGNORECASE)
 # what HiGHS's reader refuses
 OWN = re.compile(
-    r"\[|->|^\s*(?:semi|sos|general\s+constraint)|multi-objectives|^\s*lazy\s+constraints", re.IGNORECASE | re.MULTILINE
+    r"\[|->|^\s*(?:semi[\w-]*\s*\n(?!\s*end)|sos|general\s+constraint)|multi-objectives|^\s*lazy\s+constraints",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -413,21 +414,22 @@ class _LpReader:
         self._add_general(name, word.upper(), output, arguments, constants)
 
     def _arguments(self, rest: str) -> tuple[list[str], list[float]]:
-        """Take everything up to the closing bracket; commas may cling to names."""
-        words = rest
-        line = self._peek(-1).line
-        while ")" not in words:
+        """Take variables and numbers up to the closing bracket; a bracket or comma may cling to a name."""
+        names: list[str] = []
+        constants: list[float] = []
+        words, sign = [rest] if rest else [], 1.0
+        while not (words and words[-1].endswith(")") and "(" not in words[-1].lstrip("(")):
             if not self._more():
-                raise MilpError(f"line {line}: a bracket is not closed; not a model in LP form")
-            words += f" {self._take().text}"
-        inside, _, after = words.partition(")")
-        if after.strip():
-            raise MilpError(f"line {line}: {quoted(after)} after the bracket; not a model in LP form")
-        names, constants = [], []
-        for word in inside.replace("(", " ").replace("- ", "-").replace(",", " ").split():
-            if re.fullmatch(rf"-?{NUMBER}", word):
-                constants.append(float(word))
-            else:
+                raise self._error(self._peek(), "a closing bracket")
+            words.append(self._take().text)
+        line = self._peek(-1).line
+        for word in (word.strip("(),") for word in words):
+            if word in ("-", "+"):
+                sign = -1.0 if word == "-" else 1.0
+            elif re.fullmatch(NUMBER, word):
+                constants.append(sign * float(word))
+                sign = 1.0
+            elif word:
                 names.append(self._variable(_Token("name", word, line)))
         return names, constants
 

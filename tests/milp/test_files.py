@@ -55,7 +55,7 @@ ENDATA
         ("a.json", b'{"sense": "minimize"}', "has no 'objective'"),
         ("a.mps", b"hello", "not a model in MPS form"),
         ("a.lp", b"hello", "not a model in LP form"),
-        ("a.xlsx", b"x", "expected a file that ends in .json, .mps or .lp"),
+        ("a.xlsx", b"x", "expected a file that ends in .json, .mps, .lp"),
         ("a\x1b[2J.txt", b"x", "\\u001b"),
     ],
 )

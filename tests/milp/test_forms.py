@@ -122,10 +122,9 @@ def test_a_ranged_row_becomes_two() -> None:
 @pytest.mark.parametrize(
     ("text", "form", "complaint"),
     [
-        ("max\n obj: x + [ x^2 ]/2\nst\n c: x <= 4\nend\n", "lp", "quadratic"),
+        ("max\n obj: x + [ x^3 ]/2\nst\n c: x <= 4\nend\n", "lp", "power 2"),
         ("hello world", "lp", "not a model in LP form"),
         ("hello world", "mps", "not a model in MPS form"),
-        ("NAME\nROWS\n N  o\nCOLUMNS\n    x o 1\nBOUNDS\n SC B x 5\nENDATA\n", "mps", "semi-continuous"),
         ('\\ oragent variable x "\\ud83\n', "lp", "not a model in LP form"),
         ('\\ oragent variable x "\\q"\nmax\n obj: x\nst\n c: x <= 1\nend\n', "lp", "not JSON"),
     ],

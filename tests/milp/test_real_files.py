@@ -28,7 +28,7 @@ def fill_everything(gurobipy, model) -> None:
     flow = model.addVars(2, 3, ub=9, name="flow")
     on = model.addVars(3, vtype="B", name="on")
     count = model.addVar(vtype="I", lb=-3, ub=7, name="count")
-    semi = model.addVar(vtype="S", lb=2, ub=5, name="semi")
+    semi = model.addVar(vtype="S", lb=2, ub=5, name="lot")
     y, z, curve = (model.addVar(lb=-20, ub=20, name=name) for name in ("y", "z", "curve"))
     both = model.addVar(vtype="B", name="both")
     for j in range(3):
@@ -40,7 +40,7 @@ def fill_everything(gurobipy, model) -> None:
     model.addGenConstrAbs(z, count, name="size")
     model.addGenConstrAnd(both, [on[0], on[1]], name="both")
     model.addGenConstrPWL(flow[1, 1], curve, [0, 2, 5, 9], [0, 4, 5, 1], name="curve")
-    model.addConstr(semi + flow[1, 0] >= 3, name="need_semi")
+    model.addConstr(semi + flow[1, 0] >= 3, name="need_lot")
     terms = flow.sum() + 2 * on.sum() + 3 * semi + y + 2 * z - 1.5 * curve - 2 * both + 4
     model.setObjective(terms, gurobipy.GRB.MINIMIZE)
 
