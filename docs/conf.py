@@ -17,7 +17,11 @@ author = "The oragent developers"
 project_copyright = "the oragent developers, MIT licence"
 version = release = __version__
 
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+napoleon_use_rtype = False
 exclude_patterns = ["_build", "tools", "**/__pycache__"]
 # A folder of pages may be empty; that has no kind by which it could be left out.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda told: "didn't match any" not in str(told.msg))
@@ -41,5 +45,5 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-html_theme_options: dict[str, Any] = {"navigation_with_keys": True}
+html_theme_options: dict[str, Any] = {"navigation_with_keys": True, "top_of_page_buttons": []}
 templates_path: list[str] = []

@@ -100,6 +100,7 @@ def test_a_run_is_what_its_folder_says(toy: Path, tmp_path: Path, capfd: pytest.
     assert "toy" in (run.folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_same_seed_finds_the_same_from_python_and_from_the_command_line(toy: Path, tmp_path: Path) -> None:
     ours = search(tmp_path, evaluations=6, seed=2)
     assert command("run", "toy", "--evaluations", 6, "--seed", 2, "--outputs", "second", cwd=tmp_path).returncode == 0

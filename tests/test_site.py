@@ -1,14 +1,19 @@
 """What the documentation says of the code is what the code says, and its examples run."""
 
+import os
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import oragent
+from oragent import harness, milp
 from oragent.authoring import scaffold
+from oragent.cli.formulate import SOLVED, UNSOLVED
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -36,7 +41,9 @@ def test_the_reference_has_every_command_setting_and_name() -> None:
         "or_agent.depth",
     ):
         assert f"| `{key}` |" in PAGES["settings.md"]
-    assert all(f"### oragent.{name}\n" in PAGES["api.md"] for name in oragent.__all__)
+    for module in (oragent, harness, milp):
+        for name in module.__all__:
+            assert re.search(rf"^\.\. (?:auto\w+|py:data):: {module.__name__}\.{name}$", PAGES["api.md"], re.MULTILINE)
 
 
 def test_no_key_of_the_settings_is_without_a_meaning() -> None:
@@ -98,3 +105,29 @@ def test_every_path_that_agents_are_given_exists() -> None:
     paths = set(re.findall(r"(?:^|[\s`])((?:oragent|docs|tests|problems)/[\w./*]*[\w*])", text)) - {"docs/_build/html"}
     assert len(paths) > 20
     assert {path for path in paths if not any(ROOT.glob(path))} == set()
+
+
+def test_the_sidebar_has_at_most_twenty_entries_and_every_product_is_one() -> None:
+    text = (DOCS / "index.md").read_text()
+    trees = re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL)
+    entries = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
+    assert len(entries) <= 20
+    assert {"start", "formulate", "converse", "workspace"} <= set(entries)
+    assert all((DOCS / f"{entry}.md").is_file() for entry in entries)
+
+
+def test_the_example_of_the_index_runs(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(), re.DOTALL)
+    assert len(block.splitlines()) <= 10
+    script = re.sub(r"evaluations=\d+", "evaluations=3", block)
+    ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
+                           capture_output=True, text=True, check=False)  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_exit_codes_of_commands_are_those_of_their_page() -> None:
+    text = (DOCS / "reference" / "exit-codes.md").read_text()
+    described = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
+    assert {COMPLETE, UNFINISHED, STOPPED, SOLVED, UNSOLVED} <= described
+    pages = " ".join(PAGES["cli.md"].split())
+    assert {int(code) for code in re.findall(r"exit code (\d+)", pages)} <= described

@@ -158,6 +158,13 @@ def index(figures: dict[str, Any]) -> str:
         "|---|---|---|---|",
         *rows,
         "",
+        "```{toctree}",
+        ":hidden:",
+        ":glob:",
+        "",
+        "*",
+        "```",
+        "",
     ])  # fmt: skip
 
 

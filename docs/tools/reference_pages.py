@@ -1,23 +1,22 @@
 """The text of ``docs/reference/``: commands, settings, Python, the contract and the database, out of the code."""
 
 import inspect
-import json
 import re
 import sqlite3
-import textwrap
 import typing
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import typer
 from reference_words import COLUMNS, CONTRACT, TABLES
 
 import oragent
-from oragent import harness
+from oragent import harness, milp
 from oragent._base import protocol
 from oragent.cli.app import app
 from oragent.harness.arguments import MODES, OF_EACH, OF_FRESH, OF_HOOKS, OPTIONS
@@ -35,7 +34,6 @@ INTERNAL = {
     "make_fresh_process", "end", "end_fresh_process", "ask_fresh_process", "run", "cpu_s", "place_seconds", "progress", "look", "race",
     "instance_range", "call_count", "done_count", "planned_count", "album", "sample", "settled", "own", "section",
 }  # fmt: skip
-RECEIVED = {"oragent.SearchRun", "harness.Arguments", "harness.Guest"}  # classes of which users construct no object
 HEAD = "<!-- Made by docs/tools/make_reference_pages.py; not to be edited. -->\n"
 
 
@@ -158,76 +156,31 @@ def _value(value: Any) -> str:
 
 
 def _python() -> str:
-    parts = [
-        "# From Python",
-        "This page lists what `import oragent` offers, and what an `eval.py` imports from `oragent.harness`. "
-        "[oragent from Python](../python.md) shows how to use them.",
-        "All errors are subclasses of `oragent.OragentError`, with a message of one line.",
-        "## oragent",
-    ]
-    parts += [_documented(f"oragent.{name}", getattr(oragent, name)) for name in oragent.__all__]
-    parts.append("## oragent.harness")
-    parts += [_documented(f"harness.{name}", getattr(harness, name)) for name in harness.__all__]
-    return "\n\n".join(parts)
+    """Return the page of the Python interface, which sphinx.ext.autodoc fills from the docstrings."""
+    return "\n\n".join([
+        "# Python API",
+        "This page lists what `import oragent` offers, what an `eval.py` imports from `oragent.harness`, and the functions on "
+        "optimisation models in `oragent.milp`. [oragent from Python](../python.md) shows how to use them. All errors are "
+        "subclasses of `oragent.OragentError`, with a message of one line. Other projects can link to these names: the inventory "
+        "is `objects.inv` at the root of the site.",
+        *(f"## {module.__name__}\n\n```{{eval-rst}}\n{_directives(module)}\n```" for module in (oragent, harness, milp)),
+    ])  # fmt: skip
 
 
-def _documented(name: str, thing: Any) -> str:
-    parts = [f"### {name}"]
-    if not callable(thing):  # a constant
-        return f"{parts[0]}\n\n```python\n{name} = {json.dumps(thing)}\n```"
-    if thing is oragent.run_async:  # the signature of run
-        parts.append(f"```python\n{name}(problem, **arguments)\n```")
-    elif name not in RECEIVED and not (isinstance(thing, type) and issubclass(thing, Exception)):
-        parts.append(f"```python\n{_signature(name, thing)}\n```")
-    parts.append(_text(inspect.getdoc(thing) or ""))
-    if isinstance(thing, type) and not issubclass(thing, Exception):
-        members = []
-        for member, value in vars(thing).items():
-            if not member.startswith("_") and member not in INTERNAL and (inspect.isfunction(value) or isinstance(value, property)
-                                               or hasattr(value, "func")):  # fmt: skip
-                function = value.fget if isinstance(value, property) else getattr(value, "func", value)
-                call = _signature(f".{member}", value) if function is value else f".{member}"
-                told = (inspect.getdoc(function) or "").split("\n\n")[0]
-                members.append(f"- `{call}`: {_cell(' '.join(told.split()))}")
-        parts.append("\n".join(members))
-    return "\n\n".join(filter(None, parts))
-
-
-def _signature(name: str, thing: Callable[..., Any]) -> str:
-    """Return the names and defaults of a callable's parameters; its docstring says what they are."""
-    found = inspect.signature(thing)
-    bare = [
-        parameter.replace(annotation=inspect.Parameter.empty)
-        for parameter in found.parameters.values()
-        if not parameter.name.startswith("_") and parameter.name != "self"
-    ]
-    line = str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
-    line = name + re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", line))
-    return "\n".join(textwrap.wrap(line, 100, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False))
-
-
-def _text(told: str) -> str:
-    """A docstring in Google style as Markdown: its sections become lists."""
-    out: list[str] = []
-    section, hidden = "", False
-    for line in told.splitlines():
-        if heading := re.fullmatch(r"(Args|Attributes|Returns|Raises|Yields):", line):
-            section = heading[1]
-            out += [] if section == "Raises" else [f"**{section}**", ""]
-        elif section == "Raises":
-            continue
-        elif section and re.match(r"    \S", line):
-            entry = re.fullmatch(r"    (\w+): (.*)", line) if section in ("Args", "Attributes") else None
-            hidden = entry is not None and section == "Attributes" and entry[1] in INTERNAL
-            shown = f"`{entry[1]}`: {entry[2]}" if entry else line.strip()
-            if not hidden:
-                out.append(f"{'- ' if entry or out[-1] == '' else '  '}{shown}")
-        elif section and line.strip():
-            out += [] if hidden else [f"  {line.strip()}"]
+def _directives(module: ModuleType) -> str:
+    """Return a directive of autodoc for each public name of a module."""
+    lines = [f".. py:module:: {module.__name__}", ""]
+    for name in sorted(module.__all__, key=str.lower):
+        thing = getattr(module, name)
+        if isinstance(thing, type):
+            hidden = ", ".join(sorted(INTERNAL & set(dir(thing))))
+            lines += [f".. autoclass:: {module.__name__}.{name}", "   :members:"]
+            lines += [f"   :exclude-members: {hidden}"] if hidden else []
         else:
-            section = section if line == "" else ""
-            out.append(line)
-    return re.sub(r"``([^`]+)``", r"`\1`", "\n".join(out).strip())
+            kind = "autofunction" if callable(thing) else "py:data"
+            lines.append(f".. {kind}:: {module.__name__}.{name}")
+        lines.append("")
+    return "\n".join(lines).rstrip()
 
 
 def _contract() -> str:

@@ -117,6 +117,7 @@ def test_a_primitive_that_cannot_be_evaluated_is_named(checked: Checked, primiti
     assert expected in finding.detail
 
 
+@pytest.mark.slow
 def test_primitives_for_which_the_seed_has_no_place_get_a_warning(checked: Checked) -> None:
     finding = about("primitives", checked("heuristic.py", "return x / 2", "return complex(x / 2).real"))
     assert finding.level is Level.WARNING
@@ -155,12 +156,14 @@ def test_an_evaluator_that_scores_nan_as_something_else_fails(checked: Checked) 
     assert "Check what the function returns" in finding.detail
 
 
+@pytest.mark.slow
 def test_an_evaluator_that_never_calls_the_function_gets_a_warning(checked: Checked) -> None:
     finding = about("variants of the seed", checked("eval.py", SCORE, "score = 5.0"))
     assert finding.level is Level.WARNING
     assert "the score does not depend on the function" in finding.detail
 
 
+@pytest.mark.slow
 def test_features_that_never_change_get_a_warning(checked: Checked) -> None:
     finding = about("variants of the seed", checked("eval.py", FEATURES, "(0,)"))
     assert finding.level is Level.WARNING

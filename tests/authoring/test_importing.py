@@ -49,6 +49,7 @@ def test_a_task_of_openevolve_becomes_a_problem_and_says_what_is_left_behind(tmp
         assert words in told, told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["function_minimization", "spread_points"])
 def test_an_imported_task_passes_the_check(task: str, tmp_path: Path) -> None:
     made = import_task(TASKS / task, tmp_path)
@@ -60,6 +61,7 @@ def test_an_imported_task_passes_the_check(task: str, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["function_minimization", "spread_points"])
 def test_an_imported_task_is_searched_within_its_markers(task: str, tmp_path: Path) -> None:
     problem = load_problem(import_task(TASKS / task, tmp_path).folder)

@@ -72,6 +72,7 @@ def test_a_new_problem_runs_by_hand_from_its_folder(tmp_path: Path) -> None:
     assert ended.stdout.endswith("__SANDBOX_SUCCESS__\n")
 
 
+@pytest.mark.slow
 def test_a_new_problem_draws_how_full_the_sack_is_on_request(tmp_path: Path) -> None:
     folder = new("sack", tmp_path)
     command = [sys.executable, "eval.py", "--mode=val", "--problem_size=50", "--file_output_prefix=made_"]
@@ -153,6 +154,7 @@ def test_problem_yaml_and_eval_py_name_the_same_sizes(tmp_path: Path, plain: boo
     assert {mode: tuple(sizes) for mode, sizes in declared.items()} == written
 
 
+@pytest.mark.slow
 def test_a_new_problem_has_fresh_and_practice_instances(tmp_path: Path) -> None:
     folder = new("sack", tmp_path)
     values = [oragent.probe(folder, practice=True, instances=count) for count in (2, 2, 1)]

@@ -119,6 +119,7 @@ def test_a_run_leaves_all_that_it_promises(toy: Path, tmp_path: Path) -> None:
     assert f"oragent resume {folder} budget.evaluations=24" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_resumed_with_every_scored_candidate(toy: Path, tmp_path: Path) -> None:
     slow = (toy / "eval.py").read_text() + "\nimport time; time.sleep(0.1)\n"
     (toy / "eval.py").write_text(slow)
@@ -172,6 +173,7 @@ def test_ctrl_c_finishes_writes_and_says_how_to_go_on(toy: Path, tmp_path: Path)
     assert (only_run(tmp_path) / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_a_model_behind_a_bad_line_drives_a_run_to_its_end(toy: Path, tmp_path: Path) -> None:
     numbers = itertools.count(10)
 
@@ -231,6 +233,7 @@ def test_show_and_report_read_a_run(toy: Path, tmp_path: Path) -> None:
     assert "toy" in (folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> None:
     oragent("new", "sack", cwd=tmp_path)
     oragent("run", "sack", "--evaluations", 6, cwd=tmp_path)

@@ -272,7 +272,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(st.text() | st.lists(pieces | st.text(max_size=3), max_size=40).map("".join), st.none() | st.just(PLAIN))
 def test_any_text_gives_a_program_or_a_reply_error(text: str, parent: str | None) -> None:
     try:

@@ -100,6 +100,7 @@ def test_without_features_the_islands_are_drawn_as_rankings(tmp_path: Path) -> N
     assert "rank on its island" in texts(drawn(data))
 
 
+@pytest.mark.slow
 def test_figures_come_out_the_same_and_leave_matplotlib_as_it_was(run: Path) -> None:
     before = dict(matplotlib.rcParams)
     first = drawn(load_run(run))
@@ -112,6 +113,7 @@ def test_a_run_of_only_the_seed_is_drawn(tmp_path: Path) -> None:
     assert "10" in texts(drawn(a_run(tmp_path, [("a", 2), ("b", 2)])))
 
 
+@pytest.mark.slow
 def test_figures_stay_small_however_long_the_run(tmp_path: Path) -> None:
     runs.describe(tmp_path, features=[{"name": "a", "bins": 40}, {"name": "b", "bins": 40}])
     rounds = [[Made(f"{runs.SEED}# {n}", 10.0 - n / 1000, (n % 40, n // 40))] for n in range(1600)]

@@ -155,6 +155,7 @@ def test_a_run_of_only_the_seed_has_a_report(tmp_path: Path, features: list[dict
     assert "6 → 6  as good as the seed" in printed(tmp_path, 80)
 
 
+@pytest.mark.slow
 def test_a_long_run_makes_a_page_below_a_megabyte(tmp_path: Path) -> None:
     runs.describe(tmp_path)
     runs.write(tmp_path, [[made] for (made,) in runs.searched(600)])

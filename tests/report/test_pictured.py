@@ -88,6 +88,7 @@ FARTHEST = """def select_next_node(current_node, destination_node, unvisited_nod
 """
 
 
+@pytest.mark.slow
 def test_tours_of_best_and_seed_differ(tmp_path: Path) -> None:
     problem = tmp_path / "problems" / "tsp_constructive"
     shutil.copytree(ROOT / "problems/tsp_constructive", problem)

@@ -132,6 +132,7 @@ def test_a_program_that_looks_val_and_test_up_is_found_out_in_words(tmp_path: Pa
     assert repr(first["seed"]["score"]) in repeated.output
 
 
+@pytest.mark.slow
 def test_a_program_that_knows_nothing_is_as_good_on_a_fresh_set(tmp_path: Path) -> None:
     folder = searched(tmp_path, HONEST)
     scorer = HeldOutScorer(reopen(folder.path))

@@ -29,6 +29,7 @@ def test_a_generation_is_made_of_the_population_as_it_was_when_it_began(begun) -
         assert set(parents) <= set(best)
 
 
+@pytest.mark.slow
 def test_parents_are_drawn_uniformly_or_by_one_over_the_rank(begun) -> None:
     for selection, expected in (("uniform", 0.25), ("rank", 12 / 25)):
         folder = begun(*settings("ael", *options("parents=1", f"selection={selection}"), evaluations=150))

@@ -41,6 +41,7 @@ def test_or_agent_ends_no_worse_than_funsearch_and_random_at_the_same_calls(tmp_
     assert ways["or_agent"] >= max(ways["funsearch"], ways["random"]) - NEAR, ways
 
 
+@pytest.mark.slow
 def test_a_writer_that_names_its_numbers_has_them_swept(tmp_path: Path) -> None:
     program = PROGRAM.format(effort=2.0, vector=[1.0, -2.5, 0.0, 3.0, 4.0, 5.0])
     assert read_place(name_numbers(program)) == read_place(program)

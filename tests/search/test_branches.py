@@ -94,6 +94,7 @@ def test_a_dead_model_in_a_branch_ends_the_run_though_another_branch_ran_out_of_
     assert not pool_outcome.complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings", [("strategy.window=2",), ("or_agent.tree=puct", "strategy.window=3", "or_agent.reflection_period=2")]
 )

@@ -252,6 +252,7 @@ def notes(folder: RunFolder) -> list[str]:
         return [note.text for note in store.notes() if note.kind == "sweep"]
 
 
+@pytest.mark.slow
 def test_sigkill_within_a_sweep_loses_and_repeats_nothing(begun, tmp_path: Path) -> None:
     folder, log = begun("budget.evaluations=5"), tmp_path / "log"
     process = multiprocessing.get_context("spawn").Process(target=play, args=(folder.path, log, 9))

@@ -79,6 +79,7 @@ def lineage(latest: str, joined: dict[str, tuple[str, list[str]]]) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_list_of_who_hands_on_is_complete(begun) -> None:
     for name in sorted(STRATEGIES):
         folder = begin(begun, name, 2, 33)
@@ -151,7 +152,9 @@ def test_every_program_is_shown_with_the_thought_behind_it(begun, strategy: str,
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-@pytest.mark.parametrize("strategy", HANDING_ON)
+@pytest.mark.parametrize(
+    "strategy", [name if name == "ael" else pytest.param(name, marks=pytest.mark.slow) for name in HANDING_ON]
+)
 def test_what_is_handed_on_is_the_same_after_a_kill(begun, strategy: str, window: int) -> None:
     whole, broken = (begin(begun, strategy, window, 60) for _ in range(2))
     search(whole, Unique())

@@ -51,6 +51,7 @@ async def ask(run: RoundContext) -> None:
     await ask_for_program(run, "code", [Message("user", f"{run.number}")], [run.archive.best])
 
 
+@pytest.mark.slow
 def test_a_search_survives_hostile_replies_and_so_does_its_resume(begun) -> None:
     settings = "budget.model_calls=24", "strategy.window=2", "strategy.patience=50"
     whole, parted = begun(*settings), begun(*settings)

@@ -153,6 +153,7 @@ def sized(job: Job) -> Evaluation:
     return Evaluation(Status.OK, float(np.mean(list(asked.values()))), metrics=asked, wall_s=0.001)
 
 
+@pytest.mark.slow
 def test_a_proxy_spares_the_other_sizes_for_what_is_far_behind_its_cell(begun, toy: Path) -> None:
     about = (toy / "problem.yaml").read_text().replace("features:", "sizes: {val: [5, 9]}\nunused:").split("unused:")[0]
     (toy / "problem.yaml").write_text(about)

@@ -179,6 +179,7 @@ def test_rounds_in_flight_take_turns_at_the_most_promising_leaves() -> None:
     assert [leaf_of(turn) for turn in range(4)] == [0.9, 0.8, 0.75, 0.7]
 
 
+@pytest.mark.slow
 def test_the_best_programs_are_expanded_before_long(begun) -> None:
     folder = begun(*settings("mcts_ahd", "strategy.window=4", evaluations=150))
     search(folder)

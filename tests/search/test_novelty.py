@@ -37,6 +37,7 @@ def test_a_distance_is_exact_and_what_is_near_is_never_taken_for_far(first: str,
         assert may_be_near(Counter(first), Counter(second), limit)
 
 
+@pytest.mark.slow
 def test_long_texts_are_compared_with_as_many_others_as_the_time_allows() -> None:
     rng = random.Random(3)
     tokens = rng.choices("abcdefgh", k=30_000)

@@ -82,6 +82,7 @@ def test_a_probe_that_would_win_is_no_best_no_elite_no_root_and_counts_nowhere(b
     assert data.spend.evaluations == len(solutions) == told[-1].spent.evaluations  # probes cost none
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_of_all_that_a_strategy_does_probes_alone_never_enter(begun, strategy: str) -> None:
     """With a model that does everything, some of it wrong: what is placed is scored, and what is a probe is not."""

@@ -61,6 +61,7 @@ def test_breeding_says_which_operator_made_a_program_and_of_whom(begun) -> None:
         assert record.candidate.parents
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_one_seed_gives_one_history_at_any_number_of_workers(begun, strategy: str) -> None:
     settings = ("budget.evaluations=25", f"strategy.name={strategy}", "model.name=scripted")

@@ -142,6 +142,7 @@ def test_the_training_score_is_that_of_reevos_evaluator(heuristic: object, low: 
     assert low < np.mean(bins) < high
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing() -> None:
     program = "from oragent.solvers.aco_bpp import _colony; print(sum(_colony.stats.cache_misses.values()))"
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -135,6 +135,7 @@ def test_the_val_score_is_that_of_reevos_evaluator(rule: object, published: floa
     assert np.mean(found) == pytest.approx(published, abs=0.3)
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing() -> None:
     program = "from oragent.solvers.aco_op import _colony; print(sum(_colony.stats.cache_misses.values()))"
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -38,6 +38,7 @@ def test_nearest_neighbour_has_the_published_length_on_the_val_stream() -> None:
     assert round(float(np.mean(means)), 3) == 7.034
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("priority", "percent"), [(best_fit, 4.19), (funsearch, 0.72), (lambda _, b: 0 * b, 4.47)])
 def test_packing_rules_have_their_published_excess_on_the_val_stream(
     priority: Callable[..., object], percent: float

@@ -217,6 +217,7 @@ def test_badness_is_cut_to_what_single_precision_holds() -> None:
     assert usable_badness(np.array([-1.0, 0.0, 2.0, 1e308])).tolist() == [0.0, 0.0, 2.0, float(np.float32(1e30))]
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing() -> None:
     program = "from oragent.solvers.gls import _guide; print(sum(_guide.stats.cache_misses.values()))"
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

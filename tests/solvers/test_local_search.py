@@ -74,7 +74,7 @@ def best_of(moves: dict[tuple[int, int], np.float32]) -> tuple:
     return (moves[move], *move) if moves[move] < 0 else (0.0, 0, 0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(4, 30), SEEDS, st.sampled_from([0, 3, 8]))
 def test_neighbour_lists_find_the_move_that_trying_all_pairs_finds(size: int, seed: int, grid: int) -> None:
     lengths = lengths_of(size, seed, grid)
@@ -86,7 +86,7 @@ def test_neighbour_lists_find_the_move_that_trying_all_pairs_finds(size: int, se
                 assert (change, first, second) == expected
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(st.integers(4, 40), SEEDS)
 def test_the_change_that_is_claimed_is_that_of_the_recomputed_length(size: int, seed: int) -> None:
     lengths, tour = lengths_of(size, seed), random_tour(size, seed)

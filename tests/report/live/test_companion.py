@@ -46,6 +46,7 @@ def test_the_page_is_there_while_a_search_runs_and_ends_with_it(run: Path) -> No
     assert not answers(address)
 
 
+@pytest.mark.slow
 def test_the_page_ends_where_the_search_is_killed(run: Path) -> None:
     code = f"""if True:
         import os
@@ -75,6 +76,7 @@ def test_a_run_shows_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "page: http://127.0.0.1" in ended.output
 
 
+@pytest.mark.slow
 def test_resumed_and_compared_runs_report_their_events(tmp_path: Path) -> None:
     events: list[RunEvent] = []
     first = oragent.run("tsp_constructive", evaluations=3, outputs=tmp_path / "a", workers=1)
