@@ -148,7 +148,7 @@ class IndexedModel:
     # ``(m,)`` right-hand sides
     rhs: LinkedVector
     meaning: str = ""
-    # names that a flat file gave, where they differ from ``family[label, label]``; empty otherwise
+    # names that a flat file gave, if they differ from ``family[label, label]``; else empty
     flat_columns: tuple[str, ...] = field(default=(), repr=False)
     flat_rows: tuple[str, ...] = field(default=(), repr=False)
 
@@ -167,7 +167,7 @@ class IndexedModel:
         return {index_set.name: index_set for index_set in self.sets}
 
     def index_set(self, name: str) -> IndexSet:
-        """The index set of exactly that name; ``MilpError`` where there is none."""
+        """The index set of exactly that name; ``MilpError`` for an unknown name."""
         if name not in self._set_of:
             raise MilpError(f"the model has no set {quoted(name)}: it has {', '.join(map(quoted, self._set_of))}")
         return self._set_of[name]

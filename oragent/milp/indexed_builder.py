@@ -117,7 +117,7 @@ class IndexedModelBuilder:
             raise MilpError(f"parameter {quoted(name)}: its values must be numbers, not cells of another parameter")
         figures = self._figures(name, values, places, tuple(sets)).base
         if not np.isfinite(figures).all():
-            raise MilpError(f"parameter {quoted(name)} has a value that is no finite number: leave the cell out")
+            raise MilpError(f"parameter {quoted(name)} has a value that is not finite: leave the cell out")
         positions = np.arange(self._cell_count, self._cell_count + len(places))
         self._parameters[name] = Parameter(name, tuple(sets), places, positions, unit, meaning, source=source)
         self._cells.append(figures)
@@ -252,7 +252,7 @@ class IndexedModelBuilder:
         raise MilpError(f"no family {quoted(family)} yet: add it first")
 
     def build(self) -> IndexedModel:
-        """Return the model; ``MilpError`` where it is not whole."""
+        """Return the model; ``MilpError`` if it is not whole."""
         objectives = []
         names = list(dict.fromkeys(goal.name for goal, _, _ in self._objectives))
         for name in names:
@@ -329,7 +329,7 @@ class IndexedModelBuilder:
             raise MilpError(f"{quoted(name)}: a key has {len(labels)} labels; expected {len(lookups)}")
         for label, lookup, index_set in zip(labels, lookups, sets, strict=True):
             if label not in lookup:
-                raise MilpError(f"{quoted(name)}: {quoted(label)} is no label of the set {quoted(index_set)}")
+                raise MilpError(f"{quoted(name)}: {quoted(label)} is not a label of the set {quoted(index_set)}")
         return tuple(lookup[label] for label, lookup in zip(labels, lookups, strict=True))
 
     def _figures(
@@ -363,7 +363,7 @@ class IndexedModelBuilder:
         if is_bound:
             values = np.where(np.abs(values) >= NO_BOUND, np.copysign(np.inf, values), values)
         if np.isnan(values).any() or (np.isfinite(values) & (np.abs(values) > LARGEST)).any():
-            raise MilpError(f"{quoted(name)}: a figure is no number, or beyond {LARGEST:g} in size")
+            raise MilpError(f"{quoted(name)}: a figure is not a number, or beyond {LARGEST:g} in size")
         return LinkedVector.of_numbers(values)
 
 

@@ -87,7 +87,7 @@ def indexed_to_dict(model: IndexedModel) -> dict[str, Any]:
 
 
 def indexed_from_dict(data: object) -> IndexedModel:
-    """Build a model from what ``indexed_to_dict`` gives; ``MilpError`` where it does not describe one."""
+    """Build a model from what ``indexed_to_dict`` gives; ``MilpError`` if it does not describe one."""
     model = check_keys(data, "the model", TOP | {"matrix"}, NEEDED)
     if model["version"] != VERSION:
         raise MilpError(f"the model has version {plain(str(model['version']))}: expected {VERSION}, or no version")
@@ -271,7 +271,7 @@ def _read_linked(entry: object, what: str) -> LinkedVector:
         missing = -np.inf if what == "low" else np.inf
         base = np.array([missing if value is None else value for value in data["base"]], dtype=float)
         if np.isnan(base).any():
-            raise MilpError(f"{what} has a value that is no number")
+            raise MilpError(f"{what} has a value that is not a number")
     else:
         base = _finite(data["base"], what)
     places, cells = (np.array(data.get(key, ()), dtype=np.int64) for key in ("places", "cells"))
@@ -281,5 +281,5 @@ def _read_linked(entry: object, what: str) -> LinkedVector:
 def _finite(values: Sequence[float], what: str) -> Vector:
     array = np.array(values, dtype=float).reshape(-1)
     if not np.isfinite(array).all():
-        raise MilpError(f"{what} has a value that is no finite number")
+        raise MilpError(f"{what} has a value that is not finite")
     return array

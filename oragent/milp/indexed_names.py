@@ -45,7 +45,7 @@ LARGEST_FILE = 1 << 20
 
 
 class SetCorrection(BaseModel):
-    """What a guessed set really is."""
+    """Correction of a guessed set."""
 
     model_config = ConfigDict(extra="forbid")
     name: str
@@ -221,7 +221,7 @@ def _add(groups: dict[tuple[str, int], _Group], stem: str, labels: tuple[str, ..
 def _split_rest(
     names: Sequence[str], rest: Sequence[int], separator: str | None, groups: dict[tuple[str, int], _Group]
 ) -> None:
-    """Split names without brackets at one separator, where it gives each family one number of parts."""
+    """Split names without brackets at one separator, if it gives each family one number of parts."""
     candidates = SEPARATORS if separator is None else tuple(filter(None, [separator]))
     by_stem: dict[str, list[tuple[int, list[str]]]] = {}
     if candidates:
@@ -353,7 +353,7 @@ def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _shared(texts: Mapping[int, str] | Sequence[str]) -> str:
-    """A text that all members share; empty where they differ."""
+    """A text that all members share; empty if they differ."""
     different = set(texts)
     return str(different.pop()) if len(different) == 1 else ""
 

@@ -1,25 +1,25 @@
-"""Names and labels as the text syntax of operations writes them: in double quotes where they need them."""
+"""Names and labels as the text syntax of operations writes them: in double quotes if they need them."""
 
 import re
 
 WORD = re.compile(r"[^\W\d]\w*\Z")
 LABEL = re.compile(r"(\w+|\d+\.\d+)\Z")
 KINDS = ("parameters", "variables", "rows")
-# words that a name must put in quotes where it could be one of them
+# words that a name must put in quotes, to be told from them
 KEYWORDS = frozenset({"sum", "by", "except", "within", "minimize", "maximize", "inf", *KINDS})
 # words with a meaning at the beginning of a change
 VERBS = frozenset({"upper", "lower"})
 
 
 def name_text(name: str) -> str:
-    """A name, in quotes where it needs them."""
+    """A name, in quotes if it needs them."""
     if WORD.match(name) and name.casefold() not in KEYWORDS | VERBS:
         return name
     return quote(name)
 
 
 def label_text(label: str) -> str:
-    """A label, in quotes where it needs them."""
+    """A label, in quotes if it needs them."""
     if LABEL.match(label) and label.casefold() != "except":
         return label
     return quote(label)

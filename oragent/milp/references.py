@@ -23,11 +23,11 @@ def resolve_reference(reference: str, results: Mapping[str, AnyResult]) -> objec
     """The part of a result that a reference such as ``r7.objective.difference`` names, with or without braces.
 
     Raises:
-        MilpError: It is no reference, or names nothing.
+        MilpError: It is not a reference, or names nothing.
     """
     match = REFERENCE.fullmatch(reference if reference.startswith("{") else f"{{{reference}}}")
     if match is None:
-        raise MilpError(f"{quoted(reference)} is no reference: expected one such as {{r7.objective.difference}}")
+        raise MilpError(f"{quoted(reference)} is not a reference: expected one such as {{r7.objective.difference}}")
     if match["id"] not in results:
         raise MilpError(f"no result {quoted(match['id'])}: {nearest_names(match['id'], results)}")
     part: object = results[match["id"]]
@@ -44,7 +44,7 @@ def _step(part: object, name: str, place: str, reference: str) -> object:
             raise MilpError(f"{where}no field {quoted(name)}: {nearest_names(name, fields)}")
         return getattr(part, name)
     if not isinstance(part, tuple):
-        raise MilpError(f"{where}[{place}] of what is no list")
+        raise MilpError(f"{where}[{place}] of a part that has no list")
     if int(place) >= len(part):
         raise MilpError(f"{where}[{place}] of a list of {len(part)}; the first one is [0]")
     return part[int(place)]
@@ -68,7 +68,7 @@ def format_part(part: object) -> str:
 
 
 def format_figure(figure: Figure) -> str:
-    """Write a figure with its unit and, where it is not exact, its interval."""
+    """Write a figure with its unit and, if it is not exact, its interval."""
     unit = f" {plain(figure.unit, 40)}" if figure.unit else ""
     if figure.is_exact and figure.value is not None:
         return f"{figure_text(figure.value)}{unit}"

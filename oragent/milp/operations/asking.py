@@ -304,7 +304,7 @@ def _other_optimum(study: Study, scenario: Scenario, points: list[Vector]) -> Ve
 
 
 def _optimal_face(arrays: Arrays, duals: Vector) -> Arrays:
-    """All optima of a linear model: what has a price stays at its limit (complementary slackness)."""
+    """All optima of a linear model: rows and bounds with a price stay at their limits (complementary slackness)."""
     reduced = arrays.cost - duals @ arrays.matrix
     scale = NOISE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
     towards_low = arrays.sense.sign * reduced > scale

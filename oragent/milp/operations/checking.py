@@ -45,7 +45,9 @@ def point_of_file(study: Study, name: str) -> dict[str, float]:
     for key, value in values.items():
         column = flat.get(key) or columns.get(fold(key))
         if column is None:
-            raise MilpError(f"{plain(str(path), 200)}: {quoted(key)} is no variable of the model: rename or remove it")
+            raise MilpError(
+                f"{plain(str(path), 200)}: {quoted(key)} is not a variable of the model: rename or remove it"
+            )
         point[column] = value
     return point
 
@@ -196,7 +198,7 @@ def _finite(value: float) -> float | None:
 def _figures(
     model: IndexedModel, other: IndexedModel, of: str, mine: np.ndarray, theirs: np.ndarray
 ) -> list[tuple[str, Vector, Vector]]:
-    """What is compared: for each kind of figure those of the shared members in both models."""
+    """For each kind of figure the values of the shared members in both models."""
     if of == "data":
         return [("data", model.cells[mine], other.cells[theirs])]
     if of == "rows":

@@ -144,7 +144,7 @@ def _rows_of_cells(model: IndexedModel, cells: np.ndarray) -> list[str]:
 
 
 def _aggregate(scenario: Scenario, subset: InfeasibleSubset) -> Shortage | None:
-    """The sum of the conflict's rows, each times a multiplier, that no point can meet (Farkas 1902); None without one.
+    """The sum of the conflict's rows, each times a multiplier, that no point can meet (Farkas 1902), if it exists.
 
     The multipliers are the duals of the least total violation. ``needed`` is what the rows with a lower limit ask for,
     ``possible`` the most that the other rows and the bounds leave.

@@ -1,4 +1,4 @@
-"""Operations that explain a solution: ranges, and what keeps a variable or row where it is."""
+"""Operations that explain a solution: ranges, values of variables, prices of rows."""
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def _sensitivity(study: Study, scenario: Scenario) -> Sensitivity:
 
 
 def why(study: Study, request: ops.Why) -> WhyResult:
-    """Say what keeps a variable at its value, or what a row costs."""
+    """Explain the value of a variable, or the price of a row."""
     scenario = study.present
     point = study.point(scenario)
     chosen = find_one(scenario.model, request.reference, ["variables", "rows", "parameters"])
@@ -160,7 +160,7 @@ def _why_variable(study: Study, scenario: Scenario, chosen: Slice, point: Vector
 
 
 def _forced(study: Study, scenario: Scenario, line: str) -> tuple[Figure | None, list[str]]:
-    """The effect of a change on the optimum; a warning where it makes the model infeasible."""
+    """The effect of a change on the optimum; a warning if it makes the model infeasible."""
     change = parse_line(line)
     after = study.scenario((*study.changes, change))  # type: ignore[arg-type]  # the line is a change
     outcome = study.solve(after)

@@ -42,24 +42,24 @@ class SolveLimits(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What is known of the optimum of a model."""
+    """Knowledge about the optimum of a model."""
 
     status: SolveStatus
     # ``(n,)`` best point known; None for none
     point: Vector | None = None
     # of the point, in the model's own sense
     objective: float | None = None
-    # no feasible point is better; None where nothing is proven
+    # no feasible point is better; None if nothing is proven
     bound: float | None = None
-    # name and version; empty where nothing was solved
+    # name and version; empty if nothing was solved
     solver: str = ""
-    # that ended the solve: ``time``, ``nodes``, ``iterations`` or ``gap``; empty where none did
+    # that ended the solve: ``time``, ``nodes``, ``iterations`` or ``gap``; empty if none did
     ended_by: str = ""
     # ``(m,)`` of a linear model at its optimum: change of the objective for a unit of right-hand side
     row_duals: Vector | None = None
 
     def span(self) -> tuple[float, float]:
-        """The interval that holds the optimum; infinite ends where nothing is proven."""
+        """The interval that holds the optimum; infinite ends if nothing is proven."""
         if self.objective is None:
             return -math.inf, math.inf
         bound = self.objective if self.status is SolveStatus.OPTIMAL else self.bound
@@ -104,7 +104,7 @@ def close_gap(outcome: Outcome) -> Outcome:
 
 
 def _polish(arrays: Arrays, values: Vector, limits: SolveLimits) -> Vector | None:
-    """The point with whole integers and without noise at bounds; None where it breaks the model."""
+    """The point with whole integers and without noise at bounds; None if it breaks the model."""
     values = np.asarray(values, dtype=float)
     point = np.clip(np.where(arrays.integer, np.round(values), values), arrays.low, arrays.high) + 0.0
     if arrays.largest_violation(point) <= FEASIBLE:
@@ -168,7 +168,7 @@ def bounds_hold(first: Arrays, second: Arrays) -> bool:
 
 
 class ScenarioModel:
-    """A state of the model, and what is known of its optimum."""
+    """A state of the model, with the knowledge about its optimum."""
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
@@ -177,14 +177,14 @@ class ScenarioModel:
 
 
 class OutcomePool:
-    """Points found so far, and the models that were solved: points and bounds sharpen what is known of each other."""
+    """Points found so far and models solved so far; points and bounds sharpen each other's intervals."""
 
     def __init__(self) -> None:
         self._points: list[Vector] = []
         self._models: list[ScenarioModel] = []
 
     def solve(self, model: ScenarioModel, limits: SolveLimits) -> Outcome:
-        """Solve a model unless what is known settles it, and share what was found."""
+        """Solve a model unless its optimum is proven already, and share the point and the bound."""
         if model not in self._models:
             self._models.append(model)
             del self._models[:-POOL]
@@ -198,7 +198,7 @@ class OutcomePool:
         return model.outcome
 
     def learn(self, model: ScenarioModel, found: Outcome) -> None:
-        """Add what a solve found."""
+        """Add the point and the bound of a solve."""
         if found.point is not None:
             self.add_point(found.point)
         model.outcome = _merge(model.arrays.sense, model.outcome, found)

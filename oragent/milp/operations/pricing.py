@@ -60,7 +60,7 @@ def _stepped(model: IndexedModel, kind: str, position: int, step: float) -> tupl
 
 
 def optimum_change(study: Study, scenario: Scenario, changed: IndexedModel) -> Figure:
-    """The change of the optimum from a scenario to another model; no value where that has no point."""
+    """The change of the optimum from a scenario to another model; no value if that has no point."""
     arrays: Arrays = changed.to_arrays()
     if (arrays.low > arrays.high).any():
         return Figure(unit=changed.objective.unit)

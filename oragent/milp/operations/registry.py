@@ -79,7 +79,7 @@ def run_query(study: Study, request: ops.Request) -> results.AnyResult:
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """JSON schemas of the request and result of each operation, with the form of its line and what it does."""
+    """JSON schemas of the request and result of each operation, with the form of its line and a summary."""
     every: dict[str, dict[str, Any]] = {}
     for name, entry in QUERIES.items():
         every[name] = _schema(entry.request, entry.result, entry.syntax)

@@ -16,7 +16,7 @@ class Request(BaseModel):
 
 
 class Index(Request):
-    """Which labels of one index set a reference takes."""
+    """Choice of labels of one index set."""
 
     # ``range`` has its first and last label, ``except`` the labels that are left out
     kind: Literal["all", "labels", "range", "except"] = "all"
@@ -222,14 +222,14 @@ class Range(Request):
 
 
 class Why(Request):
-    """Say what keeps a variable at its value, or what a row costs."""
+    """Explain the value of a variable, or the price of a row."""
 
     operation: Literal["why"] = "why"
     reference: Reference
 
 
 class WhyNot(Request):
-    """Say what a change that the solution does not meet would cost."""
+    """Compute the cost of a change that the solution does not meet."""
 
     operation: Literal["whynot"] = "whynot"
     change: Change

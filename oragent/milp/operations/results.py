@@ -16,11 +16,11 @@ class Part(BaseModel):
 
 
 class Figure(Part):
-    """A figure, and the interval in which the true one lies; equal ends where it is exact."""
+    """A figure, and the interval in which the true one lies; equal ends if it is exact."""
 
-    # best known; None where there is none
+    # best known; None if there is no point
     value: float | None = None
-    # None where nothing is proven
+    # None if nothing is proven
     low: float | None = None
     high: float | None = None
     unit: str = ""
@@ -73,7 +73,7 @@ class Group(Part):
 
 
 class Moved(Part):
-    """How values of a family differ between two points."""
+    """Differences of the values of a family between two points."""
 
     family: str
     members: int
@@ -102,11 +102,11 @@ class Result(Part):
     line: str = ""
     request: Operation | None = None
     scenario: str = "base"
-    # of the solve; empty where none was needed
+    # of the solve; empty if nothing was solved
     status: str = ""
     solver: str = ""
     limits: SolveLimits | None = None
-    # limit that ended the solve; empty where none did
+    # limit that ended the solve; empty if none did
     ended_by: str = ""
     warnings: tuple[str, ...] = ()
 
@@ -199,7 +199,7 @@ class CompareResult(Result):
     status_after: str
     # whether the sign of the difference is proven
     decided: bool
-    # line that narrows an interval; empty where it is decided
+    # line that narrows an interval; empty if it is decided
     continue_with: str = ""
     moved: tuple[Moved, ...] = ()
     # inequalities that bind at the second point, under its data, and not at the first
@@ -211,7 +211,7 @@ class CompareResult(Result):
 
 
 class PriceResult(Result):
-    """What a step more and a step less of figures is worth, by solving again."""
+    """The worth of a step more and a step less of figures, by solving again."""
 
     kind: Literal["price"] = "price"
     step: float
@@ -240,13 +240,13 @@ class RangeResult(Result):
 
 
 class WhyResult(Result):
-    """What keeps a variable at its value, or what a row costs."""
+    """The reason for the value of a variable, or the price of a row."""
 
     kind: Literal["why"] = "why"
     member: Member
     # ``lower bound``, ``upper bound``, ``between``, ``binding`` or ``slack``
     at: str
-    # line of the change that was forced, and its effect; None where it cannot be
+    # line of the change that was forced, and its effect; None if that is impossible
     forced: str = ""
     difference: Figure | None = None
     # of linear models
@@ -338,7 +338,7 @@ class AlternativesResult(Result):
 
     kind: Literal["alternatives"] = "alternatives"
     solutions: tuple[Alternative, ...]
-    # whether there are no others of the kind asked for
+    # whether these are all that exist
     complete: bool
 
 

@@ -168,7 +168,7 @@ def find_slice(model: IndexedModel, reference: Reference, kinds: Sequence[str] =
 
 
 def find_one(model: IndexedModel, reference: Reference, kinds: Sequence[str] = ALL_KINDS) -> Slice:
-    """The one member that a reference means; ``MilpError`` where it means several."""
+    """The one member that a reference means; ``MilpError`` if it means several."""
     found = find_slice(model, reference, kinds)
     if len(found) != 1:
         first, last = found.names[0], found.names[-1]
@@ -177,7 +177,7 @@ def find_one(model: IndexedModel, reference: Reference, kinds: Sequence[str] = A
 
 
 def find_objective(model: IndexedModel, name: str) -> IndexedObjective:
-    """The objective of a name; ``MilpError`` where there is none."""
+    """The objective of a name; ``MilpError`` for an unknown name."""
     for goal in model.objectives:
         if goal.name == name:
             return goal
@@ -234,7 +234,7 @@ def _label_places(index_set: IndexSet, index: Index) -> list[int]:
 
 
 def find_label(index_set: IndexSet, label: str) -> int:
-    """Position of a label; ``MilpError`` where it is unknown or fits two."""
+    """Position of a label; ``MilpError`` if it is unknown or fits two."""
     exact = index_set.position_of.get(label)
     if exact is not None:
         return exact
@@ -245,5 +245,5 @@ def find_label(index_set: IndexSet, label: str) -> int:
         options = " or ".join(f'"{index_set.labels[place]}"' for place in places)
         raise MilpError(f"{quoted(label)} fits {options}: write one of them exactly")
     raise MilpError(
-        f"{quoted(label)} is no label of the set {quoted(index_set.name)}: {nearest_names(label, index_set.labels)}"
+        f"{quoted(label)} is not a label of the set {quoted(index_set.name)}: {nearest_names(label, index_set.labels)}"
     )

@@ -37,7 +37,7 @@ AnyKind = TypeVar("AnyKind", bound=Result)
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A model after changes, and what is known of its optimum."""
+    """A model after changes, with the knowledge about its optimum."""
 
     changes: Changes
     model: IndexedModel
@@ -90,7 +90,7 @@ class Study:
         return self._models[key]
 
     def named(self, name: str) -> Changes:
-        """The changes of a scenario that was kept; ``base`` has none."""
+        """The changes of a scenario that was kept; ``base`` is the model without changes."""
         if fold(name) == BASE:
             return ()
         for kept, changes in self.scenarios.items():
@@ -109,11 +109,11 @@ class Study:
         return f"{BASE} + {len(changes)}"
 
     def solve(self, scenario: Scenario) -> Outcome:
-        """Solve a scenario within the limits of the study, or take what is known."""
+        """Solve a scenario within the limits of the study, or take the known outcome."""
         return self.pool.solve(scenario.known, self.limits)
 
     def point(self, scenario: Scenario) -> Vector:
-        """The best point of a scenario; ``MilpError`` where it has none."""
+        """The best point of a scenario; ``MilpError`` if it has no point."""
         outcome = self.solve(scenario)
         if outcome.point is None:
             hint = {
@@ -129,7 +129,7 @@ class Study:
         return Figure.between(outcome.objective, *outcome.span(), unit=scenario.model.objective.unit)
 
     def warn(self, scenario: Scenario) -> tuple[str, ...]:
-        """What a reader of values of a scenario must know."""
+        """Warnings for a reader of values of a scenario."""
         outcome = scenario.known.outcome
         if outcome.status is SolveStatus.FEASIBLE:
             return (f"values of the best point known, not proven optimal; {continue_options(self.limits)} goes on",)

@@ -22,7 +22,7 @@ def parse_line(line: str) -> ops.AnyRequest:
     """Parse one line into a request.
 
     Raises:
-        MilpError: The line is not of the syntax; the message has the place and what was expected there.
+        MilpError: The line is not of the syntax; the message has the place and the expected token.
     """
     parser = _Parser(line)
     request = parser.line()
@@ -140,7 +140,7 @@ class _Parser:
         return ops.NewObjective(name=name, sense=sense, expression=self.expression())
 
     def target(self) -> ops.Target:
-        """What a change sets: a value, a bound or a coefficient."""
+        """The target of a change: a value, a bound or a coefficient."""
         token, after = self._peek(), self._tokens[min(self._at + 1, len(self._tokens) - 1)]
         if not after.is_sign("("):
             return ops.Target(reference=self.reference())
@@ -186,7 +186,7 @@ class _Parser:
         return ops.Index(kind="labels", labels=(label,))
 
     def _except_labels(self) -> tuple[str, ...]:
-        """Labels after ``except``: a list in braces, or all up to the next index that is no plain label."""
+        """Labels after ``except``: a list in braces, or all plain labels up to the next index."""
         if self._peek().is_sign("{"):
             self._at += 1
             in_braces = self._list(self._label, ",")
