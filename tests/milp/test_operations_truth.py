@@ -221,6 +221,15 @@ QUESTIONS = [
         lambda r: r.status_after == "infeasible",
         lambda: truths.transport(scale(T, "demand", 3)).solve() is None,
     ),
+    (
+        "transport",
+        ["top 1 capacity by price"],
+        up,
+        lambda: (
+            min(best(truths.transport(shift(T, "supply", 1, (d, w)))) for d in DEPOTS for w in WEEKS)
+            - best(truths.transport(T))
+        ),
+    ),
     # lot sizing
     ("lots", ["solve"], optimum, lambda: best(truths.lots(L))),
     (

@@ -10,10 +10,10 @@ from oragent._base.errors import MilpError
 from oragent.milp.arrays import Vector
 from oragent.milp.files import read_point
 from oragent.milp.indexed import Family, IndexedModel
-from oragent.milp.indexed_files import read_indexed
 from oragent.milp.indexed_names import to_milp
 from oragent.milp.inverses import inverse as find_inverse
 from oragent.milp.model import round_digits
+from oragent.milp.opening import open_model
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.outcomes import ScenarioModel
 from oragent.milp.operations.pricing import optimum_change
@@ -107,7 +107,7 @@ def diff(study: Study, request: ops.Diff) -> DiffResult:
     """Compare the present model with that of a file, by family, with the effect of each difference alone."""
     scenario = study.present
     path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
-    other = read_indexed(path)
+    other = open_model(path)
     after = Scenario((), other, ScenarioModel(other.to_arrays()))
     study.solve(scenario)
     study.solve(after)

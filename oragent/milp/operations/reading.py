@@ -249,7 +249,8 @@ def top(study: Study, request: ops.Top) -> MembersResult:
 
 
 def _size(figure: Figure | None) -> float:
-    return 0.0 if figure is None or figure.value is None else figure.value
+    """Size of a price: a capacity whose next unit saves 5 counts as much as a demand whose next unit costs 5."""
+    return 0.0 if figure is None or figure.value is None else abs(figure.value)
 
 
 def _figures_to_rank(study: Study, scenario: Scenario, chosen: Slice, order: str, name: str) -> Vector:
