@@ -348,3 +348,30 @@ def test_snapshots_of_another_shape_are_refused(part: str) -> None:
     for wrong in WRONG[part]:
         with pytest.raises(MilpError):
             read_model(json.dumps({**plain, part: wrong}).encode())
+
+
+ARRAYS = """
+import gurobipy as gp
+m = gp.Model()
+P, T = ["a b", "c-d", "é"], range(4)
+x = m.addVars(P, T)
+y = m.addMVar((3, 2), name="y")
+m.addConstrs(x.sum(p, "*") <= 5 for p in P)
+caps = m.addConstrs(x.sum("*", t) <= 2 + t for t in T)
+m.addConstr(y.sum() <= 7, name="all y")
+for p in P:
+    m.addConstr(x[p, 0] >= 0.5)
+m.setObjective(x.sum() + 2 * y.sum(), gp.GRB.MAXIMIZE)
+m.optimize()
+"""
+
+
+def test_families_without_names_take_those_of_variables_and_lines(tmp_path: Path, sandbox: Sandbox) -> None:
+    pytest.importorskip("gurobipy")
+    (solved,) = run(tmp_path, ARRAYS, sandbox=sandbox).models
+    assert solved.verdict is Verdict.OPTIMAL, solved.reason
+    assert solved.model is not None
+    families = families_of(solved.model)
+    assert families["variables"] == {"x": ["P", "T"], "y": ["y_index1", "y_index2"]}
+    assert families["rows"] == {"line_7": ["P"], "caps": ["T"], "all y": [], "line_11": ["P"]}
+    assert solved.model.index_set("y_index2").labels == ("0", "1")

@@ -41,7 +41,7 @@ def group_members(
     *,
     drops_counters: bool = False,
 ) -> list[Group]:
-    """Group members into families; one without a key is a family of its own.
+    """Group members into families; a member without a key makes its own.
 
     Args:
         names: ``(k,)`` names of the members; may be empty.
@@ -103,7 +103,7 @@ def _without_clashes(groups: list[Group]) -> list[Group]:
 
 
 class SetPool:
-    """Index sets of a captured model: those of the framework and the program first, new ones where none fits."""
+    """Index sets of a captured model: of the framework and the program first, else new ones."""
 
     def __init__(self, model: ReadModel) -> None:
         self._given = {name: labels for name, labels in model.sets.items() if len(set(labels)) == len(labels)}
@@ -136,7 +136,7 @@ class SetPool:
             group.given_sets = tuple(names)
 
     def find(self, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
-        """Return used sets that hold all labels of the keys of a table; None where one place has none or several."""
+        """Return the used sets that hold all labels of a table's keys; None if a place has no such set, or several."""
         names = []
         for labels in zip(*keys, strict=True):
             different = set(labels)
@@ -161,10 +161,12 @@ class SetPool:
     def _superset(self, labels: tuple[str, ...]) -> str:
         """The smallest set that holds the labels: of those in use, or of the program's; numbers may count anything."""
         members = set(labels)
+        # positions in an array, which are part of any longer range
+        is_counted = labels == tuple(map(str, range(len(labels))))
         for candidates in (self.used, self._given):
             fitting = [name for name in candidates if members <= self._labels_of(name)]
             fitting.sort(key=lambda name: len(self._labels_of(name)))
-            is_clear = len(fitting) == 1 or not all(label.lstrip("-").isdigit() for label in labels)
+            is_clear = not is_counted and (len(fitting) == 1 or not all(label.isdigit() for label in labels))
             if fitting and is_clear and (candidates is self.used or len(labels) > 1):
                 if fitting[0] in self._given:
                     self._use(fitting[0])

@@ -30,7 +30,7 @@ def resolve_keys(
     position_of: PositionOf | None,
     places: Mapping[int, Place],
 ) -> list[MemberKey | None]:
-    """Return the key of each position; None where nothing gives one.
+    """Return the key of each position, or None.
 
     Args:
         names: ``(n,)`` names of the members in the framework.
@@ -119,7 +119,7 @@ def _take_container(
 
 
 def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str:
-    """Return what remains of all names without the labels of their keys; empty where they differ."""
+    """Return the stem that all names share without the labels of their keys, or an empty text."""
     stems = {_stem(name, key) for name, key in zip(names, keys, strict=True)}
     if len(stems) == 1:
         return stems.pop()
@@ -127,7 +127,7 @@ def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str:
 
 
 def _stem(name: str, key: Sequence[str]) -> str:
-    """Return a name without its labels at the end, joined in one of the usual ways; empty where it has none."""
+    """Return a name without the labels at its end, joined in one of the usual ways; empty without such an end."""
     if not key:
         return name
     cleaned = [CLEANED_BY_PULP.sub("_", label) for label in key]

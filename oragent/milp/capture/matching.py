@@ -64,7 +64,7 @@ class Matcher:
         self._places: dict[int, dict[tuple[int, ...], int]] = {}
 
     def sets_of(self, number: int) -> tuple[str, ...] | None:
-        """Names of the index sets of a table; None where its keys are no labels of the model."""
+        """Names of the index sets of a table; None if its keys are not labels of the model."""
         return self._sets[number]
 
     def match(self) -> list[MatchedFigures]:

@@ -67,6 +67,11 @@ class PlaceLog:
         if place is not None:
             self._objects[kind, id(made)] = (made, place)
 
+    def line_name(self, kind: str, made: Any) -> str:
+        """Return a name for an object that has none, from the line that made it; empty for an unknown line."""
+        noted = self._objects.get((kind, id(made)))
+        return f"line_{noted[1].line}" if noted else ""
+
     def place_object(self, kind: str, model: Any, made: Any, find: Callable[[Any], int | None]) -> None:
         """Give an object that was noted its position."""
         noted = self._objects.get((kind, id(made)))

@@ -42,7 +42,7 @@ SOLVES_NOTHING = "the program solved no model that can be captured: what it prin
 
 
 class ProgramOutcome(StrEnum):
-    """How a program ended."""
+    """End of a program."""
 
     ENDED = "ended"
     ERROR = "error"
@@ -51,7 +51,7 @@ class ProgramOutcome(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What solving a captured model again says of the program's claim."""
+    """Result of comparing a program's claim with the captured model, solved again."""
 
     # the claimed point is feasible and as good as the optimum
     OPTIMAL = "optimal"
@@ -86,7 +86,7 @@ class CapturedModel:
 
     # name and version of the library
     framework: str
-    # None where it was not captured, for the reason in ``reason``
+    # None if it was not captured, for the reason in ``reason``
     model: IndexedModel | None
     claim: ClaimedPoint
     verdict: Verdict
@@ -94,7 +94,7 @@ class CapturedModel:
     reason: str = ""
     # of the claimed point, recomputed; None without a feasible point
     claimed_objective: float | None = None
-    # of the model, solved again; None where it was not
+    # of the model, solved again; None if it was not
     status: SolveStatus | None = None
     objective: float | None = None
     # names of parameters that were matched with figures of the model by their values
@@ -103,7 +103,7 @@ class CapturedModel:
 
 @dataclass(frozen=True)
 class CapturedProgram:
-    """What running a program came to."""
+    """Result of running a program."""
 
     outcome: ProgramOutcome
     # that it solved, the last ones, in order
@@ -162,12 +162,13 @@ def capture_program(
         limits=limits,
         bring=(f"{SOLVES}/*",),
     )
+    # as root_dir it stays readable where root becomes nobody
     beside = CompanionFolder(folder, (name,))
     if sandbox is not None:
-        ended = sandbox(command, beside=beside)
+        ended = sandbox(command, root_dir=folder, beside=beside)
     else:
         with Sandbox(warm=False) as own:
-            ended = own(command, beside=beside)
+            ended = own(command, root_dir=folder, beside=beside)
     models = tuple(_read_models(ended, solve_s))
     reason = ended.reason
     if not reason and not models:

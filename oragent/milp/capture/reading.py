@@ -88,7 +88,7 @@ def read_model(content: bytes) -> ReadModel:
     """Read a snapshot.
 
     Raises:
-        MilpError: It is no snapshot, or exceeds a bound.
+        MilpError: The content is not a snapshot, or exceeds a bound.
     """
     data = _load(content)
     try:

@@ -60,7 +60,7 @@ class Recorder:
         return max(1.0, 0.9 * (self._limit_s - time.process_time()))
 
     def record(self, framework: str, make: Callable[[], Snapshot]) -> int:
-        """Write a snapshot, or the reason why there is none; return its number."""
+        """Write a snapshot, or the reason why it failed; return its number."""
         self.count += 1
         try:
             with self.quiet():

@@ -169,13 +169,10 @@ class StructureReader:
         return tuple(dims)
 
     def _keys(self, family: Family, members: Positions) -> list[tuple[str, ...]] | None:
-        """Keys of members; None where they are the product of the family's sets in order."""
+        """Keys of members, which differ; None where they are the product of the family's sets, in any order."""
         sizes = [len(self._sets[name]) for name in family.sets]
-        keys = family.keys[members]
-        if len(keys) == int(np.prod(sizes, dtype=np.int64)):
-            grid = np.indices(sizes).reshape(len(sizes), -1).T if sizes else np.zeros((1, 0), dtype=np.int64)
-            if np.array_equal(keys, grid):
-                return None
+        if len(members) == int(np.prod(sizes, dtype=np.int64)):
+            return None
         return [self._model.labels_of(family, int(member)) for member in members]
 
     def _read_variables(self, family: Family) -> LoopVariables:

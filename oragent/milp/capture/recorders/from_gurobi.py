@@ -103,7 +103,11 @@ def _snapshot(
 
     given: dict[str, dict[int, MemberKey]] = {"columns": {}, "rows": {}}
     find = {"columns": find_column, "rows": find_row}
+    held = {id(value) for scope in recorder.places.variable_scopes() for value in list(scope.values())}
     for kind, name, made in families:
+        if not name and id(made) not in held:
+            # nothing else names its members
+            name = recorder.places.line_name(kind, made)
         _take_family(given[kind], find[kind], name, made)
         recorder.places.place_object(kind, model, made, find[kind])
     _add_matrix_containers(recorder, gurobipy, given, find)

@@ -302,7 +302,7 @@ class _Reader:
         return parts.constant, list(parts.linear_vars), list(parts.linear_coefs)
 
     def _link(self, target: str, place: int, expression: Any, sign: float) -> None:
-        """Note to which cells a figure refers, where it is linear in them."""
+        """Note the cells that a figure refers to, if it is linear in them."""
         from pyomo.core.expr.visitor import identify_mutable_parameters
         from pyomo.environ import value
 
