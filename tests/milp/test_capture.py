@@ -147,7 +147,7 @@ def test_two_solves_with_accents_and_a_table_of_pandas(tmp_path: Path, sandbox: 
     assert model is not None
     family = next(family for family in model.variables if family.sets)
     labels = [model.labels_of(family, member) for member in range(len(family))]
-    assert labels == [("Saint-Étienne",), ("Nîmes la Belle",), ("L'Haÿ",)]
+    assert sorted(labels) == sorted([("Saint-Étienne",), ("Nîmes la Belle",), ("L'Haÿ",)])
     assert {family.name for family in model.parameters} == {"prix", "max"}
     assert not (tmp_path / "résultat.txt").exists()
 
