@@ -182,15 +182,6 @@ def _solve_arrays(study: Study, scenario: Scenario, arrays: Arrays) -> tuple[Out
     return study.solve(other), other
 
 
-def _limit_objective(arrays: Arrays, worst: float) -> Arrays:
-    """The model with its objective at least as good as a figure."""
-    room = ROOM * max(1.0, abs(worst))
-    limit = worst - arrays.constant
-    if arrays.sense.sign > 0:
-        return with_row(arrays, arrays.cost, -np.inf, limit + room)
-    return with_row(arrays, arrays.cost, limit - room, np.inf)
-
-
 def extreme(study: Study, request: ops.Extreme) -> ExtremeResult:
     """Find the most or the least of an expression, with the objective within a distance of its optimum."""
     scenario = study.present
@@ -200,26 +191,28 @@ def extreme(study: Study, request: ops.Extreme) -> ExtremeResult:
         raise MilpError("most and least take one figure of variables: write sums without 'by'")
     coefficients, constant = terms.as_cost(model.shape[1])
     cost = coefficients.evaluate(model.cells)
-    outcome = study.solve(scenario)
-    if outcome.point is None or outcome.objective is None:
-        study.point(scenario)
-    limited = arrays
-    if request.within is not None and outcome.objective is not None:
-        distance = abs(outcome.objective) * request.within / 100 if request.percent else request.within
-        if not distance >= 0:
-            raise MilpError(f"within {number(request.within)}: expected a number from 0 on")
-        limited = _limit_objective(arrays, outcome.objective + arrays.sense.sign * distance)
     sense = Sense.MAXIMIZE if request.direction == "most" else Sense.MINIMIZE
-    found, other = _solve_arrays(study, scenario, replace(limited, cost=cost, constant=constant, sense=sense))
+    goal = replace(arrays, cost=cost, constant=constant, sense=sense)
+    limits = _objective_limits(study, scenario, request)
+    found, other = _solve_arrays(study, scenario, _with_objective_limit(goal, arrays, limits[0]))
     if found.point is None and found.status is not SolveStatus.UNBOUNDED:
         raise MilpError(f"the {request.direction} is not known ({found.status}): allow a longer solve")
+    low, high = found.span()
+    if limits[1] != limits[0]:
+        # the optimum is not proven, so that the distance may begin at any figure up to its bound
+        tight = (
+            None
+            if limits[1] is None
+            else _solve_arrays(study, scenario, _with_objective_limit(goal, arrays, limits[1]))[0]
+        )
+        ends = (-np.inf, np.inf) if tight is None or tight.point is None else tight.span()
+        low, high = (ends[0], high) if request.direction == "most" else (low, ends[1])
     units = {family.unit for family in model.variables if cost[family.positions].any()}
-    figure = Figure.between(found.objective, *found.span(), unit=units.pop() if len(units) == 1 else "")
     at_point = Figure(unit=model.objective.unit)
     if found.point is not None:
         at_point = Figure.exact(arrays.objective_at(found.point), model.objective.unit)
     result = ExtremeResult(
-        figure=figure,
+        figure=Figure.between(found.objective, low, high, unit=units.pop() if len(units) == 1 else ""),
         objective=at_point,
         optimum=study.optimum(scenario),
         warnings=study.warn(scenario),
@@ -227,13 +220,41 @@ def extreme(study: Study, request: ops.Extreme) -> ExtremeResult:
     return solved(study, other, result)
 
 
+def _objective_limits(study: Study, scenario: Scenario, request: ops.Extreme) -> tuple[float | None, float | None]:
+    """The worst objective that is allowed: counted from the best point known, and from the bound of the optimum."""
+    if request.within is None:
+        return None, None
+    study.point(scenario)
+    outcome, sign = scenario.known.outcome, scenario.known.arrays.sense.sign
+    share = request.within / 100 if request.percent else request.within
+    if not share >= 0:
+        raise MilpError(f"within {number(request.within)}: expected a number from 0 on")
+
+    def limit(optimum: float) -> float:
+        return optimum + sign * (abs(optimum) * share if request.percent else share)
+
+    assert outcome.objective is not None
+    from_point = limit(outcome.objective)
+    if outcome.status is SolveStatus.OPTIMAL:
+        return from_point, from_point
+    return from_point, None if outcome.bound is None else limit(outcome.bound)
+
+
+def _with_objective_limit(goal: Arrays, arrays: Arrays, worst: float | None) -> Arrays:
+    """A model with other costs in which the objective of the first model is at least as good as a figure."""
+    return goal if worst is None else _limited(goal, arrays, worst)
+
+
 def alternatives(study: Study, request: ops.Alternatives) -> AlternativesResult:
-    """Find the best solutions that differ: in binary variables, or for models without them at the same optimum."""
+    """Find the best solutions that differ in binary variables; without such variables, other optima.
+
+    The search for other optima of models without binary variables is not complete.
+    """
     scenario = study.present
     first = study.point(scenario)
     arrays = scenario.known.arrays
     binary = arrays.integer & (arrays.low >= 0) & (arrays.high <= 1)
-    points, complete = [first], False
+    points, complete, proven = [first], False, True
     current = arrays
     while len(points) < request.count + 1:
         if binary.any():
@@ -241,9 +262,9 @@ def alternatives(study: Study, request: ops.Alternatives) -> AlternativesResult:
             found, _ = _solve_arrays(study, scenario, current)
             point = found.point
             complete = point is None and found.status is SolveStatus.INFEASIBLE
+            proven = proven and found.status is not SolveStatus.FEASIBLE
         else:
             point = _other_optimum(study, scenario, points)
-            complete = point is None and scenario.known.outcome.status is SolveStatus.OPTIMAL
         if point is None:
             break
         points.append(point)
@@ -265,7 +286,7 @@ def alternatives(study: Study, request: ops.Alternatives) -> AlternativesResult:
         AlternativesResult(
             solutions=tuple(solutions),
             complete=complete,
-            warnings=study.warn(scenario),
+            warnings=study.warn(scenario) + (() if proven else ("better ones may exist: a limit ended a solve",)),
         ),
     )
 
@@ -281,7 +302,7 @@ def _other_optimum(study: Study, scenario: Scenario, points: list[Vector]) -> Ve
     """An optimum that differs from all points: members that are used as little, others as much as possible."""
     arrays, outcome = scenario.known.arrays, scenario.known.outcome
     if arrays.integer.any():
-        face = _limit_objective(arrays, arrays.objective_at(points[0]))
+        face = _limited(arrays, arrays, arrays.objective_at(points[0]))
     elif outcome.row_duals is None or outcome.status is not SolveStatus.OPTIMAL:
         return None
     else:
