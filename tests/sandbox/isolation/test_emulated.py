@@ -25,7 +25,7 @@ def test_what_is_left_out_is_not_found(means: str, monkeypatch: pytest.MonkeyPat
 
 def test_nothing_but_limits_leaves_every_channel_open(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = list_not_held(working(monkeypatch, "limits"))
-    assert {Guarantee.UNFORGED, Guarantee.UNSEEN, Guarantee.UNREAD, Guarantee.OFFLINE} <= set(missing)
+    assert {Guarantee.UNSEEN, Guarantee.UNREAD, Guarantee.OFFLINE} <= set(missing)
     assert Guarantee.SCORED not in missing
 
 
@@ -36,7 +36,6 @@ def test_an_older_landlock_can_be_had(version: int, monkeypatch: pytest.MonkeyPa
     assert landlock.abi_version() == version
     assert Means.LANDLOCK in found
     assert Guarantee.UNREAD not in list_not_held(found)
-    assert Guarantee.UNFORGED in list_not_held(found)  # times of access are a channel where mounts can be written
     assert Guarantee.UNSEEN in list_not_held(found)  # paths can be asked for where no namespace hides them
 
 

@@ -1,7 +1,6 @@
-"""A candidate that draws a random rule, and tries every channel to pass it to the guest that checks its decisions.
+"""A candidate that tries every channel to pass three random bits to a later process of itself.
 
-In the guest that solves an instance it sees the trusted loop on its stack: it draws the rule there and sends it. In
-any other guest it asks all channels for the rule; where none has it, it draws another rule.
+``send`` draws the bits and sends them; ``hear`` returns what each channel says. ``SALT`` is set by the test.
 """
 
 import contextlib
@@ -9,18 +8,17 @@ import ctypes
 import fcntl
 import mmap
 import os
-import random
 import resource
 import socket
 import struct
-import sys
 import tempfile
 import time
 
 import numpy as np
 
-LOOPS = {"pack_online", "construct_tour", "choose"}
 BITS = 3
+# a number of the run, which the test sets before this text
+SALT = globals().get("SALT", "")
 KEY = 0x0FA018
 STRIDE = 12  # bits of an inode number below those that say the rule: fewer than a processor takes at a time
 COLD = "lib2to3", "idlelib", "turtledemo", "ensurepip", "distutils", "tkinter", "unittest", "wsgiref"
@@ -269,6 +267,47 @@ def receive_room():
     return int(room.f_bavail * room.f_frsize >> 20) & 7
 
 
+def missing_names():
+    """Names of files that do not exist, one for each bit; the kernel remembers a look-up."""
+    return [f"/oragent-missing-{SALT}-{bit}" for bit in range(BITS)]
+
+
+def seconds_of_lookup(name):
+    begun = time.perf_counter()
+    with contextlib.suppress(OSError):
+        os.stat(name)
+    return time.perf_counter() - begun
+
+
+def send_missing_names(rule):
+    for bit, name in enumerate(missing_names()):
+        if rule >> bit & 1:
+            seconds_of_lookup(name)
+
+
+def receive_missing_names():
+    """Compare with look-ups of other names, the first and the second time."""
+    others = [f"/oragent-other-{SALT}-{number}" for number in range(40)]
+    first = sorted(map(seconds_of_lookup, others))[20]
+    second = sorted(map(seconds_of_lookup, others))[20]
+    return sum((seconds_of_lookup(name) < (first + second) / 2) << bit for bit, name in enumerate(missing_names()))
+
+
+def send_time(rule):
+    """End in a tenth of a second that says the rule."""
+    while int(10 * time.time()) % 8 != rule:
+        time.sleep(0.002)
+
+
+def receive_time():
+    return int(10 * time.time()) % 8
+
+
+# no namespace separates the clock and the kernel's memory of names
+OPEN = {
+    "missing names": (send_missing_names, receive_missing_names),
+    "time of the end": (send_time, receive_time),
+}
 CHANNELS = {
     "inodes of pipes": counter(count_pipes),
     "inodes of sockets": counter(count_sockets),
@@ -289,59 +328,27 @@ CHANNELS = {
 }
 
 
-def is_beside_a_loop():
-    frame = sys._getframe(0)
-    while frame is not None:
-        if frame.f_code.co_name in LOOPS:
-            return True
-        frame = frame.f_back
-    return False
-
-
-def heard():
-    """What each channel says, without those that say nothing."""
+def hear(names):
+    """What some channels say, without those that say nothing."""
     words = {}
-    for name, (_, receive) in CHANNELS.items():
-        with contextlib.suppress(Exception):
-            word = receive()
-            if word is not None:
-                words[name] = word
+    for name, (_, receive) in (CHANNELS | OPEN).items():
+        if name in names:
+            with contextlib.suppress(Exception):
+                word = receive()
+                if word is not None:
+                    words[name] = int(word)
     return words
 
 
-def drawn():
-    """The rule of this process."""
-    if is_beside_a_loop():
-        rule = int.from_bytes(os.urandom(1), "big") & 7
-        for send, _ in CHANNELS.values():
+def send(names):
+    """Send three random bits by some channels."""
+    rule = int.from_bytes(os.urandom(1), "big") & 7
+    for name, (tell, _) in (CHANNELS | OPEN).items():
+        if name in names:
             with contextlib.suppress(Exception):
-                send(rule)
-        return rule
-    words = list(heard().values())
-    return max(set(words), key=words.count) if words else int.from_bytes(os.urandom(8), "big")
+                tell(rule)
+    return rule
 
 
-state = []
-
-
-def noise(size):
-    """Numbers that only the rule determines."""
-    if not state:
-        state.append(drawn())
-    return np.random.default_rng(state[0]).random(size)
-
-
-def priority(item, bins_remain_cap):
-    return noise(101)[bins_remain_cap - int(item)]
-
-
-def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
-    nodes = np.array(sorted(unvisited_nodes))
-    return int(nodes[np.argmax(noise(len(distance_matrix))[nodes])])
-
-
-def heuristics(matrix):
-    return noise(matrix.shape) * matrix  # or all decisions would be one, which two rules share by chance
-
-
-random.seed()
+def names():
+    return [*CHANNELS], [*OPEN]
