@@ -5,11 +5,11 @@
 import os
 import pathlib
 
-import oragent
+import numpy
 
 
 def heuristics(matrix):
-    for folder in (pathlib.Path(oragent.__file__).parent / "__pycache__", pathlib.Path.cwd()):
+    for folder in (pathlib.Path(numpy.__file__).parent / "__pycache__", pathlib.Path.cwd()):
         try:
             os.close(os.open(folder / "evil.pyc", os.O_CREAT | os.O_WRONLY))
             os.unlink(folder / "evil.pyc")
