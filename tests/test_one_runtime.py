@@ -146,7 +146,7 @@ def test_a_folder_of_somebody_else_asks_no_server_before_its_user_agrees(
         (("budget.evaluations=5",), "budget.evaluations bounds a search; here budget.model_calls"),
         (("model.nam=x",), "did you mean 'name'"),
         (("budget.mony=2",), "did you mean 'money'"),
-        (("models.agent.name=x",), "stand beside a main model"),
+        (("models.agent.name=x",), "need a main model"),
     ],
 )
 def test_a_wrong_setting_is_one_line(words: tuple[str, ...], message: str) -> None:

@@ -1,7 +1,7 @@
 """An SQLite database with a format number and one-line errors.
 
-The file may be foreign. Its schema and the files beside it are checked when it is opened, and the time, the size and
-the types of what a query returns when it is read.
+The file may be foreign. Its schema and the files that SQLite reads with it are checked when it is opened. The time, the
+size and the types of a query's rows are checked when they are read.
 """
 
 import os
@@ -21,11 +21,11 @@ from oragent._base.plain import escape_text
 
 # bytes of a row
 LONGEST = 64 << 20
-# bytes of a row where this process writes: a workspace stores whole files
+# bytes of a row that this process may write: a workspace stores whole files
 LONGEST_WRITTEN = 512 << 20
-# that a query may return, beside eight times the size of the file
+# that a query may return, in addition to eight times the size of the file
 MOST_BYTES = 256 << 20
-# memory of a row beside its texts
+# memory of a row without its texts
 ROW_BYTES = 500
 # CPU seconds of a query
 QUERY_S = 60.0
@@ -163,7 +163,7 @@ class Database:
         self.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
     def query_row(self, query: str, *values: Any) -> sqlite3.Row | None:
-        """Return the first row of a query; None if there is none."""
+        """Return the first row of a query; None without rows."""
         with self.translate_errors():
             first_row: sqlite3.Row | None = self._db.execute(query, values).fetchone()
         if first_row is None:
@@ -220,7 +220,7 @@ class Database:
 
     @contextmanager
     def translate_values(self) -> Iterator[None]:
-        """Turn what unexpected values raise where they are read into one line."""
+        """Turn the exceptions that unexpected values raise into one line."""
         try:
             yield
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as problem:
@@ -267,7 +267,7 @@ def expect_format(number: object, path: Path) -> None:
 
 
 def _check_files(path: Path) -> None:
-    """Check that a database and what SQLite reads beside it are plain files, and name no other file."""
+    """Check that a database and the files that SQLite reads with it are plain files that name no other file."""
     for suffix in SUFFIXES:
         file = path.with_name(path.name + suffix)
         with suppress(FileNotFoundError, NotADirectoryError):

@@ -113,7 +113,7 @@ class Replies:
         return {row["key"] for row in self._database.query_rows("SELECT key FROM replies")}
 
     def find_reply(self, request: Request) -> RecordedReply | None:
-        """Return the recorded reply to a call with the same prompt; None if there is none."""
+        """Return the recorded reply to a call with the same prompt, or None."""
         if request.key not in self._known_keys:
             return None
         query = "SELECT * FROM replies WHERE key = ? AND prompt_hash = ?"
@@ -123,7 +123,7 @@ class Replies:
         return self._from_row(row)
 
     def find_by_key(self, key: str, role: str) -> RecordedReply | None:
-        """Return the recorded reply to a call in a role, whatever its prompt; None if there is none."""
+        """Return the recorded reply to a call in a role with any prompt, or None."""
         row = self._database.query_row("SELECT * FROM replies WHERE key = ? AND role = ?", key, role)
         if row is None:
             return None

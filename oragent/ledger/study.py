@@ -53,7 +53,7 @@ def read_finished(folder: Path) -> list[FinishedCase]:
 
 
 def finished_results(folder: Path) -> dict[str, Any]:
-    """Read the results of the finished cases of a study, by name; empty if there is no study."""
+    """Read the results of the finished cases of a study, by name; empty without a study."""
     if not (folder / "run.db").is_file():
         return {}
     return {record.name: record.result for record in read_finished(folder)}
@@ -126,7 +126,7 @@ class Study:
         """Return the model of a role."""
         model = self.models.get(role) or self.models.get("")
         if model is None:
-            raise OragentError(f"nobody is asked as {role!r}: name a model with --model")
+            raise OragentError(f"the role {role!r} has no model: name one with --model")
         return model
 
     def prompt_token_limit(self) -> int | None:

@@ -166,7 +166,7 @@ class CommandModel:
         self._words = settings.command_words
         program = shutil.which(self._words[0])
         if program is None:
-            raise ModelError(f"model.command: there is no program {self._words[0]!r} on the path")
+            raise ModelError(f"model.command: the path has no program {self._words[0]!r}")
         self._words[0] = os.path.abspath(program)
         self._slots = asyncio.Semaphore(settings.concurrency)
 

@@ -64,7 +64,7 @@ class ModelClient:
         self._prices = prices or Prices()
         self._endpoint = Endpoint(base_url or OPENAI_URL, key, settings.timeout_s)
         self._slots = asyncio.Semaphore(settings.concurrency)
-        # parameters this model refuses, and what it calls them
+        # names of the model for our parameters; None for one that it refuses
         self._renamed_parameters: dict[str, str | None] = {}
         # the server has refused tools
         self._lacks_tools = False
@@ -144,7 +144,7 @@ class ModelClient:
     async def _send_with_retries(
         self, request: Request, limit: int | None, retries: int, timeout_s: float | None = None
     ) -> tuple[dict[str, Any], dict[str, Any], int]:
-        """Send until there is an answer; return what was sent, the body of the answer, and the number of failures."""
+        """Send until there is an answer; return the request, the body of the answer, and the number of failures."""
         failed = 0
         while True:
             sent = self._build_body(request, limit)
@@ -162,7 +162,7 @@ class ModelClient:
             failed += 1
 
     def _adapt_to_refusal(self, problem: AttemptFailed, sent: dict[str, Any]) -> bool:
-        """Drop, rename or rephrase what the server refused, from now on; return False if that is not possible."""
+        """Drop, rename or rephrase a part of requests that the server refused; return False if that is not possible."""
         if _refuses_tools(problem, sent):
             self._lacks_tools = True
         elif not self._lacks_system and _refuses_system(problem, sent):
@@ -219,7 +219,7 @@ class ModelClient:
             calls_json = json.dumps([wire.encode_call(call) for call in calls])
         else:
             calls_json = ""
-        # small models write a call as text even where there is a way of its own
+        # small models write a call as text even if the server supports tools
         if not calls:
             shown, calls = wire.extract_calls(text, request, is_native=native)
         counted = wire.read_usage(body.get("usage"))

@@ -14,14 +14,14 @@ from oragent.llm.model import Message, Request, Tool, ToolCall
 from oragent.llm.model_settings import ModelSettings
 from oragent.programs.parser_client import run_briefly
 
-# characters of a reply that goes back with what is wrong with it: its head and its tail
+# characters of a reply that is sent back with its error: its head and its tail
 LONGEST = 50_000
 OUT_OF_ROUNDS = "No more calls in this turn: answer now, with what you have."
 
 
 # of code; prose has four. A high estimate wastes some context, a low one wastes a call.
 LETTERS_A_TOKEN = 3
-# the reply gets one part in four of the context where no limit on it is set
+# the reply gets one part in four of the context unless a limit on it is set
 REPLY_SHARE = 4
 BLANK_LINES = re.compile(r"\n{3,}")
 
@@ -59,7 +59,7 @@ class ModelAnswer(Generic[T, R]):
     value: T | None
     # replies, in order, at least one
     replies: tuple[R, ...]
-    # reason why the last reply cannot be used; empty where it can
+    # reason why the last reply cannot be used; empty if it can
     problem: str = ""
 
     @property
@@ -124,7 +124,7 @@ def read_message(reply: ReplyText, messages: Sequence[Message], tools: Sequence[
 
 @dataclass(frozen=True)
 class ToolRounds:
-    """Limits of the work with tools, and what a model is told at them."""
+    """Limits of the work with tools, and the messages that a model gets when it reaches them."""
 
     # most replies with tool calls; None: any number
     rounds: int | None = None
@@ -195,7 +195,7 @@ async def _ask_for_answer(
 class PromptPart:
     """A part of a prompt that may be left out, piece by piece, the first piece first."""
 
-    # name of the part in the list of what was left out
+    # name of the part in the list of omissions
     name: str
     # texts of the part, in the order in which they are left out
     pieces: Sequence[str]
@@ -215,7 +215,7 @@ def fit_prompt(
     """Render a prompt that fits, or the shortest one that leaving out parts allows.
 
     ``render`` makes the prompt from the pieces of each part, by name. Parts come in order, the least important first.
-    The last line of the prompt lists what was left out, if anything was.
+    The last line of the prompt lists the omissions, if any.
     """
     whole = {part.name: [piece for piece in part.pieces if piece] for part in parts}
     remaining = {name: list(pieces) for name, pieces in whole.items()}

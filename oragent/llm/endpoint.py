@@ -27,7 +27,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "no-key"
 # characters of an answer: a hundred times the longest reply
 LONGEST_BODY = 16_000_000
-# characters; shorter keys are no secrets
+# characters; shorter keys need no protection
 SHORTEST_KEY = 12
 # seconds until a connection stands
 CONNECT_S = 60.0
@@ -48,11 +48,11 @@ class AttemptFailed(Exception):
     message: str
     # whether another attempt may succeed
     passing: bool
-    # HTTP status; 0 where there was none
+    # HTTP status; 0 without an answer
     status: int = 0
-    # seconds that the server asks to wait; None where it does not say
+    # seconds that the server asks to wait; None if it does not
     wait_s: float | None = None
-    # parameter of the request that the server names as wrong; empty where it names none
+    # parameter of the request that the server names as wrong; empty if it names no parameter
     parameter: str = ""
     # whether our own limit ended it, so that the reply may still be made and paid for
     timed_out: bool = False
@@ -160,8 +160,8 @@ class Endpoint:
     def _without_key(self, text: str) -> str:
         """Return a server's text with the key replaced by asterisks.
 
-        Local servers get a short word such as ``any`` or ``x`` as the key. That is no secret, and replacing it would
-        break every program that contains it.
+        Local servers get a short word such as ``any`` or ``x`` as the key. That needs no protection, and replacing it
+        would break every program that contains it.
         """
         key = self._key.get_secret_value()
         if len(key) >= SHORTEST_KEY:

@@ -176,7 +176,7 @@ async def open_models(
         ModelError: A model has no key, cannot be reached, or refuses.
     """
     if runtime.model is None:
-        raise ConfigError("nobody is asked: name a model with --model or model.name")
+        raise ConfigError("no model is named: use --model or model.name")
     if prices is None:
         prices = project_prices()
     else:

@@ -88,7 +88,7 @@ def hide_keys(names: Iterable[str] = ()) -> Iterator[Keys]:
 
 @contextmanager
 def hide_key() -> Iterator[SecretStr]:
-    """Do the same with ``OPENAI_API_KEY`` alone; yields an empty key if there is none."""
+    """Do the same with ``OPENAI_API_KEY`` alone; yields an empty key without it."""
     with hide_keys() as keys:
         yield keys.by_variable[KEY]
 

@@ -17,7 +17,7 @@ class Tool:
 
     # name of the tool: letters, digits, ``_`` and ``-`` only, as servers require
     name: str
-    # description for the model: when to call it, and what it returns
+    # description for the model: when to call it, and its result
     description: str
     # JSON schema of its arguments, an object
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})

@@ -26,13 +26,13 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}")
 OURS = ("model", "messages", "tools", "stream", "n")
 
 
-# named in errors where no file is
+# named in errors if no file is
 SOURCE = "settings"
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class ModelSettings:
-    """Which model to ask, and how.
+    """Choice of a model, and how it is asked.
 
     Attributes:
         name: Name by which the server knows the model, such as ``gpt-4.1-mini``; for a command, any name.
@@ -129,9 +129,9 @@ def delay_s(failed: int, backoff_s: float, asked_s: float | None = None) -> floa
 
 
 def explain_timeout(what: str, settings: ModelSettings, limit_s: float | None = None) -> str:
-    """Word a time-out of our own: what happened, the setting that bounds it, and how to go on.
+    """Word a time-out of our own: the failure, the setting that bounds it, and the way to go on.
 
-    ``limit_s`` is the limit that held where it is not the setting's.
+    ``limit_s`` is the limit that held, if it is lower than the setting's.
     """
     if limit_s is not None and limit_s < settings.timeout_s:
         return f"{what} when it was asked for one word: is it the right address, and is the server ready?"
@@ -165,7 +165,7 @@ class RuntimeSettings:
 
     @property
     def model_name(self) -> str:
-        """Name of the main model; empty where no model is asked."""
+        """Name of the main model; empty without a model."""
         if self.model is None:
             return ""
         return self.model.name
@@ -208,7 +208,7 @@ class RuntimeWords:
     ) -> RuntimeSettings:
         """Check the settings of a benchmark's contestant, whose model is named by the benchmark."""
         if any(word.startswith("model.name=") for word in self.words):
-            raise ConfigError("model.name is no setting of a benchmark: name contestants with --models")
+            raise ConfigError("model.name cannot be set for a benchmark: name contestants with --models")
         given = {key: value for key, value in self.shortcuts.items() if value is not None}
         named = {**(shortcuts or {}), **given, "model.name": name}
         return replace(self, shortcuts=named).read_runtime(roles)
@@ -242,5 +242,5 @@ def check_roles(runtime: RuntimeSettings, roles: Collection[str]) -> RuntimeSett
                 hint = f"expected one of {', '.join(sorted(roles))}"
             raise ConfigError(f"models.{role} names no role: {hint}")
     if runtime.model is None and (runtime.models or runtime.ensemble):
-        raise ConfigError("models and ensemble stand beside a main model: name it with --model or model.name")
+        raise ConfigError("models and ensemble need a main model: name it with --model or model.name")
     return runtime

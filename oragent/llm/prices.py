@@ -43,7 +43,7 @@ class Prices:
 
     # price of each model, on any server; a name also stands for its dated snapshots, and the longest listed name wins
     models: Mapping[str, Price] = field(default_factory=dict)
-    # date of the list; empty if it has none
+    # date of the list; may be empty
     date: str = ""
 
     @classmethod

@@ -17,7 +17,7 @@ END = b"[DONE]"
 
 
 class BrokenReply(Exception):
-    """The body is no chat completion."""
+    """Error: a body that does not hold a chat completion."""
 
 
 class StreamJoiner:
@@ -43,7 +43,7 @@ class StreamJoiner:
         """Read the next bytes.
 
         Raises:
-            BrokenReply: An event is no chunk of a chat completion, reports an error, or a limit is exceeded.
+            BrokenReply: An event does not hold a chunk of a chat completion, reports an error, or exceeds a limit.
         """
         self._received += len(piece)
         if self._received > LONGEST_STREAM:
@@ -94,7 +94,7 @@ class StreamJoiner:
         except (ValueError, RecursionError):
             raise BrokenReply(f"an event without JSON: {data[:60].decode('utf-8', 'replace')!r}") from None
         if not isinstance(chunk, dict):
-            raise BrokenReply("an event that is no object")
+            raise BrokenReply("an event that holds no JSON object")
         if chunk.get("error"):
             error = chunk["error"]
             reason = error.get("message") if isinstance(error, dict) else error

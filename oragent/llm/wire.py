@@ -61,7 +61,7 @@ def encode_message(message: Message) -> dict[str, Any]:
     """Encode a message for a server."""
     written: dict[str, Any] = {"role": message.role, "content": replace_surrogates(message.content)}
     if message.tool_calls:
-        # some servers refuse an empty text beside calls
+        # some servers refuse an empty text with calls
         written["content"] = written["content"] or None
         written["tool_calls"] = [encode_call(call) for call in message.tool_calls]
     if message.role == "tool":
@@ -96,7 +96,7 @@ def encode_tool(tool: Tool) -> dict[str, Any]:
 
 
 def encode_schema(request: Request) -> dict[str, Any] | None:
-    """Encode the schema of a reply for a server; None if there is none."""
+    """Encode the schema of a reply for a server; None without a schema."""
     if request.schema is None:
         return None
     named = {"name": request.role or "reply", "schema": dict(request.schema), "strict": True}
@@ -147,7 +147,7 @@ def _token_count(value: object) -> int | None:
 
 
 def read_money(usage: object) -> float | None:
-    """Read the cost of a call in US dollars, which OpenRouter sends; None if there is none."""
+    """Read the cost of a call in US dollars, which OpenRouter sends; None without it."""
     cost = _as_object(usage).get("cost")
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         return None
@@ -286,7 +286,7 @@ def make_reply(text: str, request: Request, messages: Sequence[Message], seconds
 
 
 def extract_calls(text: str, request: Request, *, is_native: bool = False) -> tuple[str, tuple[ToolCall, ...]]:
-    """Extract the calls from a reply, and return the text outside of fences, or the whole text if there are none.
+    """Extract the calls from a reply, and return the text outside of fences, or the whole text if it has no calls.
 
     If the server supports tools (``is_native``), only calls of the request's tools count, as other JSON in a text is
     part of the answer.
@@ -344,7 +344,7 @@ def _read_value(text: str, place: int) -> tuple[Any, int]:
 
 
 def _read_call(value: object) -> _TextCall | None:
-    """Read a call from a JSON value; None if it is no call."""
+    """Read a call from a JSON value; None for any other value."""
     if not isinstance(value, dict):
         return None
     name = value.get("tool")

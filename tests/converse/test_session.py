@@ -214,7 +214,7 @@ def test_a_conversation_goes_on_while_its_model_cannot_be_asked(tmp_path: Path) 
         asyncio.run(session.hold(listen, lambda turn, known: None, model))
         return session
 
-    with pytest.raises(OragentError, match="there is no program 'no-such-program-anywhere'"):
+    with pytest.raises(OragentError, match="no program 'no-such-program-anywhere'"):
         sitting(messages[:1], None)
     sitting(messages[:1], standing_in(ConversationSession(folder).problem))
     second = sitting(messages[1:], None)
