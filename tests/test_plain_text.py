@@ -44,7 +44,7 @@ MOST_ODD = {
     "programs": 23.0,
     "report": 9.0,
     "sandbox": 48.0,
-    "search": 30.0,
+    "search": 23.0,
     "solvers": 25.5,
     "workspace": 30.5,
 }

@@ -26,7 +26,7 @@ from oragent.search.candidate import NOWHERE, Candidate, Committed, Elite
 
 # candidates with a score, the seed among them, from which bounds are taken
 FIRST = 20
-# of the width, added on both sides: a search goes where nobody was
+# of the width, added on both sides: later programs lie beyond the first ones
 ROOM = 0.5
 # of the candidates, on either side, that do not stretch the bounds
 TAIL = 0.05
@@ -60,7 +60,7 @@ class Grid:
         return (True, None) not in zip(self.measured, self.bounds, strict=True)
 
     def cell(self, features: Features | None) -> tuple[int, ...] | None:
-        """The cell of some features; None where there are none, or bounds are not known yet."""
+        """The cell of some features; None without features, or before the bounds are known."""
         if features is None or not self.is_known:
             return None
         if not any(self.measured):
@@ -69,7 +69,7 @@ class Grid:
         return tuple(_bin_of(value, *axis) for value, axis in zip(features, axes, strict=False))
 
     def chosen(self, first: Sequence[Features]) -> "Grid":
-        """The grid with the bounds that the first candidates show, where they were not declared."""
+        """The grid with bounds from the first candidates, unless they were declared."""
         bounds = list(self.bounds)
         for axis, (is_measured, known) in enumerate(zip(self.measured, self.bounds, strict=True)):
             values = [features[axis] for features in first if len(features) > axis]
@@ -277,7 +277,7 @@ class ArchivePolicy:
         return archive.add(elite, candidate.island)
 
     def tend(self, archive: Archive, number: int) -> None:
-        """Do what is due after a round."""
+        """Migrate and reset islands that are due after a round."""
         if number and self.migration_period and number % self.migration_period == 0:
             archive.migrate()
         rng = reset_generator(number, 1 if number in self.resets else self.reset_period, self.seed)
@@ -286,7 +286,7 @@ class ArchivePolicy:
 
 
 def reset_generator(number: int, period: int, seed: int) -> np.random.Generator | None:
-    """The generator by which islands start anew after a round; None where none does. Period 0: never."""
+    """The generator by which islands start anew after a round; None if they do not. Period 0: never."""
     if number and period and number % period == 0:
         return np.random.default_rng([seed, number, 1])
     return None

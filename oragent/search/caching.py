@@ -1,4 +1,4 @@
-"""Evaluations that outlive runs: what was scored under the very same conditions is not scored again.
+"""Evaluations that outlive runs: a program that was scored under the same conditions is not scored again.
 
 A hit counts as an evaluation, so that a run finds the same with and without. Its times are those of the first time.
 """
@@ -23,7 +23,7 @@ from oragent.ledger.database import Database
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, evaluation TEXT NOT NULL);"
 KIND = "cache"
-# What load or a full machine may have caused is tried again.
+# A failure that load or a full machine may have caused is not kept.
 LASTING = (Status.OK, Status.INVALID, Status.ERROR, Status.SCREENED)
 # folders of the root whose files may matter, by size and time
 DATA = ("checkpoints", "data")
@@ -34,7 +34,7 @@ MOST_BYTES = 1_000_000
 
 
 class Cache:
-    """A database of evaluations by all that shapes them; where it cannot be used, nothing is found."""
+    """A database of evaluations by all that shapes them; empty if it cannot be used."""
 
     def __init__(self, path: Path, problem: Problem, root: Path) -> None:
         self._conditions = hash_conditions(problem, root)
@@ -47,7 +47,7 @@ class Cache:
             self._db = Database(path, SCHEMA, KIND, noun="cache")
 
     def find(self, fingerprint: str, job: Job) -> Evaluation | None:
-        """The evaluation of an equal program by an equal job; None where there was none."""
+        """The evaluation of an equal program by an equal job, or None."""
         if self._db is None:
             return None
         with suppress(StoreError, ValueError, TypeError, KeyError):
@@ -83,7 +83,7 @@ class Cache:
 
 
 def hash_conditions(problem: Problem, root: Path) -> str:
-    """Hash of all that an evaluation depends on beside program and job: files, packages, machine."""
+    """Hash of the files, packages and machine that an evaluation depends on."""
     digest = hashlib.sha256(repr((sys.version, np.__version__, oragent.__version__)).encode())
     for file in _source_files(problem):
         digest.update(file.name.encode() + b"\\0" + file.read_bytes() + b"\\0")

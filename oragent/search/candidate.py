@@ -1,4 +1,4 @@
-"""What a search makes: candidates, as they are tried, as they were committed, and as the archive holds them."""
+"""Candidates of a search: as they are tried, as they were committed, and as the archive holds them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +8,7 @@ from oragent._base.errors import CandidateError
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import program_length
 
-# origin of a program that is run for what it prints: it is no solution, whatever it scores
+# origin of a program that is run for its output: its score does not count
 PROBE = "probe"
 # island of a program that its strategy withholds from the archive; it may still be the best ever
 NOWHERE = -1
@@ -47,7 +47,7 @@ class Candidate:
 
     @property
     def is_probe(self) -> bool:
-        """True if it was run only for its output: it never enters an archive, and is no parent and no solution."""
+        """True if it was run only for its output: it never enters an archive, and never becomes a parent."""
         return self.origin == PROBE
 
 
@@ -59,7 +59,7 @@ class Committed:
     id: str
     # candidate as it was tried, with its evaluation
     candidate: Candidate
-    # name of the ``AddStatus`` that it got from the archive; empty where it had no score
+    # name of the ``AddStatus`` that it got from the archive; empty without a score
     placed: str
     # seconds of the run's own time at which its evaluation ended
     elapsed_s: float
@@ -90,7 +90,7 @@ class Elite:
     source: str
     # score in the problem's natural units
     score: float
-    # cell, or what is measured before it is placed; None in a plain population
+    # cell, or measured features before it is placed; None in a plain population
     features: tuple[float, ...] | None
     # figures of the problem's own
     metrics: dict[str, Any]
@@ -98,7 +98,7 @@ class Elite:
     # it decides between equal scores alone, and counting takes time
     @cached_property
     def length(self) -> int:
-        """Nodes of its syntax tree; 0 where this Python cannot read what another version wrote."""
+        """Nodes of its syntax tree; 0 if another version of Python wrote it and this one cannot read it."""
         try:
             return program_length(self.source)
         except CandidateError:

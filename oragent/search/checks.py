@@ -1,4 +1,4 @@
-"""What is seen to before a run begins: that its budget can end it, and that its folder asks for nothing unnamed."""
+"""Checks before a run begins: its budget can end it, and its folder asks for nothing that the user did not name."""
 
 import hashlib
 import shlex
@@ -61,7 +61,7 @@ def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> N
 
 
 def remember_demands(config: Config) -> None:
-    """Remember what the user named; without a place to write nothing is, and the user is asked again."""
+    """Remember the demands that the user named; the user is asked again if they cannot be stored."""
     keys.remember_demands(_list_demands(config))
 
 

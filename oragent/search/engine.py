@@ -51,7 +51,7 @@ CACHE = Path("outputs") / "cache.db"
 PAUSED_S = 0.2
 # after which a new best of a round that goes on is told
 ANNOUNCED_S = 5.0
-# the origin of what a lost run had found
+# the origin of programs that a lost run had found
 REBUILT = "rebuilt"
 T = TypeVar("T")
 
@@ -150,12 +150,12 @@ class Engine:
         return self._run_end.has_come
 
     def stop(self, reason: str = "stopped on request") -> None:
-        """Begin nothing more; what is being evaluated still ends and is kept."""
+        """Begin nothing more; evaluations under way still end and are kept."""
         self._context.stopped = True
         self._run_end.stop(reason)
 
     def abort(self) -> None:
-        """End at once: what is being evaluated or asked is given up, and what has ended is kept."""
+        """End at once: evaluations and calls under way are given up, and ended ones are kept."""
         self.stop()
         self._aborted.set()
 
@@ -189,7 +189,7 @@ class Engine:
                 run = await self._unless_aborted(asyncio.create_task(self._check_round(run)))
                 progress = self._commit_round(number, run)
         except Interrupted:
-            # Not committed: a resumed run does this round again, with what was paid for at hand.
+            # Not committed: a resumed run does this round again, with the stored replies and evaluations.
             await self._wait_for_all(flying.values())
         finally:
             for task in flying.values():
@@ -204,7 +204,7 @@ class Engine:
         """Let a user's acts take effect before a round begins; wait if the run is paused and nothing is in flight."""
         is_live = upcoming not in self._recorded
         if self._acts.paused and flying:
-            # what is in flight is committed first, so that a replay can repeat the pause
+            # rounds in flight are committed first, so that a replay can repeat the pause
             return
         begun = time.monotonic()
         while True:
@@ -244,7 +244,7 @@ class Engine:
             self._write_new_best(number, candidate)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
-        """What a task returns or raises; ``Interrupted``, and the task is given up, once the run is aborted."""
+        """Return the result of a task; raise ``Interrupted``, and give the task up, once the run is aborted."""
         await self._wait_for_all([task])
         if not task.done():
             task.cancel()
@@ -332,7 +332,7 @@ class Engine:
                 await run.evaluate(source, (), ORIGIN)
             await self._play(run)
         except BudgetExhausted:
-            # what the round paid for before is committed
+            # the results so far are committed
             pass
         except ModelError as problem:
             self._run_end.stop_for_model(problem)
@@ -341,7 +341,7 @@ class Engine:
         except OragentError:
             raise
         except Exception as problem:
-            # a bug of the strategy, which may be somebody's own file
+            # a bug of the strategy, which may be a file of the user
             where = traceback.extract_tb(problem.__traceback__)[-1]
             location = f"{where.filename}, line {where.lineno}"
             what = f"{type(problem).__name__}: {problem}"
@@ -442,7 +442,7 @@ class Engine:
         self._emit(EventKind.BUDGET, number, vars(self._budget.spent))
 
     def _without_output(self, name: str, candidate: Candidate, placed: str) -> Committed:
-        """A candidate as later rounds see it, without what it printed: the store has that, and memory stays small."""
+        """Return a candidate as later rounds see it, without its output, which only the store has."""
         short = replace(candidate.evaluation, traceback="", log="", output="")
         short_one = replace(candidate, evaluation=short)
         return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._budget.elapsed_s())

@@ -1,4 +1,4 @@
-"""What a run tells: its events for trackers and dashboards, where it stands after a round, and how it ended."""
+"""Reports of a run: its events for trackers and dashboards, its progress after a round, and its end."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,7 +113,7 @@ class SearchResult:
     complete: bool
     # progress of the run when it ended
     progress: Progress
-    # remark that a person should read beside the reason; empty if there is none
+    # remark that a person should read with the reason; may be empty
     remark: str = ""
     # checks of programs that would have led
     checks: PurityChecks = field(default_factory=PurityChecks)

@@ -1,4 +1,4 @@
-"""A run's folder: what it holds, and how a run is begun and found again."""
+"""A run's folder: its files, and how a run is begun and found again."""
 
 import fcntl
 import hashlib
@@ -56,7 +56,7 @@ class RunFolder:
     problem: Problem
     # configuration of the run
     config: Config
-    # whether it was made just now, so that it may go again where nothing comes of the run
+    # whether it was made just now, so that it may be removed if the run scores nothing
     is_new: bool = False
 
     @property
@@ -123,7 +123,7 @@ class RunFolder:
 
     @property
     def remark(self) -> str:
-        """One line where the folder lies on a network's file system; empty where it does not."""
+        """A line if the folder lies on a network's file system; else empty."""
         if not (kind := network_file_system(self.path)):
             return ""
         return (
@@ -165,12 +165,12 @@ class RunFolder:
             )
 
     def found_elites(self) -> list[Path]:
-        """The programs that a run leaves beside its database: its elites, and its best."""
+        """The programs that a run leaves in its folder: its elites, and its best."""
         files = [*sorted((self.path / CANDIDATES).glob(f"*/heuristic{self._ending}")), self.best]
         return [file for file in files if file.is_file()]
 
     def write_best(self, elite: Elite, comments: Callable[[str], str] = lambda sign: "") -> None:
-        """Replace the file of the best program in one step, so that whoever imports it never sees half a file."""
+        """Replace the file of the best program in one step, so that an importer never sees half a file."""
         if self._ending == ".py":
             sign = "#"
         else:
@@ -220,7 +220,7 @@ def repeat_command(problem: str, settings: Mapping[str, Any]) -> str:
 
 
 def best_file(path: Path) -> Path:
-    """Path of the best program in a run's folder, whatever its problem has become; ``best.py`` where there is none."""
+    """Path of the best program in a run's folder, though its problem may be gone; ``best.py`` without a program."""
     return next((file for file in sorted(path.glob("best.*")) if file.suffix in (".py", ".cpp")), path / "best.py")
 
 

@@ -20,7 +20,7 @@ from oragent.search.store import MAX_JSON, JournalRow, RoundNote, Store
 
 # kinds of rows
 PROGRAM, NOTE, REJECTED = "program", "note", "rejected"
-# what is written down of a program
+# fields of a program that are written down
 OF_EVALUATION = ("score", "features", "metrics", "message")
 OF_CANDIDATE = ("source", "fingerprint", "origin", "island")
 # end of the names of metrics that are times
@@ -35,7 +35,7 @@ class Finding:
     round: int
     # name of the finding in the journal
     place: str
-    # the program with its evaluation, without what it printed
+    # the program with its evaluation, without its output
     candidate: Candidate
 
     @property

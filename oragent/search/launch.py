@@ -57,7 +57,7 @@ MENDERS = {"debug": "code", "repair": "code"}
 
 @dataclass(frozen=True)
 class Evaluations:
-    """Where a run's evaluations take place."""
+    """Place of a run's evaluations: this machine or a cluster."""
 
     # function that makes the run's pool
     pool: Callable[[], EvaluationPool]
@@ -65,7 +65,7 @@ class Evaluations:
     remarks: tuple[str, ...] = ()
     # cluster that they take place on; None: this machine
     cluster: Cluster | None = None
-    # on what the machine could not do as asked
+    # on requests that the machine could not meet
     notes: "Notes" = field(default_factory=lambda: Notes())
 
     def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
@@ -80,7 +80,7 @@ class Evaluations:
 
 
 class Notes:
-    """Lines for a person that other threads report; they wait until somebody listens."""
+    """Lines for a person that other threads report; they wait for a listener."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -276,7 +276,7 @@ async def search(
                         places.notes.stop()
                     return replace(outcome, remark=_reworded_remark(recorded.reworded))
             except BaseException:
-                # such as one whose seed heuristic fails: nobody can go on with it
+                # such as one whose seed heuristic fails: it cannot be resumed
                 folder.forget()
                 raise
 
@@ -332,7 +332,7 @@ def _ctrl_c(engine: Engine) -> Iterator[None]:
 
 
 class _Interrupt:
-    """The first Ctrl-C lets what is under way end, the second ends that too, the third waits for nothing at all."""
+    """The first Ctrl-C lets evaluations under way end, the second ends them too, the third ends the process."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._count = engine, 0
@@ -342,7 +342,7 @@ class _Interrupt:
         if self._count == 1:
             self._engine.stop(STOPPED)
             message = f"{_describe_ending(*map(len, self._engine.under_way))}, once more to end now"
-            # above a progress bar, where there is one
+            # above a progress bar, if any
             tqdm.write(message, file=sys.stderr)
         elif self._count == 2:
             self._engine.abort()
@@ -364,7 +364,7 @@ async def _open_models(
     strategy = overrides.strategy or choose_strategy(config)
     expect_an_end(config, strategy, root)
     if replay or not strategy.asks_model:
-        # where it is a replay, its store answers
+        # the store of a replay answers
         yield None, {}, ()
         return
     if config.model is None:

@@ -71,7 +71,7 @@ def keep_copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterato
 
 
 def _write_copy(local: Path, database: Path) -> None:
-    """Put a copy in the place of the one before, as one plain file that nobody writes to."""
+    """Replace the last copy by a new one, as one plain file that no process writes to."""
     whole = local.with_name(f"{local.stem}.copy.db")
     try:
         with closing(sqlite3.connect(local)) as source, closing(sqlite3.connect(whole)) as copy:
@@ -104,7 +104,7 @@ def _private_folder() -> Path:
 
 
 def _count_rounds(path: Path, *, copy: bool = False) -> int:
-    """How much a database holds; -1 for none."""
+    """Return the number of rows of a database; -1 if it cannot be read."""
     if not path.is_file():
         return -1
     try:

@@ -43,7 +43,7 @@ from oragent.search.scoring import Gate, ScoredProgram, Seen
 from oragent.search.store import RoundNote
 
 T = TypeVar("T")
-# building blocks that a prompt names where it names some
+# building blocks that a prompt names if it names only some
 SOME = 3
 # that a run may make: at first, and further ones for each evaluation
 FREE_PROBES, PROBES_AN_EVALUATION = 20, 1
@@ -64,7 +64,7 @@ class RoundContext:
     context: RunContext
     # number of the round
     number: int
-    # case in which it asks models, with its generator and what it may use of the budget
+    # case in which it asks models, with its generator and its share of the budget
     case: LedgerCase
     # archive as it was when the round began
     archive: Archive
@@ -96,7 +96,7 @@ class RoundContext:
     turns: Mapping[int, int] | None = None
     # settings of the strategy that it plays, where several share a run
     acting: Any = None
-    # fingerprints of what was evaluated here, or before a fork
+    # fingerprints of programs that were evaluated here, or before a fork
     _met: set[str] = field(default_factory=set)
 
     @classmethod
@@ -137,7 +137,7 @@ class RoundContext:
 
     @property
     def used(self) -> Spent:
-        """Spending so far, against what it may use."""
+        """Spending so far, against its allowance."""
         return self.case.used
 
     @property
@@ -159,7 +159,7 @@ class RoundContext:
 
     @property
     def own(self) -> Any:
-        """The strategy's own settings; None where it has none."""
+        """The strategy's own settings, or None."""
         if self.acting is None:
             return self.context.own
         return self.acting
@@ -191,7 +191,7 @@ class RoundContext:
 
     @property
     def room(self) -> int | None:
-        """Tokens that a prompt may have; None where no model's context length is known."""
+        """Tokens that a prompt may have; None if no model's context length is known."""
         return self.context.prompt_token_limit()
 
     @property
@@ -201,7 +201,7 @@ class RoundContext:
 
     @property
     def moment(self) -> Moment:
-        """State of the run at the next call: findings of rounds under way, and what was spent."""
+        """State of the run at the next call: findings of rounds under way, and spending."""
         journal = self.context.journal
         if journal is None:
             return Moment(spent=self.spent)
@@ -227,7 +227,7 @@ class RoundContext:
         return list(by_fingerprint.values())
 
     def fitness(self, record: Committed) -> float:
-        """A score turned so that more is better; ValueError where there is none."""
+        """Return a score turned so that more is better; a ValueError without a score."""
         if record.score is None:
             raise ValueError(f"candidate {record.id} must have a score.")
         return self.archive.fitness(record.score)
@@ -256,7 +256,7 @@ class RoundContext:
         self.publish(kind, text, f"n{len(self.notes)}")
 
     def publish(self, kind: str, text: str, place: str) -> None:
-        """Let others read a text at once; it is no note of the round. ``place`` is a name of its own in the branch."""
+        """Let other rounds read a text at once, without a note. ``place`` names it in the branch."""
         if self.context.journal is not None:
             name = f"{self.number}.{self.case.branch}{place}"
             self.context.journal.add_note(name, RoundNote(self.number, kind, text))
@@ -344,7 +344,7 @@ class RoundContext:
         named = []
         for position, candidate in enumerate(self.candidates):
             named.append(replace(candidate, parents=tuple(ids.get(parent, parent) for parent in candidate.parents)))
-            # nobody descends from a probe's twin
+            # a probe has no children
             if not candidate.is_probe or candidate.fingerprint not in ids:
                 ids[candidate.fingerprint] = f"{self.number}.{position}"
         return named
@@ -427,7 +427,7 @@ class RoundContext:
 
     @property
     def hooks(self) -> Mapping[str, str]:
-        """Hooks of the evaluator by name, with what each passes to an observer; empty where it has none."""
+        """Hooks of the evaluator by name, with the data that each passes to an observer; may be empty."""
         return self.context.scoring.hooks
 
     async def probe(

@@ -22,7 +22,7 @@ class RunArchive:
         self._store = store
         self._period_s = config.archive.reset_s
         self.resets = store.resets()
-        # where no feature is a measured number, evaluators print bins
+        # unless a feature is a measured number, evaluators print bins
         measures = any(feature.kind == "number" for feature in about.features)
         grid = Grid.declared(about.features) if measures else None
         self._policy = replace(archive_policy(config, about.direction), grid=grid, resets=frozenset(self.resets))
@@ -36,14 +36,14 @@ class RunArchive:
         return self.archive.grid is not None and not self.archive.grid.is_known
 
     def place(self, name: str, candidate: Candidate) -> AddStatus | None:
-        """Add a candidate, or return None if it is none for the archive."""
+        """Add a candidate; return None for a probe or a failure."""
         status = self._policy.place(self.archive, name, candidate)
         if status is None:
             return None
         return AddStatus(status)
 
     def tend(self, number: int) -> None:
-        """Do what is due after a round: migration and resets of islands."""
+        """Migrate and reset islands that are due after a round."""
         self._policy.tend(self.archive, number)
 
     def reset_by_clock(self, number: int, elapsed_s: float) -> bool:

@@ -1,4 +1,4 @@
-"""What all rounds of a run share: problem, settings, store, scorer, models, their wording, and the clock."""
+"""State that all rounds of a run share: problem, settings, store, scorer, models, their wording, and the clock."""
 
 import asyncio
 import re
@@ -84,7 +84,7 @@ class RunContext:
     problem: Problem
     # configuration of the run, with all that depends on the strategy filled in
     settings: Config
-    # settings of the strategy's own; None where it has none
+    # settings of the strategy's own, or None
     own: Any
     # database of the run
     store: Store
@@ -112,7 +112,7 @@ class RunContext:
     stopped: bool = False
     # model calls under way, the oldest first
     asking: dict[object, RunningJob] = field(default_factory=dict)
-    # by round that is not committed: what is counted so far
+    # by round that is not committed: its spending so far
     paid: dict[int, Spent] = field(default_factory=dict)
     # numbers of the rounds after which islands started anew by the clock
     resets: set[int] = field(default_factory=set)
@@ -156,7 +156,7 @@ class RunContext:
         return self.spent.add_all(list(self.paid.values()))
 
     def prompt_token_limit(self) -> int | None:
-        """Tokens that a prompt may have; None where no model's context length is known."""
+        """Tokens that a prompt may have; None if no model's context length is known."""
         config = self.settings
         return prompt_token_limit([*filter(None, [config.model]), *config.ensemble, *config.models.values()])
 
@@ -172,7 +172,7 @@ class RunContext:
             raise BudgetExhausted(f"the budget of {limit:g} seconds is used up")
 
     async def in_time(self, work: Awaitable[T]) -> T:
-        """Wait for what has begun, and no longer than the run's time and its grace: nothing may hold up its end.
+        """Wait for work that has begun, no longer than the run's time and its grace, so that the run can end.
 
         Raises:
             BudgetExhausted: if they are over before it has ended.

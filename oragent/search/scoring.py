@@ -48,7 +48,7 @@ class Gate:
 
     # problem size
     size: int
-    # score there; what is worse does not pass
+    # score there; a program with a worse one does not pass
     bar: float
 
 
@@ -71,16 +71,16 @@ class Seen:
     tried: Sequence[Candidate]
     # predicate: whether a fingerprint was tried before the round began, or in it
     knows: Callable[[str], bool]
-    # callback that raises where nothing more may begin; called again when a worker is free
+    # callback that raises if nothing more may begin; called again when a worker is free
     admit: Callable[[], None]
     # description of the program for a person who watches
     what: str = ""
-    # number of the round: others wait for the oldest one, so what it wants goes first
+    # number of the round: others wait for the oldest one, so its evaluations go first
     order: int = 0
 
 
 class Scoring:
-    """Scores programs for all rounds of a run; what is kept is written before anyone reads it.
+    """Scores programs for all rounds of a run; an evaluation is stored before it is used.
 
     ``clock`` tells the run's own time in seconds; ``offers`` are options that the evaluator has beyond the contract;
     ``cache`` has evaluations of other runs.
@@ -135,17 +135,17 @@ class Scoring:
         return inspect_program(source, self._problem.signature).fingerprint
 
     def give_up(self) -> None:
-        """Wait for no evaluation any more: what has not ended by now is not kept."""
+        """Give up all evaluations under way; they are not kept."""
         for task in self._flying.values():
             task.cancel()
 
     def reject(self, text: str, why: str) -> ScoredProgram:
-        """Store a text that is no usable program as rejected, with the reason."""
+        """Store a text without a usable program as rejected, with the reason."""
         name = hashlib.sha256(text.encode(errors="replace")).hexdigest()
         return self._store_as(name, Evaluation(Status.REJECTED, message=why))
 
     async def probe(self, source: str, seen: Seen, observer: str = "") -> ScoredProgram:
-        """Run a program for what it prints: on practice instances, or on a few of one size of ``train``.
+        """Run a program for its output: on practice instances, or on a few of one size of ``train``.
 
         The result has a name of its own. ``observer`` is the text of a program that is told what
         happens at the evaluator's ``hooks``; it is run where a candidate is, and looked at by nobody here. Empty:
@@ -197,7 +197,7 @@ class Scoring:
     async def score(self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None) -> ScoredProgram:
         """Score a program, or return the score of an equal one.
 
-        ``gate`` says what it must reach at one size first, if anything.
+        ``gate`` says which score it must reach at one size first, if any.
         """
         signature = self._problem.signature
         inspected = await run_briefly(partial(inspect_program, source, signature))
@@ -223,7 +223,7 @@ class Scoring:
     async def _screen_at_size(
         self, fingerprint: str, source: str, seen: Seen, gate: Callable[[str], Gate | None]
     ) -> ScoredProgram | None:
-        """Look at a program at one size first; None where it passes, or nobody asks it to."""
+        """Score a program at one size first; return None if it passes, or need not."""
         requirement = await asyncio.to_thread(gate, source)
         if requirement is None:
             return None

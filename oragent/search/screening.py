@@ -1,4 +1,4 @@
-"""What keeps a program from a full evaluation: one that it hardly differs from, or a race that it cannot win.
+"""Reasons against a full evaluation: a program that is nearly equal, or a race that cannot be won.
 
 That a race ended a program early says something of it and of the terms that held, so the terms are part of the name
 under which it is kept. How a race ends is a function of the terms and of what the instances come to: a program that
@@ -75,7 +75,7 @@ def terms_of(archive: Archive, length: int, quantile: float | None, probes: int)
 
 
 def race_result(full: Evaluation, terms: RaceTerms) -> Evaluation | None:
-    """The result that a fully evaluated program would have had in a race; None where nothing tells: it is to be run."""
+    """The result that a fully evaluated program would have had in a race; None if it must be run for that."""
     values = read_instance_values(full.metrics)
     if full.status is not Status.OK or values is None or (terms.probes and BEHAVIOUR not in full.metrics):
         return None

@@ -1,4 +1,4 @@
-"""Who becomes a parent."""
+"""Parent selection."""
 
 from collections.abc import Callable, Sequence
 

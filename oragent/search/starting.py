@@ -17,12 +17,12 @@ from oragent.search.strategies.or_agent.tree import final_memory
 
 # of one run: its best
 MOST_PROGRAMS = 20
-# of a program; what is longer is none
+# of a program
 MOST_BYTES = 200_000
 # of lessons: every prompt that has them is as much longer
 MOST_LETTERS = 8_000
 LEFT_OUT = "(Earlier lessons are left out here, as there are too many of them.)"
-# in place of a file: what is kept of the problem's family
+# in place of a file: the lessons of the problem's family
 WORD = "memory"
 
 
@@ -35,7 +35,7 @@ class InitialPrograms:
 
     # texts of programs, each once; they are scored with the seed, and count
     sources: tuple[str, ...] = ()
-    # what is known, in words; it stands behind the problem's ``knowledge.md``
+    # lessons in words, which follow the problem's ``knowledge.md``
     lessons: str = ""
 
 
@@ -94,12 +94,12 @@ def family_of(problem: str) -> str:
 
 
 def memory_file(outputs: Path, name: str) -> Path:
-    """Where the lessons of a family are kept."""
+    """Return the path of the lessons of a family."""
     return outputs / "memory" / f"{name}.md"
 
 
 def lessons_of(run: Path) -> str:
-    """The long-term memory that a run ended with, and what came after it was written; empty where there is none."""
+    """The long-term memory of a run when it ended, and later reflections; may be empty."""
     with Store(run / "run.db", readonly=True) as store:
         notes = store.notes()
     try:
@@ -109,12 +109,12 @@ def lessons_of(run: Path) -> str:
 
 
 def _read_elites(run: Path, problem: Problem) -> list[str]:
-    """The best programs that a run has left, best first; through a link they would be somebody else's file."""
+    """The best programs that a run has left, best first; links are refused, as they may lead to other files."""
     expect_no_links(run)
     try:
         function = load_yaml(run / "config.yaml")["problem"]["function"]
     except (OSError, yaml.YAMLError, KeyError, TypeError):
-        raise ConfigError(f"--start {run}: its config.yaml is not what a run leaves") from None
+        raise ConfigError(f"--start {run}: its config.yaml is not that of a run") from None
     if function != problem.about.function:
         if isinstance(function, str):
             searched = repr(function[:80])
@@ -130,7 +130,7 @@ def _read_elites(run: Path, problem: Problem) -> list[str]:
 
 
 def _read_programs(files: Iterable[Path]) -> Iterable[str]:
-    """Texts, each once; the comments at the head of ``best.py`` are no part of the program."""
+    """Texts, each once; the comments at the head of ``best.py`` are left out."""
     met: set[str] = set()
     for file in files:
         text = _read_limited(file, MOST_BYTES)

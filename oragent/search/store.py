@@ -120,7 +120,7 @@ class Store:
         self._db.close()
 
     def limit_queries(self, seconds: float) -> None:
-        """End queries after a time: the file may come from somebody else."""
+        """End queries after a time: the file is untrusted."""
         self._db.limit_queries(seconds)
 
     def meta(self, key: str) -> str | None:
@@ -136,7 +136,7 @@ class Store:
         return {row["fingerprint"] for row in self._db.query_rows("SELECT fingerprint FROM evaluations")}
 
     def evaluation(self, key: EvaluationKey | str) -> Evaluation | None:
-        """Return the evaluation under a key or a candidate's fingerprint; None if there is none."""
+        """Return the evaluation under a key or a candidate's fingerprint, or None."""
         text = str(key)
         # most are new, and no query is needed to know it
         if text not in self._scored_names:
@@ -246,7 +246,7 @@ class Store:
         return PurityChecks(len(rows), failed, cpu_s, float(total["cpu_s"]) if total else 0.0)
 
     def initial_sources(self) -> list[str]:
-        """Texts of the programs that a rebuilt run begins with beside its seed."""
+        """Texts of the programs that a rebuilt run begins with in addition to its seed."""
         return self._read_texts("founders")
 
     def _read_texts(self, key: str) -> list[str]:
@@ -254,13 +254,13 @@ class Store:
             return _expect_texts(parse_json(self.meta(key) or "[]", MAX_JSON))
 
     def add_initial_programs(self, sources: Sequence[str], origin: str = "rebuilt") -> None:
-        """Write down with which programs a run begins beside its seed, and where they are from."""
+        """Store the programs that a run begins with in addition to its seed, and their origin."""
         self.note("founders", json.dumps(list(sources)))
         self.note("founded", origin)
 
     @property
     def initial_origin(self) -> str:
-        """Origin of the programs that the run begins with beside its seed."""
+        """Origin of the programs that the run begins with in addition to its seed."""
         return self.meta("founded") or "rebuilt"
 
     def take_start(self, path: Path) -> None:
@@ -284,7 +284,7 @@ class Store:
         return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
 
     def amend(self, number: int, spent: Spent) -> None:
-        """Correct what a committed round took."""
+        """Correct the spending of a committed round."""
         self._db.execute("UPDATE rounds SET spent = ? WHERE round = ?", json.dumps(vars(spent)), number)
 
     def packages(self, required: Sequence[str] = ()) -> tuple[str, ...]:
@@ -300,7 +300,7 @@ class Store:
         return self._read_texts("remarks")
 
     def remark(self, text: str) -> bool:
-        """Write down what a person is told; whether it was new."""
+        """Store a line for a person; return True if it is new."""
         remarks = self.remarks()
         if text in remarks:
             return False

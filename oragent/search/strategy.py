@@ -1,4 +1,4 @@
-"""What a strategy is: one round of search, with the facts that an engine needs to know about it."""
+"""Strategies: one round of search each, with the facts that the engine needs."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -80,7 +80,7 @@ class Strategy:
         return settings.build_settings(self.settings, dict(options), [], f"strategy.options of {self.name}")
 
     def section(self, config: Config) -> Any:
-        """The strategy's section of a configuration; the defaults of its settings, or None, where there is none."""
+        """Return the strategy's section of a configuration; else the defaults of its settings, or None."""
         if self.has_section and hasattr(config, self.name):
             return getattr(config, self.name)
         if self.settings:

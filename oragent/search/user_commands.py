@@ -235,7 +235,7 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
 
 
 def _read_record(store: Store) -> tuple[list[Act], Any]:
-    """Return the recorded acts of a run and its budget before them; the database may come from somebody else."""
+    """Return the recorded acts of a run and its budget before them; the database is untrusted."""
     try:
         acts = [
             replace(check_act(tree["act"], tree["value"]), round=int(tree["round"]), horizon=int(tree["horizon"]))
