@@ -134,13 +134,11 @@ def formulate(
 
 def verify(
     problem: Annotated[Path, typer.Argument(metavar="STORY", help="A problem in words: text, Markdown.")],
-    given: Annotated[
-        Path, typer.Argument(metavar="GIVEN", help="Its model: milp.json, .mps or .lp, or a PuLP program, .py.")
-    ],
+    given: Annotated[Path, typer.Argument(metavar="GIVEN", help="Its model: .json, .mps, .lp, or a program, .py.")],
     settings: ModelWords = None,
     config: ModelFile = None,
     data: Annotated[list[Path] | None, typer.Option(help="Data of the problem; may be given several times.")] = None,
-    solution: Annotated[Path | None, typer.Option(help="JSON with the values of a solution, by variable.")] = None,
+    solution: Annotated[Path | None, typer.Option(help="JSON or .sol with the values of a solution.")] = None,
     checker: Annotated[Path | None, typer.Option(help="Python file with checks(values, data).")] = None,
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
     replay: Annotated[Path | None, typer.Option(help="Repeat this verification from its replies.")] = None,

@@ -239,6 +239,8 @@ def verify_files(command: VerifyCommand, console: Console, model: Model | None =
     for note in problem.notes:
         print_line(console, note, "yellow")
     given = read_given(command.given, command.solution)
+    for note in given.notes:
+        print_line(console, note, "yellow")
     checker = "" if command.checker is None else read_text(command.checker, "a checker")
     runtime = command.runtime.read_runtime(ROLES)
     remember_demands(model_demands(runtime.every_model))

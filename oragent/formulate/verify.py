@@ -6,41 +6,33 @@ checker's rows, objective and optimum are compared with it, as for a program of 
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError
 from oragent.formulate import modules
 from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
-from oragent.formulate.data import read_text, show_path
+from oragent.formulate.data import read_text
 from oragent.formulate.folder import FormulationEnd, FormulationRequest, create_folder, run_in_folder
 from oragent.formulate.formulation import FormulationResult, collect_result
-from oragent.formulate.problem import ProblemText, ProgramInterface, find_function
+from oragent.formulate.problem import ProblemText, find_function
 from oragent.formulate.prompting import ORAGENT, CommentPool, PoolEntry
 from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.formulate.session import FormulationAttempt, FormulationSession
 from oragent.ledger.case import LedgerCase
 from oragent.llm.model import Model
 from oragent.milp.arrays import Arrays
-from oragent.milp.decisions import group_families
-from oragent.milp.files import read, read_point
+from oragent.milp.files import read_point
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_names import to_milp
 from oragent.milp.model import Milp, Row
+from oragent.milp.opening import is_program, open_model
 from oragent.milp.plain import number
+from oragent.milp.sol_files import read_sol
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import breaches, point_vector, solve
 
-MODEL_ENDINGS = (".json", ".mps", ".lp")
-# runs a script as its own program; the models that it solves are captured
-SCRIPT = """SOURCE = {source!r}
-
-
-def solve(data):
-    scope = {{"__name__": "__main__", "data": data}}
-    exec(compile(SOURCE, "model.py", "exec"), scope)
-    return {{}}
-"""
-SCRIPT_INTERFACE = ProgramInterface("solve", ("data",), "def solve(data): ...")
 GIVEN = "given"
 # relative difference of two objectives, up to which they are the same
 SAME = 1e-6
@@ -48,36 +40,68 @@ SAME = 1e-6
 
 @dataclass(frozen=True)
 class GivenModel:
-    """A model that is verified: a file, or a program that builds one.
+    """A model that is verified: a model, or a program with a function of the data.
 
     Attributes:
-        milp: The model; None for a program.
-        source: Text of the program; empty for a file.
+        milp: The model; None for a function.
+        columns: Names of its variables, nested by family and label; empty: one level.
+        source: Text of the program that has the function; empty for a model.
         point: Values by variable of the solution that is verified; None for the optimum.
+        notes: How the model was captured.
     """
 
     milp: Milp | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
     point: Mapping[str, float] | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.milp is None) == (not self.source):
             raise ConfigError("give either a model or a program that builds one")
 
 
-def read_given(path: Path, solution: Path | None = None) -> GivenModel:
-    """Read a model file (``.json``, ``.mps``, ``.lp``) or a Python program, and the values of a solution.
+def read_given(path: Path, solution: Path | None = None, function: str = "solve") -> GivenModel:
+    """Read a model, or run the program that builds it, and read the values of a solution.
+
+    Args:
+        path: A model (``.json``, ``.lp``, ``.mps``, also with ``.gz``), a run's folder, or a Python program. A program
+            that defines ``function`` is called with the data; any other one runs as a script in the sandbox.
+        solution: JSON with the values by variable, or ``.sol``.
+        function: Name of that function.
 
     Raises:
-        MilpError: The file holds no model, or no values.
+        MilpError: There is no model, or there are no values.
         ProblemError: The program cannot be read.
     """
-    point = None if solution is None else read_point(solution)
-    if path.suffix.lower() in MODEL_ENDINGS:
-        return GivenModel(read(path), point=point)
-    if path.suffix.lower() == ".py":
-        return GivenModel(source=read_text(path, "a program"), point=point)
-    raise ConfigError(f"{show_path(path)}: expected a model that ends in .json, .mps or .lp, or a program, .py")
+    point = None if solution is None else _read_values(solution)
+    if is_program(path):
+        source = read_text(path, "a program")
+        if find_function(source, function):
+            return GivenModel(source=source, point=point)
+    notes: list[str] = []
+    model = open_model(path, tell=notes.append)
+    return GivenModel(to_milp(model), nest_columns(model), point=point, notes=tuple(notes))
+
+
+def _read_values(path: Path) -> Mapping[str, float]:
+    if path.suffix.lower() == ".sol":
+        return read_sol(read_text(path, "a solution")).values
+    return read_point(path)
+
+
+def nest_columns(model: IndexedModel) -> dict[str, Any]:
+    """Names of the variables by family and label, such as ``{"ship": {"Lyon": {"Nice": "ship[Lyon, Nice]"}}}``."""
+    names = list(model.flat_columns or model.column_names)
+    columns: dict[str, Any] = {}
+    for family in model.variables:
+        for member, position in enumerate(family.positions.tolist()):
+            *path, last = (family.name, *model.labels_of(family, member))
+            inner = columns
+            for key in path:
+                inner = inner.setdefault(key, {})
+            inner[last] = names[position]
+    return columns
 
 
 def verify_given(
@@ -132,7 +156,7 @@ async def verify_case(
     session = FormulationSession(case, request.problem, request.options, runner, CommentPool())
     ran = await asyncio.to_thread(_run_given, given, request.problem, runner)
     session.attempts.append(FormulationAttempt(0, GIVEN, given.source, ran, gap=request.options.gap))
-    session.pool.append(PoolEntry(GIVEN, "the model that is verified", author=ORAGENT))
+    session.pool.append(PoolEntry(GIVEN, "; ".join(given.notes) or "the model that is verified", author=ORAGENT))
     if ran.milp is not None and checker:
         session.checker = checker
         await session.check_newest()
@@ -151,38 +175,17 @@ async def verify_case(
 def _run_given(given: GivenModel, problem: ProblemText, runner: FormulationRunner) -> ExecutionResult:
     """Solve the model, and name its values as the checker sees them."""
     if given.milp is None:
-        if find_function(given.source, problem.interface.function):
-            ran = runner.run_program(given.source, problem.interface, problem.data)
-        else:
-            ran = runner.run_program(SCRIPT.format(source=given.source), SCRIPT_INTERFACE, problem.data)
-        if ran.milp is None or ran.solution is None or (ran.columns and given.point is None):
+        ran = runner.run_program(given.source, problem.interface, problem.data)
+        if ran.milp is None or ran.solution is None or given.point is None:
             return ran
-        milp, solution = ran.milp, ran.solution
-    else:
-        milp = given.milp
-        solution = solve(milp, runner.bounds.program_s, runner.bounds.gap, duals=False)
+        solution = place_point(ran.milp, given.point, ran.solution)
+        return replace(ran, solution=solution, values=_fill(ran.columns, solution.values))
+    milp = given.milp
+    solution = solve(milp, runner.bounds.program_s, runner.bounds.gap, duals=False)
     if given.point is not None:
         solution = place_point(milp, given.point, solution)
-    columns = nest_columns(milp)
+    columns = given.columns or {variable.name: variable.name for variable in milp.variables}
     return ExecutionResult(None, milp=milp, solution=solution, values=_fill(columns, solution.values), columns=columns)
-
-
-def nest_columns(milp: Milp) -> dict[str, Any]:
-    """Names of the variables, nested by family and index: ``{"ship": {"Lyon": {"Nice": "ship[Lyon,Nice]"}}}``."""
-    columns: dict[str, Any] = {}
-    for family in group_families(milp.variables, dict.fromkeys((one.name for one in milp.variables), 0.0)):
-        for index, name in family.entries.items():
-            inner = columns
-            path = (family.name, *index)
-            for key in path[:-1]:
-                inner = inner.setdefault(key, {})
-                if not isinstance(inner, dict):
-                    break
-            if not isinstance(inner, dict) or path[-1] in inner:
-                columns[name] = name
-            else:
-                inner[path[-1]] = name
-    return columns
 
 
 def _fill(columns: Any, values: Mapping[str, float]) -> Any:
@@ -240,4 +243,4 @@ def _check_point(milp: Milp, solution: Solution, checked: Checked | None) -> Che
 
 
 def _reads_data(given: GivenModel, problem: ProblemText) -> bool:
-    return bool(given.source and problem.data and find_function(given.source, problem.interface.function))
+    return bool(given.source and problem.data)
