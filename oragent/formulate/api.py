@@ -42,22 +42,21 @@ def formulate(
 
     Args:
         text: The problem.
-        data: Its parameters by name, as plain data; None where the text has all figures.
+        data: Parameters by name, as plain data; None if the text has all figures.
         model: Name of a model, asked at ``OPENAI_BASE_URL``; a function of messages that returns a text; or a model.
-        name: Of the problem, for its folder.
-        interface: How the program is called.
+        name: Name of the problem, used for its folder.
+        interface: Function that the program must define.
         preset: ``default`` or ``paper``.
-        folder: Below which the folder ``NAME/TIME`` is left, as by the command; None leaves nothing.
-        replay: Folder of an earlier one, whose replies are given again; a model is asked for others alone, if one is
-            named.
-        budget: What may be spent; None: as much as it takes.
-        bounds: Of each program.
+        folder: Folder for the new folder ``NAME/TIME``, as in the command; None leaves nothing.
+        replay: Folder of an earlier formulation, whose replies are replayed. A model is asked only for other prompts.
+        budget: Limits of calls, tokens and money; None means no limit.
+        bounds: Limits of each program.
         settings: ``model``, ``models``, ``ensemble`` and ``budget`` as in a file of settings, such as
             ``{"model": {"name": "m", "base_url": "http://localhost:8000/v1"}, "budget": {"money": 2}}``.
         options: Fields of ``Options`` that differ from the preset's, such as ``method="cot"``.
 
     Returns:
-        Model, solution, program, checks, pool, and what was spent.
+        Model, solution, program, checks, pool and costs.
 
     Raises:
         ConfigError: An option is unknown.
@@ -88,7 +87,7 @@ def formulate(
 
 
 def _as_model(model: Function | Model) -> Model:
-    """A model as it is; a function of messages made one. A model is what is called with a ``request``."""
+    """Return a model; a function of messages becomes one. A model has a parameter ``request``."""
     if callable(model) and "request" in inspect.signature(model).parameters:
         return model  # type: ignore[return-value]
     return wrap_function(model)  # type: ignore[arg-type]  # what cannot be called is refused there
@@ -101,7 +100,7 @@ def _launch_outside_loop(
     replay: Path | None,
     bounds: Bounds | None,
 ) -> FormulationEnd:
-    """Launch, in a thread of its own where this one runs a loop already, as in a notebook."""
+    """Launch in a separate thread if this one already runs an event loop, as in a notebook."""
 
     def run_launch() -> FormulationEnd:
         fresh = model is not None or request.runtime.model is not None

@@ -1,4 +1,4 @@
-"""Compare what an encoder says with the given data (type, indices, shape) and with the figures of the text."""
+"""Compare the encoder's parameters with the given data (type, indices, shape) and with the figures of the text."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ NUMBER_WORDS = (
 
 
 def find_mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
-    """Where data are not what an encoder says of them: another type, another number of indices, another shape.
+    """Return complaints about data whose type, number of indices or shape differs from the encoder's.
 
     Args:
         parameters: By name, an object with ``Type``, which may name a shape such as ``(3, Plants)``, and perhaps
@@ -74,7 +74,7 @@ def find_mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> l
 
 
 def _named_dimensions(kind: str, data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """The dimensions of a shape in words, as far as their sizes are known; the rest of them is not looked at."""
+    """Yield the dimensions of a shape in words, up to the first one whose size is unknown."""
     shape = SHAPE.search(kind)
     for part in re.split(r"[,×*]|\bx\b", shape[1])[:MOST_DIMENSIONS] if shape else ():
         word = part.strip()
@@ -85,7 +85,7 @@ def _named_dimensions(kind: str, data: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def _lengths_at(value: Any, axis: int) -> Iterator[int]:
-    """How many entries there are at one of the indices; where there is no such index, none."""
+    """Yield the number of entries at an index; nothing if there is no such index."""
     inside = list_parts(value)
     if inside is None:
         return
@@ -97,7 +97,7 @@ def _lengths_at(value: Any, axis: int) -> Iterator[int]:
 
 
 def _index_depth(value: Any) -> int:
-    """Number of indices that lead to a figure: 0 of a number, 2 of a matrix."""
+    """Return the number of indices that lead to a figure: 0 for a number, 2 for a matrix."""
     inside = list_parts(value)
     if inside is None:
         return 0
@@ -145,7 +145,7 @@ def _has_decimal_commas(text: str) -> bool:
 
 
 def _figures_of(text: str) -> set[float]:
-    """Every number of a text, in digits and in words; a fraction as a number too."""
+    """Return every number of a text, in digits, in words and as fractions."""
     figures = {float(digits.replace(",", "")) for digits in DIGITS.findall(text)}
     figures |= {float(digits.replace(".", "").replace(",", ".")) for digits in COMMA_DIGITS.findall(text)}
     figures |= {float(above) / float(below) for above, below in re.findall(r"(\d+)\s*/\s*(\d*[1-9]\d*)", text)}

@@ -1,4 +1,4 @@
-"""What a checker, which was written without the program, holds against a program's solution."""
+"""Findings of a checker, written without the program, about a program's model and solution."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -11,13 +11,13 @@ from oragent.formulate.running import ExecutionResult, Report
 from oragent.milp.model import Sense
 from oragent.milp.plain import number, plain, quoted
 
-# how far a value may be from a whole number
+# largest distance of a value from a whole number
 WHOLE = 1e-5
 MOST_FINDINGS = 20
 
 
 class CheckStatus(StrEnum):
-    """How a check ended."""
+    """Result of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -26,7 +26,7 @@ class CheckStatus(StrEnum):
 
 
 class Reason(StrEnum):
-    """What is wrong."""
+    """Kind of a finding."""
 
     VIOLATED = "violated row"
     INTEGRALITY = "integrality"
@@ -40,11 +40,11 @@ RULED = {Ruling.FORBIDS: Reason.FORBIDS, Ruling.ALLOWS: Reason.ALLOWS, Ruling.OB
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """Something that program and checker disagree on.
+    """Disagreement of program and checker.
 
     Attributes:
         name: Of the check, or of the program's row.
-        text: For whoever mends the program.
+        text: Feedback for the revision of the program.
         left, right: Both sides of a row; None where there are none.
     """
 
@@ -56,7 +56,7 @@ class CheckFinding:
 
     @property
     def violation(self) -> float | None:
-        """By how much a row is broken."""
+        """Distance between both sides of a row."""
         if self.left is None or self.right is None:
             return None
         return abs(self.left - self.right)
@@ -64,11 +64,12 @@ class CheckFinding:
 
 @dataclass(frozen=True)
 class Checked:
-    """How a check ended.
+    """Result of a check with its findings.
 
     Attributes:
-        findings: What was found, the rows first.
-        met: Number of those that hold.
+        findings: Disagreements, the rows first.
+        count: Number of entries of the checker.
+        met: Number of entries that hold.
         confirmed: Whether the checker's own rows, solved, come to the same as the program: an optimum that is equal, or
             both infeasible, or both unbounded.
         note: Why something could not be checked; may be empty.
@@ -85,7 +86,7 @@ class Checked:
 
     @property
     def feedback(self) -> str:
-        """Findings as the supervisor is told."""
+        """Findings as text for the supervisor."""
         return "\n".join(f"- {finding.text}" for finding in self.findings[:MOST_FINDINGS])
 
 

@@ -46,7 +46,7 @@ from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
 from oragent.milp.solution import TOLERANCES
 
 NO_WORDS = RuntimeWords()
-# exit code where there is no answer
+# exit code without an answer
 FAILED = 3
 
 
@@ -62,7 +62,7 @@ EDITABLE = (
 
 
 def formulate_file(command: FormulateCommand, console: Console, model: Model | None = None) -> int:
-    """Formulate a problem from its files and show what came of it.
+    """Formulate a problem from its files and print the result.
 
     Returns:
         Exit code of the verdict: 0 checked, 3 no answer, 4 contradicted, 5 unchecked.
@@ -102,12 +102,12 @@ def formulate_file(command: FormulateCommand, console: Console, model: Model | N
 def resume(
     folder: Path, console: Console, model: Model | None = None, runtime: RuntimeWords = NO_WORDS, trust: bool = False
 ) -> int:
-    """Go on with a formulation that was stopped or killed: what was answered is not asked again.
+    """Continue a stopped formulation; recorded replies are not asked again.
 
     Args:
         folder: Folder of the formulation.
-        console: Where it prints.
-        model: Model in place of that of the folder.
+        console: Console for the output.
+        model: Model instead of that of the folder.
         runtime: Settings that change those of the folder, such as a larger budget.
         trust: Whether the user agrees to addresses, commands and keys that the folder names.
 
@@ -128,7 +128,7 @@ def resume(
 
 
 def show_formulation(folder: Path, console: Console) -> int:
-    """Show a formulation that is done; its folder stays as it is."""
+    """Print a finished formulation without changing its folder."""
     outcome = price_result(_expect_finished(folder))
     assert outcome.result is not None
     print_outcome(outcome, console)
@@ -139,7 +139,7 @@ def show_formulation(folder: Path, console: Console) -> int:
 
 
 def rewrite_page(folder: Path) -> Path:
-    """Write the page of a formulation that is done anew, from its records; the page's path."""
+    """Rewrite the page of a finished formulation from its records, and return its path."""
     outcome = price_result(_expect_finished(folder))
     assert outcome.result is not None
     return write_page(folder, read_request(folder), outcome)
@@ -155,7 +155,7 @@ def _expect_finished(folder: Path) -> FormulationResult:
 
 
 def _read_result(folder: Path) -> FormulationResult | None:
-    """What came of a formulation; None where it is not finished."""
+    """Return the result of a formulation; None if it is not finished."""
     results = finished_results(folder)
     if CASE in results:
         return FormulationResult.from_plain(results[CASE])
@@ -178,7 +178,7 @@ def _build_request(command: FormulateCommand) -> FormulationRequest:
         options = choose_options(command.preset, **changes) if command.preset else replace(replayed.options, **changes)
         check_known(options.method, METHODS, "method")
         tolerance, runtime = command.tolerance or replayed.tolerance, _read_runtime(command)
-        # nobody is asked: the settings say who was
+        # no model is asked: keep the settings of the recorded run
         if runtime.model is None:
             runtime = replace(replayed.runtime, budget=runtime.budget)
         return FormulationRequest(replayed.problem, _apply_tolerance(options, command, edits), runtime, tolerance)

@@ -10,9 +10,9 @@ from oragent._base.errors import ProblemError, TableError
 from oragent._base.plain import escape_text
 from oragent._base.tables import ENDINGS, read_tables
 
-# of all data, up to which it is shown in whole
+# size of data that a prompt shows in full
 SHOWN_CHARACTERS = 3000
-# of a table that is described
+# limits of the description of a table
 SAMPLE_ROWS, SAMPLE_TEXTS, MOST_COLUMNS = 3, 3, 100
 MOST_NAMES = 200
 # of a file
@@ -47,7 +47,7 @@ def read_text(path: Path, what: str) -> str:
 
 
 def show_path(path: Path) -> str:
-    """A path fit for a message."""
+    """Return a path for a message, escaped and shortened."""
     return escape_text(str(path))[:200].replace("\n", "\\n")
 
 
@@ -109,7 +109,7 @@ def describe_data(data: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
 
 
 def describe_parts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Names and types of all parts of some data, such as ``("cost", "list of 3 numbers")``."""
+    """Yield names and types of all parts of the data, such as ``("cost", "list of 3 numbers")``."""
     if isinstance(value, Mapping) and value:
         same = len({_kind_text(item) for item in value.values()}) == 1 and len(value) > 1 and name
         if same and not isinstance(next(iter(value.values())), Mapping | list):
@@ -129,7 +129,7 @@ def describe_parts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _describe_columns(name: str, table: list[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Every column of a table with its type and statistics, then its first rows."""
+    """Yield each column of a table with its type and statistics, then the first rows."""
     heads = list(dict.fromkeys(head for row in table for head in row))
     for head in heads[:MOST_COLUMNS]:
         yield (
@@ -159,7 +159,7 @@ def _describe_column(cells: list[Any], rows: int) -> str:
 
 
 def list_parts(value: Any) -> list[Any] | None:
-    """What is inside an object or a list; None of anything else."""
+    """Return the values of an object or list; None for any other value."""
     if isinstance(value, Mapping):
         return list(value.values())
     if isinstance(value, list):
@@ -168,7 +168,7 @@ def list_parts(value: Any) -> list[Any] | None:
 
 
 def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Data with everything in them changed that is neither an object nor a list."""
+    """Return the data with each leaf changed."""
     if isinstance(value, Mapping):
         return {key: map_leaves(item, change) for key, item in value.items()}
     if isinstance(value, list):
@@ -177,12 +177,12 @@ def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def column_names(columns: Any) -> set[str]:
-    """Names of the columns in what a program returned, all levels."""
+    """Return the names of the columns in a returned value, on all levels."""
     return {leaf for leaf in iterate_leaves(columns) if isinstance(leaf, str)}
 
 
 def iterate_leaves(value: Any) -> Iterator[Any]:
-    """Everything in some data that is neither an object nor a list."""
+    """Yield the leaves of the data: values that are neither objects nor lists."""
     inside = list_parts(value)
     if inside is None:
         yield value

@@ -1,4 +1,4 @@
-"""Effects of changed limits on the objective, by re-solving; shortages of infeasible models.
+"""Effects of changed limits on the objective, other optimal plans, and shortages of infeasible models.
 
 Duals hold for an infinitesimal change, and not for integers. So each group of binding limits is loosened by 1 and by
 10 percent, and the model is solved again.
@@ -6,11 +6,13 @@ Duals hold for an infinitesimal change, and not for integers. So each group of b
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from oragent.milp.conflicts import nearest
-from oragent.milp.model import Milp, Relation, Row
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 
@@ -20,6 +22,8 @@ MAX_GROUPS = 12
 TOTAL_S, EACH_S = 20.0, 4.0
 # relative to the larger of 1 and the objective
 SAME = 1e-7
+# relative to the larger of 1 and a value
+DIFFERENT = 1e-4
 # the name of a row up to its first index
 FAMILY = re.compile(r"[^\W\d_]+(?:_[^\W\d_]+)*?(?=[\[(_ \d]|$)|.+")
 
@@ -123,6 +127,63 @@ def plan_with_shortages(milp: Milp, limit_s: float = TOTAL_S) -> IncompletePlan 
     rows = tuple(replace(row, rhs=near.needed.get(row.name, row.rhs)) for row in milp.rows)
     solved = solve(replace(milp, rows=rows), limit_s, duals=False)
     return IncompletePlan(shortages, solved if solved.status.has_point else None, near.status is SolveStatus.OPTIMAL)
+
+
+def find_alternative(
+    milp: Milp, solution: Solution, names: Collection[str], limit_s: float = EACH_S
+) -> Mapping[str, float]:
+    """Find another optimal plan.
+
+    The objective is held at its optimum, and the distance of the decisions from the plan is maximised: a decision at a
+    bound can only move away from it; decisions between bounds get generic weights, once with each sign.
+
+    Args:
+        milp: The model.
+        solution: Proven optimum.
+        names: Variables that are decisions; other variables may differ.
+        limit_s: Seconds of each of two solves.
+
+    Returns:
+        Values of the other plan by variable, for the decisions that differ; empty if none was found.
+    """
+    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
+        return {}
+    slack = SAME * max(1.0, abs(solution.objective))
+    sign = milp.sense.sign
+    limit = solution.objective - milp.objective.constant + sign * slack
+    relation = Relation.AT_MOST if sign > 0 else Relation.AT_LEAST
+    taken = {row.name for row in milp.rows}
+    name = next(name for name in (f"optimum {place}" for place in range(len(taken) + 1)) if name not in taken)
+    rows = (*milp.rows, Row(name, milp.objective.terms, relation, limit))
+    rng = np.random.default_rng(0)
+    weights = {variable.name: float(rng.uniform(1, 2)) for variable in milp.variables if variable.name in names}
+    for direction in (1.0, -1.0):
+        terms = {
+            variable.name: weights[variable.name] * _side(variable, solution.values[variable.name], direction)
+            for variable in milp.variables
+            if variable.name in weights
+        }
+        other = solve(replace(milp, rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), limit_s, duals=False)
+        if not other.status.has_point:
+            continue
+        changed = {key: value for key, value in other.values.items() if key in weights}
+        changed = {key: value for key, value in changed.items() if _differs(value, solution.values[key])}
+        if changed:
+            return changed
+    return {}
+
+
+def _side(variable: Variable, value: float, direction: float) -> float:
+    """1 for a decision that can only grow, -1 for one that can only shrink, else the direction."""
+    if not _differs(value, variable.low):
+        return 1.0
+    if not _differs(value, variable.high):
+        return -1.0
+    return direction
+
+
+def _differs(value: float, other: float) -> bool:
+    return abs(value - other) > DIFFERENT * max(1.0, abs(other))
 
 
 def _group_rows(milp: Milp, solution: Solution) -> dict[tuple[str, Relation], list[Row]]:

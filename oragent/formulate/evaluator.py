@@ -1,7 +1,7 @@
 """Run a generated program or checker in a guest process and solve its model again.
 
 The script reads ``request.json`` and ``program.py`` from its folder and prints one line of JSON. The untrusted text
-runs in the guest only; what it returns is a claim. The captured model is solved here.
+runs only in the guest, and its output is a claim. The captured model is solved here.
 """
 
 # isort: skip  # pins numerical libraries to one thread
@@ -21,7 +21,7 @@ from oragent.milp.as_pulp import from_pulp_dict, read_variable
 from oragent.milp.model import Milp
 from oragent.milp.solving import solve
 
-# of the time of a call: for the solves of the program itself, so that it can return what it has
+# share of the time of a call for the program's own solves, so that it can still return
 INNER = 0.5
 LOG_CHARACTERS = 2000
 # characters of JSON
@@ -76,7 +76,7 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choose_model(models: list[Milp], names: set[str]) -> Milp | None:
-    """Of several models the last that has returned variables; else the last."""
+    """Return the last model that has returned variables; otherwise the last model."""
     for milp in reversed(models):
         if names & {variable.name for variable in milp.variables}:
             return milp
@@ -86,7 +86,7 @@ def _choose_model(models: list[Milp], names: set[str]) -> Milp | None:
 
 
 def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:
-    """The model with the returned variables that nothing in it mentions."""
+    """Add the returned variables that no row and no objective mentions."""
     names = {variable.name for variable in milp.variables}
     more = (read_variable(variables[name]) for name in sorted(column_names(columns) - names))
     return replace(milp, variables=(*milp.variables, *more))

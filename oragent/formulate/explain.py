@@ -19,10 +19,10 @@ KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real")
 
 
 def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
-    """The sentence of the problem behind each constraint, by a plain form of its name.
+    """Return the sentence of the problem for each constraint, by a plain form of its name.
 
     Args:
-        pool: What was said: the formalization gives "name: LaTeX -- sentence".
+        pool: Entries; the formalization gives "name: LaTeX -- sentence".
     """
     sentence_of: dict[str, str] = {}
     for entry in pool:
@@ -35,7 +35,7 @@ def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
 
 
 def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
-    """The model, each row without a meaning with the sentence that goes by its name, or by a plain form of it."""
+    """Return the model; rows without a meaning get the sentence of their name."""
     rows = tuple(
         row
         if row.meaning
@@ -46,7 +46,7 @@ def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
 
 
 def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -> tuple[Family, ...]:
-    """The values of a solution by family, in the words of the problem as far as they are known."""
+    """Group the values of a solution by family, with the labels and units of the problem."""
     names = dict(_returned_names(result.columns))
     labels = dict.fromkeys(islice(filter(_is_label, _iterate_texts(result.data)), MOST_LABELS))
     inner = {label: None for path in _iterate_paths(result.columns) for label in path[1:-1] if _is_label(label)}
@@ -65,7 +65,7 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
 
 
 def objective_unit(pool: Sequence[PoolEntry]) -> str:
-    """Unit of the objective, as the formalization says; empty where it says none."""
+    """Return the unit of the objective that the formalization gives; empty if it gives none."""
     parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
     if parsed:
         return str(parsed[-1].get("UNIT") or "").strip()
@@ -82,11 +82,11 @@ def _is_label(text: str) -> bool:
 
 
 def _returned_names(columns: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Variables with the keys under which they were returned, where these say more than their names."""
+    """Yield variables with the keys under which they were returned, if these say more than the names."""
     for path in _iterate_paths(columns):
         *keys, column = path
         first = keys[0].split(",")[0].translate(PULP)
-        # else the name of the variable has a word before what the key begins with
+        # otherwise the variable's name has a prefix that the key lacks
         if column.find(first) <= 0:
             yield column, tuple(keys)
 

@@ -4,14 +4,21 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base import files
 from oragent._base.errors import ConfigError, MilpError, StoreError
 from oragent._base.settings import dump_settings
-from oragent.formulate.effects import IncompletePlan, LimitEffect, measure_effects, plan_with_shortages
+from oragent.formulate.data import column_names
+from oragent.formulate.effects import (
+    IncompletePlan,
+    LimitEffect,
+    find_alternative,
+    measure_effects,
+    plan_with_shortages,
+)
 from oragent.formulate.explain import add_sentences, constraint_sentences, group_decisions, objective_unit
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.options import Options
@@ -41,11 +48,11 @@ ABOUT_CHARACTERS = 2000
 
 @dataclass(frozen=True)
 class FormulationRequest:
-    """What was asked for, so that the folder can be gone on with.
+    """Request of a formulation, stored so that the folder can be resumed.
 
     Attributes:
-        runtime: Settings of the models that are asked, and the budget; without a model for a replay.
-        tolerance: Preset by which a reference is compared.
+        runtime: Settings of the language models, and the budget; a replay has no model.
+        tolerance: Preset of the comparison with a reference.
         origin: Command that made the folder: ``formulate``, ``verify`` or ``rerun``.
     """
 
@@ -57,10 +64,10 @@ class FormulationRequest:
 
 
 def create_folder(outputs: Path, request: FormulationRequest) -> Path:
-    """Make the folder ``NAME/TIME`` below ``outputs`` and write what is asked.
+    """Make the folder ``NAME/TIME`` below ``outputs`` and write the request.
 
     Raises:
-        StoreError: It cannot be written.
+        StoreError: The folder cannot be written.
     """
     folder = files.name_dated_folder(outputs / files.file_stem(request.problem.name, "problem"))
     try:
@@ -75,10 +82,10 @@ def create_folder(outputs: Path, request: FormulationRequest) -> Path:
 
 
 def read_request(folder: Path) -> FormulationRequest:
-    """Read what a folder was begun with.
+    """Read the request of a folder.
 
     Raises:
-        StoreError: It is none, was changed by hand, or has a link in it.
+        StoreError: The folder is no formulation, was edited by hand, or holds a link.
     """
     files.expect_no_links(folder)
     path = folder / REQUEST
@@ -111,7 +118,7 @@ def read_request(folder: Path) -> FormulationRequest:
     except OSError as problem:
         raise StoreError(f"no formulation at {folder}: {problem.strerror or problem} ({REQUEST})") from None
     except (KeyError, TypeError, ValueError) as problem:
-        raise StoreError(f"{path} is not what a formulation leaves: {type(problem).__name__} {problem}") from None
+        raise StoreError(f"{path} is no file of a formulation: {type(problem).__name__} {problem}") from None
 
 
 def write_result(folder: Path, outcome: "FormulationEnd") -> None:
@@ -151,7 +158,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
 
 
 def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
-    """Return verdict, status, objective and what was spent, as ``result.json`` has them."""
+    """Return the content of ``result.json``: verdict, status, objective and costs."""
     result, solution = outcome.result, outcome.solution
     assert result is not None
     judgement = result.judgement
@@ -168,6 +175,7 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
         "values": result.values,
         "effects": [asdict(effect) for effect in outcome.effects],
         "shortages": [asdict(shortage) for shortage in outcome.incomplete.shortages] if outcome.incomplete else [],
+        "alternative": dict(outcome.alternative),
         "readings": [dict(reading) for reading in result.readings],
         "unmodelled": [list(pair) for pair in result.unmodelled],
         "calls": result.spent.model_calls,
@@ -176,7 +184,7 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
 
 
 def _add_meanings(milp: Milp, folder: Path, checks: Mapping[str, Any]) -> Milp:
-    """The model with what it is about, and the sentence behind each row, so that others can talk about it."""
+    """Return the model with the text of the problem and the sentence of each row as meanings."""
     sentences = checks.get("sentences") or {}
     rows = tuple(replace(row, meaning=row.meaning or sentences.get(row.name, "")) for row in milp.rows)
     about = " ".join((folder / "problem.md").read_text(encoding="utf-8").split())
@@ -205,7 +213,7 @@ def _json_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class FormulationEnd:
-    """How it ended."""
+    """End of a formulation: its result, or the reason why there is none."""
 
     result: FormulationResult | None
     # of its model, with duals
@@ -216,6 +224,8 @@ class FormulationEnd:
     effects: tuple[LimitEffect, ...] = ()
     # of an infeasible model
     incomplete: IncompletePlan | None = None
+    # values of another optimal plan, for the decisions that differ
+    alternative: Mapping[str, float] = field(default_factory=dict)
 
 
 def run_formulation(
@@ -227,19 +237,19 @@ def run_formulation(
     fresh: bool = False,
     bounds: Bounds | None = None,
 ) -> FormulationEnd:
-    """Formulate the problem of a folder, or go on with it.
+    """Formulate the problem of a folder, or resume it.
 
     Args:
-        folder: Where it lives, ``run.db`` in it has what was paid for; or a function that makes it, which is called
-            once the model has answered, so that a missing key leaves nothing.
-        request: What is asked.
-        model: Who is asked; None: whom the request names, at its server.
-        replay: Folder whose replies are given again, and nobody is asked.
-        fresh: Whether a prompt that reads otherwise than when it was answered there is put to a model after all.
-        bounds: Of each program.
+        folder: The folder; or a function that makes it, called after the model has answered, so that a missing key
+            leaves no folder.
+        request: Problem, options and settings.
+        model: Model instead of that of the request.
+        replay: Folder whose replies are replayed.
+        fresh: Whether a model is asked for prompts that the replayed folder does not have.
+        bounds: Limits of each program.
 
     Raises:
-        OragentError: It cannot begin.
+        OragentError: The formulation cannot start.
     """
     is_asking = fresh or replay is None
     if model is None and is_asking and request.runtime.model is None:
@@ -315,4 +325,11 @@ def price_result(result: FormulationResult) -> FormulationEnd:
     sentences = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
     milp = add_sentences(result.milp, sentences)
     incomplete = plan_with_shortages(milp) if solution.status is SolveStatus.INFEASIBLE else None
-    return FormulationEnd(result, solution, effects=measure_effects(milp, solution), incomplete=incomplete)
+    decisions = column_names(result.columns) or set(solution.values)
+    return FormulationEnd(
+        result,
+        solution,
+        effects=measure_effects(milp, solution),
+        incomplete=incomplete,
+        alternative=find_alternative(milp, solution, decisions),
+    )

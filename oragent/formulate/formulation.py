@@ -1,4 +1,4 @@
-"""One problem from words to an answer, as a case of a study; what came of it is plain data."""
+"""Formulate one problem as a case of a study; the result is plain data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,20 +24,20 @@ MAX_REMARKS = 10
 
 @dataclass(frozen=True)
 class FormulationResult:
-    """What became of a problem.
+    """Result of a formulation.
 
     Attributes:
-        status: Of the solution, or the verdict on a program that has none.
-        answer: Whether that is an answer: a proven optimum, or a proven and confirmed absence of one.
-        milp: The model; None where no program solved one.
-        solution: Of that model, without duals; None likewise.
-        values: What the program returned, with the solution's values.
+        status: Status of the solution, or the failure of the program.
+        answer: Whether the status is proven and confirmed, or the gap is accepted.
+        milp: The model; None if no program solved one.
+        solution: Solution of the model without duals; None without a model.
+        values: Returned values, with those of the solution.
         columns: The same with the names of the model's variables in the places of their values; None in folders of
             older versions.
-        message: Why there is no solution; may be empty.
-        checks: The last check of the program: state, findings, figures; None where there was none.
+        message: Reason why there is no solution; may be empty.
+        checks: Last check of the program; None if there was none.
         attempts: All programs: origin, text, verdict, status, objective, findings.
-        kept: Number of the attempt that is the answer.
+        kept: Number of the answer among the attempts.
         metamorphic: Results of the metamorphic tests, as plain data.
         spent: Calls, tokens, money.
         readings: Sentences with two readings: sentence, reading used, other reading, and its status and objective.
@@ -82,11 +82,11 @@ class FormulationResult:
 
     @property
     def objective(self) -> float | None:
-        """Of the solution."""
+        """Objective of the solution."""
         return self.solution["objective"] if self.solution else None
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return plain data for JSON."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return plain | {
             "milp": None if self.milp is None else as_json.to_dict(self.milp),
@@ -98,7 +98,7 @@ class FormulationResult:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "FormulationResult":
-        """Read it back."""
+        """Read the result from plain data."""
         fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
         return cls(
             **fields
@@ -137,7 +137,7 @@ async def formulate_case(
 
 
 def collect_result(session: FormulationSession, answer: FormulationAttempt) -> FormulationResult:
-    """Collect what a session came to with one of its attempts as the answer."""
+    """Collect the result of a session with one of its attempts as the answer."""
     options, ran = session.options, answer.ran
     return FormulationResult(
         status=str(ran.verdict or ran.status),
@@ -163,13 +163,13 @@ def collect_result(session: FormulationSession, answer: FormulationAttempt) -> F
 
 
 def _unsolved_readings(session: FormulationSession) -> list[dict[str, Any]]:
-    """The sentences with two readings of a problem that has no solution."""
+    """Return the sentences with two readings of a problem without a solution."""
     readings = list_readings(session.pool.parsed_of("formalization"))
     return [{**asdict(reading), "status": NOT_SOLVED, "objective": None} for reading in readings]
 
 
 def _why_not_proven(attempt: FormulationAttempt) -> str:
-    """Why a point that is not proven optimal is no answer; empty where there is no such point."""
+    """Return why a solution that is not proven optimal is no answer; empty without one."""
     solution = attempt.ran.solution
     if attempt.is_answer or solution is None or solution.status is not SolveStatus.FEASIBLE:
         return ""

@@ -51,7 +51,7 @@ FLOOR = re.compile(r"(?i)\b(at least|minimum|min|required|requirement|needed)\b"
 
 
 class Property(StrEnum):
-    """What a right program has."""
+    """Property of every correct program."""
 
     MONEY = "all money scaled, the optimum scales"
     AMOUNTS = "all amounts scaled, the optimum of the relaxation scales"
@@ -63,13 +63,13 @@ class Property(StrEnum):
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """Whether a property holds."""
+    """Result of one test."""
 
     property: Property
-    # none where it does not apply, or could not be tried
+    # None if the test does not apply or could not run
     holds: bool | None
     datum: str = ""
-    # what came of it, in words; or why it does not apply
+    # result in words, or why the test does not apply
     note: str = ""
 
 
@@ -100,16 +100,16 @@ def run_metamorphic_tests(
     checker: str = "",
     seed: int = 0,
 ) -> tuple[PropertyResult, ...]:
-    """Try every property on a program.
+    """Run every test on a program.
 
     Args:
         runner: Runs programs.
         source: The program.
-        interface: How it is called.
-        data: What it was called with.
-        about: By parameter, what an encoder said: ``Unit``, ``Definition``.
-        unit: Of the objective, in the words of the parameters; empty where it is not known.
-        checker: A checker, for what it and the program must agree on; empty for none.
+        interface: Function of the program.
+        data: Arguments of the program.
+        about: ``Unit`` and ``Definition`` by parameter, from an encoder.
+        unit: Unit of the objective, as the parameters have it; empty if unknown.
+        checker: Text of a checker that must agree with the program; empty for none.
         seed: Of the perturbed figures.
     """
     try:
@@ -165,7 +165,7 @@ def _test_amounts(trial: _Trial) -> PropertyResult:
 
 
 def _why_unscalable(trial: _Trial) -> str:
-    """Why nothing can be said of scaled data; empty where something can."""
+    """Return why scaled data cannot be tested; empty if they can."""
     figures = [name for name in trial.data if any(True for _ in iterate_numbers(trial.data[name]))]
     if any(not _parameter_unit(trial, name) for name in figures):
         return "not every parameter has a unit"
@@ -179,7 +179,7 @@ def _why_unscalable(trial: _Trial) -> str:
 
 
 def _differ_in_limits(base: Milp, milp: Milp | None) -> bool:
-    """Whether two models differ in right-hand sides and bounds alone."""
+    """Return True if two models differ only in right-hand sides and bounds."""
     if milp is None or milp.objective != base.objective:
         return False
     rows = [[(row.name, row.relation, dict(row.terms)) for row in model.rows] for model in (base, milp)]
@@ -262,7 +262,7 @@ def _test_agreement(trial: _Trial, rng: np.random.Generator) -> Iterator[Propert
 def _compare(
     which: Property, names: list[str], ran: ExecutionResult, base: ExecutionResult, factor: float = 1.0
 ) -> PropertyResult:
-    """Compare two optima, of which only a range may be proven; the second one times a factor."""
+    """Compare two optima, of which only ranges may be proven, the second one times a factor."""
     expected, ends = _optimum_range(base), _optimum_range(ran)
     if ran.status in (SolveStatus.FEASIBLE, SolveStatus.UNKNOWN) and ends is None:
         return PropertyResult(which, None, ", ".join(map(quoted, names[:6])), "not solved in time")

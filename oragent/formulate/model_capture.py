@@ -141,9 +141,9 @@ def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: flo
     """Call the program.
 
     Args:
-        function: The program's function.
-        arguments: What it is called with.
-        limit_s: Seconds of each solve of its own, after which it goes on with the best point.
+        function: Function of the program.
+        arguments: Arguments of the call.
+        limit_s: Seconds of each of its own solves, which then return the best point.
         gap: Relative gap at which these solves may stop.
 
     Returns:
@@ -186,7 +186,7 @@ def _record_values(problem: Any) -> None:
 
 
 def _split_returned(value: Any, depth: int, loose: dict[str, dict[str, Any]]) -> tuple[Any, Any]:
-    """Numbers, and beside them the names of the variables that they belong to."""
+    """Return the numbers and the names of the variables that they belong to."""
     if depth < 0:
         raise ValueError("the returned value is nested too deeply: return a dict of variables")
     if isinstance(value, pulp.LpVariable):
@@ -211,7 +211,7 @@ def _split_returned(value: Any, depth: int, loose: dict[str, dict[str, Any]]) ->
 
 
 def _match_column(name: str, value: Any) -> tuple[Any, Any] | None:
-    """A plain value that is returned under the name of a variable that has it; None where it is none."""
+    """Return a value with its column if it is returned under the name of the variable that has it."""
     if name in SOLVED:
         column = name
     else:

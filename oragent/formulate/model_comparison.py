@@ -34,13 +34,13 @@ NO_POINT = "no point meets the checks together, and the program has one"
 
 
 class Ruling(StrEnum):
-    """What the checker's rows say of the program's model."""
+    """Result of comparing the checker's rows with the program's model."""
 
     # the same optimum, or both infeasible, or both unbounded
     AGREES = "agrees"
     # the program forbids a point that breaks no check
     FORBIDS = "forbids"
-    # the program allows what the checks forbid
+    # the program allows a point that the checks forbid
     ALLOWS = "allows"
     # the same points, and another objective
     OBJECTIVE = "objective"
@@ -56,7 +56,7 @@ class CheckRow:
     terms: Mapping[str, float]
     # ``<=``, ``>=``, ``=``, ``integer``, ``minimize`` or ``maximize``
     relation: str
-    # what the terms are held against
+    # right-hand side of the terms
     rhs: float
     # of the text that it comes from
     sentence: str = ""
@@ -73,14 +73,14 @@ class CheckRow:
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """What was found.
+    """Comparison of a program's model with a checker's rows.
 
     Attributes:
         ruling: Which of the two is too strict, if any.
-        reason: One sentence for whoever mends the program.
-        names: Rows, bounds and variables that the sentence is about.
-        values: The point that shows it, by column; empty where there is none.
-        objective: Of that point; None without one.
+        reason: One sentence for the revision of the program.
+        names: Rows, bounds and variables in the sentence.
+        values: Point that proves it, by column; empty without one.
+        objective: Objective of that point; None without one.
         proven: Whether the checker's rows were solved to their end.
     """
 
@@ -272,7 +272,7 @@ def _conflict_names(milp: Milp) -> tuple[str, ...]:
 
 
 def _stops_direction(row: Row, direction: Mapping[str, float]) -> bool:
-    """Whether a row ends, sooner or later, a walk in a direction."""
+    """Return True if a row limits a step in a direction."""
     step = sum(value * direction.get(name, 0.0) for name, value in row.terms.items())
     size = sum(abs(value * direction.get(name, 0.0)) for name, value in row.terms.items())
     if abs(step) <= 1e-9 * max(1.0, size):
@@ -287,7 +287,7 @@ def _name_list(names: Sequence[str]) -> str:
 
 
 def match_sentences(milp: Milp, checks: Sequence[CheckRow]) -> dict[str, str]:
-    """The sentence of the check that is a row's, up to a factor, by the row's name; rows without one are left out."""
+    """Return the sentence of the equal check, up to a factor, by the name of the row."""
     sentence_of = {
         form: check.sentence
         for check in reversed(checks)

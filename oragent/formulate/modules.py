@@ -1,4 +1,4 @@
-"""The modules of ORMind (Wang et al. 2025): what each is told and what it must return.
+"""The modules of ORMind (Wang et al. 2025): prompts and expected replies.
 
 System 1 reads and drafts, system 2 checks errors and results, and the reflective mind writes the program.
 """
@@ -88,7 +88,7 @@ def _changed_decisions(ran: ExecutionResult, other: ExecutionResult) -> list[str
 
 
 async def compile_draft(session: FormulationSession) -> None:
-    """Write a draft; it is read by the supervisor, and not run."""
+    """Write a draft for the supervisor, which is not run."""
     await session.ask_words("compiler", session.fill_prompt("compiler"))
 
 
@@ -100,7 +100,7 @@ async def review_draft(session: FormulationSession) -> None:
 async def choose_module(
     session: FormulationSession, team: Mapping[str, str], consulted: list[str], remaining_calls: int
 ) -> str:
-    """Choose who is asked next; a name that nobody who is left has means the first of them."""
+    """Choose the next module; an unknown name means the first remaining one."""
     remaining = [name for name in team if name not in consulted]
     team_text = "\n".join(f"- {name}: {what}" for name, what in team.items())
     prompt = session.fill_prompt(
@@ -125,7 +125,7 @@ async def write_first_program(session: FormulationSession) -> FormulationAttempt
 
 
 async def review_plan(session: FormulationSession, answer: FormulationAttempt) -> None:
-    """Have the plan read in the words of the problem, and keep the remarks on what is odd about it."""
+    """Ask for remarks on a plan that looks odd to the person who carries it out."""
     if answer.ran.solution is None or not answer.ran.solution.status.has_point:
         return
     plan = escape_text(json.dumps(answer.ran.values, ensure_ascii=False))[:MOST_PLAN]
@@ -134,12 +134,12 @@ async def review_plan(session: FormulationSession, answer: FormulationAttempt) -
 
 
 async def write_program(session: FormulationSession) -> FormulationAttempt:
-    """Write the program in the wanted interface out of all that was said, and run it."""
+    """Write the program with the required interface from the pool, and run it."""
     return await session.ask_and_run("supervisor_forward", session.fill_prompt("supervisor_forward"))
 
 
 async def revise_program(session: FormulationSession, feedback: str) -> FormulationAttempt:
-    """Revise the program after the newest feedback, which is all that is told of what came before, and run it."""
+    """Revise the program after the newest feedback, and run it."""
     newest = session.newest
     complaint = feedback.strip() + (UNCHANGED if newest.has_failed and _came_back(session) else "")
     prompt = session.fill_prompt("supervisor_backward", program=newest.source.strip(), feedback=complaint)
@@ -147,12 +147,12 @@ async def revise_program(session: FormulationSession, feedback: str) -> Formulat
 
 
 def _came_back(session: FormulationSession) -> bool:
-    """Whether the newest program is the one before it, word for word."""
+    """Return True if the newest program equals the one before it."""
     return len({attempt.source.strip() for attempt in session.attempts[-2:]}) < min(len(session.attempts), 2)
 
 
 async def diagnose_failure(session: FormulationSession) -> str:
-    """Say why the newest program failed: its error, and what was made of it."""
+    """Return the error of the newest program with its diagnosis."""
     now = session.newest
     prompt = session.fill_prompt("syntax_analysis", program=now.source.strip() or "(no program)", error=now.error)
     return f"{now.error}\n\n{await session.ask_words('syntax_analysis', prompt)}"
@@ -190,7 +190,7 @@ async def write_checker(session: FormulationSession) -> None:
 
 
 async def reconsider_checker(session: FormulationSession) -> None:
-    """Ask for the checker again where the supervisor insists on a row; of its program only the comments are told."""
+    """Ask for the checker again if the supervisor keeps a row; the prompt has only the comments of its program."""
     checked = session.newest.checked
     assert checked is not None
     comments = [text.strip() for text in session.newest.source.splitlines() if text.strip().startswith("#")]
@@ -211,7 +211,7 @@ async def reconsider_checker(session: FormulationSession) -> None:
 
 
 def _describe_values(session: FormulationSession) -> str:
-    """How each value is got at, and its type, one a line."""
+    """Describe the access to each value and its type, one per line."""
     # Those that are missing, of a program without an optimum, are told as numbers.
     values = map_leaves(
         session.newest.ran.values, lambda leaf: 0.0 if leaf is None or isinstance(leaf, int | float) else leaf

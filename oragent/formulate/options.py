@@ -1,4 +1,4 @@
-"""How a problem is formulated: which modules take part, how often, and what a check tolerates."""
+"""Options of a formulation: method, modules, number of revisions, tolerances of checks."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -59,11 +59,11 @@ ALL = "planted:all"
 
 @dataclass(frozen=True)
 class Options:
-    """What a method may do.
+    """Options of a method.
 
     Attributes:
-        repairs: Most revisions after errors.
-        checks: Most revisions after checks.
+        repairs: Largest number of revisions after errors.
+        checks: Largest number of revisions after checks.
         keep_best: Whether a revision takes the place of a program only where it is better.
         solve_checks: Whether the model of the checker's rows is solved and compared.
         relative: Tolerance of checks over the larger of 1 and the size of the figures.
@@ -78,7 +78,7 @@ class Options:
         gap: Relative gap at which a search stops, and within which its solution is an answer. With 0 a search goes on
             until its optimum is proven or its time is over, and a gap of at most 5 % is accepted.
         attention: Rules that the supervisor is told beside the others; may be empty.
-        edits: By module, the text of a person that takes the place of what a model would say.
+        edits: Text of a person by the module whose output it replaces.
     """
 
     method: str = "two_calls"
@@ -124,7 +124,7 @@ class Options:
 
     @property
     def label(self) -> str:
-        """Method and what was changed of it, such as ``ormind without formalization``."""
+        """Method with its changes, such as ``ormind without formalization``."""
         parts = [f"without {name}" for name in sorted(self.without)] + [f"with {name}" for name in self.extra]
         return " ".join((self.method, *parts))
 
@@ -147,7 +147,7 @@ PRESETS = {
 
 
 def choose_options(preset: str, **changes: Any) -> Options:
-    """A preset with changes; those that are None are none.
+    """Return a preset with changes; a change of None is ignored.
 
     Raises:
         ConfigError: A name is unknown.
@@ -191,15 +191,15 @@ class VerifyCommand:
 
 @dataclass(frozen=True)
 class FormulateCommand:
-    """What the command line says.
+    """Command line of ``oragent formulate``.
 
     Attributes:
         problem: File with the problem; None for a replay.
         data, interface: Further files.
         preset: Of options; empty for the default one, or that of what is replayed.
         tolerance: Preset by which checks compare; empty for the preset's own.
-        replay: Folder whose replies are given again.
-        edit: Module and file with what a person says in its place.
+        replay: Folder whose replies are replayed.
+        edit: Module, and file with the output that replaces it.
     """
 
     problem: Path | None

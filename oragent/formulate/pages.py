@@ -1,4 +1,4 @@
-"""The page of a formulation: one file, with nothing in it that is not escaped."""
+"""The page of a formulation: one file in which all text is escaped."""
 
 import math
 import re
@@ -90,7 +90,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
 
 
 def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
-    """A text with the sentences that rows come from marked in it, each where it first stands."""
+    """Mark in a text the first occurrence of each sentence that rows come from."""
     spans: list[tuple[int, int]] = []
     for sentence in sorted(set(sentences), key=len, reverse=True):
         words = sentence.strip(" .\"'").split()
@@ -108,7 +108,7 @@ def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
 
 
 def _attempt_changes(result: FormulationResult) -> Iterator[tuple[Mapping[str, Any], list[DiffLine]]]:
-    """Every attempt with what it changed of the one before."""
+    """Yield each attempt with its difference from the one before."""
     previous = ""
     for attempt in result.attempts:
         yield attempt, diff_lines(previous, attempt["source"])[:MOST_CHANGED] if previous else []
@@ -116,7 +116,7 @@ def _attempt_changes(result: FormulationResult) -> Iterator[tuple[Mapping[str, A
 
 
 def _row_lines(milp: Milp, solution: Solution) -> Iterator[dict[str, str]]:
-    """Rows of the model as the page shows them, all figures in words."""
+    """Yield the rows of the model with all figures as text."""
     for row in milp.rows:
         has = row.name in solution.activities
         yield {

@@ -11,7 +11,7 @@ from oragent.formulate.data import iterate_leaves, list_parts, map_leaves
 
 # of each shaken figure, up and down
 SPREAD = 0.3
-# Words of time and place in a row: what is called so has an order that means something. Digits are such words too.
+# Words of time and position: data with such names, or with digits, have an order with a meaning.
 ORDERED = re.compile(
     r"(?i)\d|\b(?:period|year|quarter|month|week|day|hour|shift|stage|step|time|date|first|second|third|last|"
     r"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
@@ -52,7 +52,7 @@ def is_table(value: Any) -> bool:
 
 
 def iterate_numbers(value: Any) -> Iterator[float]:
-    """Every number of some data."""
+    """Yield every number of the data."""
     for leaf in iterate_leaves(value):
         if _kind_name(leaf) == "number":
             yield float(leaf)
@@ -64,7 +64,7 @@ def map_numbers(value: Any, change: Callable[[float], float]) -> Any:
 
 
 def reverse_order(value: Any) -> Any:
-    """Objects, and lists of objects, in the opposite order; what is in an order that may mean something stays.
+    """Reverse objects and lists of objects, unless their order may have a meaning.
 
     Records stay too where other data may be told by their place in the list: where anything is a list of no records,
     as long as they are, or where they count themselves.

@@ -27,6 +27,8 @@ from oragent.report.pages.text import fitted_lines, format_money
 MAX_TABLE_LINES = 60
 MAX_REASON_LINES, MAX_QUESTION_LINES, MAX_ATTEMPT_LINES = 12, 12, 10
 MAX_EFFECTS = 6
+# decisions of another optimal plan
+MAX_ALTERNATIVE = 4
 # values that differ between two plans
 MAX_CHANGES = 20
 # values of a program, up to which they are printed with its objective
@@ -85,6 +87,8 @@ def explain_outcome(outcome: FormulationEnd) -> list[str]:
         return [remark.text for remark in explain_unbounded(result.milp)]
     unit = escape_text(objective_unit(result.pool))
     texts = [describe_effect(effect, solution, unit) for effect in outcome.effects[:MAX_EFFECTS]]
+    if outcome.alternative:
+        texts.append(describe_alternative(outcome.alternative, solution))
     if outcome.incomplete is not None:
         least = "The least total shortage" if outcome.incomplete.is_least else "A shortage, perhaps not the least"
         texts.append(f"{least} that makes a plan possible:")
@@ -118,6 +122,17 @@ def describe_shortage(shortage: Shortage) -> str:
     )
 
 
+def describe_alternative(alternative: Mapping[str, float], solution: Solution) -> str:
+    """Describe another optimal plan by the decisions that differ."""
+    shown = list(alternative.items())[:MAX_ALTERNATIVE]
+    changes = ", ".join(
+        f"{escape_text(one_line(name, 60))} {figure(value)} instead of {figure(solution.values[name])}"
+        for name, value in shown
+    )
+    more = f", and {len(alternative) - len(shown)} more" if len(alternative) > len(shown) else ""
+    return f"Another plan has the same objective: {changes}{more}"
+
+
 def shown_solution(outcome: FormulationEnd) -> Solution | None:
     """Return the solution whose values are shown: of an infeasible model the best incomplete plan."""
     if outcome.incomplete is not None:
@@ -137,7 +152,7 @@ def _decision_lines(outcome: FormulationEnd, width: int) -> list[str]:
 
 
 def _question_lines(result: FormulationResult) -> list[str]:
-    """Return what the user should decide: sentences with two readings, and requirements left out."""
+    """Return open questions: sentences with two readings, and requirements left out."""
     lines = []
     for reading in result.readings:
         sentence, used, other = (one_line(reading[name], 120) for name in ("sentence", "used", "other"))

@@ -45,7 +45,7 @@ MAX_DATA_VALUES = 1_000_000
 
 
 class Form(StrEnum):
-    """What a model is given of the program."""
+    """Form in which a prompt shows the program."""
 
     # of the function, with its docstring; as published for NL4Opt
     HEAD = "head"
@@ -59,12 +59,12 @@ SCAFFOLD_RULE = "write what stands at the mark alone, and leave all else of the 
 
 @dataclass(frozen=True)
 class ProgramInterface:
-    """How a program is called.
+    """Function that a program must define.
 
     Attributes:
         parameters: Names of the arguments; one that is called ``data`` gets all data.
-        source: What a model is shown: the head of the function and its docstring, or a scaffold.
-        form: Which of these.
+        source: Text in the prompt: head of the function with its docstring, or a scaffold.
+        form: Form of that text.
     """
 
     function: str
@@ -74,13 +74,13 @@ class ProgramInterface:
 
     @property
     def attention(self) -> str:
-        """Rule for writers of this form; empty where there is none."""
+        """Rule for writers of this form; may be empty."""
         if self.form is Form.SCAFFOLD:
             return SCAFFOLD_RULE
         return ""
 
     def arguments_for(self, data: Mapping[str, Any]) -> list[Any]:
-        """The arguments for some data.
+        """Return the arguments for the data.
 
         Raises:
             ProblemError: A parameter has no value.
@@ -93,7 +93,7 @@ class ProgramInterface:
         return [data[name] for name in self.parameters]
 
     def split_returned(self, returned: Any) -> tuple[Any, Any]:
-        """Objective and values of what a program returned: a dict in our form, or a tuple with the objective first."""
+        """Return objective and values of a returned dict, or of a tuple with the objective first."""
         if isinstance(returned, dict):
             inner = returned.get("optimized_vars")
             objective = next((returned[key] for key in OBJECTIVES if key in returned), None)
@@ -136,10 +136,10 @@ def read_interface(path: Path) -> ProgramInterface:
 
 @dataclass(frozen=True)
 class ProblemText:
-    """What is to be formulated.
+    """Problem in words with its data.
 
     Attributes:
-        data: Parameters by name, as plain lists, dicts, texts and numbers; what the text alone tells is not in it.
+        data: Parameters by name, as plain lists, dicts, texts and numbers.
         background: Background knowledge for the reader of the text; may be empty.
         notes: Steps by which tables of the data were read.
 

@@ -1,4 +1,4 @@
-"""Prompts and replies: the pool of what was said, prompt templates, the program in a reply."""
+"""Prompts and replies: the pool of outputs, prompt templates, the program in a reply."""
 
 import json
 import re
@@ -22,7 +22,7 @@ MOST_CHARACTERS = 200_000
 
 @dataclass(frozen=True)
 class PoolEntry:
-    """What a module said."""
+    """Output of a module."""
 
     module: str
     text: str
@@ -31,12 +31,12 @@ class PoolEntry:
     time: float = field(default_factory=time.time)
     # in and out
     tokens: int = 0
-    # ``model``, ``person`` for a correction, ``oragent`` for what was computed
+    # ``model``, ``person`` for a correction, ``oragent`` for computed text
     author: str = MODEL
 
 
 class CommentPool(list[PoolEntry]):
-    """Entries in their order; none is taken out, and prompts show those in force."""
+    """Entries in order; none is removed, and prompts show the entry in force of each module."""
 
     def newest_of(self, module: str) -> PoolEntry | None:
         """Return the entry of a module that is in force: the newest with data, else the newest."""
@@ -44,7 +44,7 @@ class CommentPool(list[PoolEntry]):
         return next((entry for entry in entries if entry.parsed is not None), entries[0] if entries else None)
 
     def parsed_of(self, module: str) -> dict[str, Any]:
-        """Return the data of the entry of a module that is in force; empty where it is no object."""
+        """Return the data of the entry in force of a module; empty if they are no object."""
         entry = self.newest_of(module)
         if entry is not None and isinstance(entry.parsed, dict):
             return entry.parsed

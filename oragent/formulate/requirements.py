@@ -1,4 +1,4 @@
-"""What a formalization says of the text: sentences with two readings, requirements left out, nonlinear parts."""
+"""Facts that a formalization states: sentences with two readings, requirements left out, nonlinear parts."""
 
 import math
 import re
@@ -24,7 +24,7 @@ class Reading:
 
 
 def find_nonlinearity(parsed: Any) -> str:
-    """Return why a formalization calls the problem nonlinear; empty where it does not."""
+    """Return why a formalization calls the problem nonlinear; empty if it does not."""
     if isinstance(parsed, dict):
         text = str(parsed.get("CLASS") or "").strip()
     else:

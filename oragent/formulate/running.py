@@ -1,4 +1,4 @@
-"""Programs and checkers across the border: a request goes in, what came of it comes out, all of it plain data."""
+"""Run programs and checkers in the sandbox; requests and results are plain data."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 EVALUATOR = Path(__file__).with_name("evaluator.py")
-# of JSON: a model, its solution, what was returned
+# size of the JSON with model, solution and returned value
 ANSWER_KB = 64 << 10
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 UNUSABLE = (MilpError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
@@ -37,7 +37,7 @@ FAILURES = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """What one program may use.
+    """Limits of one program.
 
     Attributes:
         program_s: Seconds of one call of the program, and of the search for the optimum of its model.
@@ -52,7 +52,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class ExecutionResult:
-    """What running a program came to."""
+    """Result of running a program."""
 
     # why there is no solution; None where a model was solved, whatever its status
     verdict: SolveVerdict | None
@@ -63,24 +63,24 @@ class ExecutionResult:
     milp: Milp | None = None
     # of that model, solved again outside of the program's reach
     solution: Solution | None = None
-    # what it returned, with the solution's values where it returned variables
+    # returned value, with the solution's values in place of variables
     values: Any = None
     # the same with the names of the model's columns; None in the places of plain numbers
     columns: Any = None
-    # the objective that it returned; believed by nobody
+    # the objective that it returned, an unverified claim
     claimed: float | None = None
     log: str = ""
 
     @property
     def status(self) -> SolveStatus | None:
-        """Of the solution."""
+        """Status of the solution."""
         if self.solution:
             return self.solution.status
         return None
 
     @property
     def objective(self) -> float | None:
-        """Of the solution, recomputed."""
+        """Recomputed objective of the solution."""
         if self.solution:
             return self.solution.objective
         return None
@@ -88,12 +88,12 @@ class ExecutionResult:
 
 @dataclass(frozen=True)
 class Report:
-    """What a checker said.
+    """Output of a checker.
 
     Attributes:
-        problem: Why it could not be run; empty where it was.
+        problem: Why it could not run; empty if it ran.
         entries: ``(name, left, relation, right, sentence)`` with numbers.
-        comparison: What its rows say of the model; None where they could not be had, for the reason in ``note``.
+        comparison: Comparison of its rows with the model; None without rows, for the reason in ``note``.
         sentences: Sentence of the problem by the name of the program's row that says it.
     """
 
@@ -224,7 +224,7 @@ def _limit_numbers(value: Any) -> Any:
 
 
 def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:
-    """What was returned, with the solution's values in the places of columns."""
+    """Return the returned value with the solution's values in place of columns."""
     if isinstance(columns, str):
         return point.get(columns)
     if isinstance(columns, dict) and isinstance(values, dict):

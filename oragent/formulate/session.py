@@ -1,4 +1,4 @@
-"""The work on one problem: who is asked, what they said, what was tried."""
+"""Session on one problem: prompts, replies, attempts."""
 
 import asyncio
 import json
@@ -30,15 +30,15 @@ ACCEPTED_GAP = 0.05
 
 @dataclass(frozen=True)
 class FormulationAttempt:
-    """A program, what it came to, and what the checks say of it."""
+    """A program with its result and its checks."""
 
     number: int
     origin: str
-    # its text; empty where a reply had none
+    # text of the program; empty if the reply had none
     source: str
-    # what running it came to
+    # result of running it
     ran: ExecutionResult
-    # what a check said; None before one
+    # result of the check; None before it
     checked: Checked | None = None
     # relative gap within which a point that is not proven optimal is an answer
     gap: float = 0.0
@@ -108,7 +108,7 @@ def empty_attempt(
 
 @dataclass
 class FormulationSession:
-    """What the modules of a method share.
+    """State that the modules of a method share.
 
     Attributes:
         checker: The text of the checker, once there is one.
@@ -127,7 +127,7 @@ class FormulationSession:
 
     @property
     def problem_text(self) -> str:
-        """The problem as prompts tell it."""
+        """Text of the problem for prompts."""
         text = self.problem.text.strip()
         if self.problem.background:
             return f"{text}\n\nBackground: {self.problem.background}"
@@ -150,7 +150,7 @@ class FormulationSession:
         return self.attempts[-1]
 
     def best_attempt(self) -> FormulationAttempt:
-        """The attempt that is the answer: the best one, or the newest where the best is not kept."""
+        """Return the answer: the best attempt, or the newest one if the best is not kept."""
         if self.options.keep_best:
             return best_attempt(self.attempts)
         return self.newest
@@ -252,7 +252,7 @@ class FormulationSession:
         return properties
 
     async def check_newest(self) -> FormulationAttempt:
-        """Put the newest attempt to the checker; without a solution, or a checker, it stays unchecked."""
+        """Check the newest attempt; it stays unchecked without a solution or a checker."""
         now = self.newest
         if now.has_failed or not self.checker:
             checked = Checked(CheckStatus.UNCHECKED, note="no solution to check" if now.has_failed else "no checker")
@@ -263,16 +263,16 @@ class FormulationSession:
         return self.newest
 
     def add_note(self, module: str, text: str) -> None:
-        """Put something that was computed into the pool."""
+        """Add computed text to the pool."""
         self.pool.append(PoolEntry(module, text, author=ORAGENT))
 
     def audit_data(self) -> None:
-        """Hold the given data against what the encoder says of them, and tell everybody where they differ."""
+        """Compare the given data with the encoder's parameters, and note the differences in the pool."""
         if wrong := find_mismatches(self.pool.parsed_of("semantic_encoder"), self.problem.data):
             self.add_note("data", "\n- ".join(["The data are not what the parameters say:", *wrong]))
 
     async def _ask(self, role: str, prompt: str, read: Callable[[str], T], *, keep: bool) -> T:
-        """Ask; a reply that cannot be used goes back once, with the reason."""
+        """Ask; an unusable reply is sent back once with the reason."""
         if role in self.options.edits and role not in {entry.module for entry in self.pool}:
             text = self.options.edits[role]
             answer = read(text)

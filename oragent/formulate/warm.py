@@ -1,4 +1,4 @@
-"""Done once where interpreters are kept warm: the first solve of a process is ten times as slow as the next ones.
+"""Warm up an interpreter: the first solve of a process is ten times as slow as the next ones.
 
 Importing this module solves a model of two variables, by itself and through PuLP, on one thread, puts our solver in the
 place of PuLP's, and makes some ahead: what is forked after that finds the solver's memory in place.
