@@ -34,7 +34,7 @@ BODY = re.compile(r"effort = ([\d.]+)\s+return (\[[^\]]*\])")
 NAMED = "{numbers}\n\n\ndef place(x):\n    effort = {effort!r}\n    return [{names}]\n"
 NUMBER = re.compile(r"^X\d = (-?[\d.]+(?:e[-+]?\d+)?)", re.M)
 SPAN = 2.0  # half the width of the range of a named number
-COUNT = re.compile(r"exactly (\d+)[^\n]* programs?\b")
+COUNT = re.compile(r"\b[Ww]rite (?:up to (\d+) programs|one program)\b")
 GONE = re.compile(r"^(?:-.*\n|@@.*\n|[+ ])", re.M)  # what changes of a program have beside the lines that it has now
 TIME = re.compile(r"CPU time of the function (?:about|less than) ([\d.]+) s")
 STANDING = re.compile(r"the best score is (-?[\d.]+)")
@@ -130,7 +130,7 @@ class Attentive:
         if "PROGRAM: its title" in text and count:
             parts = [
                 f"PROGRAM: move {rng.randrange(999)}\nIDEA: Move.\n{self._fenced(text, rng)}"
-                for _ in range(int(count[1]))
+                for _ in range(int(count[1] or 1))
             ]
             return "\n\n".join(["LESSON: Step less far where it did not help.", *parts])
         if role == "idea":

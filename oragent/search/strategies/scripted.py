@@ -101,10 +101,10 @@ def write_action(prompt: str, parent: str, child: str, rng: random.Random) -> st
 
 
 def count_parts(prompt: str) -> int:
-    """Return the number of programs that one reply is to hold; 0 where the prompt asks for something else."""
-    match = re.search(r"exactly (\d+)[^\n]* programs?\b", prompt)
+    """Return the number of programs that one reply is to hold; 0 if the prompt asks for something else."""
+    match = re.search(r"\b[Ww]rite (?:up to (\d+) programs|one program)\b", prompt)
     if match and "PROGRAM: its title" in prompt:
-        return int(match[1])
+        return int(match[1] or 1)
     return 0
 
 
