@@ -218,7 +218,8 @@ def _checks_text(result: FormulationResult) -> str:
     if result.checks["state"] == CheckStatus.FAILED and met == count:
         reasons = dict.fromkeys(str(finding["reason"]) for finding in result.checks["findings"])
         return f"failed: {', '.join(reasons)}; the solution meets all {count} entries{note}"
-    return f"{result.checks['state']}: {met} of {count} hold{sure}{note}"
+    held = f": {met} of {count} hold" if count else ""
+    return f"{result.checks['state']}{held}{sure}{note}"
 
 
 def _flatten_values(values: Any, name: str = "") -> list[tuple[str, str]]:
