@@ -7,6 +7,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -134,8 +135,7 @@ class Guest:
             functions=self._names,
             library=self._library,
             state=state,
-            # the real path of the evaluator can be found only before files are hidden
-            forgotten=os.path.dirname(os.path.realpath(sys.argv[0])) if forgets_project else "",
+            helpers=_helper_modules() if forgets_project else None,
         )
         self._spare = Spare(live, cage) if fresh_processes else None
         self._main: GuestProcess | None = GuestProcess(DirectForker(live, cage), self._memory_mb, memory_now.resident)
@@ -414,6 +414,14 @@ class Guest:
         if self.where:
             return f"{message} ({self.where})"
         return message
+
+
+def _helper_modules() -> frozenset[str]:
+    """Return the names of modules that lie beside the evaluator; its folder is hidden from the guest."""
+    with suppress(OSError):
+        names = os.listdir(os.path.dirname(os.path.realpath(sys.argv[0])))
+        return frozenset(name.partition(".")[0] for name in names) & sys.modules.keys()
+    return frozenset()
 
 
 def _agrees(state: State, decision: Any, answer: Any) -> bool:

@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -54,7 +54,7 @@ def run_guest(
     functions: Sequence[str],
     library: Path | None = None,
     state: Callable[..., Any] | None = None,
-    forgotten: str = "",
+    helpers: Collection[str] | None = None,
 ) -> NoReturn:
     """Be the guest: never returns, ends when its parent does.
 
@@ -68,15 +68,16 @@ def run_guest(
         functions: Names of the functions that evolve, the main one first.
         library: Library that was built of it; None for Python.
         state: Class of the states that ``Guest.reveal`` uses; None: it is not used.
-        forgotten: Folder of the evaluator, whose modules are removed first with those of the project; empty: none are.
+        helpers: Names of the evaluator's helper modules, which are removed first with those of the project; None: none
+            are.
     """
     code = EXIT_UNCONFINED
     try:
         wire = _move_wire(wire)
         _confine_candidate(wire, log, parent, cage)
         code = 0
-        if forgotten:
-            forget_project(forgotten, state)
+        if helpers is not None:
+            forget_project(helpers, state)
         candidate = _Candidate(path, sources, functions, library, state)
         while (request := _receive_request(wire)) is not None:
             answer = _answer_request(candidate, request)
@@ -123,33 +124,26 @@ def _confine_candidate(wire: socket.socket, log: int, parent: int, cage: Cage) -
         os.close(cage.home)
 
 
-def forget_project(folder: str, state: Callable[..., Any] | None) -> None:
-    """Remove the project's modules, which generate and score instances, from this process.
+def forget_project(helpers: Collection[str], state: Callable[..., Any] | None) -> None:
+    """Remove the modules that generate and score instances from this process.
 
-    The files of `oragent` are hidden from guests, so no import brings these modules back.
+    The files of `oragent` are hidden from guests, so no import brings these modules back. Other modules are not looked
+    at: a look at each would copy its memory from the parent, which takes milliseconds.
 
     Args:
-        folder: Folder of the evaluator; its helper modules are removed, too.
+        helpers: Names of the evaluator's helper modules, which are removed, too.
         state: Class whose module stays usable; None: no such class.
     """
     kept = state.__module__ if state is not None else ""
-    for name, module in [*sys.modules.items()]:
-        is_beside = name == "__main__" or _is_below(getattr(module, "__file__", None), folder)
-        if not is_beside and name.partition(".")[0] != PROJECT:
-            continue
-        del sys.modules[name]
-        if name != kept and (is_beside or name.startswith(FORGOTTEN)):
+    names = [name for name in sys.modules if name.startswith(FORGOTTEN) or name in helpers]
+    for name in (*names, "__main__"):
+        module = sys.modules.pop(name, None)
+        if module is not None and name != kept:
             # functions that something still refers to are of no use without their globals
             module.__dict__.clear()
+    sys.modules.pop(PROJECT, None)
     # some packages look for it
     sys.modules["__main__"] = types.ModuleType("__main__")
-
-
-def _is_below(file: object, folder: str) -> bool:
-    """Return True if a module's file is in a folder or below it, and not one of Python or its packages."""
-    if not isinstance(file, str) or not file.startswith(os.path.join(folder, "")):
-        return False
-    return not file.startswith((os.path.join(sys.prefix, ""), os.path.join(sys.base_prefix, "")))
 
 
 def _move_wire(wire: socket.socket) -> socket.socket:
