@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "how-to").glob("*.md")))
 # names of problems, models and files that stand for a reader's own, and problems that need a GPU, SUMO or minutes a program
 OTHERS = ("PROBLEM", "NAME", "my_problem", "function_minimization", "driving", "tsp_pomo", "tsp_lehd")
-# evaluations within which a reader sees the first gain
+# evaluations within which a reader sees the first gain, of a command that names no number
 SOON = 20
 OPTIONS = {"--seed": "seed", "--strategy": "strategy.name", "--model": "model.name"}
 
@@ -50,12 +50,12 @@ class Gained(Exception):
     """The search has found a better program."""
 
 
-def gains(problem: str, folder: Path, settings: list[str]) -> bool:
+def gains(problem: str, folder: Path, settings: list[str], evaluations: int = SOON) -> bool:
     def watch(progress: Progress) -> None:
         if progress.best.score != progress.seed.score:
             raise Gained
 
-    bounds = [f"budget.evaluations={SOON}", "budget.seconds=null"]
+    bounds = [f"budget.evaluations={evaluations}", "budget.seconds=null"]
     try:
         oragent.run(problem, settings=[*settings, *bounds], outputs=folder, progress=watch)
     except Gained:
@@ -79,7 +79,8 @@ def test_a_shown_search_gains(words: tuple[str, ...], tmp_path: Path, monkeypatc
     given = dict(pairwise(words))
     named = {key: given.get(option) for option, key in OPTIONS.items()}
     settings = [word for word in words[1:] if re.match(r"[a-z_.]+=", word)]
-    assert gains(words[0], tmp_path / "outputs", [*list_overrides(named), *settings])
+    evaluations = int(given.get("--evaluations", SOON))
+    assert gains(words[0], tmp_path / "outputs", [*list_overrides(named), *settings], evaluations)
 
 
 @pytest.mark.slow
