@@ -23,7 +23,7 @@ def test_every_error_is_one_of_ours() -> None:
     assert all(
         issubclass(getattr(errors, name), errors.OragentError)
         for name, value in vars(errors).items()
-        if isinstance(value, type)
+        if isinstance(value, type) and value.__module__ == errors.__name__
     )
 
 
