@@ -7,7 +7,7 @@ import pytest
 
 from oragent.authoring import Level, check_problem
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.offers import list_unmet
+from oragent.evaluation.capabilities import list_unmet
 from oragent.evaluation.problem import LimitSettings, evaluation_root, load_problem
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder

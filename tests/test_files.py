@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import OragentError
 from oragent._base.files import file_stem, read_argument
-from oragent._base.plain import shorten
 from oragent._base.settings import load_settings_tree
+from oragent._base.text_format import shorten
 from oragent.cli.runs import steer
 from oragent.programs.inspection import read_program
 from oragent.programs.syntax import Signature

@@ -20,7 +20,7 @@ BOUNDED = "JSON, whose reader takes time by the length of the text, which is bou
 
 # How often each file calls a parser, and why it may.
 SITES = {
-    "_base/trees.py": ({"ast.parse": 1}, f"{CHILD}, or {PASSED}"),
+    "_base/ast_utils.py": ({"ast.parse": 1}, f"{CHILD}, or {PASSED}"),
     "programs/syntax.py": ({"tree_of": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
     "programs/similarity.py": ({"tree_of": 2}, CHILD),
     "programs/regions.py": ({"ast.unparse": 1}, f"{CHILD}, or {PASSED}"),
@@ -44,7 +44,7 @@ SITES = {
     "_base/literals.py": ({"tree_of": 1, "ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
     "_base/tables.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "_base/protocol.py": ({"json.loads": 1}, BOUNDED),
-    "_base/bounded.py": ({"json.loads": 1, "yaml.load": 1}, "within limits; those of YAML are checked before a tree"),
+    "_base/safe_load.py": ({"json.loads": 1, "yaml.load": 1}, "within limits; those of YAML are checked before a tree"),
     "_base/racing.py": ({"json.loads": 1}, OURS),
     "search/genetics/variation.py": ({"tree_of": 3, "ast.unparse": 3}, PASSED),
     "search/genetics/draft.py": ({"tree_of": 1, "ast.unparse": 2}, PASSED),

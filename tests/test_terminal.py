@@ -15,8 +15,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from oragent._base.plain import escape_text
 from oragent._base.terminal import Terminal
+from oragent._base.text_format import escape_text
 from oragent.cli import app as cli
 from tests.sources import PACKAGE as ROOT
 from tests.sources import SOURCES, source

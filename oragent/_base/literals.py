@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from oragent._base.trees import tree_of
+from oragent._base.ast_utils import tree_of
 
 MAX_CHARACTERS = 1_000_000
 # collections within collections

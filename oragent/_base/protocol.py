@@ -26,7 +26,7 @@ from enum import StrEnum
 from typing import Any
 
 from oragent._base.literals import read_literal
-from oragent._base.plain import shorten
+from oragent._base.text_format import shorten
 
 # collections within collections in metrics, as ``read_literal`` bounds them
 MAX_DEPTH = 40

@@ -9,10 +9,10 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from oragent._base import shipped
-from oragent._base.bounded import MAX_BYTES, parse_yaml
+from oragent._base import package_data
 from oragent._base.errors import ConfigError
 from oragent._base.files import read_bounded
+from oragent._base.safe_load import MAX_BYTES, parse_yaml
 
 # of dataclasses that hold settings: an unknown key is an error
 STRICT = ConfigDict(extra="forbid")
@@ -56,11 +56,11 @@ def dump_settings(settings: object) -> dict[str, Any]:
 
 def load_settings_tree(path: Path) -> dict[str, Any]:
     """Read a file of settings as a tree; a shipped file may be given by its name. An empty file is an empty tree."""
-    path = shipped.find_settings_file(path)
+    path = package_data.find_settings_file(path)
     try:
         tree = parse_yaml(read_bounded(path, MAX_BYTES))
     except FileNotFoundError:
-        ship = ", ".join(shipped.list_settings_names())
+        ship = ", ".join(package_data.list_settings_names())
         message = f"cannot read the configuration {path}: there is no such file, and none of that name ships; {ship} do"
         raise ConfigError(message) from None
     except (OSError, UnicodeDecodeError) as problem:

@@ -8,7 +8,7 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent._base.plain import format_count
+from oragent._base.text_format import format_count
 
 ALPHA = 0.05
 RESAMPLES = 10_000

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from oragent._base.errors import TableError
-from oragent._base.plain import escape_text
 from oragent._base.table_values import CSV_ENDINGS, REFUSED, Table
+from oragent._base.text_format import escape_text
 
 # of a file
 MAX_BYTES = 64 << 20

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 
 
 def print_line(console: Console, text: object, style: str = "") -> None:

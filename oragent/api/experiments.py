@@ -12,7 +12,7 @@ from typing import Any
 from oragent._base.errors import CandidateError, ConfigError
 from oragent.api.choices import ProblemChoice, resolve_problem
 from oragent.evaluation import Evaluation, EvaluationRunner
-from oragent.evaluation.offers import evaluator_arguments, find_options, mode_patience, require_all
+from oragent.evaluation.capabilities import evaluator_arguments, find_options, mode_patience, require_all
 from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, find_project_root, list_problems
 from oragent.programs.inspection import fit_to_frame, inspect_program, read_program
 from oragent.sandbox.limits import count_processors

@@ -30,10 +30,10 @@ from oragent.authoring.seed_checks import (
     describe_randomness,
 )
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
-from oragent.evaluation.offers import list_unmet
+from oragent.evaluation.capabilities import list_unmet
 from oragent.evaluation.problem import Feature, Problem, evaluation_root, load_problem
 from oragent.programs.inspection import parse_expression
-from oragent.programs.parts import with_main
+from oragent.programs.multi_file import with_main
 
 EITHER = (
     "The evaluator draws numbers or reads the clock, or the heuristic does where its text does not show it: "

@@ -17,9 +17,9 @@ from typing import Any
 
 import yaml
 
-from oragent._base.bounded import parse_yaml
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.files import LONGEST_ARGUMENT, read_bounded
+from oragent._base.safe_load import parse_yaml
 from oragent.evaluation.problem import Problem
 from oragent.programs import regions
 from oragent.programs.inspection import documentation, inspect_program, signature_of

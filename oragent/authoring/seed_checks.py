@@ -24,9 +24,9 @@ from oragent.authoring.bench import (
     make_finding,
 )
 from oragent.evaluation import Evaluation
-from oragent.evaluation.offers import CHECK, OBSERVER, describe_missing, find_options
+from oragent.evaluation.capabilities import CHECK, OBSERVER, describe_missing, find_options
 from oragent.programs.inspection import find_unseeded, inspect_program
-from oragent.programs.parts import with_main
+from oragent.programs.multi_file import with_main
 
 TITLE = "function of its arguments"
 OF_THE_EVALUATOR = "what differs from one evaluation to the next comes from the evaluator"

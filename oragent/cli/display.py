@@ -20,8 +20,8 @@ from rich.text import Text
 
 from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
-from oragent._base.plain import format_count, one_line
 from oragent._base.protocol import Status
+from oragent._base.text_format import format_count, one_line
 from oragent.evaluation.pool import RunningJob
 from oragent.report.pages.text import format_duration, format_money, measure_gain
 from oragent.search.candidate import Candidate

@@ -14,7 +14,7 @@ from rich.table import Table
 from oragent._base import files
 from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import (
     DEVICE_HELP,
@@ -29,8 +29,8 @@ from oragent.cli.options import (
     split_names,
 )
 from oragent.evals.requests import StudyRequest
+from oragent.evaluation.capabilities import require_all
 from oragent.evaluation.devices import AUTO
-from oragent.evaluation.offers import require_all
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
 from oragent.programs.inspection import read_program
 from oragent.programs.parameters import read_parameters

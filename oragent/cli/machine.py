@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from oragent._base import shipped
+from oragent._base import package_data
 from oragent._base.distribution import describe_name_conflict, unsupported_versions
 from oragent.cli.options import console, print_text
 from oragent.evaluation.cluster.cluster_settings import parse_cluster
@@ -142,4 +142,4 @@ def doctor(
 
 def settings() -> None:
     """Print every setting with its default, as a file for --config."""
-    print_text((shipped.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").rstrip())
+    print_text((package_data.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").rstrip())

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from oragent._base import shipped
+from oragent._base import package_data
 from oragent._base.terminal import Terminal
 from oragent.evaluation.problem import find_project_root
 from oragent.sandbox.limits import count_processors
@@ -90,7 +90,7 @@ def split_names(text: str) -> list[str]:
 def problem_names(incomplete: str) -> list[str]:
     """Return the names of problems with a prefix, for shell completion."""
     project_folders = [path.parent for path in find_project_root().glob("problems/*/problem.yaml")]
-    names = {folder.name for folder in (*project_folders, *shipped.shipped_problems())}
+    names = {folder.name for folder in (*project_folders, *package_data.shipped_problems())}
     return sorted(name for name in names if name.startswith(incomplete))
 
 

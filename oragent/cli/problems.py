@@ -12,17 +12,16 @@ from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 
-from oragent._base import shipped
+from oragent._base import package_data
 from oragent._base.errors import ProblemError
-from oragent._base.plain import one_line
 from oragent._base.protocol import Status
 from oragent._base.racing import displayed_metrics
+from oragent._base.text_format import one_line
 from oragent.authoring import contract, scaffold
 from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, print_caution, print_text, problem_names
 from oragent.evaluation import EvaluationRunner, Job
-from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks
-from oragent.evaluation.offers import (
+from oragent.evaluation.capabilities import (
     CHECK,
     FRESH_SEED,
     describe_missing,
@@ -31,6 +30,7 @@ from oragent.evaluation.offers import (
     mode_patience,
     require_all,
 )
+from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks
 from oragent.evaluation.problem import (
     LimitSettings,
     Problem,
@@ -189,7 +189,7 @@ def check(
     counts = dict.fromkeys(marks, 0)
     base = find_project_root(root)
     if not folder.is_dir():
-        folder = shipped.find_path(base, Path("problems") / folder)
+        folder = package_data.find_path(base, Path("problems") / folder)
     for finding in contract.check_problem(folder, root, child_of_seed, quick=quick):
         counts[finding.level.name] += 1
         console.print(f"{marks[finding.level.name]} {escape(finding.title)}", highlight=False)

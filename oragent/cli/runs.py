@@ -17,11 +17,11 @@ from oragent import report as reports
 from oragent._base import files
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
-from oragent._base.plain import escape_text, one_line
+from oragent._base.text_format import escape_text, one_line
 from oragent.cli.folders import report_folder, show_folder
 from oragent.cli.options import Root, RunPath, console, print_text
+from oragent.evaluation.capabilities import DRAW, FINAL, FRESH_SEED, describe_missing
 from oragent.evaluation.devices import pin_device
-from oragent.evaluation.offers import DRAW, FINAL, FRESH_SEED, describe_missing
 from oragent.evaluation.problem import find_project_root
 from oragent.report import terminal
 from oragent.report.final import hold_final_round

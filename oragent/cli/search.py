@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from oragent import report as reports
 from oragent._base.errors import ConfigError, OragentError, UntrustedError
-from oragent._base.plain import format_count
+from oragent._base.text_format import format_count
 from oragent.cli.display import Display, print_summary
 from oragent.cli.folders import resume_folder
 from oragent.cli.machine import isolation_warning, unguarded_warning

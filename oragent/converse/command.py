@@ -20,8 +20,8 @@ from rich.text import Text
 
 from oragent._base import files
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.plain import escape_text, one_line
 from oragent._base.terminal import print_line
+from oragent._base.text_format import escape_text, one_line
 from oragent.converse.conversation import Turn, opening_text
 from oragent.converse.decider import LEAVING, DecisionView
 from oragent.converse.decision import DecisionProblem, Editable

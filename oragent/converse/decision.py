@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Protocol, runtime_checkable
 
 from oragent._base.errors import ConfigError
-from oragent._base.plain import join_some
+from oragent._base.text_format import join_some
 from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange

@@ -7,7 +7,7 @@ from enum import StrEnum
 from math import isfinite
 
 from oragent._base.errors import ConfigError
-from oragent._base.plain import join_some, one_line
+from oragent._base.text_format import join_some, one_line
 from oragent.converse.decision import DecisionProblem, Editable, Goal, Solved, format_figure, unknown_name_error
 from oragent.converse.solving import StateSolver, problem_in_force
 from oragent.converse.state import Restriction, RestrictionState

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from oragent._base.errors import MilpError
-from oragent._base.plain import one_line
+from oragent._base.text_format import one_line
 from oragent.converse.decision import (
     DecisionProblem,
     Editable,

@@ -14,8 +14,8 @@ from typing import Any
 from rich.console import Console
 
 from oragent._base.errors import OragentError
-from oragent._base.plain import escape_text
 from oragent._base.terminal import print_line
+from oragent._base.text_format import escape_text
 from oragent.converse.conversation import changes_of, opening_text
 from oragent.converse.decider import DecisionView
 from oragent.converse.decision import Charted, format_figure

@@ -17,14 +17,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from oragent._base.ast_utils import tree_of
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError
 from oragent._base.files import resolve_path
-from oragent._base.plain import shorten_middle
 from oragent._base.protocol import Failure, Result, Status
 from oragent._base.racing import BY_INSTANCE
-from oragent._base.trees import tree_of
-from oragent.programs.parts import split_files
+from oragent._base.text_format import shorten_middle
+from oragent.programs.multi_file import split_files
 from oragent.sandbox.messages import FOLDER, PYTHON, Command, CommandResult, CompanionFolder, Limits
 
 # kept of the begin and of the end of what it printed

@@ -12,16 +12,16 @@ from annotated_types import Ge, Gt
 from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
-from oragent._base import shipped
-from oragent._base.bounded import parse_yaml
+from oragent._base import package_data
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError
 from oragent._base.files import read_bounded
+from oragent._base.safe_load import parse_yaml
 from oragent._base.settings import STRICT, explain_validation_error
 from oragent.evaluation.job import Companions, Job, find_companions, is_guarded
 from oragent.programs import native, regions
 from oragent.programs.inspection import documentation, outline, signature_of
-from oragent.programs.parts import NAME, join_files
+from oragent.programs.multi_file import NAME, join_files
 from oragent.programs.syntax import Signature
 from oragent.sandbox.isolation.environment import Value, problem_variables
 from oragent.sandbox.messages import Limits
@@ -345,7 +345,7 @@ def find_project_root(root: Path | None = None) -> Path:
         if not root.is_dir():
             raise ProblemError(f"{root} is no folder: --root names a project's, and without it that is looked for")
         return root.resolve()
-    return shipped.find_project_root()
+    return package_data.find_project_root()
 
 
 def evaluation_root(problem: Problem, root: Path | None = None) -> Path:
@@ -380,7 +380,7 @@ def find_problem(name: str, root: Path) -> Problem:
 
 def _problem_folders(root: Path) -> dict[str, Path]:
     own_folders = [path.parent for path in (root / "problems").glob("*/problem.yaml")]
-    names = {folder.name: folder for folder in (*shipped.shipped_problems(), *own_folders)}
+    names = {folder.name: folder for folder in (*package_data.shipped_problems(), *own_folders)}
     if not names:
         raise ProblemError(f"no problems in {root / 'problems'}, and none ships: this copy of oragent is not complete")
     return dict(sorted(names.items()))

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from oragent._base.plain import escape_text
 from oragent._base.table_dialects import GROUPED_IN_TEXT
+from oragent._base.text_format import escape_text
 from oragent.formulate.data import iterate_leaves, list_parts
 
 DEPTHS = {"scalar": 0, "vector": 1, "matrix": 2}

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import FolderKind, file_stem, kind_of_folder
-from oragent._base.plain import one_line
 from oragent._base.terminal import print_line
+from oragent._base.text_format import one_line
 from oragent.formulate.audit import find_unclear_figures
 from oragent.formulate.data import read_text, show_path
 from oragent.formulate.folder import (

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from oragent._base.errors import ReplyError
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.data import column_names, describe_data, describe_parts, map_leaves

@@ -5,8 +5,8 @@ from typing import Any
 
 from rich.console import Console
 
-from oragent._base.plain import escape_text, one_line
 from oragent._base.terminal import print_line
+from oragent._base.text_format import escape_text, one_line
 from oragent.formulate.checks import CheckStatus
 from oragent.formulate.effects import LimitEffect, Shortage
 from oragent.formulate.explain import group_decisions, objective_unit

@@ -8,8 +8,8 @@ from typing import Any
 
 from oragent._base.distribution import require_pulp
 from oragent._base.errors import MilpError, SandboxError
-from oragent._base.plain import hide_addresses
 from oragent._base.protocol import Status as Ended
+from oragent._base.text_format import hide_addresses
 from oragent.formulate.data import map_leaves
 from oragent.formulate.model_comparison import ModelComparison, Ruling
 from oragent.formulate.problem import ProgramInterface

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from oragent._base.plain import escape_text, one_line
+from oragent._base.text_format import escape_text, one_line
 from oragent.formulate.checks import CheckStatus
 
 MAX_REASONS = 20

@@ -11,10 +11,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from oragent._base import shipped
-from oragent._base.bounded import parse_yaml
+from oragent._base import package_data
 from oragent._base.errors import ProblemError
 from oragent._base.racing import RaceTerms
+from oragent._base.safe_load import parse_yaml
 
 # an option of evaluators whose instances differ between studies
 PROTOCOL = {"protocol": ("reevo", "oragent")}
@@ -188,7 +188,7 @@ class Arguments:
 
     def place(self, relative: str | Path) -> Path:
         """Return the path of a project file by its path from the root, or of the shipped one."""
-        return shipped.find_path(self.root_dir, relative)
+        return package_data.find_path(self.root_dir, relative)
 
 
 def parse_arguments(

@@ -17,7 +17,7 @@ import numpy as np
 
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent.programs.parts import file_names, split_files
+from oragent.programs.multi_file import file_names, split_files
 
 Function = Callable[..., Any]
 MOST_CHARACTERS = 4000

@@ -9,10 +9,10 @@ import numpy as np
 import yaml
 from numpy.typing import ArrayLike, NDArray
 
-from oragent._base.bounded import load_yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.racing import BY_INSTANCE
+from oragent._base.safe_load import load_yaml
 from oragent.harness.arguments import Arguments
 
 RESAMPLES = 1000

@@ -26,7 +26,7 @@ from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import load_functions, render_traceback
 from oragent.harness.native import Library
 from oragent.sandbox.isolation.guest import Cage, confine_guest
-from oragent.sandbox.isolation.means import FORBID
+from oragent.sandbox.isolation.mechanisms import FORBID
 from oragent.sandbox.isolation.seccomp import WIRE
 
 OUT_OF_MEMORY = "ran out of memory"

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from oragent._base.errors import CandidateError, OragentError
-from oragent._base.plain import escape_text, shorten_middle
 from oragent._base.protocol import Failure, Result, Status, format_failure, format_result
 from oragent._base.racing import BY_INSTANCE, read_instance_values
+from oragent._base.text_format import escape_text, shorten_middle
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.guest import Guest, State
 from oragent.harness.purity import CallSample, check_purity

@@ -22,8 +22,8 @@ from typing import Any, NoReturn
 
 from oragent.harness import frames
 from oragent._base.errors import CandidateError, OragentError, SandboxError
-from oragent._base.plain import CappedOutput
 from oragent._base.protocol import Status
+from oragent._base.text_format import CappedOutput
 from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY, prepare_process
 from oragent.sandbox.isolation import kernel, process_usage
 from oragent.sandbox.isolation.guest import Cage, enter_guest_namespace

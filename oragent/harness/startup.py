@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from oragent._base.bounded import parse_yaml
+from oragent._base.safe_load import parse_yaml
 from oragent.sandbox.isolation.environment import RESTARTED, problem_variables, restart_without_secrets
 
 # its value must not be in the memory of the process that forks candidates

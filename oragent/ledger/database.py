@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from oragent._base.errors import StoreError
 from oragent._base.files import network_file_system
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 
 # bytes of a row
 LONGEST = 64 << 20

@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from oragent._base.bounded import parse_json
 from oragent._base.errors import ModelError, StoreError
+from oragent._base.safe_load import parse_json
 from oragent.ledger.database import Database
 from oragent.llm.model import Reply, Request, ToolCall
 

@@ -12,9 +12,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from oragent._base.bounded import parse_json
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import BudgetExhausted, ModelError, OragentError
+from oragent._base.safe_load import parse_json
 from oragent.ledger.case import Interrupted, LedgerCase
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, RecordedReply, ReplayModel, Replies

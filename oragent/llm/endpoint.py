@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from oragent._base.distribution import require_package
 from oragent._base.errors import ModelError
-from oragent._base.plain import shorten
+from oragent._base.text_format import shorten
 from oragent.llm.streaming import BrokenReply, StreamJoiner
 
 if TYPE_CHECKING:

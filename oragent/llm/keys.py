@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from oragent._base.errors import ModelError, UntrustedError
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 from oragent.llm.endpoint import OPENAI_URL
 from oragent.llm.model_settings import ModelSettings
 

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from oragent._base import shipped
-from oragent._base.bounded import load_yaml
+from oragent._base import package_data
 from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError
+from oragent._base.safe_load import load_yaml
 
 # Suffix of a snapshot (-2024-07-18, -0613, :latest), but not of another model of the family (-mini).
 SNAPSHOT = re.compile(r"[-@:](\d[\w.-]*|latest|preview(-[\d-]+)?)")
@@ -110,7 +110,10 @@ class Prices:
 
 def project_prices(*roots: Path) -> Prices:
     """Load ``configs/prices.yaml`` of the first root that has one, of the current project, or the shipped one."""
-    lists = (root / "configs" / "prices.yaml" for root in (*roots, shipped.find_project_root(), shipped.shipped_root()))
+    lists = (
+        root / "configs" / "prices.yaml"
+        for root in (*roots, package_data.find_project_root(), package_data.shipped_root())
+    )
     return next((Prices.load_prices(path) for path in lists if path.is_file()), Prices())
 
 

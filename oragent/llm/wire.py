@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from oragent._base.bounded import check_bounds
 from oragent._base.errors import ReplyError
+from oragent._base.safe_load import check_bounds
 from oragent.llm.model import Message, Reply, Request, Tool, ToolCall, estimate_tokens
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.replies import extract_json

@@ -7,7 +7,7 @@ a terminal, bidirectional marks would reorder what is read.
 import math
 from collections.abc import Callable
 
-from oragent._base.plain import escape_text as shown
+from oragent._base.text_format import escape_text as shown
 
 BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
 WIDTH = 80

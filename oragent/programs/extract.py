@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from oragent._base.ast_utils import all_nodes
 from oragent._base.errors import ReplyError
-from oragent._base.trees import all_nodes
-from oragent.programs import caps, native
+from oragent.programs import native, size_limits
 from oragent.programs.blocks import (
     FencedBlock,
     apply_edits,
@@ -28,7 +28,7 @@ from oragent.programs.blocks import (
     outermost_block,
     without_edits,
 )
-from oragent.programs.parts import file_names, join_files, split_files
+from oragent.programs.multi_file import file_names, join_files, split_files
 from oragent.programs.syntax import Signature
 
 TYPING = "Any Callable Dict Iterable List Optional Sequence Set Tuple Union"
@@ -56,7 +56,7 @@ MOST_BRACKETS = 200
 @lru_cache(maxsize=64)
 def parse_piece(source: str) -> ast.Module:
     """Parse a program, or a piece of a reply that may be one; a `ReplyError` gives the line and what stands there."""
-    if complaint := caps.text_problem(source):
+    if complaint := size_limits.text_problem(source):
         raise ReplyError(complaint)
     try:
         with warnings.catch_warnings():

@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
+from oragent._base.ast_utils import tree_of
 from oragent._base.errors import CandidateError, OragentError, ProblemError
 from oragent._base.files import LONGEST_ARGUMENT, read_bounded_bytes
-from oragent._base.trees import tree_of
-from oragent.programs import caps, native, parser_client, parser_worker, regions, syntax
+from oragent.programs import native, parser_client, parser_worker, regions, size_limits, syntax
 from oragent.programs.parser_client import ParseLimitExceeded
 from oragent.programs.parser_worker import Inspected as Inspected
 from oragent.programs.syntax import Signature
@@ -87,7 +87,7 @@ def inspect_program(source: str, signature: Signature) -> Inspected:
 def _inspect_uncached(source: str, signature: Signature) -> Inspected:
     if is_safe(source) and signature.language == "python":
         return parser_worker.inspect_local(source, signature)
-    if problem := caps.text_problem(source):
+    if problem := size_limits.text_problem(source):
         return Inspected(problem, source, parser_worker.hash_text(source), 0)
     try:
         return _read_inspection(
@@ -101,7 +101,7 @@ def _inspect_uncached(source: str, signature: Signature) -> Inspected:
 
 def prime_cache(source: str, signature: Signature, answer: object) -> None:
     """Keep what the child said of a program when it took it out of a reply, so that it is not asked again."""
-    if isinstance(answer, dict) and not caps.text_problem(source):
+    if isinstance(answer, dict) and not size_limits.text_problem(source):
         _cache_inspection(source, signature, _read_inspection(answer, source, signature))
 
 
@@ -134,7 +134,7 @@ def fit_to_frame(source: str, signature: Signature) -> str:
         program = regions.fill_frame(signature.frame, regions.spread_program(source, signature.frame))
         mark_safe(program)
         return program
-    if problem := caps.text_problem(source):
+    if problem := size_limits.text_problem(source):
         raise CandidateError(problem, "rejected")
     try:
         answer = parser_client.request("spread", source=source, frame=list(signature.frame))
@@ -213,9 +213,9 @@ def read_program(path: Path, signature: Signature) -> str:
     """Read a program that can be called as ``signature`` from a file, which a `CandidateError` (``rejected``) names."""
     try:
         content = read_bounded_bytes(path, LONGEST_ARGUMENT)
-        source = content.decode("utf-8", "replace" if len(content) > caps.MAX_BYTES else "strict")
+        source = content.decode("utf-8", "replace" if len(content) > size_limits.MAX_BYTES else "strict")
         source = fit_to_frame(source.replace("\r\n", "\n").replace("\r", "\n"), signature)
-        rejection = caps.size_problem(len(content)) or inspect_program(source, signature).problem
+        rejection = size_limits.size_problem(len(content)) or inspect_program(source, signature).problem
         if rejection:
             problem = f"{path}: {rejection}"
         else:
@@ -236,7 +236,7 @@ def read_program(path: Path, signature: Signature) -> str:
 
 def _check_safe(source: str) -> None:
     if not is_safe(source):
-        problem = caps.text_problem(source) or _ask_problem("vet", source=source)
+        problem = size_limits.text_problem(source) or _ask_problem("vet", source=source)
         if problem:
             raise CandidateError(problem, "rejected")
         mark_safe(source)

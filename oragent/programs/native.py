@@ -7,7 +7,7 @@ length. Whether it is a program the compiler says, in the sandbox.
 import re
 
 from oragent._base.errors import CandidateError, ProblemError, ReplyError
-from oragent.programs import caps
+from oragent.programs import size_limits
 from oragent.programs.blocks import apply_edits, drop_thoughts, fenced_blocks, has_edits
 
 PIECE = re.compile(
@@ -50,7 +50,7 @@ def documentation(source: str, function: str) -> str:
 
 def check_functions(source: str, functions: tuple[str, ...]) -> None:
     """Reject, by a `CandidateError`, a text that cannot be a program with these functions, without a compiler."""
-    if complaint := caps.text_problem(source):
+    if complaint := size_limits.text_problem(source):
         raise CandidateError(complaint, "rejected")
     plain = _without_comments(source)
     for function in functions:

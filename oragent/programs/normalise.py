@@ -16,7 +16,7 @@ from functools import cache
 from importlib import import_module
 from itertools import count
 
-from oragent._base.trees import all_nodes, child_nodes
+from oragent._base.ast_utils import all_nodes, child_nodes
 
 _Named = ast.Name | ast.arg
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from oragent._base.errors import OragentError
 from oragent._base.frames import HEAD, take_body
 from oragent.programs.parser_worker import CPU_S, MEMORY_MB
-from oragent.sandbox.isolation.means import FORBID
+from oragent.sandbox.isolation.mechanisms import FORBID
 
 T = TypeVar("T")
 # bytes of an answer: a canonical form, a reply's JSON

@@ -21,12 +21,12 @@ from typing import Any
 from oragent._base.errors import CandidateError, ReplyError
 from oragent._base.frames import HEAD, pack_message
 from oragent.programs import blocks, extract, native, regions, similarity, syntax
+from oragent.programs.multi_file import join_files, split_files
 from oragent.programs.normalise import drop_docstrings
-from oragent.programs.parts import join_files, split_files
 from oragent.programs.syntax import Signature
 from oragent.sandbox.isolation import environment, kernel, landlock, seccomp
 from oragent.sandbox.isolation.guest import DEVICES, drop_privileges
-from oragent.sandbox.isolation.means import Means, is_allowed
+from oragent.sandbox.isolation.mechanisms import Means, is_allowed
 
 # a request's; a usual program takes a thousandth of that
 CPU_S = 2.0

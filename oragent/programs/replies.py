@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from oragent._base.errors import ReplyError
-from oragent.programs import caps, inspection, parser_client
+from oragent.programs import inspection, parser_client, size_limits
 from oragent.programs.parser_client import ParseLimitExceeded
 from oragent.programs.syntax import Signature, signature_to_json
 
@@ -38,7 +38,7 @@ def extract_code(text: str, function: str, parent: str | None = None, signature:
         # perhaps it is the program that takes too much, and not the reply
         answer = _request_answer("code", text, **fields, look=False)
     source = _read_text(answer, "source")
-    if len(source) > caps.MAX_REPLY + caps.MAX_BYTES:
+    if len(source) > size_limits.MAX_REPLY + size_limits.MAX_BYTES:
         raise ReplyError("the program in the reply is too long; write a shorter one")
     if signature is not None and look:
         inspection.prime_cache(source, signature, answer.get("inspected"))
@@ -48,7 +48,7 @@ def extract_code(text: str, function: str, parent: str | None = None, signature:
 def apply_edits(text: str, parent: str) -> str:
     """Apply the SEARCH/REPLACE edits of a reply to a text of any kind; a `ReplyError` if they do not fit."""
     source = _read_text(_request_answer("edits", text, parent=parent), "source")
-    if len(source) > caps.MAX_REPLY + len(parent):
+    if len(source) > size_limits.MAX_REPLY + len(parent):
         raise ReplyError("the text is too long after the edits; write shorter ones")
     return source
 
@@ -69,9 +69,9 @@ def extract_json(text: str) -> Any:
 
 
 def _request_answer(kind: str, text: str, **fields: Any) -> dict[str, Any]:
-    if len(text) > caps.MAX_REPLY:
+    if len(text) > size_limits.MAX_REPLY:
         raise ReplyError(
-            f"the reply has {len(text):,} characters, at most {caps.MAX_REPLY:,} are read; write a shorter one"
+            f"the reply has {len(text):,} characters, at most {size_limits.MAX_REPLY:,} are read; write a shorter one"
         )
     try:
         return parser_client.request(kind, text=text, **fields)

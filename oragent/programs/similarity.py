@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from oragent._base.trees import tree_of
+from oragent._base.ast_utils import tree_of
 
 TOKEN = re.compile(r"\w+|\S")
 MOST_TOKENS = 20_000

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from oragent._base.ast_utils import tree_of
 from oragent._base.errors import CandidateError, ProblemError
-from oragent._base.trees import tree_of
-from oragent.programs import caps
+from oragent.programs import size_limits
 from oragent.programs.normalise import drop_docstrings, normalise
 
 
@@ -172,7 +172,7 @@ def count_nodes(source: str) -> int:
 
 def parse_program(source: str) -> ast.Module:
     """Parse a program of bounded size and depth; ``rejected``, with the line of a syntax error."""
-    if problem_text := caps.text_problem(source):
+    if problem_text := size_limits.text_problem(source):
         raise _rejection(problem_text)
     try:
         with warnings.catch_warnings():
@@ -183,9 +183,9 @@ def parse_program(source: str) -> ast.Module:
     except UnicodeEncodeError:
         raise _rejection("the program holds characters that are no valid text; send plain UTF-8") from None
     except (RecursionError, MemoryError):
-        message = f"the program is nested deeper than {caps.MAX_DEPTH} levels; use intermediate variables"
+        message = f"the program is nested deeper than {size_limits.MAX_DEPTH} levels; use intermediate variables"
         raise _rejection(message) from None
-    if problem_text := caps.tree_problem(tree, source):
+    if problem_text := size_limits.tree_problem(tree, source):
         raise _rejection(problem_text)
     return tree
 

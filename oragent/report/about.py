@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from oragent._base.bounded import MAX_BYTES, parse_yaml
 from oragent._base.budget import Budget
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import read_bounded
+from oragent._base.safe_load import MAX_BYTES, parse_yaml
 
 
 @dataclass(frozen=True)

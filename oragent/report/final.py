@@ -12,12 +12,12 @@ from typing import Any
 import yaml
 
 from oragent._base import files
-from oragent._base.bounded import load_yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError, StoreError
-from oragent._base.plain import format_count
 from oragent._base.protocol import Status
-from oragent.evaluation.offers import FINAL
+from oragent._base.safe_load import load_yaml
+from oragent._base.text_format import format_count
+from oragent.evaluation.capabilities import FINAL
 from oragent.report.chance import MeasuredScore, score_probability
 from oragent.report.held_out import HeldOutScorer, hash_identity, hash_text
 from oragent.report.pages.text import format_score

@@ -8,11 +8,11 @@ from typing import Any
 import yaml
 
 from oragent._base import files
-from oragent._base.bounded import load_yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
+from oragent._base.safe_load import load_yaml
 from oragent._base.statistics import ALPHA
-from oragent.evaluation.offers import FRESH_SEED
+from oragent.evaluation.capabilities import FRESH_SEED
 from oragent.report.chance import (
     BY_INSTANCE,
     LEVEL,

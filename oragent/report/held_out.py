@@ -15,13 +15,12 @@ from typing import Any
 import yaml
 
 from oragent._base import files
-from oragent._base.bounded import load_yaml
 from oragent._base.errors import OragentError, ProblemError, StoreError
-from oragent._base.plain import escape_text
 from oragent._base.protocol import Status
+from oragent._base.safe_load import load_yaml
+from oragent._base.text_format import escape_text
 from oragent.evaluation import Evaluation, Job, run_evaluation
-from oragent.evaluation.devices import AUTO, CPU
-from oragent.evaluation.offers import (
+from oragent.evaluation.capabilities import (
     CHECK,
     HELD_OUT_PATIENCE,
     INSTANCES,
@@ -29,6 +28,7 @@ from oragent.evaluation.offers import (
     evaluator_arguments,
     find_options,
 )
+from oragent.evaluation.devices import AUTO, CPU
 from oragent.report.chance import compare_pairs, read_paired
 from oragent.search.candidate import Committed
 from oragent.search.folder import RunFolder, best_file, reopen

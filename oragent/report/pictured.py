@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 import yaml
 
 from oragent._base import files
-from oragent._base.bounded import load_yaml
 from oragent._base.errors import ProblemError, StoreError
 from oragent._base.protocol import Failure, Result
-from oragent.evaluation.offers import BESIDE, DRAW
+from oragent._base.safe_load import load_yaml
+from oragent.evaluation.capabilities import BESIDE, DRAW
 from oragent.evaluation.runner import judge_result
 from oragent.report.held_out import HeldOutScorer, best_text, hash_identity, hash_text
 from oragent.sandbox.messages import Command, CommandResult, CompanionFolder

@@ -11,8 +11,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from oragent._base.plain import one_line
 from oragent._base.protocol import Status
+from oragent._base.text_format import one_line
 from oragent.report.fresh import Sets
 from oragent.report.held_out import BestCheck
 from oragent.report.pages import text as in_words

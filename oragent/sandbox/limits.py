@@ -13,7 +13,7 @@ from pathlib import Path
 from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.environment import allowed_environment
 from oragent.sandbox.isolation.kernel import lower_limits
-from oragent.sandbox.isolation.means import LINUX
+from oragent.sandbox.isolation.mechanisms import LINUX
 from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.messages import SHARE, Limits
 

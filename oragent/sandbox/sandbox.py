@@ -14,7 +14,7 @@ from typing import Self
 from oragent._base.errors import SandboxError
 from oragent._base.files import resolve_path
 from oragent._base.frames import ConnectionClosed
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 from oragent.sandbox.client import ServerClient
 from oragent.sandbox.folders import hand_over, open_folder
 from oragent.sandbox.messages import Command, CommandResult, CompanionFolder, EndReason, Limits

@@ -25,14 +25,14 @@ from oragent._base.frames import ConnectionClosed, receive_message, send_message
 from oragent.sandbox import warm_script
 from oragent.sandbox.isolation import kernel, namespaces, probe_means
 from oragent.sandbox.isolation.guest import prepare_confinement
-from oragent.sandbox.isolation.means import Means
+from oragent.sandbox.isolation.mechanisms import Means
 from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import count_tasks, kernel_cache_path
 from oragent.sandbox.messages import PYTHON, SHARE, Command, CompanionFolder
 from oragent.sandbox.staging import Outline, PlacementError, ServerSetting, switch_root
+from oragent.sandbox.supervisor import EngineGone, watch_command
 from oragent.sandbox.warm_script import compile_script
-from oragent.sandbox.watch import EngineGone, watch_command
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType
 
-from oragent._base import shipped
+from oragent._base import package_data
 from oragent._base.frames import stream_bytes
 from oragent.sandbox import folders
 from oragent.sandbox.folders import RUNS, displaced_files, list_entries
@@ -28,7 +28,7 @@ from oragent.sandbox.isolation.environment import (
     interpreter_places,
 )
 from oragent.sandbox.isolation.guest import GUEST_ROOT, will_become_nobody
-from oragent.sandbox.isolation.means import Means
+from oragent.sandbox.isolation.mechanisms import Means
 from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.messages import FOLDER, Command, CompanionFolder, Limits
 from oragent.sandbox.warm_script import compiled_script
@@ -172,7 +172,7 @@ def _readable_paths(setting: ServerSetting, script: Path | None) -> tuple[Path, 
     paths |= set(setting.projects)
     # what a project does not have itself, it finds here
     if setting.root_dir:
-        paths |= {path for name in shipped.FOLDERS if (path := shipped.shipped_root() / name).is_dir()}
+        paths |= {path for name in package_data.FOLDERS if (path := package_data.shipped_root() / name).is_dir()}
     # a project in the root of all files
     if Path("/") in paths:
         paths |= {Path("/data"), Path("/checkpoints"), Path("/problems")}

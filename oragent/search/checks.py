@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from oragent._base import shipped
+from oragent._base import package_data
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
 from oragent._base.files import LONGEST_ARGUMENT, read_bounded_bytes
@@ -27,7 +27,7 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
         raise ConfigError(
             f"budget.until=both would never end this search: strategy {config.strategy_name!r} asks no model"
         )
-    prices = Prices.load_prices(shipped.find_path(root, "configs/prices.yaml"))
+    prices = Prices.load_prices(package_data.find_path(root, "configs/prices.yaml"))
     models = [model for model in (config.model, *config.ensemble, *config.models.values()) if model]
     counts = {"evaluations", "seconds"} | ({"model_calls", "tokens"} if strategy.asks_model else set())
     if strategy.asks_model and any(prices.describe_price(model.name, server_address(model)) for model in models):

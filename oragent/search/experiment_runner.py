@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar
 
 from oragent._base.errors import ProblemError
 from oragent.evaluation import Evaluation, EvaluationRunner
+from oragent.evaluation.capabilities import INSTANCES, OBSERVER, evaluator_arguments, find_options
 from oragent.evaluation.devices import pin_device
-from oragent.evaluation.offers import INSTANCES, OBSERVER, evaluator_arguments, find_options
 from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.ledger.case import wait_for_all

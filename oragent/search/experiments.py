@@ -18,11 +18,11 @@ import numpy as np
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation, offers
+from oragent.evaluation import Evaluation, capabilities
 from oragent.programs.parameters import ProgramParameter, read_parameters, read_value, write_values
 from oragent.search.cma_es import CmaEs
 
-TRAIN, PRACTICE = "train", offers.PRACTICE
+TRAIN, PRACTICE = "train", capabilities.PRACTICE
 # CPU seconds of a probe or sweep, where nothing else is said
 CPU_S = 60.0
 # CPU seconds that must remain for another run

@@ -17,15 +17,15 @@ from typing import Any
 import yaml
 
 from oragent import __version__
-from oragent._base import files, shipped
-from oragent._base.bounded import load_yaml
+from oragent._base import files, package_data
 from oragent._base.errors import ConfigError, ProblemError, StoreError
 from oragent._base.files import expect_no_links, network_file_system, refuse_link
-from oragent._base.plain import escape_text
 from oragent._base.racing import displayed_metrics
+from oragent._base.safe_load import load_yaml
 from oragent._base.settings import dump_settings
+from oragent._base.text_format import escape_text
+from oragent.evaluation.capabilities import require_all
 from oragent.evaluation.devices import CPU, is_same_device, pin_device
-from oragent.evaluation.offers import require_all
 from oragent.evaluation.problem import Problem, evaluation_root, load_problem
 from oragent.ledger.database import FORMAT, expect_format
 from oragent.search.candidate import Elite
@@ -294,7 +294,7 @@ def reopen(
             raise ConfigError(f"{override!r} would make it another run; a resumed run takes {', '.join(CHANGEABLE)}")
     if not (trust or only_read):
         expect_trust(path, _with_own_copy(config, path), overrides)
-    if not folder.is_dir() and (ours := shipped.shipped_root() / "problems" / folder.name).is_dir():
+    if not folder.is_dir() and (ours := package_data.shipped_root() / "problems" / folder.name).is_dir():
         # another copy of oragent shipped it when the run began
         folder = ours
     problem = load_problem(folder)

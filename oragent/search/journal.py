@@ -10,10 +10,10 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from oragent._base.bounded import parse_json
 from oragent._base.budget import Spent
 from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
+from oragent._base.safe_load import parse_json
 from oragent.evaluation import Evaluation
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.store import MAX_JSON, JournalRow, RoundNote, Store

@@ -17,11 +17,11 @@ from tqdm import tqdm
 
 from oragent._base.errors import ConfigError
 from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.capabilities import check_protocol, help_job, parse_options, require_all
 from oragent.evaluation.cluster.cluster_settings import parse_cluster
 from oragent.evaluation.cluster.connect import Cluster, connect_cluster, connect_executor
 from oragent.evaluation.cluster.dispatch import JobExecutor
 from oragent.evaluation.devices import pin_device, require_device
-from oragent.evaluation.offers import check_protocol, help_job, parse_options, require_all
 from oragent.evaluation.pool import EvaluationPool, JobPool
 from oragent.evaluation.problem import Problem
 from oragent.ledger import ReplayModel

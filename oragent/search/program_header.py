@@ -4,7 +4,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.search.candidate import Elite
 from oragent.search.prompting.prompt_templates import CALLS, TOTAL

@@ -10,8 +10,7 @@ from pathlib import Path
 from oragent._base.protocol import Status
 from oragent._base.racing import RaceTerms
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.job import BELOW_FLOOR, add_train_score, floor_score, passes_screening, screened_evaluation
-from oragent.evaluation.offers import (
+from oragent.evaluation.capabilities import (
     CHECK,
     FLOOR,
     HEURISTIC_S,
@@ -23,6 +22,7 @@ from oragent.evaluation.offers import (
     describe_missing,
     evaluator_arguments,
 )
+from oragent.evaluation.job import BELOW_FLOOR, add_train_score, floor_score, passes_screening, screened_evaluation
 from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import Inspected, find_unseeded, inspect_program

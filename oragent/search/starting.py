@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
-from oragent._base.bounded import load_yaml
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import expect_no_links, network_file_system, read_bounded_bytes
+from oragent._base.safe_load import load_yaml
 from oragent.evaluation.problem import Problem
 from oragent.search.folder import RunFolder, best_file
 from oragent.search.program_header import drop_head

@@ -16,15 +16,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from oragent._base.bounded import parse_json
 from oragent._base.budget import Spent
 from oragent._base.protocol import MAX_FEATURES, Status
+from oragent._base.safe_load import parse_json
 from oragent.evaluation import Evaluation
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, RecordedReply, Replies
 from oragent.llm.client import CHECK
 from oragent.llm.model import Reply
-from oragent.programs.caps import MAX_BYTES
+from oragent.programs.size_limits import MAX_BYTES
 from oragent.search.archive import Grid
 from oragent.search.candidate import NOWHERE, Candidate, Committed
 from oragent.search.evaluation_key import EvaluationKey, EvaluationKind

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from oragent._base.errors import WorkspaceError
-from oragent._base.plain import join_some, one_line
+from oragent._base.text_format import join_some, one_line
 from oragent.milp.decisions import fold_family, group_families, layout_families, print_tables
 from oragent.milp.model import Milp, Row, Variable
 from oragent.milp.plain import amount as write_amount

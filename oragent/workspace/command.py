@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import ConfigError, WorkspaceError
-from oragent._base.plain import one_line
 from oragent._base.settings import dump_settings
 from oragent._base.terminal import print_line
+from oragent._base.text_format import one_line
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import open_study
 from oragent.llm.keys import expect_trusted, model_demands, remember_demands

@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import WorkspaceError
-from oragent._base.plain import one_line
 from oragent._base.terminal import print_line
+from oragent._base.text_format import one_line
 from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, describe_next_step
 from oragent.workspace.layout import find_notes, list_manifest
 from oragent.workspace.reading import refuse_links, shorten_path

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from oragent._base.errors import WorkspaceError
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 from oragent.ledger.study import FinishedCase
 from oragent.milp.decisions import Block, fold_family, group_families, layout_families
 from oragent.milp.model import Variable

@@ -19,9 +19,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import settings
-from oragent._base.bounded import parse_yaml
 from oragent._base.distribution import require_pulp
 from oragent._base.errors import ConfigError, MilpError, WorkspaceError
+from oragent._base.safe_load import parse_yaml
 from oragent.milp import as_json
 from oragent.milp.as_pulp import GAP
 from oragent.milp.model import Milp

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import OragentError, ReplyError, WorkspaceError
-from oragent._base.plain import escape_text as seen
-from oragent._base.plain import hide_addresses
+from oragent._base.text_format import escape_text as seen
+from oragent._base.text_format import hide_addresses
 from oragent.llm.model import Tool, ToolCall
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number, plain, rounded

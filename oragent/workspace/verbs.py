@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ReplyError, WorkspaceError
-from oragent._base.plain import one_line
+from oragent._base.text_format import one_line
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import Study
 from oragent.llm.dialogue import ask_until_read

@@ -18,7 +18,7 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent._base.racing import RACED, RaceTerms
 from oragent.evaluation import Evaluation, EvaluationRunner
-from oragent.evaluation.offers import RACE
+from oragent.evaluation.capabilities import RACE
 from oragent.evaluation.problem import LimitSettings, Problem, load_problem
 from oragent.programs.inspection import inspect_program, program_length
 from oragent.search.archive import AddStatus, Archive

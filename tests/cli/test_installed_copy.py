@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from oragent._base import shipped
+from oragent._base import package_data
 from oragent.search.config import build_config
 from tests.cli.test_cli import environment, oragent
 
@@ -39,7 +39,10 @@ def test_a_shell_completes_the_names_of_problems(toy: Path, tmp_path: Path) -> N
 
 def test_settings_are_printed_as_a_file_that_is_the_defaults(tmp_path: Path) -> None:
     printed = oragent("settings", cwd=tmp_path).stdout
-    assert printed.strip() == (shipped.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").strip()
+    assert (
+        printed.strip()
+        == (package_data.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").strip()
+    )
     assert build_config(yaml.safe_load(printed), (), "printed") == build_config({}, (), "nothing")
 
 

@@ -11,7 +11,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, evaluation_root, load_problem
 from oragent.programs.inspection import fit_to_frame, inspect_program
-from oragent.programs.parts import join_files, split_files
+from oragent.programs.multi_file import join_files, split_files
 from oragent.sandbox.isolation import Means, probe_means
 
 WORKING = {offer.means for offer in probe_means() if offer.works}

@@ -11,7 +11,7 @@ import pytest
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.offers import list_unmet, require_all
+from oragent.evaluation.capabilities import list_unmet, require_all
 from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, load_problem
 from oragent.sandbox.folders import list_entries
 from oragent.sandbox.messages import CompanionFolder

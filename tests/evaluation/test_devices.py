@@ -11,9 +11,9 @@ import yaml
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent.cli.machine import _describe_devices
-from oragent.evaluation import EvaluationRunner, devices, offers
+from oragent.evaluation import EvaluationRunner, capabilities, devices
+from oragent.evaluation.capabilities import DEVICE, evaluator_arguments
 from oragent.evaluation.devices import Card, DeviceReport, PinnedDevice, find_devices, pin_device, require_device
-from oragent.evaluation.offers import DEVICE, evaluator_arguments
 from oragent.evaluation.problem import LimitSettings, load_problem
 from oragent.evaluation.runner import IDLE_S
 from oragent.sandbox.messages import CommandResult, EndReason
@@ -34,7 +34,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[DeviceReport]:
     """What the machine has; tests replace the one entry."""
     now = [NONE]
     monkeypatch.setattr(devices, "find_devices", lambda: now[0])
-    monkeypatch.setattr(offers, "find_spec", lambda name: ModuleSpec(name, None))  # PyTorch is not imported here
+    monkeypatch.setattr(capabilities, "find_spec", lambda name: ModuleSpec(name, None))  # PyTorch is not imported here
     return now
 
 

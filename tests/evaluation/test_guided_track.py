@@ -12,7 +12,7 @@ import pytest
 
 from oragent._base.protocol import Status
 from oragent.evaluation import run_evaluation
-from oragent.evaluation.offers import HEURISTIC_S
+from oragent.evaluation.capabilities import HEURISTIC_S
 from oragent.evaluation.problem import LimitSettings, load_problem
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent._base import shipped
+from oragent._base import package_data
 from oragent._base.errors import ProblemError
 from oragent.evaluation.problem import find_problem, list_problems, load_problem
 
@@ -31,9 +31,9 @@ def test_an_unknown_problem_names_the_nearest(toy: Path, tmp_path: Path) -> None
 
 
 def test_where_no_project_is_those_that_ship_are_found(tmp_path: Path) -> None:
-    assert find_problem("bpp_online", tmp_path).folder == shipped.shipped_root() / "problems" / "bpp_online"
+    assert find_problem("bpp_online", tmp_path).folder == package_data.shipped_root() / "problems" / "bpp_online"
     assert [problem.name for problem in list_problems(tmp_path)] == [
-        folder.name for folder in shipped.shipped_problems()
+        folder.name for folder in package_data.shipped_problems()
     ]
 
 
@@ -44,7 +44,7 @@ def test_a_problem_of_the_project_wins_over_one_that_ships(toy: Path, tmp_path: 
 
 
 def test_a_copy_of_oragent_without_problems_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shipped, "shipped_root", lambda: tmp_path)
+    monkeypatch.setattr(package_data, "shipped_root", lambda: tmp_path)
     with pytest.raises(ProblemError, match=r"no problems in .*, and none ships"):
         find_problem("toy", tmp_path)
 

@@ -7,7 +7,7 @@ import pytest
 
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, Job, run_evaluation
-from oragent.sandbox.isolation.means import FORBID
+from oragent.sandbox.isolation.mechanisms import FORBID
 from oragent.sandbox.limits import server_environment
 from oragent.sandbox.messages import Limits
 from tests.processes import bearing

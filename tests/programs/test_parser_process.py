@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError, OragentError, ReplyError
-from oragent.programs import caps, inspection, parser_client, parser_worker, syntax
+from oragent.programs import inspection, parser_client, parser_worker, size_limits, syntax
 from oragent.programs.inspection import inspect_program
 from oragent.programs.parser_client import ParseLimitExceeded, ParserClient, run_briefly
 from oragent.programs.replies import extract_code, extract_json
@@ -350,10 +350,10 @@ def test_only_what_the_child_has_passed_is_parsed_here(monkeypatch: pytest.Monke
 
 
 def test_a_program_of_as_many_bytes_lines_and_levels_as_may_be_is_taken() -> None:
-    table = "T = [\n" + "1,\n" * (caps.MAX_LINES - 5) + "]\n" + GOOD
+    table = "T = [\n" + "1,\n" * (size_limits.MAX_LINES - 5) + "]\n" + GOOD
     assert inspect_program(table, WANTED).problem == ""
     assert "lines" in inspect_program("\n" * 10 + table, WANTED).problem
-    long = GOOD + "#" * (caps.MAX_BYTES - len(GOOD))
+    long = GOOD + "#" * (size_limits.MAX_BYTES - len(GOOD))
     assert inspect_program(long, WANTED).problem == ""
     assert "bytes" in inspect_program(long + "#", WANTED).problem
     deep = nested("try: pass\nfinally:", 12)
@@ -364,7 +364,7 @@ def test_a_program_of_as_many_bytes_lines_and_levels_as_may_be_is_taken() -> Non
 
 
 def test_a_reply_is_read_up_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    prose = "word " * (caps.MAX_REPLY // 5 - 20)
+    prose = "word " * (size_limits.MAX_REPLY // 5 - 20)
     assert extract_code(f"{prose}\n```python\n{GOOD}```", "guess") == GOOD
     for read in (lambda text: extract_code(text, "guess"), extract_json):
         with pytest.raises(ReplyError, match="at most 400,000 are read"):

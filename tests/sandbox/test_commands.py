@@ -12,7 +12,7 @@ import pytest
 
 from oragent._base.errors import SandboxError
 from oragent.sandbox.isolation import Means, probe_means
-from oragent.sandbox.isolation.means import FORBID
+from oragent.sandbox.isolation.mechanisms import FORBID
 from oragent.sandbox.limits import count_processors
 from oragent.sandbox.messages import FOLDER, PYTHON, Command, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox

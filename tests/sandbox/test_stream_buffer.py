@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent._base.plain import CappedOutput
+from oragent._base.text_format import CappedOutput
 from oragent.sandbox.limits import StreamBuffer, join_stream
 
 

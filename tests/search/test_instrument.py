@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
-from oragent.evaluation.offers import OBSERVER, find_options
+from oragent.evaluation.capabilities import OBSERVER, find_options
 from oragent.evaluation.problem import load_problem as load_problem
 from oragent.search.candidate import PROBE
 from oragent.search.config import build_config

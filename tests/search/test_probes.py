@@ -8,7 +8,7 @@ import pytest
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.offers import INSTANCES
+from oragent.evaluation.capabilities import INSTANCES
 from oragent.report.run import load_run
 from oragent.search.archive import success_rate
 from oragent.search.candidate import PROBE, Candidate, Committed

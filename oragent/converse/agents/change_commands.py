@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from math import ceil, floor, log10
 
 from oragent._base.errors import ConfigError
-from oragent._base.plain import one_line
+from oragent._base.text_format import one_line
 from oragent.converse.decision import DecisionProblem, Editable
 from oragent.converse.model_changes import ChangeRequest, Verb, match_name, objective_names
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from oragent._base.distribution import require_pulp
 from oragent._base.errors import MilpError
-from oragent._base.plain import escape_text, hide_addresses
+from oragent._base.text_format import escape_text, hide_addresses
 from oragent.converse.decision import DecisionProblem, format_figure
 from oragent.converse.problems.programs import ProgramForm
 from oragent.milp.as_pulp import from_pulp_dict

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent._base.plain import one_line
+from oragent._base.text_format import one_line
 from oragent.converse.agents.change_commands import (
     RELATIONS,
     VERBS,

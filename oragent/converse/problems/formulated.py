@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from oragent._base.errors import ConfigError, MilpError
-from oragent._base.plain import one_line
+from oragent._base.text_format import one_line
 from oragent.converse.decision import (
     Goal,
     ProposedDecisions,

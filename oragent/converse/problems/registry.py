@@ -4,9 +4,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from oragent._base.bounded import parse_json
 from oragent._base.errors import ConfigError, ProblemError
-from oragent._base.plain import one_line
+from oragent._base.safe_load import parse_json
+from oragent._base.text_format import one_line
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import generate_district, sfusd

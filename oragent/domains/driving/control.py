@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oragent._base.errors import CandidateError
-from oragent._base.plain import shorten
 from oragent._base.protocol import is_finite
+from oragent._base.text_format import shorten
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Departure

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from oragent._base import shipped
+from oragent._base import package_data
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import network, protocol, trials
 from oragent.domains.driving.control import Controller
@@ -161,7 +161,7 @@ def evaluate(
     with TemporaryDirectory(prefix="driving-", dir=parent) as name:
         bench = RoadBench(Path(name), backend)
         planned = setup.course.demands(setup.mode, setup.sizes, setup.fresh_seed)
-        baseline = DrivingBaseline(shipped.find_path(setup.root, setup.course.baseline), bench.road, bench.folder)
+        baseline = DrivingBaseline(package_data.find_path(setup.root, setup.course.baseline), bench.road, bench.folder)
         seen = trials.run(
             planned,
             lambda scenario: Trial(bench.drive(scenario, controller, watch=setup.watch), baseline.throughput(scenario)),

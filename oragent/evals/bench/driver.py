@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
-from oragent._base.plain import escape_text, one_line
+from oragent._base.text_format import escape_text, one_line
 from oragent.evals.bench.cases import CaseBenchmark
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.result import CellReport, CellRunner, execute_plan

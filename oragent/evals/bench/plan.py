@@ -9,8 +9,8 @@ import yaml
 
 from oragent import __version__
 from oragent._base import files
-from oragent._base.bounded import load_yaml
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.safe_load import load_yaml
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from oragent._base.bounded import load_yaml
 from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError, ProblemError, StoreError
+from oragent._base.safe_load import load_yaml
 from oragent._base.settings import dump_settings
 from oragent.evals.bench.plan import BenchCell, BenchPlan, flatten_tree
 from oragent.evals.bench.result import (

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from oragent._base import settings, shipped
+from oragent._base import package_data, settings
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, rich_table, save_text
 from oragent.evals.bench.plan import BenchCell, BenchPlan
@@ -172,7 +172,7 @@ def list_contestants(layout: Layout, name: str, scale: float) -> list[dict[str, 
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    return settings.load_settings_tree(shipped.shipped_root() / path)
+    return settings.load_settings_tree(package_data.shipped_root() / path)
 
 
 def _select_sections(tree: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.plain import escape_text, one_line
+from oragent._base.text_format import escape_text, one_line
 from oragent.converse.agents.model_agents import expect_fitting_agent
 from oragent.converse.conversation import LIMIT, ConversationResult, Stopping
 from oragent.converse.decision import DecisionProblem, unknown_name_error

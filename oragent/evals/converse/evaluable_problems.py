@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.plain import one_line
+from oragent._base.text_format import one_line
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.district import SFUSD
 from oragent.converse.problems.registry import open_problem as problem_of

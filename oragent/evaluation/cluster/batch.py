@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError, SandboxError
-from oragent._base.plain import one_line
+from oragent._base.text_format import one_line
 from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKind, ClusterSettings
 from oragent.sandbox.isolation.environment import SECRET
 

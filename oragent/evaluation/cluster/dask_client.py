@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from oragent._base.errors import SandboxError
-from oragent._base.plain import one_line
+from oragent._base.text_format import one_line
 from oragent.evaluation.cluster.dispatch import EvaluationLost
 from oragent.evaluation.cluster.handshake import Handshake, read_handshake
 from oragent.evaluation.cluster.worker import last_line

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import OragentError, SandboxError
-from oragent._base.plain import one_line
+from oragent._base.text_format import one_line
 from oragent.evaluation.cluster.content import Content
 from oragent.evaluation.cluster.handshake import (
     Handshake,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from oragent._base.errors import ConfigError, SandboxError
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cluster.content import Content
 from oragent.evaluation.cluster.worker_entry import (

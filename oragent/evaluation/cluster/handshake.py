@@ -20,7 +20,7 @@ from typing import Any
 
 import oragent
 from oragent._base.errors import SandboxError
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_means
 from oragent.sandbox.limits import count_processors, server_environment
 

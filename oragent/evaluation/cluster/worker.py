@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any
 
-from oragent._base.plain import escape_text
+from oragent._base.text_format import escape_text
 from oragent.evaluation.cluster.cluster_settings import Certificates
 from oragent.sandbox.limits import server_environment
 

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from oragent._base.errors import OragentError
-from oragent._base.plain import escape_text
 from oragent._base.protocol import MAX_FEATURES, Status, storable_metrics, storable_text
+from oragent._base.text_format import escape_text
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
+from oragent.evaluation.capabilities import list_unmet
 from oragent.evaluation.cluster.content import ROOT, Content, ContentStore
 from oragent.evaluation.cluster.handshake import handshake_to_json, make_handshake
-from oragent.evaluation.offers import list_unmet
 from oragent.evaluation.problem import load_problem
 from oragent.sandbox.limits import count_processors
 from oragent.sandbox.messages import EndReason, Limits

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from oragent._base.bounded import parse_json
 from oragent._base.errors import OragentError, StoreError
-from oragent._base.plain import escape_text
+from oragent._base.safe_load import parse_json
+from oragent._base.text_format import escape_text
 from oragent.ledger.database import Database
 from oragent.report.chance import compare_pairs
 from oragent.report.final import read_final

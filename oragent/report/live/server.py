@@ -17,9 +17,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from oragent._base.bounded import parse_json
 from oragent._base.errors import ConfigError, OragentError
-from oragent._base.plain import escape_text
+from oragent._base.safe_load import parse_json
+from oragent._base.text_format import escape_text
 from oragent.report.live.evidence import read_elites, read_ideas
 from oragent.report.live.offline import make_page, write_parquet
 from oragent.report.live.snapshot import RunReader

@@ -12,11 +12,11 @@ from pathlib import Path
 from sqlite3 import Row
 from typing import Any, TypeVar
 
-from oragent._base.bounded import parse_json
 from oragent._base.budget import Spent
 from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
-from oragent._base.plain import escape_text
+from oragent._base.safe_load import parse_json
+from oragent._base.text_format import escape_text
 from oragent.ledger.database import Database
 from oragent.ledger.replies import list_possible_keys
 from oragent.programs.inspection import lay_out

@@ -13,8 +13,8 @@ import numpy as np
 
 from oragent._base.errors import StoreError
 from oragent._base.files import NAMES, FolderKind, find_kind
-from oragent._base.plain import escape_text
 from oragent._base.statistics import ALPHA, adjust_holm, best_case, sign_flip_test
+from oragent._base.text_format import escape_text
 from oragent.report.live.evidence import read_trust
 from oragent.report.live.snapshot import RunReader
 from oragent.search.store import is_running

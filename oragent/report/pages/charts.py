@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oragent._base.distribution import require_package
 from oragent._base.errors import StoreError
 from oragent._base.files import make_plain_folder, replace_file
-from oragent._base.plain import one_line
+from oragent._base.text_format import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

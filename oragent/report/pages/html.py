@@ -14,7 +14,7 @@ from pygments.lexers import PythonLexer
 
 from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
-from oragent._base.plain import escape_text, one_line
+from oragent._base.text_format import escape_text, one_line
 from oragent.report.pages import text as in_words
 from oragent.report.pages.text import read_tokens
 

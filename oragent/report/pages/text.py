@@ -7,8 +7,8 @@ from pathlib import Path
 from textwrap import wrap
 
 from oragent._base.direction import Direction
-from oragent._base.plain import escape_text, shorten
-from oragent._base.plain import format_count as format_count
+from oragent._base.text_format import escape_text, shorten
+from oragent._base.text_format import format_count as format_count
 from oragent.programs.inspection import lay_out
 
 # of a program that goes into a comparison, whose cost grows with the square of them

@@ -1,6 +1,6 @@
 """Confinement by the kernel, for evaluations and for candidates."""
 
-from oragent.sandbox.isolation.means import Guarantee, Means, list_not_held
+from oragent.sandbox.isolation.mechanisms import Guarantee, Means, list_not_held
 from oragent.sandbox.isolation.probe import MeansReport, describe_isolation, missing_guarantees, probe_means
 
 __all__ = [

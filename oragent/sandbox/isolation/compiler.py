@@ -22,7 +22,7 @@ from typing import NoReturn
 from oragent._base.errors import SandboxError
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root, seccomp
 from oragent.sandbox.isolation.guest import drop_privileges
-from oragent.sandbox.isolation.means import Means, is_allowed
+from oragent.sandbox.isolation.mechanisms import Means, is_allowed
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 
 NOTHING = Path("/dev/null")

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from oragent.sandbox.isolation import kernel
-from oragent.sandbox.isolation.means import FORBID
+from oragent.sandbox.isolation.mechanisms import FORBID
 
 # Everything else stays outside, above all keys and tokens.
 ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", FORBID)

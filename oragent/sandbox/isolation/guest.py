@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
-from oragent.sandbox.isolation.means import Means, is_allowed
+from oragent.sandbox.isolation.mechanisms import Means, is_allowed
 
 DEVICES = root.DEVICES
 # A bound on data counts what is private and can be written, and not what libraries map or reserve; only Linux has it.

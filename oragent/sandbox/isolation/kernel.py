@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from oragent.sandbox.isolation.means import LINUX as LINUX
+from oragent.sandbox.isolation.mechanisms import LINUX as LINUX
 
 libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
 CALLS = "syscall", "prctl", "unshare", "setns", "mount", "umount2", "pivot_root", "capget", "capset"

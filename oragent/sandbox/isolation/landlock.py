@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from oragent.sandbox.isolation import kernel
-from oragent.sandbox.isolation.means import Means, is_allowed, newest_landlock
+from oragent.sandbox.isolation.mechanisms import Means, is_allowed, newest_landlock
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 GET_VERSION, RULE_PATH_BENEATH = 1, 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
-from oragent.sandbox.isolation.means import FORBID, LINUX, PORTABLE, Guarantee, Means, is_allowed, list_not_held
+from oragent.sandbox.isolation.mechanisms import FORBID, LINUX, PORTABLE, Guarantee, Means, is_allowed, list_not_held
 from oragent.sandbox.isolation.process_usage import ControlGroup
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oragent.sandbox.isolation.means import LINUX
+from oragent.sandbox.isolation.mechanisms import LINUX
 
 PROGRAM = "/bin/ps"
 FIELDS = "pid=,ppid=,uid=,rss=,time=,state="

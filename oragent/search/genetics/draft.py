@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from oragent._base.trees import all_nodes, tree_of
+from oragent._base.ast_utils import all_nodes, tree_of
 from oragent.search.genetics.expressions import ELEMENTWISE, ExpressionKind, numeric_call
 from oragent.search.genetics.sites import Site, Sites, find_sites
 

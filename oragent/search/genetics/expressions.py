@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
-from oragent._base.trees import all_nodes, child_nodes
+from oragent._base.ast_utils import all_nodes, child_nodes
 
 MODULES = frozenset(["np", "numpy", "math", "torch"])
 

@@ -10,8 +10,8 @@ import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from oragent._base.ast_utils import all_nodes
 from oragent._base.errors import CandidateError
-from oragent._base.trees import all_nodes
 from oragent.evaluation.problem import Primitive
 from oragent.programs.inspection import parse_expression
 from oragent.programs.inspection import parse_tree as parsed

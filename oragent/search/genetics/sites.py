@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from oragent._base.trees import all_nodes
+from oragent._base.ast_utils import all_nodes
 from oragent.search.genetics.expressions import (
     ELEMENTWISE,
     INDICES,

@@ -12,12 +12,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from oragent._base.ast_utils import all_nodes, tree_of
 from oragent._base.errors import CandidateError
-from oragent._base.trees import all_nodes, tree_of
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import fit_to_frame, mark_safe, parse_expression, program_length
 from oragent.programs.inspection import parse_tree as parsed
-from oragent.programs.parts import join_files, split_files
+from oragent.programs.multi_file import join_files, split_files
 from oragent.programs.syntax import Signature, canonical_form
 from oragent.search.genetics.draft import (
     MODULES,

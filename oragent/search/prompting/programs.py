@@ -6,8 +6,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from oragent._base.plain import shorten
 from oragent._base.racing import displayed_metrics
+from oragent._base.text_format import shorten
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Elite
 from oragent.search.config import Show

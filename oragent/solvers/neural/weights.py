@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from oragent._base import shipped
+from oragent._base import package_data
 from oragent._base.errors import ProblemError
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
@@ -100,7 +100,7 @@ def find(problem: str, root: Path) -> Path:
         root / "checkpoints" / problem / name,
         root / "checkpoints" / f"{problem}.safetensors",
     )
-    ships = shipped.find_path(root, f"checkpoints/{problem}.safetensors")
+    ships = package_data.find_path(root, f"checkpoints/{problem}.safetensors")
     weights_path = next((path for path in (*places, ships) if path.is_file()), None)
     if weights_path is None:
         shown = " or ".join(str(path.relative_to(root)) for path in places)

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor
 
-from oragent._base.bounded import load_yaml
 from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
+from oragent._base.safe_load import load_yaml
 from oragent.solvers.neural.solve import as_nodes, lengths, solve
 from oragent.solvers.neural.weights import NETWORKS, fit, official_names
 from oragent.solvers.training import curve, state

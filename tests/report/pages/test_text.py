@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.direction import Direction
-from oragent._base.plain import escape_text, one_line
+from oragent._base.text_format import escape_text, one_line
 from oragent.report.pages import text as in_words
 from oragent.report.pages.text import clip_text, diff_texts
 

@@ -8,7 +8,7 @@ import pytest
 
 from oragent._base.errors import SandboxError
 from oragent.sandbox.isolation import Means, landlock, list_not_held, probe_means
-from oragent.sandbox.isolation.means import FORBID, Guarantee, is_allowed, newest_landlock
+from oragent.sandbox.isolation.mechanisms import FORBID, Guarantee, is_allowed, newest_landlock
 
 WORKING = {offer.means for offer in probe_means() if offer.works}
 

@@ -24,7 +24,7 @@ from oragent.sandbox.isolation import (
     seccomp,
 )
 from oragent.sandbox.isolation.environment import interpreter_paths, readable_by_all
-from oragent.sandbox.isolation.means import FORBID, HELD_BY
+from oragent.sandbox.isolation.mechanisms import FORBID, HELD_BY
 from oragent.sandbox.isolation.probe import run_in_child
 from oragent.sandbox.isolation.process_usage import ControlGroup
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from oragent._base import shipped
+from oragent._base import package_data
 from oragent._base.errors import ProblemError
 from oragent.solvers.neural.weights import NETWORKS, OFFICIAL, load, official_names
 
@@ -96,7 +96,7 @@ def test_our_own_file_loads_where_there_is_no_official_one_and_comes_second_wher
 def test_without_any_file_the_message_names_the_places_and_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shipped, "shipped_root", lambda: tmp_path / "nothing")
+    monkeypatch.setattr(package_data, "shipped_root", lambda: tmp_path / "nothing")
     with pytest.raises(
         ProblemError, match=r"problems/tsp_lehd/checkpoints/checkpoint-150.pt .* oragent train tsp_lehd"
     ):

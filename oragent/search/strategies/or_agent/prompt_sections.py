@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from oragent._base.errors import CandidateError
-from oragent._base.plain import shorten
 from oragent._base.protocol import ERROR, RESULT
+from oragent._base.text_format import shorten
 from oragent.evaluation import Evaluation
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.programs.inspection import parse_tree as parsed

@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from oragent._base import trees
-from oragent._base.trees import tree_of
+from oragent._base import ast_utils
+from oragent._base.ast_utils import tree_of
 
 MISMATCH = "AST constructor recursion depth mismatch (before=99, after=68)"
 
@@ -20,17 +20,17 @@ def failing(monkeypatch: pytest.MonkeyPatch, message: str, times: int) -> list[s
             raise SystemError(message)
         return real(text, mode=mode)
 
-    monkeypatch.setattr(trees.ast, "parse", parse)
+    monkeypatch.setattr(ast_utils.ast, "parse", parse)
     return asked
 
 
 def test_a_mismatch_of_depths_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = failing(monkeypatch, MISMATCH, trees.ATTEMPTS - 1)
+    asked = failing(monkeypatch, MISMATCH, ast_utils.ATTEMPTS - 1)
     assert ast.unparse(tree_of("x = 1")) == "x = 1"
-    assert len(asked) == trees.ATTEMPTS
+    assert len(asked) == ast_utils.ATTEMPTS
 
 
-@pytest.mark.parametrize(("message", "attempts"), [(MISMATCH, trees.ATTEMPTS), ("something else", 1)])
+@pytest.mark.parametrize(("message", "attempts"), [(MISMATCH, ast_utils.ATTEMPTS), ("something else", 1)])
 def test_what_stays_wrong_is_raised(message: str, attempts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = failing(monkeypatch, message, 100)
     with pytest.raises(SystemError, match=message[:10]):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent._base import settings, shipped
+from oragent._base import package_data, settings
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.authoring import scaffold
 from oragent.evaluation.problem import load_problem
@@ -15,23 +15,23 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_a_checkout_ships_what_lies_in_its_root() -> None:
-    assert shipped.shipped_root() == ROOT
-    assert {folder.name for folder in shipped.shipped_problems()} >= {"tsp_aco", "bpp_online", "driving"}
+    assert package_data.shipped_root() == ROOT
+    assert {folder.name for folder in package_data.shipped_problems()} >= {"tsp_aco", "bpp_online", "driving"}
 
 
 def test_an_installed_copy_ships_what_lies_beside_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "problems").mkdir()
-    monkeypatch.setattr(shipped, "HERE", tmp_path)
-    assert shipped.shipped_root() == tmp_path
+    monkeypatch.setattr(package_data, "HERE", tmp_path)
+    assert package_data.shipped_root() == tmp_path
 
 
 def test_a_projects_own_file_wins_and_what_nobody_has_is_expected_in_the_project(tmp_path: Path) -> None:
     prices = Path("configs/prices.yaml")
-    assert shipped.find_path(tmp_path, prices) == ROOT / prices
+    assert package_data.find_path(tmp_path, prices) == ROOT / prices
     (tmp_path / "configs").mkdir()
     (tmp_path / prices).write_text("models: {own: {in: 1, out: 2}}")
-    assert list(Prices.load_prices(shipped.find_path(tmp_path, prices)).models) == ["own"]
-    assert shipped.find_path(tmp_path, "nothing") == tmp_path / "nothing"
+    assert list(Prices.load_prices(package_data.find_path(tmp_path, prices)).models) == ["own"]
+    assert package_data.find_path(tmp_path, "nothing") == tmp_path / "nothing"
 
 
 @pytest.mark.parametrize("name", ["quick", "configs/quick.yaml", "variants/or_agent.yaml"])
@@ -53,14 +53,16 @@ def test_an_unknown_name_of_settings_is_answered_with_those_that_ship() -> None:
 
 
 def test_every_file_of_ours_that_git_knows_is_named_for_a_wheel() -> None:
-    known = {path for path in tracked(ROOT) if path.split("/")[0] in shipped.FOLDERS and not path.endswith(".gitkeep")}
+    known = {
+        path for path in tracked(ROOT) if path.split("/")[0] in package_data.FOLDERS and not path.endswith(".gitkeep")
+    }
     named = {str(path.relative_to(ROOT)) for pattern in SHIPPED for path in ROOT.glob(pattern)}
     assert known <= named
 
 
 def test_a_copied_problem_is_a_problem_and_is_never_written_over(tmp_path: Path) -> None:
-    made = scaffold.copy(load_problem(shipped.shipped_root() / "problems" / "tsp_aco"), tmp_path / "mine")
-    assert load_problem(made).seed == load_problem(shipped.shipped_root() / "problems" / "tsp_aco").seed
+    made = scaffold.copy(load_problem(package_data.shipped_root() / "problems" / "tsp_aco"), tmp_path / "mine")
+    assert load_problem(made).seed == load_problem(package_data.shipped_root() / "problems" / "tsp_aco").seed
     assert not list(made.rglob("__pycache__"))
     with pytest.raises(ProblemError, match=r"exists already and is left as it is: .*--to"):
         scaffold.copy(load_problem(made), tmp_path / "mine")

@@ -7,7 +7,7 @@ every machine. A text that passes can still be expensive to parse; the limits of
 import ast
 import re
 
-from oragent._base.trees import all_nodes, child_nodes
+from oragent._base.ast_utils import all_nodes, child_nodes
 
 # characters: four times the longest program, and more than any model writes at once
 MAX_REPLY = 400_000

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent._base import bounded
-from oragent._base.bounded import MAX_BYTES, MAX_DEPTH, load_yaml, parse_yaml
+from oragent._base import safe_load
 from oragent._base.errors import OragentError
+from oragent._base.safe_load import MAX_BYTES, MAX_DEPTH, load_yaml, parse_yaml
 from oragent.evaluation.problem import load_problem
 from oragent.report.about import read_about
 from oragent.search.folder import reopen
@@ -25,7 +25,7 @@ LIMIT_S = 10
 def test_a_hostile_text_ends_in_one_line(name: str, loader: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if not hasattr(yaml, loader):
         pytest.skip("PyYAML without libyaml")
-    monkeypatch.setattr(bounded, "LOADER", getattr(yaml, loader))
+    monkeypatch.setattr(safe_load, "LOADER", getattr(yaml, loader))
     begun = time.process_time()
     with pytest.raises(yaml.YAMLError) as caught:
         parse_yaml(TEXTS[name])

@@ -17,7 +17,7 @@ from oragent.sandbox import warm_script
 from oragent.sandbox.folders import bring_files
 from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
 from oragent.sandbox.isolation.guest import drop_privileges
-from oragent.sandbox.isolation.means import LINUX, Means
+from oragent.sandbox.isolation.mechanisms import LINUX, Means
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import Meter, StreamBuffer, count_processors, set_limits
 from oragent.sandbox.messages import SHARE, CommandResult, EndReason
