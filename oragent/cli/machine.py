@@ -19,19 +19,19 @@ from oragent.evaluation.cluster.connect import connect_cluster
 from oragent.evaluation.cluster.dask_client import KnownWorkers
 from oragent.evaluation.devices import DeviceReport, find_devices
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
-from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_means
+from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_mechanisms
 
 # one that ships and needs nothing but us: what is sent to try the way
 PROBLEM = "bpp_online"
 
 
 def examine_machine(console: Console) -> bool:
-    """Try every means of isolation, print results and guarantees, and return True if all guarantees hold."""
-    offers = probe_means()
+    """Try every isolation mechanism, print results and guarantees, and return True if all guarantees hold."""
+    reports = probe_mechanisms()
     console.print(f"{platform.system()} {platform.release()}, Python {platform.python_version()}", highlight=False)
-    table = Table("means", "", "what there is of it", box=None, header_style="bold")
-    for offer in offers:
-        table.add_row(offer.means, "[green]yes[/]" if offer.works else "[yellow]no[/]", escape(offer.detail))
+    table = Table("mechanism", "", "details", box=None, header_style="bold")
+    for report in reports:
+        table.add_row(report.mechanism, "[green]yes[/]" if report.works else "[yellow]no[/]", escape(report.detail))
     console.print(table)
     if mixed := describe_name_conflict():
         console.print(f"\n[bold yellow]careful:[/] {escape(mixed)}", soft_wrap=True)
@@ -39,7 +39,7 @@ def examine_machine(console: Console) -> bool:
         console.print(f"[bold yellow]careful:[/] {escape(text)}", highlight=False, soft_wrap=True)
     for text in _describe_devices(find_devices()):
         print_text(text)
-    missing = missing_guarantees(offers)
+    missing = missing_guarantees(reports)
     console.print("\n[bold]A candidate cannot[/]")
     for guarantee in Guarantee:
         if guarantee in missing:
@@ -81,7 +81,7 @@ def isolation_warning(isolation: Mapping[str, Sequence[str]] | None) -> str:
     if isolation:
         missing = isolation["missing"]
     else:
-        missing = [str(one) for one in missing_guarantees(probe_means())]
+        missing = [str(one) for one in missing_guarantees(probe_mechanisms())]
     if not missing:
         return ""
     return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"

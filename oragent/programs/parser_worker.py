@@ -26,7 +26,7 @@ from oragent.programs.normalise import drop_docstrings
 from oragent.programs.syntax import Signature
 from oragent.sandbox.isolation import environment, kernel, landlock, seccomp
 from oragent.sandbox.isolation.guest import DEVICES, drop_privileges
-from oragent.sandbox.isolation.mechanisms import Means, is_allowed
+from oragent.sandbox.isolation.mechanisms import Mechanism, is_allowed
 
 # a request's; a usual program takes a thousandth of that
 CPU_S = 2.0
@@ -265,10 +265,10 @@ def confine_parser() -> None:
     )
     drop_privileges((package,))
     kernel.lower_limits({resource.RLIMIT_NPROC: 0})
-    if is_allowed(Means.LANDLOCK):
+    if is_allowed(Mechanism.LANDLOCK):
         with suppress(OSError):
             readable = (*environment.interpreter_paths(), package, *DEVICES)
             landlock.restrict_files(readable, (), network=False)
-    if is_allowed(Means.SECCOMP):
+    if is_allowed(Mechanism.SECCOMP):
         with suppress(OSError):
             seccomp.install_filter(seccomp.guest_filter())

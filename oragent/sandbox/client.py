@@ -32,8 +32,8 @@ START_S = 300.0
 REMOVE_S = 5.0
 # attempts at a start before we give up
 STARTS = 2
-# where a server found that all means work, its next ones need not try them
-_ALL_MEANS: set[tuple[object, ...]] = set()
+# where a server found that all mechanisms work, its next ones need not try them
+_ALL_MECHANISMS: set[tuple[object, ...]] = set()
 _COLD = "each evaluation starts a new interpreter and imports all it needs, which takes far longer than a fork"
 
 
@@ -170,7 +170,7 @@ class ServerClient:
                     return ServerConnection(ours, files[0] if files else -1)
                 except (ConnectionClosed, TimeoutError):
                     # one of them may have failed
-                    _ALL_MEANS.clear()
+                    _ALL_MECHANISMS.clear()
                     ours.close()
                     theirs.close()
                     self._stop_server()
@@ -184,8 +184,8 @@ class ServerClient:
             self._control.settimeout(START_S)
             hello, _ = receive_message(self._control)
             self._ready = True
-            if hello["all_means"]:
-                _ALL_MEANS.add(_means_key())
+            if hello["all_mechanisms"]:
+                _ALL_MECHANISMS.add(_mechanisms_key())
             if self._warm_up is None:
                 return
             # a fork would copy only one of them, and the locks that the others hold
@@ -219,7 +219,7 @@ class ServerClient:
             f"--tasks={self._limits.processes}",
             f"--group={self._group}",
             *(["--alone"] if self._alone else []),
-            *(["--all-means"] if _means_key() in _ALL_MEANS else []),
+            *(["--all-mechanisms"] if _mechanisms_key() in _ALL_MECHANISMS else []),
         ]
         with theirs:
             self._process = subprocess.Popen(
@@ -254,6 +254,6 @@ class ServerClient:
         return ""
 
 
-def _means_key() -> tuple[object, ...]:
-    """Return what decides, within a process, which means work: user and environment."""
+def _mechanisms_key() -> tuple[object, ...]:
+    """Return what decides, within a process, which mechanisms work: user and environment."""
     return os.geteuid(), *sorted(server_environment().items())

@@ -23,9 +23,9 @@ from typing import NoReturn
 
 from oragent._base.frames import ConnectionClosed, receive_message, send_message
 from oragent.sandbox import warm_script
-from oragent.sandbox.isolation import kernel, namespaces, probe_means
+from oragent.sandbox.isolation import kernel, namespaces, probe_mechanisms
 from oragent.sandbox.isolation.guest import prepare_confinement
-from oragent.sandbox.isolation.mechanisms import Means
+from oragent.sandbox.isolation.mechanisms import Mechanism
 from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import count_tasks, kernel_cache_path
@@ -41,14 +41,16 @@ def main() -> None:
     engine = socket.socket(fileno=arguments.socket)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     kernel.hide_memory()
-    means = frozenset(Means if arguments.all_means else (offer.means for offer in probe_means() if offer.works))
-    groups = _make_groups(arguments, means)
+    mechanisms = frozenset(
+        Mechanism if arguments.all_mechanisms else (report.mechanism for report in probe_mechanisms() if report.works)
+    )
+    groups = _make_groups(arguments, mechanisms)
     if arguments.beside:
         beside = CompanionFolder(arguments.beside, tuple(arguments.brought))
     else:
         beside = None
     shared = arguments.scratch, ControlGroup(), arguments.root_dir, arguments.warm_up is not None
-    setting = ServerSetting(means, *shared, kernel_cache_path(), _count_other_tasks(means), beside=beside)
+    setting = ServerSetting(mechanisms, *shared, kernel_cache_path(), _count_other_tasks(mechanisms), beside=beside)
     first = os.getpid()
     warden = os.fork()
     if warden == 0:
@@ -66,12 +68,12 @@ def _run_warden(
     """Leave the machine's namespaces, since only a child is born into a new one, and wait for that child's end."""
     try:
         kernel.die_with_parent(first)
-        if Means.NAMESPACES in setting.means:
+        if Mechanism.NAMESPACES in setting.mechanisms:
             for number in range(arguments.workers):
                 (arguments.scratch / str(number)).mkdir()
             namespaces.enter_namespaces()
         # From inside a namespace, a parent outside has no number.
-        if Means.NAMESPACES in setting.means:
+        if Mechanism.NAMESPACES in setting.mechanisms:
             parent = 0
         else:
             parent = os.getpid()
@@ -101,12 +103,14 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--tasks", type=int, required=True)
     parser.add_argument("--group", required=True)
     parser.add_argument("--alone", action="store_true")
-    parser.add_argument("--all-means", action="store_true", help="a server of this engine found that all means work")
+    parser.add_argument(
+        "--all-mechanisms", action="store_true", help="a server of this engine found that all mechanisms work"
+    )
     return parser.parse_args()
 
 
-def _make_groups(arguments: argparse.Namespace, means: frozenset[Means]) -> list[ControlGroup]:
-    if Means.CGROUPS not in means:
+def _make_groups(arguments: argparse.Namespace, mechanisms: frozenset[Mechanism]) -> list[ControlGroup]:
+    if Mechanism.CGROUPS not in mechanisms:
         return []
     share = SHARE * arguments.memory_mb, SHARE * arguments.tasks
     groups = [ControlGroup.make(f"{arguments.group}-{number}", *share) for number in range(arguments.workers)]
@@ -131,9 +135,9 @@ def _processors_of_workers(arguments: argparse.Namespace) -> list[int]:
     return []
 
 
-def _count_other_tasks(means: frozenset[Means]) -> int:
+def _count_other_tasks(mechanisms: frozenset[Mechanism]) -> int:
     """Tasks that count against the limit on processes; in a user namespace of our own only those in it do."""
-    fresh = Means.NAMESPACES in means and not kernel.has_capability(kernel.CAP_SYS_ADMIN)
+    fresh = Mechanism.NAMESPACES in mechanisms and not kernel.has_capability(kernel.CAP_SYS_ADMIN)
     if fresh:
         return 0
     return count_tasks()
@@ -156,7 +160,7 @@ def _run_zygote(
         if script is not None and setting.beside:
             warm_script.import_helpers(script, setting.beside)
         prepare_confinement(setting.needed)
-        if Means.SECCOMP in setting.means:
+        if Mechanism.SECCOMP in setting.mechanisms:
             for lasts in (False, True):
                 # each of our children would compile its own
                 evaluator_filter(sockets=lasts)
@@ -169,7 +173,7 @@ def _run_zygote(
             threads = len(os.listdir("/proc/self/task"))
         else:
             threads = 1
-        hello = {"threads": threads, "python": PYTHON, "all_means": setting.means == frozenset(Means)}
+        hello = {"threads": threads, "python": PYTHON, "all_mechanisms": setting.mechanisms == frozenset(Mechanism)}
         send_message(engine, hello)
         with contextlib.suppress(ConnectionClosed):
             while True:
@@ -199,7 +203,7 @@ def _run_worker(engine: socket.socket, setting: ServerSetting, script: Path | No
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         kernel.die_with_parent(zygote)
         kernel.adopt_orphans()
-        if Means.NAMESPACES in setting.means:
+        if Mechanism.NAMESPACES in setting.mechanisms:
             # its commands, one after the other, mount in there
             kernel.unshare(kernel.CLONE_NEWNS)
         if hasattr(os, "pidfd_open"):

@@ -28,7 +28,7 @@ from oragent.sandbox.isolation.environment import (
     interpreter_places,
 )
 from oragent.sandbox.isolation.guest import GUEST_ROOT, will_become_nobody
-from oragent.sandbox.isolation.mechanisms import Means
+from oragent.sandbox.isolation.mechanisms import Mechanism
 from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.messages import FOLDER, Command, CompanionFolder, Limits
 from oragent.sandbox.warm_script import compiled_script
@@ -53,7 +53,7 @@ CONFIGURATION = tuple(Path("/etc") / name for name in FILES.split())
 class ServerSetting:
     """What all commands of a server have in common."""
 
-    means: frozenset[Means]
+    mechanisms: frozenset[Mechanism]
     # empty folder; each command finds an empty folder of its own in its place
     scratch: Path
     # control group that bounds it; without folders where there is none
@@ -134,14 +134,14 @@ class Launch:
 
 def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
     """Change over to the files of which commands without a lasting folder are shown no more, in the zygote."""
-    if Means.NAMESPACES in setting.means:
+    if Mechanism.NAMESPACES in setting.mechanisms:
         namespaces.make_files_read_only()
     processes = -1
     with suppress(OSError):
         if os.readlink("/proc/self") == str(os.getpid()):
             processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     setting = replace(setting, processes=processes, companions=list_entries(setting.beside))
-    if Means.NAMESPACES not in setting.means:
+    if Mechanism.NAMESPACES not in setting.mechanisms:
         return replace(setting, shown=_readable_by_rules(setting, script))
     outside = namespaces.open_namespace()
     kernel.unshare(kernel.CLONE_NEWNS)
@@ -220,13 +220,13 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
     command, script = outline.command, outline.command.script
     limits, scratch = command.limits, setting.scratch
     folder = command.folder or scratch
-    apart, writable = Means.NAMESPACES in setting.means, [scratch]
+    apart, writable = Mechanism.NAMESPACES in setting.mechanisms, [scratch]
     forked = setting.warm and script is not None
     if apart:
         shadowed = not command.folder and not forked and os.path.isdir(setting.kernels)
         kinds = kernel.CLONE_NEWPID
         # Who may not make what is shared by number needs no namespace for it, which costs a millisecond.
-        kinds |= 0 if Means.SECCOMP in setting.means else kernel.CLONE_NEWIPC
+        kinds |= 0 if Mechanism.SECCOMP in setting.mechanisms else kernel.CLONE_NEWIPC
         kinds |= kernel.CLONE_NEWNS if command.folder or shadowed else 0
         stack.enter_context(namespaces.restore_namespaces(kinds))
         if command.folder:
@@ -290,7 +290,7 @@ def _write_files(outline: Outline, launch: Launch, setting: ServerSetting) -> La
                 folders.make_link(launch.folder_descriptor, name, target)
             else:
                 folders.put_content(launch.folder_descriptor, name, content)
-    if lasts and Means.IDENTITY in setting.means and will_become_nobody(launch.needed):
+    if lasts and Mechanism.IDENTITY in setting.mechanisms and will_become_nobody(launch.needed):
         # who is root in a user namespace alone stays that
         with suppress(OSError):
             folders.hand_over(launch.folder_descriptor, NOBODY, NOBODY)
@@ -354,18 +354,18 @@ def _set_variables(scratch: Path, limits: Limits) -> None:
 
 
 def _make_rules(command: Command, setting: ServerSetting, writable: list[Path], stack: ExitStack) -> int:
-    if Means.LANDLOCK not in setting.means:
+    if Mechanism.LANDLOCK not in setting.mechanisms:
         return -1
     read: Sequence[Path] | None = [Path("/")]
     # what others keep in such folders is not for it to read
     if command.folder:
         read = _readable_beside(command, setting)
-    elif command.trusted and Means.NAMESPACES in setting.means:
+    elif command.trusted and Mechanism.NAMESPACES in setting.mechanisms:
         # it has a minimal root, and mounts one for others
         if landlock.abi_version() < landlock.WITHOUT_FILES:
             return -1
         read = None
-    elif not command.trusted and Means.NAMESPACES not in setting.means:
+    elif not command.trusted and Mechanism.NAMESPACES not in setting.mechanisms:
         read = setting.shown
     rules = landlock.make_ruleset(read, [*writable, *_open_devices()], network=False)
     stack.callback(os.close, rules)

@@ -17,7 +17,7 @@ from oragent.sandbox import warm_script
 from oragent.sandbox.folders import bring_files
 from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
 from oragent.sandbox.isolation.guest import drop_privileges
-from oragent.sandbox.isolation.mechanisms import LINUX, Means
+from oragent.sandbox.isolation.mechanisms import LINUX, Mechanism
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import Meter, StreamBuffer, count_processors, set_limits
 from oragent.sandbox.messages import SHARE, CommandResult, EndReason
@@ -54,7 +54,7 @@ def watch_command(outline: Outline, setting: ServerSetting) -> None:
             after.callback(child.collect_result)
     finally:
         # then its empty folder is one on disk
-        if Means.NAMESPACES not in setting.means:
+        if Mechanism.NAMESPACES not in setting.mechanisms:
             shutil.rmtree(setting.scratch, ignore_errors=True)
     try:
         child.send_result(connection)
@@ -174,7 +174,7 @@ class _WatchedChild:
                 kill(self._pid, signal.SIGKILL)
         status, usage = self._reaped or os.wait4(self._pid, 0)[1:]
         self._wall_s = time.monotonic() - self.begun
-        if Means.NAMESPACES not in self._setting.means:
+        if Mechanism.NAMESPACES not in self._setting.mechanisms:
             kill_strays()
         if self._meter.is_exact:
             used = self._meter.cpu_s()
@@ -322,15 +322,15 @@ def _rearrange_descriptors(launch: Launch, streams: tuple[int, int], trouble: in
 def _confine_command(launch: Launch, setting: ServerSetting) -> None:
     if launch.rooted:
         root.leave_old_root(proc=True)
-    elif Means.NAMESPACES in setting.means:
+    elif Mechanism.NAMESPACES in setting.mechanisms:
         namespaces.mount_own_proc()
     os.chdir(launch.folder)
     set_limits(launch.command.limits, setting.others, launch.held)
     kernel.no_new_privileges()
-    if Means.IDENTITY in setting.means:
+    if Mechanism.IDENTITY in setting.mechanisms:
         drop_privileges(launch.needed)
     kernel.die_with_parent(launch.parent)
     if launch.rules >= 0:
         landlock.enforce_ruleset(RULES)
-    if Means.SECCOMP in setting.means and not launch.command.trusted:
+    if Mechanism.SECCOMP in setting.mechanisms and not launch.command.trusted:
         seccomp.install_filter(evaluator_filter(sockets=launch.command.folder is not None))

@@ -14,13 +14,13 @@ import pytest
 
 from oragent.harness import Guest
 from oragent.harness.frames import encode
-from oragent.sandbox.isolation import Guarantee, list_not_held, probe_means
+from oragent.sandbox.isolation import Guarantee, list_not_held, probe_mechanisms
 
 CANDIDATE = Path(__file__).parent / "sends_bits.py"
 RUNS = int(os.environ.get("ORAGENT_TEST_CHANNEL_RUNS", "100"))
 BITS = 3
 pytestmark = pytest.mark.skipif(
-    Guarantee.UNSEEN in list_not_held(offer.means for offer in probe_means() if offer.works),
+    Guarantee.UNSEEN in list_not_held(report.mechanism for report in probe_mechanisms() if report.works),
     reason="this machine has no means to close the channels between processes",
 )
 

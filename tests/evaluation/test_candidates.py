@@ -12,11 +12,12 @@ from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, evaluation_root, load_problem
 from oragent.programs.inspection import fit_to_frame, inspect_program
 from oragent.programs.multi_file import join_files, split_files
-from oragent.sandbox.isolation import Means, probe_means
+from oragent.sandbox.isolation import Mechanism, probe_mechanisms
 
-WORKING = {offer.means for offer in probe_means() if offer.works}
+WORKING = {report.mechanism for report in probe_mechanisms() if report.works}
 hidden = pytest.mark.skipif(
-    not {Means.NAMESPACES, Means.LANDLOCK} & WORKING, reason="nothing here keeps a process from files of its user"
+    not {Mechanism.NAMESPACES, Mechanism.LANDLOCK} & WORKING,
+    reason="nothing here keeps a process from files of its user",
 )
 compiled = pytest.mark.skipif(shutil.which("g++") is None, reason="there is no compiler for C++ here")
 

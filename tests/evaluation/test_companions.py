@@ -130,9 +130,11 @@ def test_a_helper_that_imports_the_candidate_gets_each_candidates_own(shop: Path
 
 @pytest.mark.parametrize("warm", [True, False])
 def test_nothing_in_the_folder_can_be_changed(shop: Path, warm: bool) -> None:
-    from oragent.sandbox.isolation import Means, probe_means
+    from oragent.sandbox.isolation import Mechanism, probe_mechanisms
 
-    if not {Means.NAMESPACES, Means.LANDLOCK} & {offer.means for offer in probe_means() if offer.works}:
+    if not {Mechanism.NAMESPACES, Mechanism.LANDLOCK} & {
+        report.mechanism for report in probe_mechanisms() if report.works
+    }:
         pytest.skip("nothing here keeps a process from a file of its user")
     writes = """
 for name in ("data/rows.csv", "shop.py", "data/new", "new"):
@@ -263,9 +265,9 @@ def test_a_helper_that_is_started_as_a_program_finds_the_candidate_and_not_the_s
 
 
 def test_one_among_too_many_files_finds_no_seed_either(shop: Path) -> None:
-    from oragent.sandbox.isolation import Means, probe_means
+    from oragent.sandbox.isolation import Mechanism, probe_mechanisms
 
-    if Means.NAMESPACES not in {offer.means for offer in probe_means() if offer.works}:
+    if Mechanism.NAMESPACES not in {report.mechanism for report in probe_mechanisms() if report.works}:
         pytest.skip("nothing here hides a file")
     starting(shop, "tools/ask.py", ASKS.format(above=1))
     for number in range(600):

@@ -21,7 +21,7 @@ from pathlib import Path
 from oragent._base.protocol import Result, format_result
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.problem import load_problem
-from oragent.sandbox.isolation import list_not_held, probe_means
+from oragent.sandbox.isolation import list_not_held, probe_mechanisms
 from oragent.sandbox.messages import Limits
 from tests.processes import bearing
 
@@ -177,7 +177,7 @@ def main() -> None:
             time.sleep(0.02)
         left = processes(root, port)
         changed = sorted(key for key in state(root).items() ^ whole.items())
-    offers = probe_means()
+    reports = probe_mechanisms()
     print(
         json.dumps(
             {
@@ -188,7 +188,9 @@ def main() -> None:
                 "honest": honest.score,
                 "left": left,
                 "changed": changed,
-                "not_held": [guarantee.name.lower() for guarantee in list_not_held(o.means for o in offers if o.works)],
+                "not_held": [
+                    guarantee.name.lower() for guarantee in list_not_held(r.mechanism for r in reports if r.works)
+                ],
                 "threads": threading.active_count(),
                 "seconds": seconds,
             }

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.isolation import Means, probe_means
+from oragent.sandbox.isolation import Mechanism, probe_mechanisms
 from oragent.sandbox.isolation.mechanisms import FORBID
 from oragent.sandbox.limits import count_processors
 from oragent.sandbox.messages import FOLDER, PYTHON, Command, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox
 from tests.processes import bearing
 
-WORKING = {offer.means for offer in probe_means() if offer.works}
+WORKING = {report.mechanism for report in probe_mechanisms() if report.works}
 PATIENT = Limits(cpu_s=30)
 
 
@@ -32,9 +32,9 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def held(sandbox: Sandbox) -> frozenset[Means]:
+def held(sandbox: Sandbox) -> frozenset[Mechanism]:
     """The means at work."""
-    return frozenset({Means.LIMITS} if FORBID in os.environ else WORKING)
+    return frozenset({Mechanism.LIMITS} if FORBID in os.environ else WORKING)
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def reached(sandbox: Sandbox, folder: Path, *places: str, **options: Path) -> li
     return [word == "yes" for word in ended.stdout.split()]
 
 
-def test_it_writes_in_its_own_folders_alone(sandbox: Sandbox, held: frozenset[Means], folder: Path) -> None:
+def test_it_writes_in_its_own_folders_alone(sandbox: Sandbox, held: frozenset[Mechanism], folder: Path) -> None:
     project = folder.parents[1] / "project"
     project.mkdir(mode=0o777)
     project.chmod(0o777)
@@ -177,42 +177,42 @@ def test_it_writes_in_its_own_folders_alone(sandbox: Sandbox, held: frozenset[Me
     own, *rest = reached(sandbox, folder, f"write:{folder}/new", *(f"write:{path}" for path in others))
     (Path.home() / ".oragent-test").unlink(missing_ok=True)
     assert own
-    if held & {Means.NAMESPACES, Means.LANDLOCK}:
+    if held & {Mechanism.NAMESPACES, Mechanism.LANDLOCK}:
         assert rest == [False] * 4
         assert not any(path.exists() for path in others)
 
 
-def test_it_does_not_read_what_others_keep(sandbox: Sandbox, held: frozenset[Means], folder: Path) -> None:
+def test_it_does_not_read_what_others_keep(sandbox: Sandbox, held: frozenset[Mechanism], folder: Path) -> None:
     (folder.parents[1] / "label").write_text("gold")
     secret, label = f"read:{folder.parent}/other/secret", f"read:{folder.parents[1]}/label"
     told = reached(sandbox, folder, secret, label, f"read:{os.__file__}", f"list:{folder}")
     assert told[2:] == [True, True]
-    if Means.NAMESPACES in held:
+    if Mechanism.NAMESPACES in held:
         assert not told[0]
-    if Means.LANDLOCK in held:
+    if Mechanism.LANDLOCK in held:
         assert told[:2] == [False, False]
 
 
 def test_the_folder_that_must_stay_readable_does_and_not_what_lies_beside_its_own(
-    sandbox: Sandbox, held: frozenset[Means], folder: Path
+    sandbox: Sandbox, held: frozenset[Mechanism], folder: Path
 ) -> None:
     root = folder.parents[1]
     (root / "data").write_text("given")
     places = f"read:{root}/data", f"write:{root}/data", f"read:{folder.parent}/other/secret"
     told = reached(sandbox, folder, *places, root_dir=root)
     assert told[0]
-    if held & {Means.NAMESPACES, Means.LANDLOCK}:
+    if held & {Mechanism.NAMESPACES, Mechanism.LANDLOCK}:
         assert not told[1]
-    if Means.NAMESPACES in held:
+    if Mechanism.NAMESPACES in held:
         assert not told[2]
 
 
-@pytest.mark.skipif(Means.NAMESPACES not in WORKING, reason="this machine has no namespaces")
+@pytest.mark.skipif(Mechanism.NAMESPACES not in WORKING, reason="this machine has no namespaces")
 def test_namespaces_alone_hide_the_folders_of_others(
-    sandbox: Sandbox, held: frozenset[Means], folder: Path, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, held: frozenset[Mechanism], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without Landlock, and beside what it needs itself: its empty folder, Python, the project."""
-    if Means.NAMESPACES not in held:
+    if Mechanism.NAMESPACES not in held:
         pytest.skip("without namespaces: the case with all means tries them")
     site = folder.parent / "site"
     site.mkdir()

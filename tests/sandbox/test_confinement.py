@@ -9,17 +9,17 @@ import pytest
 
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import EvaluationRunner, Job
-from oragent.sandbox.isolation import Means, probe_means
+from oragent.sandbox.isolation import Mechanism, probe_mechanisms
 from oragent.sandbox.isolation.mechanisms import FORBID
 from oragent.sandbox.isolation.process_usage import ControlGroup, _parent_groups
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox
 
-WORKING = {offer.means for offer in probe_means() if offer.works}
+WORKING = {report.mechanism for report in probe_mechanisms() if report.works}
 BLOCK = format_result(Result({}, None, 3.5))
 
 
-def needs(*means: Means) -> pytest.MarkDecorator:
+def needs(*means: Mechanism) -> pytest.MarkDecorator:
     return pytest.mark.skipif(not WORKING.issuperset(means), reason=f"this machine lacks one of {means}")
 
 
@@ -33,7 +33,7 @@ def python(sandbox: Sandbox, text: str, *, trusted: bool = False, **limits: floa
     return sandbox(Command((PYTHON, "m.py"), {"m.py": text}, limits=Limits(**limits), trusted=trusted))
 
 
-@needs(Means.NAMESPACES)
+@needs(Mechanism.NAMESPACES)
 def test_what_a_project_holds_beside_data_is_hidden(tmp_path: Path) -> None:
     for name in ("data/in", "outputs/run/best.py", "outputs/run/problem/eval.py", ".env", ".git/config", "mine/x"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def test_what_a_project_holds_beside_data_is_hidden(tmp_path: Path) -> None:
     )
 
 
-@needs(Means.NAMESPACES)
+@needs(Mechanism.NAMESPACES)
 def test_it_has_no_rights_and_neither_users_nor_the_machine_in_sight(sandbox: Sandbox) -> None:
     text = """
 import os
@@ -60,7 +60,7 @@ print([path for path in ("/etc/shadow", "/var", "/home", "/run", "/etc/machine-i
     assert python(sandbox, text).stdout == "[0, 0, 0, 0] 1\n[]\n"
 
 
-@needs(Means.SECCOMP)
+@needs(Mechanism.SECCOMP)
 def test_calls_that_only_change_what_confines_it_are_refused_and_others_work(sandbox: Sandbox) -> None:
     text = """
 import ctypes, os, socket, subprocess, threading
@@ -82,7 +82,7 @@ os.mkfifo("pipe"); print(os.listdir("."))
     assert "'pipe'" in ended.stdout
 
 
-@needs(Means.NAMESPACES)
+@needs(Mechanism.NAMESPACES)
 def test_one_that_is_trusted_can_make_namespaces_and_mount_in_them(sandbox: Sandbox) -> None:
     text = """
 from pathlib import Path
@@ -97,7 +97,7 @@ print(repr(run_in_child(act)))
     if not os.path.exists("/proc/sys/user/max_user_namespaces") and os.geteuid() == 0:
         pytest.skip("this kernel has no user namespaces")
     assert python(sandbox, text, trusted=True).stdout == "''\n"
-    assert "Operation not permitted" in python(sandbox, text).stdout or Means.SECCOMP not in WORKING
+    assert "Operation not permitted" in python(sandbox, text).stdout or Mechanism.SECCOMP not in WORKING
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts data")
@@ -187,7 +187,7 @@ def groups() -> set[str]:
     return {folder.name for _, parent in _parent_groups() for folder in parent.glob("oragent-*")}
 
 
-@needs(Means.CGROUPS)
+@needs(Mechanism.CGROUPS)
 @pytest.mark.parametrize("starts", [5, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_control_group_is_left_however_a_server_ends(starts: int) -> None:
     names = []
@@ -202,7 +202,7 @@ def test_no_control_group_is_left_however_a_server_ends(starts: int) -> None:
     assert not [name for name in groups() if name.startswith(tuple(names))]
 
 
-@needs(Means.CGROUPS)
+@needs(Mechanism.CGROUPS)
 def test_a_control_group_that_is_there_already_is_no_excuse() -> None:
     name = f"oragent-test-{os.getpid()}-twice"
     group = ControlGroup.make(name, 64, 16)
@@ -214,7 +214,7 @@ def test_a_control_group_that_is_there_already_is_no_excuse() -> None:
     assert name not in groups()
 
 
-@needs(Means.NAMESPACES)
+@needs(Mechanism.NAMESPACES)
 def test_nothing_stays_mounted_from_one_command_to_the_next(sandbox: Sandbox) -> None:
     text = "print(len(open('/proc/self/mountinfo').readlines()), len(__import__('os').listdir('/proc/self/fd')))"
     told = {python(sandbox, text).stdout for _ in range(5)}

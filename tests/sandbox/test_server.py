@@ -17,7 +17,7 @@ from oragent._base.errors import SandboxError
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.sandbox import client
-from oragent.sandbox.isolation import probe_means
+from oragent.sandbox.isolation import probe_mechanisms
 from oragent.sandbox.messages import EndReason, Limits
 from tests.processes import bearing, lineage
 
@@ -255,7 +255,7 @@ def test_a_script_that_cannot_be_forked_is_reported_with_the_reason(tmp_path: Pa
 def test_means_are_tried_once_where_all_work_and_again_when_a_server_dies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not all(offer.works for offer in probe_means()):
+    if not all(report.works for report in probe_mechanisms()):
         pytest.skip("not held on this machine: a means that does not work is tried by every server")
     monkeypatch.setattr(client, "_ALL_MEANS", set())
     commands: list[list[str]] = []
@@ -269,17 +269,17 @@ def test_means_are_tried_once_where_all_work_and_again_when_a_server_dies(
     for _ in range(2):
         with EvaluationRunner() as run:
             assert run(job(tmp_path, f"print('''{BLOCK}''')")).score == 3.5
-    assert ["--all-means" in command for command in commands] == [False, True]
+    assert ["--all-mechanisms" in command for command in commands] == [False, True]
     monkeypatch.setenv("ORAGENT_ISOLATION", "limits")
     with EvaluationRunner() as run:
         assert run(job(tmp_path, f"print('''{BLOCK}''')")).score == 3.5
-    assert "--all-means" not in commands[-1]
+    assert "--all-mechanisms" not in commands[-1]
     monkeypatch.delenv("ORAGENT_ISOLATION")
     with EvaluationRunner() as run:
         assert run(job(tmp_path, f"print('''{BLOCK}''')")).score == 3.5
         os.kill(family_of(tmp_path), signal.SIGKILL)
         assert run(job(tmp_path, f"print('''{BLOCK}''')")).score == 3.5
-    assert ["--all-means" in command for command in commands[-2:]] == [True, False]
+    assert ["--all-mechanisms" in command for command in commands[-2:]] == [True, False]
 
 
 def family_of(folder: Path) -> int:

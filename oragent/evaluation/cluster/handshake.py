@@ -21,7 +21,7 @@ from typing import Any
 import oragent
 from oragent._base.errors import SandboxError
 from oragent._base.text_format import escape_text
-from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_means
+from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_mechanisms
 from oragent.sandbox.limits import count_processors, server_environment
 
 # packages whose version can change a score
@@ -75,7 +75,7 @@ def make_handshake() -> Handshake:
 
 def inspect_machine() -> Handshake:
     """Inspect this machine, in this process."""
-    missing = missing_guarantees(probe_means())
+    missing = missing_guarantees(probe_mechanisms())
     return Handshake(
         host=socket.gethostname(),
         version=oragent.__version__,

@@ -1,14 +1,14 @@
 """Confinement by the kernel, for evaluations and for candidates."""
 
-from oragent.sandbox.isolation.mechanisms import Guarantee, Means, list_not_held
-from oragent.sandbox.isolation.probe import MeansReport, describe_isolation, missing_guarantees, probe_means
+from oragent.sandbox.isolation.mechanisms import Guarantee, Mechanism, list_not_held
+from oragent.sandbox.isolation.probe import MechanismReport, describe_isolation, missing_guarantees, probe_mechanisms
 
 __all__ = [
     "Guarantee",
-    "Means",
-    "MeansReport",
+    "Mechanism",
+    "MechanismReport",
     "describe_isolation",
     "list_not_held",
     "missing_guarantees",
-    "probe_means",
+    "probe_mechanisms",
 ]

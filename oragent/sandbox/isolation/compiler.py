@@ -22,7 +22,7 @@ from typing import NoReturn
 from oragent._base.errors import SandboxError
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root, seccomp
 from oragent.sandbox.isolation.guest import drop_privileges
-from oragent.sandbox.isolation.mechanisms import Means, is_allowed
+from oragent.sandbox.isolation.mechanisms import Mechanism, is_allowed
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 
 NOTHING = Path("/dev/null")
@@ -150,7 +150,7 @@ def _ask(*command: str) -> str:
 
 def _confine_compiler(folder: Path, readable: tuple[Path, ...], parent: int) -> None:
     """Give up what compiling does not take; what the kernel lacks is left out."""
-    if is_allowed(Means.NAMESPACES):
+    if is_allowed(Mechanism.NAMESPACES):
         try:
             namespaces.enter_namespaces(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
             apart = True
@@ -172,9 +172,9 @@ def _confine_compiler(folder: Path, readable: tuple[Path, ...], parent: int) -> 
     )
     drop_privileges((folder,))
     kernel.die_with_parent(parent)
-    if is_allowed(Means.LANDLOCK):
+    if is_allowed(Mechanism.LANDLOCK):
         with suppress(OSError):
             landlock.restrict_files((*readable, folder), (folder, NOTHING), network=False)
-    if is_allowed(Means.SECCOMP):
+    if is_allowed(Mechanism.SECCOMP):
         with suppress(OSError):
             seccomp.install_filter(evaluator_filter())

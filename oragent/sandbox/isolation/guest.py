@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
-from oragent.sandbox.isolation.mechanisms import Means, is_allowed
+from oragent.sandbox.isolation.mechanisms import Mechanism, is_allowed
 
 DEVICES = root.DEVICES
 # A bound on data counts what is private and can be written, and not what libraries map or reserve; only Linux has it.
@@ -44,7 +44,7 @@ class Cage:
     def make(cls, memory_mb: int, born_with: int = 0, shown: tuple[Path, ...] = ()) -> Self:
         """Prepare what guests of this process have in common."""
         rules = -1
-        if is_allowed(Means.LANDLOCK):
+        if is_allowed(Mechanism.LANDLOCK):
             with suppress(OSError):
                 rules = landlock.make_ruleset((*_readable_files(), *shown), (), network=False)
         # which shows Python's files alone
@@ -91,7 +91,7 @@ def enter_guest_namespace(cage: Cage) -> Iterator[Cage]:
 
 def prepare_confinement(needed: tuple[Path, ...] = ()) -> None:
     """Do once, in a process that forks others, what each would have to do again."""
-    if is_allowed(Means.SECCOMP):
+    if is_allowed(Mechanism.SECCOMP):
         with suppress(OSError):
             seccomp.guest_filter()
     landlock.abi_version()
@@ -119,7 +119,7 @@ def confine_guest(cage: Cage, parent: int) -> None:
     kernel.die_with_parent(parent)
     if cage.rules >= 0:
         landlock.enforce_ruleset(cage.rules)
-    if is_allowed(Means.SECCOMP):
+    if is_allowed(Mechanism.SECCOMP):
         with suppress(OSError):
             seccomp.install_filter(seccomp.guest_filter())
 
@@ -146,9 +146,9 @@ def will_become_nobody(needed: tuple[Path, ...]) -> bool:
 def _remaining_rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
     """Return True if root may become nobody, and the capabilities that reading takes then."""
     readable = environment.readable_by_all((*environment.interpreter_paths(), *needed))
-    chosen_by_rules = not readable and is_allowed(Means.LANDLOCK) and landlock.abi_version()
+    chosen_by_rules = not readable and is_allowed(Mechanism.LANDLOCK) and landlock.abi_version()
     capabilities = (kernel.CAP_DAC_READ_SEARCH,) if chosen_by_rules else ()
-    return is_allowed(Means.IDENTITY) and bool(readable or capabilities), capabilities
+    return is_allowed(Mechanism.IDENTITY) and bool(readable or capabilities), capabilities
 
 
 def _readable_files() -> tuple[Path, ...]:
@@ -159,13 +159,13 @@ def _readable_files() -> tuple[Path, ...]:
 
 def _leave_namespaces(cage: Cage, more: int) -> bool:
     """Leave what has to be left so that files can be hidden, and more; False where that is not to be had."""
-    if not is_allowed(Means.NAMESPACES):
+    if not is_allowed(Mechanism.NAMESPACES):
         return False
     try:
         # Mounts first: who may not change them, as under Landlock, has lost nothing yet.
         namespaces.enter_namespaces(0 if cage.prepared else kernel.CLONE_NEWNS)
         # The filter forbids sockets, and what is shared by number, for a fraction of the cost.
-        if not (is_allowed(Means.SECCOMP) and seccomp.can_compile_filter()):
+        if not (is_allowed(Mechanism.SECCOMP) and seccomp.can_compile_filter()):
             more |= kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
         if more:
             kernel.unshare(more)

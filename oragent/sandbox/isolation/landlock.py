@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from oragent.sandbox.isolation import kernel
-from oragent.sandbox.isolation.mechanisms import Means, is_allowed, newest_landlock
+from oragent.sandbox.isolation.mechanisms import Mechanism, is_allowed, newest_landlock
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 GET_VERSION, RULE_PATH_BENEATH = 1, 1
@@ -53,7 +53,7 @@ class _Beneath(ctypes.Structure):
 
 def abi_version() -> int:
     """The version of the interface that this kernel has and that the user lets us use, 0 for none."""
-    if is_allowed(Means.LANDLOCK):
+    if is_allowed(Mechanism.LANDLOCK):
         return min(_kernel_version(), newest_landlock())
     return 0
 

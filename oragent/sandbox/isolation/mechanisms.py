@@ -8,7 +8,7 @@ from functools import cache
 
 from oragent._base.errors import SandboxError
 
-# For tests, and where a means gives trouble. "limits": nothing else is used. "without:namespaces,cgroups": all but
+# For tests, and where a mechanism gives trouble. "limits": nothing else is used. "without:namespaces,cgroups": all but
 # these; "landlock>5" among them leaves Landlock as kernels had it whose version of the interface was 5.
 FORBID = "ORAGENT_ISOLATION"
 # "portable": as on a system that is not Linux, limits alone and no file or call that only Linux has; from the start on.
@@ -17,7 +17,7 @@ LINUX = sys.platform == "linux" and os.environ.get(FORBID) != PORTABLE
 NEWER, NEWEST_LANDLOCK = "landlock>", 1000
 
 
-class Means(StrEnum):
+class Mechanism(StrEnum):
     """A mechanism of the kernel that can be there or not."""
 
     LIMITS = "limits"
@@ -42,24 +42,24 @@ class Guarantee(StrEnum):
     UNSEEN = "see or signal another process, or see which files there are and how busy the machine is"
 
 
-# Each is held where all the means of any one group are at work on the candidate's process.
-HELD_BY: Mapping[Guarantee, tuple[frozenset[Means], ...]] = {
-    Guarantee.BOUNDED: (frozenset({Means.LIMITS}),),
-    Guarantee.SCORED: (frozenset({Means.LIMITS}),),
-    Guarantee.SECRETS: (frozenset({Means.LIMITS}),),
-    Guarantee.ALONE: (frozenset({Means.SECCOMP}), frozenset({Means.IDENTITY})),
-    Guarantee.UNTOUCHED: (frozenset({Means.LANDLOCK}), frozenset({Means.NAMESPACES})),
-    Guarantee.UNREAD: (frozenset({Means.LANDLOCK}), frozenset({Means.NAMESPACES})),
+# Each is held where all the mechanism of any one group are at work on the candidate's process.
+HELD_BY: Mapping[Guarantee, tuple[frozenset[Mechanism], ...]] = {
+    Guarantee.BOUNDED: (frozenset({Mechanism.LIMITS}),),
+    Guarantee.SCORED: (frozenset({Mechanism.LIMITS}),),
+    Guarantee.SECRETS: (frozenset({Mechanism.LIMITS}),),
+    Guarantee.ALONE: (frozenset({Mechanism.SECCOMP}), frozenset({Mechanism.IDENTITY})),
+    Guarantee.UNTOUCHED: (frozenset({Mechanism.LANDLOCK}), frozenset({Mechanism.NAMESPACES})),
+    Guarantee.UNREAD: (frozenset({Mechanism.LANDLOCK}), frozenset({Mechanism.NAMESPACES})),
     # a socket by its path is in no namespace of networks
-    Guarantee.OFFLINE: (frozenset({Means.SECCOMP}),),
+    Guarantee.OFFLINE: (frozenset({Mechanism.SECCOMP}),),
     # paths and calls each tell of it
-    Guarantee.UNSEEN: (frozenset({Means.NAMESPACES, Means.SECCOMP}),),
+    Guarantee.UNSEEN: (frozenset({Mechanism.NAMESPACES, Mechanism.SECCOMP}),),
 }
 
 
-def is_allowed(means: Means) -> bool:
-    """Return True if the user lets us use a means at all; a SandboxError if the variable cannot be read."""
-    return means is Means.LIMITS or (LINUX and means not in _parse_forbidden(os.environ.get(FORBID, ""))[0])
+def is_allowed(mechanism: Mechanism) -> bool:
+    """Return True if the user lets us use a mechanism at all; a SandboxError if the variable cannot be read."""
+    return mechanism is Mechanism.LIMITS or (LINUX and mechanism not in _parse_forbidden(os.environ.get(FORBID, ""))[0])
 
 
 def newest_landlock() -> int:
@@ -68,11 +68,11 @@ def newest_landlock() -> int:
 
 
 @cache
-def _parse_forbidden(text: str) -> tuple[frozenset[Means], int]:
+def _parse_forbidden(text: str) -> tuple[frozenset[Mechanism], int]:
     if not text:
         return frozenset(), NEWEST_LANDLOCK
-    if text in (Means.LIMITS, PORTABLE):
-        return frozenset(Means) - {Means.LIMITS}, 0
+    if text in (Mechanism.LIMITS, PORTABLE):
+        return frozenset(Mechanism) - {Mechanism.LIMITS}, 0
     kind, _, listed = text.partition(":")
     words, version = listed.split(","), NEWEST_LANDLOCK
     for word in [word for word in words if word.startswith(NEWER)]:
@@ -81,16 +81,16 @@ def _parse_forbidden(text: str) -> tuple[frozenset[Means], int]:
             version = int(word[len(NEWER) :])
         else:
             version = -1
-    forbiddable = frozenset(Means) - {Means.LIMITS, Means.SIGNALS}
+    forbiddable = frozenset(Mechanism) - {Mechanism.LIMITS, Mechanism.SIGNALS}
     if kind != "without" or version < 0 or not forbiddable.issuperset(words):
         raise SandboxError(
             f"{FORBID} cannot be {text!r}: give 'limits', 'portable', or 'without:' and any of "
             f"{', '.join(sorted(forbiddable))}, {NEWER}5, parted by commas"
         )
-    return frozenset(map(Means, words)), version
+    return frozenset(map(Mechanism, words)), version
 
 
-def list_not_held(working: Iterable[Means]) -> list[Guarantee]:
-    """List the guarantees that these means do not give."""
+def list_not_held(working: Iterable[Mechanism]) -> list[Guarantee]:
+    """List the guarantees that these mechanism do not give."""
     have = set(working)
     return [guarantee for guarantee, groups in HELD_BY.items() if not any(group <= have for group in groups)]

@@ -10,38 +10,46 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
-from oragent.sandbox.isolation.mechanisms import FORBID, LINUX, PORTABLE, Guarantee, Means, is_allowed, list_not_held
+from oragent.sandbox.isolation.mechanisms import (
+    FORBID,
+    LINUX,
+    PORTABLE,
+    Guarantee,
+    Mechanism,
+    is_allowed,
+    list_not_held,
+)
 from oragent.sandbox.isolation.process_usage import ControlGroup
 
 
 @dataclass(frozen=True)
-class MeansReport:
-    """One means on this machine."""
+class MechanismReport:
+    """One mechanism on this machine."""
 
-    means: Means
+    mechanism: Mechanism
     # whether it was tried and worked
     works: bool
     # details of what there is, or why there is none and what would help
     detail: str
 
 
-def probe_means() -> tuple[MeansReport, ...]:
-    """Try every means; takes some milliseconds."""
+def probe_mechanisms() -> tuple[MechanismReport, ...]:
+    """Try every mechanism; takes some milliseconds."""
     trials = {
-        Means.LIMITS: _try_limits,
-        Means.IDENTITY: _try_identity,
-        Means.NAMESPACES: _try_namespaces,
-        Means.LANDLOCK: _try_landlock,
-        Means.SECCOMP: _try_seccomp,
-        Means.CGROUPS: _try_cgroups,
-        Means.SIGNALS: _try_signals,
+        Mechanism.LIMITS: _try_limits,
+        Mechanism.IDENTITY: _try_identity,
+        Mechanism.NAMESPACES: _try_namespaces,
+        Mechanism.LANDLOCK: _try_landlock,
+        Mechanism.SECCOMP: _try_seccomp,
+        Mechanism.CGROUPS: _try_cgroups,
+        Mechanism.SIGNALS: _try_signals,
     }
-    return tuple(_probe_one(means, trial) for means, trial in trials.items())
+    return tuple(_probe_mechanism(mechanism, trial) for mechanism, trial in trials.items())
 
 
-def missing_guarantees(reports: Iterable[MeansReport]) -> list[Guarantee]:
-    """Return the guarantees that do not hold with the means that work."""
-    return list_not_held(report.means for report in reports if report.works)
+def missing_guarantees(reports: Iterable[MechanismReport]) -> list[Guarantee]:
+    """Return the guarantees that do not hold with the mechanism that work."""
+    return list_not_held(report.mechanism for report in reports if report.works)
 
 
 def describe_isolation() -> dict[str, list[str]] | None:
@@ -51,7 +59,7 @@ def describe_isolation() -> dict[str, list[str]] | None:
     """
     if threading.active_count() > 1:
         return None
-    missing = missing_guarantees(probe_means())
+    missing = missing_guarantees(probe_mechanisms())
     held = [str(guarantee) for guarantee in Guarantee if guarantee not in missing]
     return {"held": held, "missing": list(map(str, missing))}
 
@@ -74,16 +82,16 @@ def run_in_child(action: Callable[[], object]) -> str:
     return complaint or (f"the trial ended with status {status}" if status else "")
 
 
-def _probe_one(means: Means, trial: Callable[[], tuple[bool, str]]) -> MeansReport:
-    if not LINUX and means is not Means.LIMITS:
+def _probe_mechanism(mechanism: Mechanism, trial: Callable[[], tuple[bool, str]]) -> MechanismReport:
+    if not LINUX and mechanism is not Mechanism.LIMITS:
         if sys.platform == "linux":
             system = f"taken for another system by {FORBID}={PORTABLE}"
         else:
             system = sys.platform
-        return MeansReport(means, False, f"only on Linux, and this is {system}")
-    if not is_allowed(means) and not (means is Means.IDENTITY and os.geteuid()):
-        return MeansReport(means, False, f"forbidden by {FORBID}={os.environ[FORBID]}")
-    return MeansReport(means, *trial())
+        return MechanismReport(mechanism, False, f"only on Linux, and this is {system}")
+    if not is_allowed(mechanism) and not (mechanism is Mechanism.IDENTITY and os.geteuid()):
+        return MechanismReport(mechanism, False, f"forbidden by {FORBID}={os.environ[FORBID]}")
+    return MechanismReport(mechanism, *trial())
 
 
 def _try_limits() -> tuple[bool, str]:
@@ -185,7 +193,7 @@ def _try_signals() -> tuple[bool, str]:
     """Try whether a candidate can send signals to others by owning a file; calls that send them are refused anyway."""
     if landlock.abi_version() >= landlock.SCOPES:
         return True, "Landlock keeps them within a candidate's process"
-    if not is_allowed(Means.SECCOMP):
+    if not is_allowed(Mechanism.SECCOMP):
         return False, f"a file can send them to others: Landlock keeps them from version {landlock.SCOPES} on"
     if "Operation not permitted" in run_in_child(_own_a_file):
         return True, "the filter of system calls keeps files from sending them"

@@ -7,20 +7,20 @@ import sys
 import pytest
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.isolation import Means, landlock, list_not_held, probe_means
+from oragent.sandbox.isolation import Mechanism, landlock, list_not_held, probe_mechanisms
 from oragent.sandbox.isolation.mechanisms import FORBID, Guarantee, is_allowed, newest_landlock
 
-WORKING = {offer.means for offer in probe_means() if offer.works}
+WORKING = {report.mechanism for report in probe_mechanisms() if report.works}
 
 
-def working(monkeypatch: pytest.MonkeyPatch, forbidden: str) -> set[Means]:
+def working(monkeypatch: pytest.MonkeyPatch, forbidden: str) -> set[Mechanism]:
     monkeypatch.setenv(FORBID, forbidden)
-    return {offer.means for offer in probe_means() if offer.works}
+    return {report.mechanism for report in probe_mechanisms() if report.works}
 
 
 @pytest.mark.parametrize("means", ["namespaces", "seccomp", "landlock", "cgroups"])
 def test_what_is_left_out_is_not_found(means: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Means(means) not in working(monkeypatch, f"without:{means}")
+    assert Mechanism(means) not in working(monkeypatch, f"without:{means}")
 
 
 def test_nothing_but_limits_leaves_every_channel_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +34,7 @@ def test_nothing_but_limits_leaves_every_channel_open(monkeypatch: pytest.Monkey
 def test_an_older_landlock_can_be_had(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = working(monkeypatch, f"without:namespaces,landlock>{version}")
     assert landlock.abi_version() == version
-    assert Means.LANDLOCK in found
+    assert Mechanism.LANDLOCK in found
     assert Guarantee.UNREAD not in list_not_held(found)
     assert Guarantee.UNSEEN in list_not_held(found)  # paths can be asked for where no namespace hides them
 
@@ -45,13 +45,17 @@ def test_what_cannot_be_forbidden_is_one_clear_line(text: str, monkeypatch: pyte
     with pytest.raises(
         SandboxError, match=r"ORAGENT_ISOLATION cannot be .*: give 'limits', 'portable', or 'without:'"
     ) as caught:
-        is_allowed(Means.CGROUPS)
+        is_allowed(Mechanism.CGROUPS)
     assert "\n" not in str(caught.value)
 
 
 def test_several_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FORBID, "without:cgroups,namespaces,landlock>2")
-    assert [is_allowed(means) for means in (Means.CGROUPS, Means.NAMESPACES, Means.LANDLOCK)] == [False, False, True]
+    assert [is_allowed(means) for means in (Mechanism.CGROUPS, Mechanism.NAMESPACES, Mechanism.LANDLOCK)] == [
+        False,
+        False,
+        True,
+    ]
     assert newest_landlock() == 2
 
 

@@ -15,12 +15,12 @@ import pytest
 
 from oragent.sandbox.isolation import (
     Guarantee,
-    Means,
+    Mechanism,
     kernel,
     landlock,
     list_not_held,
     namespaces,
-    probe_means,
+    probe_mechanisms,
     seccomp,
 )
 from oragent.sandbox.isolation.environment import interpreter_paths, readable_by_all
@@ -28,10 +28,10 @@ from oragent.sandbox.isolation.mechanisms import FORBID, HELD_BY
 from oragent.sandbox.isolation.probe import run_in_child
 from oragent.sandbox.isolation.process_usage import ControlGroup
 
-WORKING = {offer.means for offer in probe_means() if offer.works}
+WORKING = {report.mechanism for report in probe_mechanisms() if report.works}
 
 
-def needs(means: Means) -> pytest.MarkDecorator:
+def needs(means: Mechanism) -> pytest.MarkDecorator:
     return pytest.mark.skipif(means not in WORKING, reason=f"this machine has no {means}")
 
 
@@ -50,7 +50,7 @@ def first(action: Callable[[], object]) -> None:
         raise OSError(problem)
 
 
-@needs(Means.LANDLOCK)
+@needs(Mechanism.LANDLOCK)
 def test_landlock_leaves_only_what_is_named(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open" / "file").write_text("x")
@@ -68,7 +68,7 @@ def test_landlock_leaves_only_what_is_named(tmp_path: Path) -> None:
     assert run_in_child(trial) == ""
 
 
-@needs(Means.LANDLOCK)
+@needs(Mechanism.LANDLOCK)
 def test_landlock_lets_a_named_folder_be_written(tmp_path: Path) -> None:
     def trial() -> None:
         kernel.no_new_privileges()
@@ -79,7 +79,7 @@ def test_landlock_lets_a_named_folder_be_written(tmp_path: Path) -> None:
     assert run_in_child(trial) == ""
 
 
-@needs(Means.SECCOMP)
+@needs(Mechanism.SECCOMP)
 def test_seccomp_leaves_computing_and_takes_the_rest() -> None:
     def trial() -> None:
         kernel.no_new_privileges()
@@ -95,7 +95,7 @@ def test_seccomp_leaves_computing_and_takes_the_rest() -> None:
     assert run_in_child(trial) == ""
 
 
-@needs(Means.SECCOMP)
+@needs(Mechanism.SECCOMP)
 def test_seccomp_shows_nothing_of_inherited_descriptors_and_makes_no_inodes() -> None:
     def trial() -> None:
         libc = ctypes.CDLL(None)
@@ -124,7 +124,7 @@ def test_seccomp_shows_nothing_of_inherited_descriptors_and_makes_no_inodes() ->
         assert run_in_child(trial) == ""
 
 
-@needs(Means.NAMESPACES)
+@needs(Mechanism.NAMESPACES)
 def test_in_its_namespaces_a_process_sees_only_its_own_and_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
 
@@ -154,7 +154,7 @@ def test_in_its_namespaces_a_process_sees_only_its_own_and_changes_nothing(tmp_p
     assert os.listdir(tmp_path) == ["file"]
 
 
-@needs(Means.NAMESPACES)
+@needs(Mechanism.NAMESPACES)
 def test_a_folder_that_is_alone_can_be_written_and_what_lies_beside_it_is_gone(tmp_path: Path) -> None:
     for name in ("spaces/own", "spaces/other", "spaces/needed/deep", "scratch"):
         (tmp_path / name).mkdir(parents=True)
@@ -187,7 +187,7 @@ def test_a_folder_that_is_alone_can_be_written_and_what_lies_beside_it_is_gone(t
     assert not (own.parent / "new").exists()
 
 
-@needs(Means.CGROUPS)
+@needs(Mechanism.CGROUPS)
 def test_a_control_group_bounds_the_processes_in_it() -> None:
     group = ControlGroup.make(f"oragent-test-{os.getpid()}", 256, 3)
 
@@ -264,13 +264,13 @@ def test_the_interpreter_needs_python_and_us_but_not_the_project() -> None:
 
 def test_with_everything_forbidden_limits_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FORBID, "limits")
-    offers = {offer.means: offer for offer in probe_means()}
-    assert offers[Means.LIMITS].works
-    assert not offers[Means.SECCOMP].works
-    assert offers[Means.LANDLOCK].detail == "forbidden by ORAGENT_ISOLATION=limits"
+    reports = {report.mechanism: report for report in probe_mechanisms()}
+    assert reports[Mechanism.LIMITS].works
+    assert not reports[Mechanism.SECCOMP].works
+    assert reports[Mechanism.LANDLOCK].detail == "forbidden by ORAGENT_ISOLATION=limits"
 
 
-@needs(Means.SECCOMP)
+@needs(Mechanism.SECCOMP)
 def test_the_probe_finds_out_by_itself_what_a_container_forbids() -> None:
     def trial() -> None:
         kernel.no_new_privileges()
@@ -278,20 +278,20 @@ def test_the_probe_finds_out_by_itself_what_a_container_forbids() -> None:
         seccomp.install_filter(
             seccomp.guest_filter(("fork", "vfork", "clone", "clone3", "wait4", "pipe", "pipe2", "fstat", "futex"))
         )
-        found = {offer.means: offer for offer in probe_means()}
-        if found[Means.NAMESPACES].works or "Operation not permitted" not in found[Means.NAMESPACES].detail:
-            raise OSError(str(found[Means.NAMESPACES]))
-        if found[Means.LANDLOCK].works:
+        found = {report.mechanism: report for report in probe_mechanisms()}
+        if found[Mechanism.NAMESPACES].works or "Operation not permitted" not in found[Mechanism.NAMESPACES].detail:
+            raise OSError(str(found[Mechanism.NAMESPACES]))
+        if found[Mechanism.LANDLOCK].works:
             raise OSError("a system call that is forbidden works")
 
     assert run_in_child(trial) == ""
 
 
 def test_a_guarantee_is_held_by_any_group_of_means_that_is_complete() -> None:
-    assert list_not_held(Means) == []
-    assert set(list_not_held([Means.LIMITS])) == {
+    assert list_not_held(Mechanism) == []
+    assert set(list_not_held([Mechanism.LIMITS])) == {
         Guarantee.ALONE, Guarantee.UNTOUCHED, Guarantee.UNREAD, Guarantee.OFFLINE, Guarantee.UNSEEN,
     }  # fmt: skip
-    assert Guarantee.UNSEEN not in list_not_held([Means.SECCOMP, Means.NAMESPACES])
-    assert Guarantee.UNSEEN in list_not_held([Means.SECCOMP])
+    assert Guarantee.UNSEEN not in list_not_held([Mechanism.SECCOMP, Mechanism.NAMESPACES])
+    assert Guarantee.UNSEEN in list_not_held([Mechanism.SECCOMP])
     assert set(HELD_BY) == set(Guarantee)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.sandbox.isolation import Means, kernel, namespaces, probe_means
+from oragent.sandbox.isolation import Mechanism, kernel, namespaces, probe_mechanisms
 from oragent.sandbox.isolation.environment import NOBODY, interpreter_places
 from oragent.sandbox.isolation.probe import run_in_child
 from oragent.sandbox.isolation.root import (
@@ -19,8 +19,8 @@ from oragent.sandbox.isolation.root import (
     prepare_inner_root,
 )
 
-HAVE = {offer.means for offer in probe_means() if offer.works}
-pytestmark = pytest.mark.skipif(Means.NAMESPACES not in HAVE, reason="this machine has no namespaces")
+HAVE = {report.mechanism for report in probe_mechanisms() if report.works}
+pytestmark = pytest.mark.skipif(Mechanism.NAMESPACES not in HAVE, reason="this machine has no namespaces")
 PROGRAMS = tuple(map(Path, ("/usr", "/bin", "/lib", "/lib64")))
 Within = Callable[[Callable[[], None]], str]
 
