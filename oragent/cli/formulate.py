@@ -257,9 +257,9 @@ def solve(
     confirm: Annotated[str, typer.Option(metavar="SOLVER", help="Solve with a second solver and compare.")] = "",
 ) -> None:
     """Solve an optimisation model and explain its solution; exit code 3 if there is none."""
-    from oragent.milp.command import SolveRequest, solve_file
+    from oragent.milp.command import SolveFileRequest, solve_file
     from oragent.milp.solvers import SolverOptions
 
     options = SolverOptions(time, gap, threads, nodes)
-    solution = solve_file(SolveRequest(model, explain, inverse, out, solver, options, confirm), console)
+    solution = solve_file(SolveFileRequest(model, explain, inverse, out, solver, options, confirm), console)
     raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

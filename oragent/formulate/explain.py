@@ -9,7 +9,7 @@ from typing import Any
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import plain_key
-from oragent.milp.decisions import PULP, Family, group_families
+from oragent.milp.decisions import PULP, DecisionFamily, group_families
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution
 
@@ -45,7 +45,7 @@ def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
     return replace(milp, rows=rows)
 
 
-def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -> tuple[Family, ...]:
+def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -> tuple[DecisionFamily, ...]:
     """Group the values of a solution by family, with the labels and units of the problem."""
     names = dict(_returned_names(result.columns))
     labels = dict.fromkeys(islice(filter(_is_label, _iterate_texts(result.data)), MOST_LABELS))

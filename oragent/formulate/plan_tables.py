@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.files import file_stem, replace_file
-from oragent.milp.decisions import Family
+from oragent.milp.decisions import DecisionFamily
 
 # of the cell of a spreadsheet
 MAX_SHEET_NAME = 31
@@ -33,7 +33,7 @@ class PlanTable:
     zeros: int
 
 
-def tabulate_plan(families: Sequence[Family], data: Mapping[str, Any]) -> tuple[PlanTable, ...]:
+def tabulate_plan(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -> tuple[PlanTable, ...]:
     """Turn families into tables; indices get the names of the data columns that hold their labels."""
     columns = dict(_label_columns(data))
     tables = []
@@ -46,7 +46,7 @@ def tabulate_plan(families: Sequence[Family], data: Mapping[str, Any]) -> tuple[
     return tuple(tables)
 
 
-def order_families(families: Sequence[Family], data: Mapping[str, Any]) -> tuple[Family, ...]:
+def order_families(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -> tuple[DecisionFamily, ...]:
     """Return the families with their entries in the order in which the data list the labels."""
     ranks = {label: (0, rank) for rank, label in enumerate(dict.fromkeys(_iterate_labels(data)))}
     ordered = []
@@ -117,7 +117,7 @@ def _safe_cell(value: str | float) -> str | float:
     return value
 
 
-def _index_name(family: Family, position: int, columns: Mapping[str, frozenset[str]]) -> str:
+def _index_name(family: DecisionFamily, position: int, columns: Mapping[str, frozenset[str]]) -> str:
     labels = {index[position] for index in family.entries}
     fitting = [name for name, values in columns.items() if labels <= values]
     return min(fitting, key=lambda name: len(columns[name])) if fitting else f"index {position + 1}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Sparse, Vector
-from oragent.milp.features import Features
+from oragent.milp.features import ModelFeatures
 from oragent.milp.highs import SolverClaim, run_highs
 from oragent.milp.linearise import Linearised, linearise
 from oragent.milp.model import Sense
@@ -211,7 +211,7 @@ def gradient_arrays(arrays: Arrays, values: Vector) -> Arrays:
         gradient[term.first] += term.value * values[term.second]
         gradient[term.second] += term.value * values[term.first]
     constant = arrays.objective_at(values) - float(gradient @ values)
-    return replace(arrays, cost=gradient, constant=constant, features=Features())
+    return replace(arrays, cost=gradient, constant=constant, features=ModelFeatures())
 
 
 def _without_optimum(linear: Arrays, result: SolverResult, options: SolverOptions, back_end: Solver) -> ArraySolution:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.milp.features import Features
+from oragent.milp.features import ModelFeatures
 from oragent.milp.model import Milp, Sense
 
 Vector = NDArray[np.float64]
@@ -150,7 +150,7 @@ class Arrays:
     # ``(m,)`` largest value of each row's left side
     row_high: Vector
     # next to the linear rows, by column and row; empty for a linear model
-    features: Features[int] = field(default_factory=Features)
+    features: ModelFeatures[int] = field(default_factory=ModelFeatures)
 
     def with_idle_row(self, columns: Sequence[int] | NDArray[np.intp]) -> Self:
         """This model with a row more, after its own: without limits, each of these columns counting once."""
@@ -251,9 +251,9 @@ class Arrays:
         return row_low, row_high
 
 
-def _features_by_index(milp: Milp, column_of: Mapping[str, int]) -> Features[int]:
+def _features_by_index(milp: Milp, column_of: Mapping[str, int]) -> ModelFeatures[int]:
     if not milp.features:
-        return Features()
+        return ModelFeatures()
     row_of = {row.name: index for index, row in enumerate(milp.rows)}
     return milp.features.rekey(column_of.__getitem__, row_of.__getitem__)
 

@@ -13,13 +13,13 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from oragent._base.errors import MilpError
-from oragent.milp.features import Features
+from oragent.milp.features import ModelFeatures
 from oragent.milp.model import INFINITY, Milp, Objective, Row, Variable, check_finite
 from oragent.milp.plain import plain, quoted
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 
 MODEL = {"name", "meaning", "sense", "objective", "variables", "rows", "features"}
-FEATURES: TypeAdapter[Features[str]] = TypeAdapter(Features[str])
+FEATURES: TypeAdapter[ModelFeatures[str]] = TypeAdapter(ModelFeatures[str])
 OBJECTIVE = {field.name for field in fields(Objective)}
 VARIABLE = {field.name for field in fields(Variable)}
 ROW = {field.name for field in fields(Row)}
@@ -87,13 +87,13 @@ def to_dict(milp: Milp) -> dict[str, Any]:
     }
 
 
-def features_to_dict(features: Features[str]) -> dict[str, Any]:
+def features_to_dict(features: ModelFeatures[str]) -> dict[str, Any]:
     """Turn features into plain data, without those that are empty."""
     plain_features: dict[str, Any] = FEATURES.dump_python(features, mode="json", exclude_defaults=True)
     return plain_features
 
 
-def features_from_dict(data: object) -> Features[str]:
+def features_from_dict(data: object) -> ModelFeatures[str]:
     """Read features from what ``features_to_dict`` gives; ``MilpError`` names the first wrong part."""
     try:
         return FEATURES.validate_python(data)

@@ -19,7 +19,7 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse
-from oragent.milp.features import Features, Goal, QuadraticTerm, SemiContinuous
+from oragent.milp.features import FurtherObjective, ModelFeatures, QuadraticTerm, SemiContinuous
 from oragent.milp.highs import as_highs, quiet_engine
 from oragent.milp.linearise import linearise_milp
 from oragent.milp.lp_reader import needs_own_reader, read_lp
@@ -108,7 +108,7 @@ def from_text(text: str, form: str) -> Milp:
     Raises:
         MilpError: HiGHS cannot read it, or it holds what is no linear model.
     """
-    goals: tuple[Goal[str], ...] = ()
+    goals: tuple[FurtherObjective[str], ...] = ()
     if form == "mps":
         goals = check_mps(text)
     elif needs_own_reader(text):
@@ -230,7 +230,7 @@ def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
         sense = Sense.MINIMIZE
     objective = Objective(costs, lp.offset_)
     return Milp(
-        variables, tuple(_build_rows(lp, columns, rows)), objective, sense, features=Features(semi_continuous=semi)
+        variables, tuple(_build_rows(lp, columns, rows)), objective, sense, features=ModelFeatures(semi_continuous=semi)
     )
 
 
@@ -284,7 +284,7 @@ def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
                 yield Row(free_name(f"{name} {suffix}", taken) if both else name, terms, relation, limit)
 
 
-def check_mps(text: str) -> tuple[Goal[str], ...]:
+def check_mps(text: str) -> tuple[FurtherObjective[str], ...]:
     """Refuse a damaged file, with the number and the content of the line; return its further objectives.
 
     An N row after the first one is an objective that is stated and not optimised: a goal of weight 0.
@@ -306,7 +306,7 @@ def check_mps(text: str) -> tuple[Goal[str], ...]:
     for section in ("ROWS", "COLUMNS"):
         if section not in check.sections:
             raise MilpError(f"not a model in MPS form: the section {section} is missing")
-    return tuple(Goal(name, terms, weight=0.0) for name, terms in check.further.items())
+    return tuple(FurtherObjective(name, terms, weight=0.0) for name, terms in check.further.items())
 
 
 class _MpsCheck:

@@ -32,7 +32,7 @@ SHOWN_ROWS = 60
 
 
 @dataclass(frozen=True)
-class SolveRequest:
+class SolveFileRequest:
     """What ``oragent solve`` is asked for."""
 
     path: Path
@@ -49,7 +49,7 @@ class SolveRequest:
     confirm: str = ""
 
 
-def solve_file(request: SolveRequest, console: Console) -> Solution:
+def solve_file(request: SolveFileRequest, console: Console) -> Solution:
     """Read a model, solve it, and print status, objective, variables and rows.
 
     Raises:

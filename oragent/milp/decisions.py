@@ -33,7 +33,7 @@ HANDY = 6
 MOST_CELL = 24
 
 
-class Member(NamedTuple):
+class DecisionMember(NamedTuple):
     """A variable that is to be put into a family."""
 
     # among the variables of the model
@@ -44,7 +44,7 @@ class Member(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Family:
+class DecisionFamily:
     """Variables that one name and their indices tell apart."""
 
     # of a variable without an index its whole name
@@ -78,7 +78,7 @@ def group_families(
     values: Mapping[str, float],
     labels: Iterable[str] = (),
     names: Mapping[str, str] | None = None,
-) -> tuple[Family, ...]:
+) -> tuple[DecisionFamily, ...]:
     """Group variables, or stand-ins for rows, by what their names have in common.
 
     ``x[a,b]``, ``x_('a',_'b')``, ``x_a_b`` and ``x.a.b`` are read as ``x`` at the indices ``a`` and ``b``. Where
@@ -89,10 +89,10 @@ def group_families(
     ``names`` are read instead of a variable's own, such as the key under which a program returned it.
     """
     label_of = _unique_labels(labels)
-    groups: dict[tuple[str, int], dict[Index, Member]] = defaultdict(dict)
-    loose: dict[str, list[Member]] = defaultdict(list)
+    groups: dict[tuple[str, int], dict[Index, DecisionMember]] = defaultdict(dict)
+    loose: dict[str, list[DecisionMember]] = defaultdict(list)
     for position, variable in enumerate(variables):
-        member = Member(position, variable.name, (names or {}).get(variable.name, variable.name))
+        member = DecisionMember(position, variable.name, (names or {}).get(variable.name, variable.name))
         split = _split_name(member.text, label_of) or _split_name(variable.name, label_of)
         if split is not None and split[1] not in groups[split[0], len(split[1])]:
             groups[split[0], len(split[1])][split[1]] = member
@@ -107,7 +107,7 @@ def group_families(
     return tuple(_make_family(name, entries, order, units, values) for name, entries in grouped)
 
 
-def fold_family(family: Family) -> Family:
+def fold_family(family: DecisionFamily) -> DecisionFamily:
     """Return a family of three indices as one of two, so that it becomes a table: people by days and shifts."""
     if family.index_count != 3:
         return family
@@ -116,11 +116,11 @@ def fold_family(family: Family) -> Family:
 
 def _make_family(
     name: str,
-    entries: Mapping[Index, Member],
+    entries: Mapping[Index, DecisionMember],
     order: Mapping[str, int],
     units: Mapping[str, str],
     values: Mapping[str, float],
-) -> Family:
+) -> DecisionFamily:
     shared = {units[member.variable] for member in entries.values()}
     if len(shared) == 1:
         unit = shared.pop()
@@ -128,7 +128,7 @@ def _make_family(
         unit = ""
     if len(entries) == 1:
         (member,) = entries.values()
-        return Family(member.text, {(): member.variable}, values, unit)
+        return DecisionFamily(member.text, {(): member.variable}, values, unit)
     seen: dict[str, int] = {}
     for index in entries:
         for label in index:
@@ -142,7 +142,7 @@ def _make_family(
         return (2, seen[label])
 
     ordered = sorted(entries, key=lambda index: [rank_label(label) for label in index])
-    return Family(name, {index: entries[index].variable for index in ordered}, values, unit)
+    return DecisionFamily(name, {index: entries[index].variable for index in ordered}, values, unit)
 
 
 def _unique_labels(labels: Iterable[str]) -> dict[str, str]:
@@ -207,7 +207,7 @@ def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str
     return ("_".join(parts[:first]), ends[first])
 
 
-def _group_by_words(members: list[Member], groups: dict[tuple[str, int], dict[Index, Member]]) -> None:
+def _group_by_words(members: list[DecisionMember], groups: dict[tuple[str, int], dict[Index, DecisionMember]]) -> None:
     """Names that begin with the same word and have as many words each: a list, or a table where it is full enough."""
     words = [_split_parts(member.text) for member in members]
     if len(members) == 1 or len({len(each) for each in words}) > 1 or len(words[0]) < 2:
@@ -255,7 +255,7 @@ class Block:
         return ", ".join([*parts, f"and {self.zeros:,} more that are zero"] if self.zeros else parts)
 
 
-def layout_families(families: Sequence[Family], most_columns: int = 12) -> tuple[Block, ...]:
+def layout_families(families: Sequence[DecisionFamily], most_columns: int = 12) -> tuple[Block, ...]:
     """Lay out families: those with two indices as tables of rows by columns, others as lists."""
     single = [family for family in families if not family.index_count]
     tables = [_grid_block(family, most_columns) or _list_block(family) for family in families if family.index_count]
@@ -280,14 +280,14 @@ def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
     return out
 
 
-def _singles_block(families: Sequence[Family]) -> Block:
+def _singles_block(families: Sequence[DecisionFamily]) -> Block:
     used = [family for family in families if family.nonzero_values]
     rows = tuple((plain(family.name), figure(family.nonzero_values[()]), plain(family.unit, 20)) for family in used)
     heads = ("decision", "value", "unit" if any(row[2] for row in rows) else "")
     return Block("single values", heads, rows, 1, len(families) - len(used))
 
 
-def _grid_block(family: Family, most_columns: int) -> Block | None:
+def _grid_block(family: DecisionFamily, most_columns: int) -> Block | None:
     """A table of rows by columns, without the rows and columns that are all 0; None for a list."""
     if family.index_count != 2 or not family.nonzero_values:
         return None
@@ -305,13 +305,13 @@ def _grid_block(family: Family, most_columns: int) -> Block | None:
     return Block(_family_title(family), ("", *map(plain, across)), rows, 1, len(family.entries) - shown)
 
 
-def _list_block(family: Family) -> Block:
+def _list_block(family: DecisionFamily) -> Block:
     rows = tuple((*map(plain, index), figure(value)) for index, value in family.nonzero_values.items())
     count = family.index_count
     return Block(_family_title(family), (*[""] * count, "value"), rows, count, len(family.entries) - len(rows))
 
 
-def _family_title(family: Family) -> str:
+def _family_title(family: DecisionFamily) -> str:
     return plain(family.name) + (f" ({plain(family.unit, 20)})" if family.unit else "")
 
 

@@ -336,7 +336,7 @@ class SoftRow(Generic[Key]):
 
 
 @dataclass(frozen=True)
-class Goal(Generic[Key]):
+class FurtherObjective(Generic[Key]):
     """A further objective.
 
     Goals of the same priority are added with their weights; those of a higher priority are optimised first, and keep
@@ -366,17 +366,17 @@ class Goal(Generic[Key]):
         """The variables in it."""
         yield from self.terms
 
-    def rekey(self, key: Callable[[Key], NewKey]) -> "Goal[NewKey]":
+    def rekey(self, key: Callable[[Key], NewKey]) -> "FurtherObjective[NewKey]":
         """Return it with other keys."""
         terms = {key(name): value for name, value in self.terms.items()}
-        return Goal(self.name, terms, self.sense, self.constant, self.weight, self.priority, self.slack)
+        return FurtherObjective(self.name, terms, self.sense, self.constant, self.weight, self.priority, self.slack)
 
     def at(self, value: Lookup[Key]) -> float:
         """Return its value at a point."""
         return self.constant + sum(coefficient * value(key) for key, coefficient in self.terms.items())
 
 
-class Part(Protocol[PartKey]):
+class FeaturePart(Protocol[PartKey]):
     """A named part of a model that a point can break."""
 
     @property
@@ -394,7 +394,7 @@ class Part(Protocol[PartKey]):
 
 
 @dataclass(frozen=True)
-class Features(Generic[Key]):
+class ModelFeatures(Generic[Key]):
     """All that a model states next to its linear rows; empty for a linear model."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -410,7 +410,7 @@ class Features(Generic[Key]):
     extremes: tuple[Extreme[Key], ...] = ()
     products: tuple[BinaryProduct[Key], ...] = ()
     soft_rows: tuple[SoftRow[Key], ...] = ()
-    goals: tuple[Goal[Key], ...] = ()
+    goals: tuple[FurtherObjective[Key], ...] = ()
 
     def __bool__(self) -> bool:
         return any(getattr(self, each.name) for each in fields(self))
@@ -422,7 +422,7 @@ class Features(Generic[Key]):
         return not others and not any(goal.weight for goal in self.goals)
 
     @property
-    def parts(self) -> tuple[Part[Key], ...]:
+    def parts(self) -> tuple[FeaturePart[Key], ...]:
         """The parts that a point can break, except semi-continuous variables."""
         return (
             *self.quadratic_rows,
@@ -445,9 +445,9 @@ class Features(Generic[Key]):
         for goal in self.goals:
             yield from goal.terms
 
-    def rekey(self, column: Callable[[Key], NewKey], row: Callable[[Key], NewKey]) -> "Features[NewKey]":
+    def rekey(self, column: Callable[[Key], NewKey], row: Callable[[Key], NewKey]) -> "ModelFeatures[NewKey]":
         """Return the same features with other keys of variables and of rows."""
-        return Features(
+        return ModelFeatures(
             quadratic=tuple(part.rekey(column) for part in self.quadratic),
             quadratic_rows=tuple(part.rekey(column) for part in self.quadratic_rows),
             indicators=tuple(part.rekey(column) for part in self.indicators),

@@ -86,7 +86,7 @@ class Family:
 
 
 @dataclass(frozen=True, eq=False)
-class Parameter(Family):
+class ParameterFamily(Family):
     """Data: values by tuple; ``positions`` are those in ``IndexedModel.cells``."""
 
     source: SourceCell | None = None
@@ -125,7 +125,7 @@ class IndexedModel:
 
     name: str
     sets: tuple[IndexSet, ...]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ParameterFamily, ...]
     variables: tuple[VariableFamily, ...]
     rows: tuple[RowFamily, ...]
     # the active one first

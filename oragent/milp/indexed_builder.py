@@ -31,20 +31,20 @@ from oragent.milp.indexed import (
     IndexedObjective,
     IndexSet,
     Keys,
-    Parameter,
+    ParameterFamily,
     RowFamily,
     SourceCell,
     VariableFamily,
     product_keys,
 )
-from oragent.milp.linked import Figures, LinkedVector, Links, Positions, Vector
+from oragent.milp.linked import LinkedFigures, LinkedVector, Links, Positions, Vector
 from oragent.milp.model import LARGEST, NO_BOUND, Relation, Sense, VariableKind, check_choice, require_name
 from oragent.milp.plain import quoted
 
 Label = str | int | float
 Key = tuple[Label, ...]
 # one number, one a member, by tuple, or cells of a parameter
-Given = float | Sequence[float] | Vector | Mapping[Key, float] | Figures
+Given = float | Sequence[float] | Vector | Mapping[Key, float] | LinkedFigures
 NUMBERED = re.compile(r"(\D*)(\d+)\D*\Z")
 
 
@@ -65,7 +65,7 @@ class IndexedModelBuilder:
         self._name = name
         self._meaning = meaning
         self._sets: dict[str, IndexSet] = {}
-        self._parameters: dict[str, Parameter] = {}
+        self._parameters: dict[str, ParameterFamily] = {}
         self._variables: dict[str, VariableFamily] = {}
         self._rows: dict[str, RowFamily] = {}
         self._objectives: list[tuple[IndexedObjective, Positions, LinkedVector]] = []
@@ -113,13 +113,13 @@ class IndexedModelBuilder:
         if keys is None and isinstance(values, Mapping):
             keys = list(values)
         places = self._place_keys(name, sets, keys, self._parameters)
-        if isinstance(values, Figures):
+        if isinstance(values, LinkedFigures):
             raise MilpError(f"parameter {quoted(name)}: its values must be numbers, not cells of another parameter")
         figures = self._figures(name, values, places, tuple(sets)).base
         if not np.isfinite(figures).all():
             raise MilpError(f"parameter {quoted(name)} has a value that is not finite: leave the cell out")
         positions = np.arange(self._cell_count, self._cell_count + len(places))
-        self._parameters[name] = Parameter(name, tuple(sets), places, positions, unit, meaning, source=source)
+        self._parameters[name] = ParameterFamily(name, tuple(sets), places, positions, unit, meaning, source=source)
         self._cells.append(figures)
         self._cell_count += len(places)
 
@@ -221,7 +221,7 @@ class IndexedModelBuilder:
         goal = IndexedObjective(name, direction, nothing, constant, unit, meaning, weight, priority)
         self._objectives.append((goal, column, figures))
 
-    def cells(self, parameter: str, keys: Iterable[Key] | Positions | None = None) -> Figures:
+    def cells(self, parameter: str, keys: Iterable[Key] | Positions | None = None) -> LinkedFigures:
         """Cells of a parameter as figures: of the given tuples of labels or places, or all in order."""
         if parameter not in self._parameters:
             raise MilpError(f"no parameter {quoted(parameter)}: add it before its cells are used")
@@ -238,7 +238,7 @@ class IndexedModelBuilder:
             except KeyError as missing:
                 labels = [self._sets[name].labels[at] for name, at in zip(family.sets, missing.args[0], strict=True)]
                 raise MilpError(f"parameter {quoted(parameter)} has no cell for {', '.join(labels)}") from None
-        return Figures(parameter, places, np.ones(len(places)), np.zeros(len(places)))
+        return LinkedFigures(parameter, places, np.ones(len(places)), np.zeros(len(places)))
 
     def keys(self, family: str) -> list[tuple[str, ...]]:
         """Tuples of labels of a family's members; variables are looked up first, then rows, then parameters."""
@@ -336,10 +336,10 @@ class IndexedModelBuilder:
         self, name: str, given: Given, places: Keys, sets: tuple[str, ...], is_bound: bool = False
     ) -> LinkedVector:
         count = len(places)
-        if isinstance(given, Figures):
+        if isinstance(given, LinkedFigures):
             if len(given) == 1 and count != 1:
                 one = np.zeros(count, dtype=np.int64)
-                given = Figures(given.parameter, given.cells[one], given.factors[one], given.base[one])
+                given = LinkedFigures(given.parameter, given.cells[one], given.factors[one], given.base[one])
             if len(given) != count:
                 raise MilpError(f"{quoted(name)}: {len(given)} cells for {count} figures; expected as many")
             offset = int(self._parameters[given.parameter].positions[0]) if len(given) else 0

@@ -20,7 +20,7 @@ from oragent.milp.indexed import (
     IndexedModel,
     IndexedObjective,
     IndexSet,
-    Parameter,
+    ParameterFamily,
     RowFamily,
     SourceCell,
     VariableFamily,
@@ -191,7 +191,7 @@ def _family_dict(model: IndexedModel, family: Family) -> dict[str, Any]:
     }
 
 
-def _parameter_dict(model: IndexedModel, family: Parameter) -> dict[str, Any]:
+def _parameter_dict(model: IndexedModel, family: ParameterFamily) -> dict[str, Any]:
     source = None if family.source is None else asdict(family.source)
     return {**_family_dict(model, family), "source": source}
 
@@ -222,10 +222,10 @@ def _read_family(entry: object, sizes: Mapping[str, int], more: frozenset[str] =
     }
 
 
-def _read_parameter(entry: object, sizes: Mapping[str, int]) -> Parameter:
+def _read_parameter(entry: object, sizes: Mapping[str, int]) -> ParameterFamily:
     data = _read_family(entry, sizes, frozenset({"source"}))
     source = entry.get("source") if isinstance(entry, Mapping) else None
-    return Parameter(**data, source=None if source is None else SourceCell(**source))
+    return ParameterFamily(**data, source=None if source is None else SourceCell(**source))
 
 
 def _objective_dict(goal: IndexedObjective) -> dict[str, Any]:

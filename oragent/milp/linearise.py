@@ -15,8 +15,8 @@ from oragent.milp.features import (
     Absolute,
     BinaryProduct,
     Extreme,
-    Features,
     Indicator,
+    ModelFeatures,
     OrderedSet,
     PiecewiseLinear,
     QuadraticTerm,
@@ -58,7 +58,7 @@ def linearise(arrays: Arrays, abilities: frozenset[Ability], names: Sequence[str
         MilpError: A part cannot be written with linear rows, for instance as a variable has no bound.
     """
     if arrays.features.is_linear:
-        return Linearised(replace(arrays, features=Features()))
+        return Linearised(replace(arrays, features=ModelFeatures()))
     build = _Builder(arrays, abilities, names)
     features = arrays.features
     build.soften_rows()
@@ -120,7 +120,7 @@ def milp_of_arrays(milp: Milp, linear: Linearised) -> Milp:
             rows.append(Row(name, terms, Relation.AT_LEAST, low, meaning))
     costs = {columns[place]: float(arrays.cost[place]) for place in np.flatnonzero(arrays.cost).tolist()}
     objective = replace(milp.objective, terms=costs)
-    return replace(milp, variables=tuple(variables), rows=tuple(rows), objective=objective, features=Features())
+    return replace(milp, variables=tuple(variables), rows=tuple(rows), objective=objective, features=ModelFeatures())
 
 
 @dataclass
@@ -408,7 +408,7 @@ class _Builder:
         ]
         added += self.extra
         lines, columns, values = (np.array(part) for part in zip(*added, strict=True)) if added else ([], [], [])
-        features = Features(
+        features = ModelFeatures(
             quadratic=self.quadratic,
             quadratic_rows=self.quadratic_rows,
             indicators=tuple(self.indicators),

@@ -102,7 +102,7 @@ class LinkedVector:
 
 
 @dataclass(frozen=True, eq=False)
-class Figures:
+class LinkedFigures:
     """Figures for a builder: numbers plus factors times cells of one parameter.
 
     ``IndexedModelBuilder.cells`` makes them; ``-figures``, ``2 * figures`` and ``figures + 3`` give others.

@@ -14,9 +14,9 @@ from oragent.milp.features import (
     Absolute,
     BinaryProduct,
     Extreme,
-    Features,
-    Goal,
+    FurtherObjective,
     Indicator,
+    ModelFeatures,
     OrderedSet,
     PiecewiseLinear,
     QuadraticRow,
@@ -473,7 +473,7 @@ class _LpReader:
         )
         base = min(self.objectives, key=lambda objective: objective[2].get("priority", 0.0))
         goals = tuple(
-            Goal(
+            FurtherObjective(
                 name,
                 part.terms,
                 self.sense,
@@ -487,7 +487,7 @@ class _LpReader:
         )
         if any(part.quadratic for _, part, _ in self.objectives if part is not base[1]):
             raise MilpError("an objective other than the last one is quadratic: expected linear ones")
-        features = Features(
+        features = ModelFeatures(
             quadratic=tuple(base[1].quadratic),
             quadratic_rows=tuple(self.quadratic_rows),
             indicators=tuple(self.indicators),

@@ -27,7 +27,7 @@ class Word(Enum):
 
 
 @dataclass(frozen=True)
-class Token:
+class FormulaToken:
     """The smallest part of a line."""
 
     word: Word
@@ -70,51 +70,51 @@ MATHML_SYMBOLS = {"<=": "≤", ">=": "≥", "=": "=", "in": "∈", "Z": "ℤ", "
 MATHML_TAGS = {Word.NUMBER: "mn", Word.SIGN: "mo", Word.RELATION: "mo"}
 
 
-def formula_lines(milp: Milp) -> Iterator[tuple[str, list[Token]]]:
+def formula_lines(milp: Milp) -> Iterator[tuple[str, list[FormulaToken]]]:
     """Objective, rows, then the domain of every variable; rows with their names, foreign text, before the tokens."""
-    goal = Token(Word.TEXT, "min" if milp.sense is Sense.MINIMIZE else "max")
+    goal = FormulaToken(Word.TEXT, "min" if milp.sense is Sense.MINIMIZE else "max")
     yield "", [goal, *_sum_tokens(milp.objective.terms, milp.objective.constant)]
     for row in milp.rows:
-        relation = Token(Word.RELATION, str(row.relation))
+        relation = FormulaToken(Word.RELATION, str(row.relation))
         yield row.name, [*_sum_tokens(row.terms), relation, *_figure_tokens(row.rhs)]
     yield from (("", list(_domain_tokens(variable))) for variable in milp.variables)
 
 
-def _sum_tokens(terms: Mapping[str, float], constant: float = 0.0) -> Iterator[Token]:
+def _sum_tokens(terms: Mapping[str, float], constant: float = 0.0) -> Iterator[FormulaToken]:
     shown = [(name, value) for name, value in terms.items() if value]
     for index, (name, value) in enumerate(shown):
         if index or value < 0:
-            yield Token(Word.SIGN, "-" if value < 0 else "+")
+            yield FormulaToken(Word.SIGN, "-" if value < 0 else "+")
         if abs(value) != 1:
-            yield Token(Word.NUMBER, number(abs(value)))
-        yield Token(Word.NAME, name)
+            yield FormulaToken(Word.NUMBER, number(abs(value)))
+        yield FormulaToken(Word.NAME, name)
     if constant and shown:
-        yield Token(Word.SIGN, "-" if constant < 0 else "+")
-        yield Token(Word.NUMBER, number(abs(constant)))
+        yield FormulaToken(Word.SIGN, "-" if constant < 0 else "+")
+        yield FormulaToken(Word.NUMBER, number(abs(constant)))
     elif not shown:
         yield from _figure_tokens(constant)
 
 
-def _figure_tokens(value: float) -> Iterator[Token]:
+def _figure_tokens(value: float) -> Iterator[FormulaToken]:
     if value < 0:
-        yield Token(Word.SIGN, "-")
-    yield Token(Word.NUMBER, number(abs(value)))
+        yield FormulaToken(Word.SIGN, "-")
+    yield FormulaToken(Word.NUMBER, number(abs(value)))
 
 
-def _domain_tokens(variable: Variable) -> Iterator[Token]:
-    within = Token(Word.RELATION, "in")
+def _domain_tokens(variable: Variable) -> Iterator[FormulaToken]:
+    within = FormulaToken(Word.RELATION, "in")
     if variable.is_binary:
-        yield from (Token(Word.NAME, variable.name), within, Token(Word.SET, "{0, 1}"))
+        yield from (FormulaToken(Word.NAME, variable.name), within, FormulaToken(Word.SET, "{0, 1}"))
         return
     if math.isfinite(variable.low):
-        yield from (*_figure_tokens(variable.low), Token(Word.RELATION, "<="))
-    yield Token(Word.NAME, variable.name)
+        yield from (*_figure_tokens(variable.low), FormulaToken(Word.RELATION, "<="))
+    yield FormulaToken(Word.NAME, variable.name)
     if math.isfinite(variable.high):
-        yield from (Token(Word.RELATION, "<="), *_figure_tokens(variable.high))
+        yield from (FormulaToken(Word.RELATION, "<="), *_figure_tokens(variable.high))
     if variable.is_integer:
-        yield from (within, Token(Word.SET, "Z"))
+        yield from (within, FormulaToken(Word.SET, "Z"))
     elif not math.isfinite(variable.low) and not math.isfinite(variable.high):
-        yield from (within, Token(Word.SET, "R"))
+        yield from (within, FormulaToken(Word.SET, "R"))
 
 
 def to_latex(milp: Milp) -> str:
@@ -127,7 +127,7 @@ def to_latex(milp: Milp) -> str:
     return f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
 
 
-def _latex_token(token: Token) -> str:
+def _latex_token(token: FormulaToken) -> str:
     if token.word is Word.NAME:
         return _latex_text(token.text)
     if token.word is Word.NUMBER:
@@ -159,9 +159,9 @@ def to_mathml(milp: Milp) -> str:
     return f"<div>{''.join(paragraphs)}</div>"
 
 
-def _split_terms(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+def _split_terms(tokens: Sequence[FormulaToken]) -> Iterator[list[FormulaToken]]:
     """The tokens up to each sign or relation, before which a line may break."""
-    part: list[Token] = []
+    part: list[FormulaToken] = []
     for token in tokens:
         begins = token.word in (Word.SIGN, Word.RELATION) and part and part[-1].word is not Word.RELATION
         if begins or (part and part[-1].word is Word.TEXT):
@@ -171,7 +171,7 @@ def _split_terms(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     yield part
 
 
-def _mathml_token(token: Token) -> str:
+def _mathml_token(token: FormulaToken) -> str:
     tag = MATHML_TAGS.get(token.word, "mi")
     if token.word is Word.NAME:
         text = plain(token.text)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Self, TypeVar
 
 from oragent._base.errors import MilpError
-from oragent.milp.features import Features
+from oragent.milp.features import ModelFeatures
 from oragent.milp.model_values import INFINITY as INFINITY
 from oragent.milp.model_values import LARGEST as LARGEST
 from oragent.milp.model_values import NO_BOUND as NO_BOUND
@@ -170,7 +170,7 @@ class Milp:
     # one line for people; may be empty
     meaning: str = ""
     # next to the linear rows; empty for a linear model
-    features: Features[str] = field(default_factory=Features)
+    features: ModelFeatures[str] = field(default_factory=ModelFeatures)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))

@@ -99,7 +99,7 @@ class Precedence:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class SchedulingModel:
     """A scheduling problem.
 
     Raises:
@@ -138,7 +138,7 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class ScheduleSolution:
+class SchedulingSolution:
     """A checked schedule; ``starts`` is empty without one."""
 
     status: SolveStatus
@@ -154,10 +154,10 @@ class ScheduleSolution:
     note: str = ""
 
 
-SCHEDULE: TypeAdapter[Schedule] = TypeAdapter(Schedule)
+SCHEDULE: TypeAdapter[SchedulingModel] = TypeAdapter(SchedulingModel)
 
 
-def schedule_from_json(text: str | bytes) -> Schedule:
+def schedule_from_json(text: str | bytes) -> SchedulingModel:
     """Read a schedule; ``MilpError`` names the first wrong part."""
     try:
         return SCHEDULE.validate_python(load_json(text, "a schedule"))
@@ -165,12 +165,14 @@ def schedule_from_json(text: str | bytes) -> Schedule:
         raise MilpError(validation_line(problem, "schedule")) from None
 
 
-def schedule_to_json(schedule: Schedule) -> str:
+def schedule_to_json(schedule: SchedulingModel) -> str:
     """Write a schedule as JSON text that reads back equal."""
     return SCHEDULE.dump_json(schedule, indent=1, exclude_defaults=True).decode() + "\n"
 
 
-def solve_schedule(schedule: Schedule, options: SolverOptions | None = None, solver: str = "") -> ScheduleSolution:
+def solve_schedule(
+    schedule: SchedulingModel, options: SolverOptions | None = None, solver: str = ""
+) -> SchedulingSolution:
     """Find the best schedule.
 
     Args:
@@ -191,7 +193,7 @@ def solve_schedule(schedule: Schedule, options: SolverOptions | None = None, sol
         solution = _solve_as_milp(schedule, limits, chosen)
     seconds = time.perf_counter() - started
     if not solution.starts:
-        return ScheduleSolution(
+        return SchedulingSolution(
             solution.status,
             bound=solution.bound,
             limit=solution.limit,
@@ -201,10 +203,10 @@ def solve_schedule(schedule: Schedule, options: SolverOptions | None = None, sol
         )
     wrong = schedule_breaches(schedule, solution.starts)
     if wrong:
-        return ScheduleSolution(SolveStatus.UNKNOWN, solver=solution.solver, seconds=seconds, note=wrong[0])
+        return SchedulingSolution(SolveStatus.UNKNOWN, solver=solution.solver, seconds=seconds, note=wrong[0])
     objective = schedule_objective(schedule, solution.starts)
     proven = solution.bound is not None and objective <= solution.bound + 1e-6 * max(1.0, abs(objective))
-    return ScheduleSolution(
+    return SchedulingSolution(
         SolveStatus.OPTIMAL if proven else SolveStatus.FEASIBLE,
         solution.starts,
         objective,
@@ -216,7 +218,7 @@ def solve_schedule(schedule: Schedule, options: SolverOptions | None = None, sol
     )
 
 
-def schedule_objective(schedule: Schedule, starts: Mapping[str, int]) -> float:
+def schedule_objective(schedule: SchedulingModel, starts: Mapping[str, int]) -> float:
     """Return the objective of a schedule."""
     ends = {interval.name: starts[interval.name] + interval.duration for interval in schedule.intervals}
     if schedule.goal is ScheduleGoal.MAKESPAN:
@@ -224,7 +226,7 @@ def schedule_objective(schedule: Schedule, starts: Mapping[str, int]) -> float:
     return float(sum(i.weight * max(0, ends[i.name] - i.due) for i in schedule.intervals if i.due is not None))
 
 
-def schedule_breaches(schedule: Schedule, starts: Mapping[str, int]) -> tuple[str, ...]:
+def schedule_breaches(schedule: SchedulingModel, starts: Mapping[str, int]) -> tuple[str, ...]:
     """Return one line for each rule that a schedule breaks; it knows nothing of the models that solvers get."""
     missing = [interval.name for interval in schedule.intervals if interval.name not in starts]
     if missing:
@@ -257,11 +259,11 @@ def schedule_breaches(schedule: Schedule, starts: Mapping[str, int]) -> tuple[st
     return tuple(wrong)
 
 
-def _latest_end(schedule: Schedule, interval: Interval) -> int:
+def _latest_end(schedule: SchedulingModel, interval: Interval) -> int:
     return schedule.horizon if interval.deadline is None else min(interval.deadline, schedule.horizon)
 
 
-def _solve_with_cp_sat(schedule: Schedule, options: SolverOptions) -> ScheduleSolution:
+def _solve_with_cp_sat(schedule: SchedulingModel, options: SolverOptions) -> SchedulingSolution:
     try:
         import ortools
         from ortools.sat.python import cp_model
@@ -272,7 +274,7 @@ def _solve_with_cp_sat(schedule: Schedule, options: SolverOptions) -> ScheduleSo
     for interval in schedule.intervals:
         latest = _latest_end(schedule, interval) - interval.duration
         if latest < interval.release:
-            return ScheduleSolution(SolveStatus.INFEASIBLE, solver="bounds")
+            return SchedulingSolution(SolveStatus.INFEASIBLE, solver="bounds")
         starts[interval.name] = model.new_int_var(interval.release, latest, "")
         spans[interval.name] = model.new_fixed_size_interval_var(starts[interval.name], interval.duration, "")
     ends = {interval.name: starts[interval.name] + interval.duration for interval in schedule.intervals}
@@ -293,17 +295,17 @@ def _solve_with_cp_sat(schedule: Schedule, options: SolverOptions) -> ScheduleSo
     status = solver.solve(model)
     version = f"CP-SAT (OR-Tools {ortools.__version__})"
     if status == cp_model.INFEASIBLE:
-        return ScheduleSolution(SolveStatus.INFEASIBLE, solver=version)
+        return SchedulingSolution(SolveStatus.INFEASIBLE, solver=version)
     bound = solver.best_objective_bound / scale
     limit = "" if status == cp_model.OPTIMAL else str(Limit.TIME)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         note = "the solver stopped without a schedule: allow it more time"
-        return ScheduleSolution(SolveStatus.UNKNOWN, bound=bound, limit=limit, solver=version, note=note)
+        return SchedulingSolution(SolveStatus.UNKNOWN, bound=bound, limit=limit, solver=version, note=note)
     values = {name: int(solver.value(start)) for name, start in starts.items()}
-    return ScheduleSolution(SolveStatus.FEASIBLE, values, bound=bound, limit=limit, solver=version)
+    return SchedulingSolution(SolveStatus.FEASIBLE, values, bound=bound, limit=limit, solver=version)
 
 
-def _add_cp_objective(model: Any, schedule: Schedule, ends: Mapping[str, Any]) -> int:
+def _add_cp_objective(model: Any, schedule: SchedulingModel, ends: Mapping[str, Any]) -> int:
     """Add the objective and return the factor by which it is scaled."""
     if schedule.goal is ScheduleGoal.MAKESPAN:
         last = model.new_int_var(0, schedule.horizon, "")
@@ -320,7 +322,7 @@ def _add_cp_objective(model: Any, schedule: Schedule, ends: Mapping[str, Any]) -
     return WEIGHT_SCALE
 
 
-def schedule_to_milp(schedule: Schedule) -> Milp:
+def schedule_to_milp(schedule: SchedulingModel) -> Milp:
     """Return a mixed-integer model of a schedule.
 
     Two intervals on a machine have a binary variable for their order (Manne 1960, doi:10.1287/opre.8.2.219). The load
@@ -343,7 +345,7 @@ def schedule_to_milp(schedule: Schedule) -> Milp:
 class _MilpBuilder:
     """Variables and rows of the mixed-integer model; a variable of an interval is its start."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: SchedulingModel) -> None:
         self.schedule = schedule
         self.duration = {interval.name: interval.duration for interval in schedule.intervals}
         self.latest = {i.name: _latest_end(schedule, i) - i.duration for i in schedule.intervals}
@@ -429,13 +431,13 @@ class _MilpBuilder:
         return unique
 
 
-def _solve_as_milp(schedule: Schedule, options: SolverOptions, solver: str) -> ScheduleSolution:
+def _solve_as_milp(schedule: SchedulingModel, options: SolverOptions, solver: str) -> SchedulingSolution:
     solution = solve(schedule_to_milp(schedule), solver=solver, options=options, duals=False)
     if not solution.status.has_point:
         bound = solution.bound if solution.bound is not None and math.isfinite(solution.bound) else None
-        return ScheduleSolution(
+        return SchedulingSolution(
             solution.status, bound=bound, limit=solution.limit, solver=solution.solver, note=solution.note
         )
     starts = {interval.name: round(solution.values[interval.name]) for interval in schedule.intervals}
     bound = solution.objective if solution.status is SolveStatus.OPTIMAL else solution.bound
-    return ScheduleSolution(SolveStatus.FEASIBLE, starts, bound=bound, limit=solution.limit, solver=solution.solver)
+    return SchedulingSolution(SolveStatus.FEASIBLE, starts, bound=bound, limit=solution.limit, solver=solution.solver)

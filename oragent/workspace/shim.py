@@ -43,7 +43,7 @@ REFUSED = (
 
 
 @dataclass(frozen=True)
-class SolveLimits:
+class ProgramLimits:
     """Limits on solving of a program."""
 
     # of the whole process, solves included
@@ -98,7 +98,7 @@ class HelperFinder:
         return None
 
 
-def install_capture(folder: Path, program: Path, effort: SolveLimits) -> ModelRecorder:
+def install_capture(folder: Path, program: Path, effort: ProgramLimits) -> ModelRecorder:
     """Put all of it in place, once, before the program begins; models go below the working copy."""
     recorder = ModelRecorder(folder / SOLVES)
 
@@ -124,7 +124,7 @@ def _make_stand_in(name: str) -> ModuleType:
     return module
 
 
-def _watch_highs(recorder: ModelRecorder, effort: SolveLimits) -> None:
+def _watch_highs(recorder: ModelRecorder, effort: ProgramLimits) -> None:
     """Keep what a program solves with HiGHS's own Python interface, as text; PuLP's solves were kept already."""
     import pulp
 
@@ -163,7 +163,7 @@ def run_as_main(arguments: list[str]) -> None:
     Arguments are its path below the working folder, the seconds for solving, and the gap at which a solve ends.
     """
     folder, program = Path.cwd(), Path.cwd() / arguments[0]
-    recorder = install_capture(folder, program, SolveLimits(float(arguments[1]), float(arguments[2])))
+    recorder = install_capture(folder, program, ProgramLimits(float(arguments[1]), float(arguments[2])))
     os.chdir(program.parent.parent if program.parent != folder else folder)
     sys.argv, sys.path[0] = [str(program)], str(program.parent)
     _drop_rights()

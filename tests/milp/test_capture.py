@@ -14,8 +14,8 @@ from oragent._base.errors import MilpError
 from oragent.milp.capture.program import (
     PROGRAM_LIMITS,
     CapturedProgram,
+    ClaimVerdict,
     ProgramOutcome,
-    Verdict,
     capture_program,
 )
 from oragent.milp.capture.reading import read_model
@@ -94,7 +94,7 @@ def test_each_library_gives_the_same_families_data_and_optimum(library: str, tmp
     captured = run(tmp_path, LIBRARIES[library], sandbox=sandbox)
     assert captured.outcome is ProgramOutcome.ENDED, captured.stderr
     (solved,) = captured.models
-    assert solved.verdict is Verdict.OPTIMAL, solved.reason
+    assert solved.verdict is ClaimVerdict.OPTIMAL, solved.reason
     assert solved.objective == pytest.approx(OPTIMUM)
     assert float(captured.stdout.split()[-1]) == pytest.approx(OPTIMUM)
     assert solved.model is not None
@@ -236,7 +236,13 @@ print("objective 99")
 def test_a_forged_claim_is_recomputed_and_a_forged_file_is_refused(tmp_path: Path, sandbox: Sandbox) -> None:
     captured = run(tmp_path, FORGED, sandbox=sandbox)
     verdicts = [solved.verdict for solved in captured.models]
-    assert verdicts == [Verdict.FALSE, Verdict.UNVERIFIED, Verdict.UNVERIFIED, Verdict.UNVERIFIED, Verdict.FALSE]
+    assert verdicts == [
+        ClaimVerdict.FALSE,
+        ClaimVerdict.UNVERIFIED,
+        ClaimVerdict.UNVERIFIED,
+        ClaimVerdict.UNVERIFIED,
+        ClaimVerdict.FALSE,
+    ]
     assert captured.models[0].objective == 3.0
 
 
@@ -252,7 +258,7 @@ m.minimize(starts[0] + starts[1])
 print(cp_model.CpSolver().solve(m))
 """
     (solved,) = run(tmp_path, source, sandbox=sandbox).models
-    assert solved.verdict is Verdict.UNVERIFIED
+    assert solved.verdict is ClaimVerdict.UNVERIFIED
     assert "no_overlap" in solved.reason
 
 
@@ -278,7 +284,7 @@ s.solve(m)
 print(s.objective_value)
 """
     (solved,) = run(tmp_path, source, sandbox=sandbox).models
-    assert solved.verdict is Verdict.OPTIMAL, solved.reason
+    assert solved.verdict is ClaimVerdict.OPTIMAL, solved.reason
 
 
 SCIPY = """
@@ -294,7 +300,7 @@ def test_scipy_functions(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("scipy")
     captured = run(tmp_path, SCIPY, sandbox=sandbox)
     printed = list(map(float, captured.stdout.split()))
-    assert [solved.verdict for solved in captured.models] == [Verdict.OPTIMAL] * 2
+    assert [solved.verdict for solved in captured.models] == [ClaimVerdict.OPTIMAL] * 2
     assert [solved.objective for solved in captured.models] == pytest.approx(printed)
 
 
@@ -302,7 +308,7 @@ def test_quadratic_objectives_are_stated(tmp_path: Path, sandbox: Sandbox) -> No
     pytest.importorskip("gurobipy")
     source = "import gurobipy as gp\nm = gp.Model()\nx = m.addVar()\nm.setObjective(x * x - x)\nm.optimize()\n"
     (solved,) = run(tmp_path, source, sandbox=sandbox).models
-    assert solved.verdict is Verdict.UNVERIFIED
+    assert solved.verdict is ClaimVerdict.UNVERIFIED
     assert "quadratic" in solved.reason
 
 
@@ -311,7 +317,7 @@ def test_an_error_of_the_program_shows_its_own_lines(tmp_path: Path, sandbox: Sa
     assert captured.outcome is ProgramOutcome.ERROR
     assert "ZeroDivisionError" in captured.stderr
     assert "runpy" not in captured.stderr
-    assert [solved.verdict for solved in captured.models] == [Verdict.OPTIMAL]
+    assert [solved.verdict for solved in captured.models] == [ClaimVerdict.OPTIMAL]
 
 
 def test_a_folder_is_no_program(tmp_path: Path) -> None:
@@ -369,7 +375,7 @@ m.optimize()
 def test_families_without_names_take_those_of_variables_and_lines(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("gurobipy")
     (solved,) = run(tmp_path, ARRAYS, sandbox=sandbox).models
-    assert solved.verdict is Verdict.OPTIMAL, solved.reason
+    assert solved.verdict is ClaimVerdict.OPTIMAL, solved.reason
     assert solved.model is not None
     families = families_of(solved.model)
     assert families["variables"] == {"x": ["P", "T"], "y": ["y_index1", "y_index2"]}

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import MilpError
-from oragent.milp.command import SHOWN_ROWS, SolveRequest, compare_solutions, solve_file
+from oragent.milp.command import SHOWN_ROWS, SolveFileRequest, compare_solutions, solve_file
 from oragent.milp.files import read_point, write
 from oragent.milp.highs import VERSION
 from oragent.milp.model import Milp, Objective, Row, Variable, rename_milp
@@ -22,7 +22,7 @@ from tests.milp.models import pharmacy, steel
 def printed(milp: Milp, tmp_path: Path, form: str = "json", **options) -> str:
     write(milp, tmp_path / f"model.{form}")
     out = io.StringIO()
-    solve_file(SolveRequest(tmp_path / f"model.{form}", **options), Console(file=out, width=120))
+    solve_file(SolveFileRequest(tmp_path / f"model.{form}", **options), Console(file=out, width=120))
     return out.getvalue()
 
 
@@ -137,7 +137,7 @@ def test_a_limit_without_a_point_is_said(tmp_path: Path) -> None:
 def test_a_file_without_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{}")
     with pytest.raises(MilpError, match="has no 'objective'"):
-        solve_file(SolveRequest(tmp_path / "a.json"), Console(file=io.StringIO()))
+        solve_file(SolveFileRequest(tmp_path / "a.json"), Console(file=io.StringIO()))
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -147,7 +147,7 @@ def test_tables_fit_and_break_no_figure(width: int, tmp_path: Path) -> None:
     figures = [*solve(milp).values.values(), 735.0]
     write(rename_milp(milp, dict(zip(solve(milp).values, names, strict=True)), {}), tmp_path / "m.json")
     out = io.StringIO()
-    solve_file(SolveRequest(tmp_path / "m.json"), Console(file=out, width=width))
+    solve_file(SolveFileRequest(tmp_path / "m.json"), Console(file=out, width=width))
     assert all(len(line) <= width for line in out.getvalue().splitlines())
     for text in ("Schlafmittel (über 18)", "+16.66666667", "relaxed", *(f"{value:g}" for value in figures)):
         assert text in out.getvalue()
@@ -181,7 +181,7 @@ def test_a_broken_file_is_refused_with_its_line(line: str, told: str, tmp_path: 
         f"Maximize\n obj: x\nSubject To\n c1: 1 <= x + y <= 10\n {line}\nBounds\n x <= 5\nEnd\n"
     )
     with pytest.raises(MilpError, match=told if highs_version() >= (1, 16) else "not a model in LP form"):
-        solve_file(SolveRequest(tmp_path / "m.lp"), Console(file=io.StringIO()))
+        solve_file(SolveFileRequest(tmp_path / "m.lp"), Console(file=io.StringIO()))
 
 
 def highs_version() -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
 from oragent.milp.capture.assembling import assemble
-from oragent.milp.capture.program import Verdict, capture_program
+from oragent.milp.capture.program import ClaimVerdict, capture_program
 from oragent.milp.capture.reading import read_model
 from oragent.milp.capture.recorder import Recorder
 from oragent.milp.capture.recorders import from_gurobi, from_mathopt, from_pulp, from_pyomo
@@ -198,7 +198,7 @@ def test_a_captured_program_is_written_run_and_captured_again(form: str, tmp_pat
     model = open_model(program)
     convert_model(model, tmp_path / "again.py", form)
     (again,) = capture_program(tmp_path / "again.py").models
-    assert again.verdict is Verdict.OPTIMAL, again.reason
+    assert again.verdict is ClaimVerdict.OPTIMAL, again.reason
     assert again.objective == pytest.approx(678.3)
     assert again.model is not None
     for first, second in ((model.variables, again.model.variables), (model.rows, again.model.rows)):

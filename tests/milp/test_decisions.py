@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from oragent.milp.decisions import PULP, Family, group_families, layout_families, print_tables
+from oragent.milp.decisions import PULP, DecisionFamily, group_families, layout_families, print_tables
 from oragent.milp.model import Variable
 
 WORKS, TOWNS = ("Werk Köln", "Nord, Ost", "Süd (alt)"), ("Bad Öhr", "Kiel-West", "Ulm")
 
 
-def made(names: list[str], labels=(), values=None) -> tuple[Family, ...]:
+def made(names: list[str], labels=(), values=None) -> tuple[DecisionFamily, ...]:
     return group_families([*map(Variable, names)], values or dict.fromkeys(names, 1.0), labels)
 
 

@@ -17,9 +17,9 @@ from oragent.milp.features import (
     Absolute,
     BinaryProduct,
     Extreme,
-    Features,
-    Goal,
+    FurtherObjective,
     Indicator,
+    ModelFeatures,
     OrderedSet,
     PiecewiseLinear,
     QuadraticRow,
@@ -55,17 +55,19 @@ def logical_models(draw: st.DrawFn) -> Milp:
     indicator = Indicator("if", "a", draw(st.booleans()), terms, relation, rhs)
     soft = SoftRow("row", draw(st.sampled_from([None, 1.0, 2.5])), draw(st.sampled_from([None, 0.5, 3.0])))
     curve = PiecewiseLinear("curve", "x", "y", ((-2, 1), (0, -1), (1, 3), (3, 1)))
-    features: dict[str, Features[str]] = {
-        "indicator": Features(indicators=(indicator,)),
-        "sos1": Features(ordered_sets=(OrderedSet("set", 1, {"x": 1, "z": 2, "y": 3}),)),
-        "sos2": Features(ordered_sets=(OrderedSet("set", 2, {"z": 3, "x": 1, "y": 2, "a": 4}),)),
-        "semi": Features(semi_continuous=(SemiContinuous("z"),)),
-        "curve": Features(piecewise=(curve,)),
-        "abs": Features(absolutes=(Absolute("size", "x", "y"),)),
-        "max": Features(extremes=(Extreme("most", "y", ("x", "z", "a"), True, draw(st.sampled_from([None, 1.0]))),)),
-        "min": Features(extremes=(Extreme("least", "y", ("x", "z"), False, draw(st.sampled_from([None, 1.0]))),)),
-        "product": Features(products=(BinaryProduct("both", "y", ("a", "b")),)),
-        "soft": Features(soft_rows=(soft,)),
+    features: dict[str, ModelFeatures[str]] = {
+        "indicator": ModelFeatures(indicators=(indicator,)),
+        "sos1": ModelFeatures(ordered_sets=(OrderedSet("set", 1, {"x": 1, "z": 2, "y": 3}),)),
+        "sos2": ModelFeatures(ordered_sets=(OrderedSet("set", 2, {"z": 3, "x": 1, "y": 2, "a": 4}),)),
+        "semi": ModelFeatures(semi_continuous=(SemiContinuous("z"),)),
+        "curve": ModelFeatures(piecewise=(curve,)),
+        "abs": ModelFeatures(absolutes=(Absolute("size", "x", "y"),)),
+        "max": ModelFeatures(
+            extremes=(Extreme("most", "y", ("x", "z", "a"), True, draw(st.sampled_from([None, 1.0]))),)
+        ),
+        "min": ModelFeatures(extremes=(Extreme("least", "y", ("x", "z"), False, draw(st.sampled_from([None, 1.0]))),)),
+        "product": ModelFeatures(products=(BinaryProduct("both", "y", ("a", "b")),)),
+        "soft": ModelFeatures(soft_rows=(soft,)),
     }
     if kind == "semi":
         variables[3] = integer("z", 2, 4)
@@ -139,7 +141,7 @@ def test_products_with_binary_variables_agree_with_trying_every_point(
     row = Row("row", dict(zip(names, coefficients[5:], strict=True)), Relation.AT_MOST, 3.0)
     variables = (integer("a", 0, 1), integer("b", 0, 1), integer("x", -2, 3), integer("z", 0, 4))
     objective = Objective(dict(zip(names, cost, strict=True)))
-    milp = Milp(variables, (row,), objective, sense, features=Features(quadratic=quadratic))
+    milp = Milp(variables, (row,), objective, sense, features=ModelFeatures(quadratic=quadratic))
     for name in SOLVERS:
         assert solve(milp, solver=name).objective == pytest.approx(best_point(milp), abs=1e-6)
 
@@ -159,7 +161,7 @@ def portfolio(assets: int = 12, seed: int = 4) -> tuple[Milp, np.ndarray, np.nda
         Row("return", dict(zip(names, returns.tolist(), strict=True)), Relation.AT_LEAST, 0.08),
     )
     variables = tuple(Variable(name, 0, 0.4) for name in names)
-    features = Features(quadratic=quadratic)
+    features = ModelFeatures(quadratic=quadratic)
     return Milp(variables, rows, Objective(), Sense.MINIMIZE, features=features), covariance, returns
 
 
@@ -184,7 +186,7 @@ def test_duals_of_a_portfolio_are_the_slope_of_its_optimum() -> None:
 
 
 def test_a_quadratic_objective_that_is_not_convex_names_the_solvers_that_can() -> None:
-    features = Features(quadratic=(QuadraticTerm("x", "y", -1.0),))
+    features = ModelFeatures(quadratic=(QuadraticTerm("x", "y", -1.0),))
     variables = (Variable("x", 0, 2), Variable("y", 0, 3))
     row = Row("sum", {"x": 1, "y": 1}, Relation.AT_MOST, 4)
     milp = Milp(variables, (row,), Objective(), Sense.MINIMIZE, features=features)
@@ -197,7 +199,9 @@ def test_a_quadratic_objective_that_is_not_convex_names_the_solvers_that_can() -
 def test_quadratic_rows_are_solved_where_they_are_native() -> None:
     disc = QuadraticRow("disc", {}, (QuadraticTerm("x", "x", 1.0), QuadraticTerm("y", "y", 1.0)), Relation.AT_MOST, 2)
     variables = (Variable("x", -9, 9), Variable("y", -9, 9))
-    milp = Milp(variables, (), Objective({"x": 1, "y": 1}), Sense.MAXIMIZE, features=Features(quadratic_rows=(disc,)))
+    milp = Milp(
+        variables, (), Objective({"x": 1, "y": 1}), Sense.MAXIMIZE, features=ModelFeatures(quadratic_rows=(disc,))
+    )
     for name in {"scip", "gurobi"} & set(SOLVERS):
         assert solve(milp, solver=name).objective == pytest.approx(2, abs=1e-4)
     with pytest.raises(MilpError, match="gurobi"):
@@ -207,7 +211,7 @@ def test_quadratic_rows_are_solved_where_they_are_native() -> None:
 def test_an_indicator_without_bounds_names_the_variable_and_the_solvers_that_can() -> None:
     indicator = Indicator("if", "on", True, {"x": 1.0}, Relation.AT_MOST, 2.0)
     variables = (integer("on", 1, 1), Variable("x"))
-    milp = Milp(variables, (), Objective({"x": 1}), Sense.MAXIMIZE, features=Features(indicators=(indicator,)))
+    milp = Milp(variables, (), Objective({"x": 1}), Sense.MAXIMIZE, features=ModelFeatures(indicators=(indicator,)))
     with pytest.raises(MilpError, match="'x'"):
         solve(replace(milp, objective=Objective({"x": -1})), solver="highs")
     for name in {"scip", "gurobi"} & set(SOLVERS):
@@ -219,9 +223,9 @@ def two_goals(priority: int, weight: float = 1.0, slack: float = 0.0) -> Milp:
     variables = (integer("a", 0, 10), integer("b", 0, 10))
     row = Row("hours", {"a": 1, "b": 1}, Relation.AT_MOST, 12)
     least = Row("least", {"a": 1, "b": 1}, Relation.AT_LEAST, 5)
-    emissions = Goal("emissions", {"a": 3.0, "b": 1.0}, Sense.MINIMIZE, 0.0, weight, priority, slack)
+    emissions = FurtherObjective("emissions", {"a": 3.0, "b": 1.0}, Sense.MINIMIZE, 0.0, weight, priority, slack)
     objective = Objective({"a": 5.0, "b": 2.0})
-    return Milp(variables, (row, least), objective, Sense.MAXIMIZE, features=Features(goals=(emissions,)))
+    return Milp(variables, (row, least), objective, Sense.MAXIMIZE, features=ModelFeatures(goals=(emissions,)))
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -247,4 +251,4 @@ def test_unknown_keys_and_names_of_features_are_refused() -> None:
     with pytest.raises(MilpError, match="prority"):
         from_json(text)
     with pytest.raises(MilpError, match="'c'"):
-        replace(two_goals(1), features=Features(absolutes=(Absolute("size", "a", "c"),)))
+        replace(two_goals(1), features=ModelFeatures(absolutes=(Absolute("size", "a", "c"),)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
 from oragent.milp import from_json, solve, to_json
-from oragent.milp.features import Features, Indicator, QuadraticTerm
+from oragent.milp.features import Indicator, ModelFeatures, QuadraticTerm
 from oragent.milp.files import read
 from oragent.milp.indexed_builder import IndexedModelBuilder, looks_ordered
 from oragent.milp.indexed_files import read_indexed, write_indexed
@@ -162,9 +162,13 @@ def test_logic_is_linearised_and_a_square_is_refused() -> None:
     make = Variable("make", 0, 10)
     only = Indicator("only", "on", True, {"make": 1.0}, Relation.AT_LEAST, 4.0)
     milp = Milp(
-        (binary, make), (), Objective({"on": -1.0, "make": 1.0}), Sense.MINIMIZE, features=Features(indicators=(only,))
+        (binary, make),
+        (),
+        Objective({"on": -1.0, "make": 1.0}),
+        Sense.MINIMIZE,
+        features=ModelFeatures(indicators=(only,)),
     )
     assert ModelSession(from_milp(milp)).ask("whatif on = 1").objective.after.value == pytest.approx(3)
-    square = replace(milp, features=Features(quadratic=(QuadraticTerm("make", "make", 1.0),)))
+    square = replace(milp, features=ModelFeatures(quadratic=(QuadraticTerm("make", "make", 1.0),)))
     with pytest.raises(MilpError):
         from_milp(square)

@@ -37,19 +37,19 @@ indices = st.one_of(
     st.builds(ops.Index, kind=st.just("except"), labels=st.lists(labels, min_size=1, max_size=3).map(tuple)),
 )
 references = st.builds(
-    ops.Reference,
+    ops.MemberReference,
     name=names,
     indices=st.none() | st.lists(indices, min_size=1, max_size=3).map(tuple),
     kind=st.sampled_from([None, "parameters", "variables", "rows"]),
 )
 targets = st.one_of(
-    st.builds(ops.Target, part=st.sampled_from(["value", "upper", "lower"]), reference=references),
-    st.builds(ops.Target, part=st.just("coefficient"), reference=references, of=names),
+    st.builds(ops.ChangeTarget, part=st.sampled_from(["value", "upper", "lower"]), reference=references),
+    st.builds(ops.ChangeTarget, part=st.just("coefficient"), reference=references, of=names),
 )
-constants = st.builds(ops.Term, coefficient=numbers)
-members = st.builds(ops.Term, coefficient=numbers, reference=references, data=st.none() | references)
+constants = st.builds(ops.ExpressionTerm, coefficient=numbers)
+members = st.builds(ops.ExpressionTerm, coefficient=numbers, reference=references, data=st.none() | references)
 sums = st.builds(
-    ops.Term,
+    ops.ExpressionTerm,
     coefficient=numbers,
     reference=references,
     data=st.none() | references,
@@ -61,54 +61,54 @@ expressions = st.builds(
 )
 changes = st.one_of(
     st.builds(
-        ops.Assign,
+        ops.AssignChange,
         target=targets,
         operator=st.sampled_from(["=", "+=", "-=", "*="]),
         number=numbers | st.sampled_from([float("inf"), float("-inf")]),
         percent=st.booleans(),
     ),
-    st.builds(ops.Limit, reference=references, relation=st.sampled_from(["<=", ">="]), number=numbers),
-    st.builds(ops.Forbid, reference=references),
-    st.builds(ops.Free, reference=references),
-    st.builds(ops.Drop, reference=references),
-    st.builds(ops.Relax, reference=references, number=numbers, percent=st.booleans()),
+    st.builds(ops.LimitChange, reference=references, relation=st.sampled_from(["<=", ">="]), number=numbers),
+    st.builds(ops.ForbidChange, reference=references),
+    st.builds(ops.FreeChange, reference=references),
+    st.builds(ops.DropChange, reference=references),
+    st.builds(ops.RelaxChange, reference=references, number=numbers, percent=st.booleans()),
     st.builds(ops.NewRow, name=names, left=expressions, relation=st.sampled_from(Relation), right=expressions),
     st.builds(ops.NewObjective, name=names, sense=st.sampled_from(Sense), expression=expressions),
     st.builds(ops.UseObjective, name=names),
 )
 queries = st.one_of(
-    st.builds(ops.Describe, reference=st.none() | references),
-    st.builds(ops.Data, reference=references),
-    st.builds(ops.Value, reference=references),
-    st.builds(ops.Total, reference=references, by=st.none() | names),
-    st.builds(ops.Top, count=st.integers(-99, 99), reference=references, by=names),
+    st.builds(ops.DescribeRequest, reference=st.none() | references),
+    st.builds(ops.DataRequest, reference=references),
+    st.builds(ops.ValueRequest, reference=references),
+    st.builds(ops.TotalRequest, reference=references, by=st.none() | names),
+    st.builds(ops.TopRequest, count=st.integers(-99, 99), reference=references, by=names),
     st.builds(
-        ops.Extreme,
+        ops.ExtremeRequest,
         direction=st.sampled_from(["most", "least"]),
         expression=expressions,
         within=numbers,
         percent=st.booleans(),
     ),
-    st.builds(ops.Binding, reference=st.none() | references),
-    st.builds(ops.Slack, reference=references),
-    st.builds(ops.Price, reference=references, step=numbers),
-    st.builds(ops.Range, reference=references),
-    st.builds(ops.Why, reference=references),
-    st.builds(ops.WhyNot, change=changes),
-    st.just(ops.Solve()),
-    st.builds(ops.WhatIf, changes=st.lists(changes, min_size=1, max_size=3).map(tuple)),
-    st.builds(ops.Sweep, target=targets, numbers=st.lists(numbers, min_size=1, max_size=3).map(tuple)),
-    st.just(ops.Conflict()),
-    st.builds(ops.Repair, references=st.lists(references, max_size=2).map(tuple)),
-    st.builds(ops.Alternatives, count=st.integers(1, 100)),
-    st.builds(ops.Frontier, first=names, second=names, count=st.integers(2, 100)),
-    st.builds(ops.Compare, first=names, second=names),
-    st.builds(ops.Verify, file=labels),
-    st.builds(ops.Inverse, file=labels),
-    st.builds(ops.Diff, file=labels),
-    st.builds(ops.Keep, name=st.just("") | names),
-    st.builds(ops.Undo, count=st.integers(1, 99)),
-    st.builds(ops.UseScenario, name=names),
+    st.builds(ops.BindingRequest, reference=st.none() | references),
+    st.builds(ops.SlackRequest, reference=references),
+    st.builds(ops.PriceRequest, reference=references, step=numbers),
+    st.builds(ops.RangeRequest, reference=references),
+    st.builds(ops.WhyRequest, reference=references),
+    st.builds(ops.WhyNotRequest, change=changes),
+    st.just(ops.SolveRequest()),
+    st.builds(ops.WhatIfRequest, changes=st.lists(changes, min_size=1, max_size=3).map(tuple)),
+    st.builds(ops.SweepRequest, target=targets, numbers=st.lists(numbers, min_size=1, max_size=3).map(tuple)),
+    st.just(ops.ConflictRequest()),
+    st.builds(ops.RepairRequest, references=st.lists(references, max_size=2).map(tuple)),
+    st.builds(ops.AlternativesRequest, count=st.integers(1, 100)),
+    st.builds(ops.FrontierRequest, first=names, second=names, count=st.integers(2, 100)),
+    st.builds(ops.CompareScenariosRequest, first=names, second=names),
+    st.builds(ops.VerifyRequest, file=labels),
+    st.builds(ops.InverseRequest, file=labels),
+    st.builds(ops.DiffRequest, file=labels),
+    st.builds(ops.KeepRequest, name=st.just("") | names),
+    st.builds(ops.UndoRequest, count=st.integers(1, 99)),
+    st.builds(ops.ScenarioRequest, name=names),
 )
 
 
@@ -121,8 +121,8 @@ def test_a_request_is_written_as_a_line_that_parses_to_it(request_: ops.AnyReque
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(changes, queries))
 def test_a_request_survives_json(request_: ops.AnyRequest) -> None:
-    line = ops.Line(request=request_)
-    assert ops.Line.model_validate_json(line.model_dump_json()) == line
+    line = ops.OperationLine(request=request_)
+    assert ops.OperationLine.model_validate_json(line.model_dump_json()) == line
 
 
 @pytest.mark.parametrize("line", DOCUMENTED)

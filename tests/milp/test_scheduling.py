@@ -12,8 +12,8 @@ from oragent.milp.scheduling import (
     Interval,
     NoOverlap,
     Precedence,
-    Schedule,
     ScheduleGoal,
+    SchedulingModel,
     schedule_breaches,
     schedule_from_json,
     schedule_objective,
@@ -45,7 +45,7 @@ FT10 = """0 29 1 78 2 9 3 36 4 49 5 11 6 62 7 56 8 44 9 21
 1 85 0 13 2 61 6 7 8 64 9 76 5 47 3 52 4 90 7 45"""
 
 
-def job_shop(text: str) -> Schedule:
+def job_shop(text: str) -> SchedulingModel:
     intervals, precedences = [], []
     machines: dict[int, list[str]] = {}
     for job, line in enumerate(text.splitlines()):
@@ -57,7 +57,7 @@ def job_shop(text: str) -> Schedule:
             if step:
                 precedences.append(Precedence(f"job {job} step {step - 1}", name))
     every = tuple(NoOverlap(f"machine {machine}", tuple(names)) for machine, names in sorted(machines.items()))
-    return Schedule(tuple(intervals), every, (), tuple(precedences))
+    return SchedulingModel(tuple(intervals), every, (), tuple(precedences))
 
 
 def is_job_shop_schedule(text: str, starts: dict[str, int]) -> bool:
@@ -96,7 +96,7 @@ def test_ft06_takes_55_as_a_mixed_integer_model() -> None:
 
 
 @st.composite
-def schedules(draw: st.DrawFn) -> Schedule:
+def schedules(draw: st.DrawFn) -> SchedulingModel:
     intervals = []
     for index in range(3):
         release = draw(st.integers(0, 2))
@@ -109,10 +109,10 @@ def schedules(draw: st.DrawFn) -> Schedule:
     demands = {name: draw(st.integers(0, 2)) for name in names}
     resources = (Cumulative("crew", draw(st.integers(1, 3)), demands),) if draw(st.booleans()) else ()
     precedences = (Precedence("t0", "t1", draw(st.integers(0, 1))),) if draw(st.booleans()) else ()
-    return Schedule(tuple(intervals), machines, resources, precedences, draw(st.sampled_from(ScheduleGoal)))
+    return SchedulingModel(tuple(intervals), machines, resources, precedences, draw(st.sampled_from(ScheduleGoal)))
 
 
-def best_objective(schedule: Schedule) -> float | None:
+def best_objective(schedule: SchedulingModel) -> float | None:
     """The least objective over all starts, each rule written out again."""
     durations = [interval.duration for interval in schedule.intervals]
     index = {interval.name: place for place, interval in enumerate(schedule.intervals)}
@@ -143,7 +143,7 @@ def best_objective(schedule: Schedule) -> float | None:
 @pytest.mark.parametrize("solver", SOLVERS)
 @settings(max_examples=12, deadline=None)
 @given(schedule=schedules())
-def test_schedules_agree_with_trying_every_start(solver: str, schedule: Schedule) -> None:
+def test_schedules_agree_with_trying_every_start(solver: str, schedule: SchedulingModel) -> None:
     expected, solution = best_objective(schedule), solve_schedule(schedule, solver=solver)
     if expected is None:
         assert solution.status is SolveStatus.INFEASIBLE
@@ -154,7 +154,7 @@ def test_schedules_agree_with_trying_every_start(solver: str, schedule: Schedule
 
 def test_the_check_sees_overlaps_overloads_and_early_starts() -> None:
     intervals = (Interval("a", 2), Interval("b", 2, release=1, deadline=4))
-    schedule = Schedule(intervals, (NoOverlap("m", ("a", "b")),), (Cumulative("r", 1, {"a": 1, "b": 1}),))
+    schedule = SchedulingModel(intervals, (NoOverlap("m", ("a", "b")),), (Cumulative("r", 1, {"a": 1, "b": 1}),))
     assert len(schedule_breaches(schedule, {"a": 0, "b": 1})) == 2
     assert schedule_breaches(schedule, {"a": 0, "b": 2}) == ()
     assert len(schedule_breaches(schedule, {"a": 0, "b": 3})) == 1
@@ -162,7 +162,7 @@ def test_the_check_sees_overlaps_overloads_and_early_starts() -> None:
 
 
 @given(schedules())
-def test_json_reads_back_equal(schedule: Schedule) -> None:
+def test_json_reads_back_equal(schedule: SchedulingModel) -> None:
     assert schedule_from_json(schedule_to_json(schedule)) == schedule
 
 

@@ -10,8 +10,8 @@ from oragent.evals.workspace.judging import (
     PENALTY_PAPER,
     PENALTY_RELEASE,
     AnswerScore,
-    Judgement,
     JudgePoints,
+    RubricJudgement,
     by_predicates,
     mean_scores,
     parse_judgement,
@@ -99,7 +99,7 @@ def test_a_reply_without_a_judgement_is_refused(reply: str) -> None:
 
 def test_predicates_decide_without_a_judge_and_give_no_marks() -> None:
     found = by_predicates(RUBRIC, ANSWER)
-    assert found == Judgement({"c2": True, "c3": False}, {}, None)
+    assert found == RubricJudgement({"c2": True, "c3": False}, {}, None)
     assert score_answer(RUBRIC, ANSWER, found).total is None
     bare = Rubric("bare", 1, "", "", (Criterion("c1", CriterionKind.SEMANTIC, ""),))
     with pytest.raises(WorkspaceError, match="bare: c1 has no predicate; it needs a judge"):

@@ -19,7 +19,7 @@ from oragent.workspace.objective import StopReason
 from oragent.workspace.reading import list_files
 from oragent.workspace.records import TRIAL, inputs_hash, write_records
 from oragent.workspace.runner import EffortOptions, ProgramRun, ProgramRunner, SolvedModel
-from oragent.workspace.shim import SolveLimits
+from oragent.workspace.shim import ProgramLimits
 from oragent.workspace.tools import ToolSession
 from tests.workspace.bakery import DATA, PROGRAM, STORY
 from tests.workspace.release import put
@@ -90,9 +90,9 @@ def test_a_change_within_the_gap_is_not_shown(bakery):
 
 def test_a_solve_leaves_the_program_time_to_print_under_a_limit_of_a_second(monkeypatch):
     monkeypatch.setattr(time, "process_time", lambda: 0.85)
-    assert SolveLimits(0.9).remaining_s() == pytest.approx(0.09)
-    assert SolveLimits(0.5).remaining_s() == pytest.approx(0.05)
-    assert SolveLimits(60.0).remaining_s() == pytest.approx(59.15)
+    assert ProgramLimits(0.9).remaining_s() == pytest.approx(0.09)
+    assert ProgramLimits(0.5).remaining_s() == pytest.approx(0.05)
+    assert ProgramLimits(60.0).remaining_s() == pytest.approx(59.15)
 
 
 def test_a_program_that_the_limit_ends_after_its_solve_has_a_result(tmp_path):

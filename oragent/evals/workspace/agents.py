@@ -13,7 +13,7 @@ import numpy as np
 
 from oragent._base.errors import ReplyError, WorkspaceError
 from oragent.evals.workspace.exact_instances import ExactInstance, has_moved
-from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, parse_reply
+from oragent.evals.workspace.judging import PENALTY_PAPER, RubricJudgement, parse_reply
 from oragent.evals.workspace.rubric import Rubric, exact_decisions
 from oragent.evals.workspace.views import PROGRAM, RevisionView, WorkspaceTask
 from oragent.ledger.case import LedgerCase
@@ -151,7 +151,7 @@ def render_files(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str
 
 async def judge_answer(
     case: LedgerCase, rubric: Rubric, answer: str, evidence: str, penalty_max: float = PENALTY_PAPER
-) -> Judgement:
+) -> RubricJudgement:
     """Have an answer judged; a reply that is no judgement goes back with the reason, three times in all."""
     criteria = "\n".join(f"- {one.id}: {one.text} {one.instruction}" for one in rubric.semantic)
     exact = "\n".join(f"- {name}: {'hit' if hit else 'miss'}" for name, hit in exact_decisions(rubric, answer).items())

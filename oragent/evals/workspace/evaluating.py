@@ -9,7 +9,7 @@ from typing import Any
 
 from oragent.evals.workspace.exact_instances import ExactInstance
 from oragent.evals.workspace.grading import AttemptOutcome, Grade, Reference, grade_attempt, release_label
-from oragent.evals.workspace.judging import Judgement, score_answer
+from oragent.evals.workspace.judging import RubricJudgement, score_answer
 from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.views import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
@@ -145,10 +145,12 @@ def _scale(table: CsvTable, factors: Mapping[int, float]) -> CsvTable:
     return CsvTable(table.header, tuple(rows))
 
 
-def grade_answer(task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: Judgement | None) -> dict[str, Any]:
+def grade_answer(
+    task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: RubricJudgement | None
+) -> dict[str, Any]:
     """Score an answer; where nobody judged it, semantic criteria count as missed, and that is said."""
     assert labels.rubric is not None
-    missed = Judgement({criterion.id: False for criterion in labels.rubric.semantic}, {}, None)
+    missed = RubricJudgement({criterion.id: False for criterion in labels.rubric.semantic}, {}, None)
     scored = score_answer(labels.rubric, answer, judged or missed)
     if scored.marks is None:
         marks = None

@@ -71,7 +71,7 @@ class JudgePoints:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class RubricJudgement:
     """Decisions and marks of one judge on one answer."""
 
     # decisions on all semantic criteria, by their ids
@@ -105,7 +105,7 @@ class AnswerScore:
         return max(0.0, min(100.0, points))
 
 
-def parse_reply(reply: str, rubric: Rubric, penalty_max: float = PENALTY_PAPER) -> Judgement:
+def parse_reply(reply: str, rubric: Rubric, penalty_max: float = PENALTY_PAPER) -> RubricJudgement:
     """Read a judge's reply: one JSON object, in a fenced block or bare.
 
     Raises:
@@ -123,7 +123,7 @@ def parse_reply(reply: str, rubric: Rubric, penalty_max: float = PENALTY_PAPER) 
 
 def parse_judgement(
     row: Mapping[str, Any], rubric: Rubric, location: str = "judgement", penalty_max: float = PENALTY_PAPER
-) -> Judgement:
+) -> RubricJudgement:
     """Check a judge's JSON against its rubric.
 
     Args:
@@ -141,20 +141,20 @@ def parse_judgement(
     points = {}
     for name, maximum in {**POSITIVE, PENALTY: penalty_max}.items():
         points[name], reasons[name] = _read_mark(row.get(name), name, maximum, location)
-    return Judgement(decisions, reasons, JudgePoints(*points.values()))
+    return RubricJudgement(decisions, reasons, JudgePoints(*points.values()))
 
 
-def by_predicates(rubric: Rubric, answer: str) -> Judgement:
+def by_predicates(rubric: Rubric, answer: str) -> RubricJudgement:
     """Decide the semantic criteria of a generated set without a judge; there are no marks then."""
     decisions = {}
     for criterion in rubric.semantic:
         if criterion.predicate is None:
             raise WorkspaceError(f"{shorten(rubric.instance_id)}: {criterion.id} has no predicate; it needs a judge")
         decisions[criterion.id] = criterion.predicate.holds(answer)
-    return Judgement(decisions, {}, None)
+    return RubricJudgement(decisions, {}, None)
 
 
-def score_answer(rubric: Rubric, answer: str, judged: Judgement) -> AnswerScore:
+def score_answer(rubric: Rubric, answer: str, judged: RubricJudgement) -> AnswerScore:
     """The score of an answer: what it names by matching, all else by the judgement."""
     exact = exact_decisions(rubric, answer)
     return AnswerScore(
@@ -163,7 +163,7 @@ def score_answer(rubric: Rubric, answer: str, judged: Judgement) -> AnswerScore:
 
 
 def score_all(
-    rubrics: Mapping[str, Rubric], answers: Mapping[str, str], judgements: Mapping[str, Judgement]
+    rubrics: Mapping[str, Rubric], answers: Mapping[str, str], judgements: Mapping[str, RubricJudgement]
 ) -> tuple[AnswerScore, ...]:
     """Scores of all instances, in the order of their rubrics."""
     for what, rows in (("answer", answers), ("judgement", judgements)):
@@ -191,7 +191,7 @@ def mean_scores(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
 
 def read_judgements(
     path: Path, rubrics: Mapping[str, Rubric], penalty_max: float = PENALTY_PAPER
-) -> dict[str, Judgement]:
+) -> dict[str, RubricJudgement]:
     """Read judgements, one JSON object a line, each with its ``instance_id``."""
 
     def read_rows() -> Iterator[tuple[str, str, Mapping[str, Any]]]:

@@ -153,10 +153,10 @@ def _load_answers(rubrics: Mapping[str, Rubric], source: str) -> dict[str, str]:
 
 def _load_judgements(
     rubrics: Mapping[str, Rubric], source: str, answers: Mapping[str, str], penalty_max: float
-) -> dict[str, judging.Judgement]:
+) -> dict[str, judging.RubricJudgement]:
     if source in JUDGEMENTS:
         return {
-            name: judging.Judgement({criterion.id: source == "all" for criterion in rubric.semantic}, {}, None)
+            name: judging.RubricJudgement({criterion.id: source == "all" for criterion in rubric.semantic}, {}, None)
             for name, rubric in rubrics.items()
         }
     if source:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import MilpError
-from oragent.milp.capture.families import Group, SetPool, group_members
+from oragent.milp.capture.families import CapturedGroup, SetPool, group_members
 from oragent.milp.capture.matching import MatchedFigures, Matcher
 from oragent.milp.capture.reading import ReadLinks, ReadModel
-from oragent.milp.indexed import IndexedModel, IndexedObjective, Parameter, RowFamily, VariableFamily
+from oragent.milp.indexed import IndexedModel, IndexedObjective, ParameterFamily, RowFamily, VariableFamily
 from oragent.milp.linked import LinkedVector, Links
 from oragent.milp.model import LARGEST, NO_BOUND, Sense
 
@@ -167,7 +167,7 @@ def _move_links(
 Kind = TypeVar("Kind", VariableFamily, RowFamily)
 
 
-def _family(kind: type[Kind], group: Group, pool: SetPool) -> Kind:
+def _family(kind: type[Kind], group: CapturedGroup, pool: SetPool) -> Kind:
     return kind(
         group.name,
         group.given_sets,
@@ -183,11 +183,11 @@ def _link_data(
     parts: dict[str, NDArray[np.float64]],
     variables: tuple[VariableFamily, ...],
     rows: tuple[RowFamily, ...],
-) -> tuple[tuple[Parameter, ...], NDArray[np.float64], dict[str, LinkedVector], tuple[str, ...]]:
+) -> tuple[tuple[ParameterFamily, ...], NDArray[np.float64], dict[str, LinkedVector], tuple[str, ...]]:
     """Parameters, their cells, the figures that refer to them, and the names of those matched by value."""
     matcher = Matcher(read, pool, parts, variables, rows)
     found = matcher.match()
-    parameters: list[Parameter] = []
+    parameters: list[ParameterFamily] = []
     cells: list[NDArray[np.float64]] = []
     first: dict[int, int] = {}
     total = 0
@@ -203,7 +203,7 @@ def _link_data(
         positions = np.arange(total, total + len(table.values))
         keys = pool.keys_of(sets, table.keys)
         guessed = number in by_value and number not in linked
-        parameters.append(Parameter(table.name, sets, keys, positions, is_guessed=guessed))
+        parameters.append(ParameterFamily(table.name, sets, keys, positions, is_guessed=guessed))
         cells.append(table.values)
         total += len(table.values)
     values = np.concatenate([np.zeros(0), *cells])

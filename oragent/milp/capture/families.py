@@ -17,7 +17,7 @@ GUESSED = ("names", "loops")
 
 
 @dataclass
-class Group:
+class CapturedGroup:
     """Members of a family: labels and positions in the model."""
 
     name: str
@@ -40,7 +40,7 @@ def group_members(
     default: str,
     *,
     drops_counters: bool = False,
-) -> list[Group]:
+) -> list[CapturedGroup]:
     """Group members into families; a member without a key makes its own.
 
     Args:
@@ -50,12 +50,12 @@ def group_members(
         default: Begins the name of a member that has none.
         drops_counters: Whether to leave out of keys a counter that goes with a label, as ``enumerate`` gives them.
     """
-    groups: dict[tuple[str, int], Group] = {}
+    groups: dict[tuple[str, int], CapturedGroup] = {}
     for position, (name, key) in enumerate(zip(names, keys, strict=True)):
         if key is None:
             key = (name or f"{default}{position + 1}", [], "framework")
         family, labels, source = key
-        group = groups.setdefault((family, len(labels)), Group(family, given_sets=given_sets.get(family, ())))
+        group = groups.setdefault((family, len(labels)), CapturedGroup(family, given_sets=given_sets.get(family, ())))
         group.labels.append(tuple(labels))
         group.positions.append(position)
         group.is_guessed = group.is_guessed or source in GUESSED
@@ -65,7 +65,7 @@ def group_members(
     return _without_clashes(list(groups.values()))
 
 
-def _drop_counters(group: Group) -> None:
+def _drop_counters(group: CapturedGroup) -> None:
     """Leave out places with whole numbers that tell the same members apart as a place with other labels."""
     columns = list(zip(*group.labels, strict=True))
     texts = [column for column in columns if not all(label.isdigit() for label in column)]
@@ -82,7 +82,7 @@ def _tell_same_apart(first: Sequence[str], second: Sequence[str]) -> bool:
     return count > 1 and count == len(set(first)) == len(set(second))
 
 
-def _without_clashes(groups: list[Group]) -> list[Group]:
+def _without_clashes(groups: list[CapturedGroup]) -> list[CapturedGroup]:
     """The groups with a name each, and with keys that differ within a group."""
     taken = {group.name for group in groups}
     seen: set[str] = set()
@@ -114,9 +114,9 @@ class SetPool:
         self.used: dict[str, IndexSet] = {}
         self._made: dict[str, IndexSet] = {}
 
-    def resolve(self, groups: Sequence[Group]) -> None:
+    def resolve(self, groups: Sequence[CapturedGroup]) -> None:
         """Choose the sets of all places of all groups: those of the framework, exact matches, then supersets."""
-        waiting: list[tuple[Group, int, tuple[str, ...]]] = []
+        waiting: list[tuple[CapturedGroup, int, tuple[str, ...]]] = []
         for group in groups:
             group_sets = list(group.given_sets) or [""] * group.width
             for place, labels in enumerate(zip(*group.labels, strict=True)):

@@ -50,7 +50,7 @@ class ProgramOutcome(StrEnum):
     MEMORY = "memory"
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """Result of comparing a program's claim with the captured model, solved again."""
 
     # the claimed point is feasible and as good as the optimum
@@ -89,7 +89,7 @@ class CapturedModel:
     # None if it was not captured, for the reason in ``reason``
     model: IndexedModel | None
     claim: ClaimedPoint
-    verdict: Verdict
+    verdict: ClaimVerdict
     # one line; empty where the verdict says all
     reason: str = ""
     # of the claimed point, recomputed; None without a feasible point
@@ -209,7 +209,7 @@ def _read_models(ended: CommandResult, solve_s: float | None) -> list[CapturedMo
     for name, why in ended.left_out.items():
         if name.startswith(SOLVES):
             claim = ClaimedPoint("unknown", None, None)
-            models.append(CapturedModel("unknown", None, claim, Verdict.UNVERIFIED, f"not read: {why}"))
+            models.append(CapturedModel("unknown", None, claim, ClaimVerdict.UNVERIFIED, f"not read: {why}"))
     return models
 
 
@@ -218,15 +218,15 @@ def _read_captured(content: bytes, point: bytes | None, solve_s: float | None) -
     try:
         read = read_model(content)
     except MilpError as problem:
-        return CapturedModel("unknown", None, no_claim, Verdict.UNVERIFIED, f"not captured: {problem}")
+        return CapturedModel("unknown", None, no_claim, ClaimVerdict.UNVERIFIED, f"not captured: {problem}")
     read_claim = read_point(point, len(read.columns)) if point else ReadPoint(no_claim.status, None, None)
     claim = ClaimedPoint(read_claim.status, read_claim.objective, read_claim.values)
     try:
         assembled = assemble(read)
     except MilpError as problem:
-        return CapturedModel(read.framework, None, claim, Verdict.UNVERIFIED, str(problem))
+        return CapturedModel(read.framework, None, claim, ClaimVerdict.UNVERIFIED, str(problem))
     captured = CapturedModel(
-        read.framework, assembled.model, claim, Verdict.UNVERIFIED, "not solved again", matched=assembled.matched
+        read.framework, assembled.model, claim, ClaimVerdict.UNVERIFIED, "not solved again", matched=assembled.matched
     )
     if solve_s is None:
         return captured
@@ -244,26 +244,26 @@ def _verify(captured: CapturedModel, read: ReadModel, solve_s: float) -> Capture
     solution = solve(to_milp(model, flat=False), solve_s, duals=False)
     captured = replace(captured, status=solution.status, objective=solution.objective)
     if claim.values is None:
-        return replace(captured, verdict=Verdict.NO_CLAIM, reason=f"the program got no point: {claim.status}")
+        return replace(captured, verdict=ClaimVerdict.NO_CLAIM, reason=f"the program got no point: {claim.status}")
     arrays = model.to_arrays()
     violation = arrays.largest_violation(claim.values)
     if violation > FEASIBLE * 10:
         reason = f"the claimed point breaks the model by {violation:.2g}"
-        return replace(captured, verdict=Verdict.FALSE, reason=reason)
+        return replace(captured, verdict=ClaimVerdict.FALSE, reason=reason)
     value = arrays.objective_at(claim.values)
     captured = replace(captured, claimed_objective=value)
     if claim.objective is not None and not _is_same(claim.objective, value):
         reason = f"the program's objective is {claim.objective:.10g}; its point gives {value:.10g}"
-        return replace(captured, verdict=Verdict.FALSE, reason=reason)
+        return replace(captured, verdict=ClaimVerdict.FALSE, reason=reason)
     if solution.objective is None:
-        return replace(captured, verdict=Verdict.OPEN, reason=solution.note)
+        return replace(captured, verdict=ClaimVerdict.OPEN, reason=solution.note)
     sign = arrays.sense.sign
     if solution.status is SolveStatus.OPTIMAL and _is_same(value, solution.objective):
-        return replace(captured, verdict=Verdict.OPTIMAL, reason="")
+        return replace(captured, verdict=ClaimVerdict.OPTIMAL, reason="")
     if sign * value > sign * solution.objective and not _is_same(value, solution.objective):
         reason = f"a point with {solution.objective:.10g} exists; the program's gives {value:.10g}"
-        return replace(captured, verdict=Verdict.WORSE, reason=reason)
-    return replace(captured, verdict=Verdict.OPEN, reason="not proven within the limit that no point is better")
+        return replace(captured, verdict=ClaimVerdict.WORSE, reason=reason)
+    return replace(captured, verdict=ClaimVerdict.OPEN, reason="not proven within the limit that no point is better")
 
 
 def _is_same(first: float, second: float) -> bool:

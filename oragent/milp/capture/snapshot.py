@@ -28,7 +28,7 @@ class DataTable:
 
 
 @dataclass
-class Links:
+class SnapshotLinks:
     """References of figures to cells of tables, one a position in each list."""
 
     # "cost", "rhs", "entry", "low" or "high"
@@ -80,7 +80,7 @@ class Snapshot:
     # names of index sets by "variable" or "row" family, where the framework has them
     family_sets: dict[str, dict[str, list[str]]] = field(default_factory=lambda: {"variables": {}, "rows": {}})
     tables: list[DataTable] = field(default_factory=list)
-    links: Links = field(default_factory=Links)
+    links: SnapshotLinks = field(default_factory=SnapshotLinks)
     # parts of the model that are left out, one line each: then the snapshot is not the program's model
     missing: list[str] = field(default_factory=list)
 

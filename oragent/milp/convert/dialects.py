@@ -1,6 +1,6 @@
 """Source of a model for PuLP, Pyomo, gurobipy and OR-Tools' MathOpt."""
 
-from oragent.milp.convert.structure import Figure, LoopRows, LoopVariables
+from oragent.milp.convert.structure import LoopRows, LoopVariables, WrittenFigure
 from oragent.milp.convert.writer import SourceWriter, number
 
 # attributes of a Pyomo model that no component can replace
@@ -190,7 +190,7 @@ class GurobiWriter(SourceWriter):
             lines.append(f"for key in [{', '.join(texts)}]:\n    {name}[key].VType = gp.GRB.INTEGER")
         return "\n".join(lines)
 
-    def _bound(self, family: LoopVariables, figure: Figure) -> str:
+    def _bound(self, family: LoopVariables, figure: WrittenFigure) -> str:
         if not figure.table or not family.dims:
             return self.figure(figure)
         key = self.member(family)

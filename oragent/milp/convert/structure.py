@@ -22,7 +22,7 @@ MOST_OFFSETS = 3
 
 
 @dataclass(frozen=True)
-class Figure:
+class WrittenFigure:
     """A number, or a factor times a cell of a data table."""
 
     value: float
@@ -57,7 +57,7 @@ class Term:
     """``figure * family[parts]``, summed over the free parts."""
 
     family: str
-    figure: Figure
+    figure: WrittenFigure
     parts: tuple[BoundPart, ...]
 
 
@@ -82,13 +82,13 @@ class LoopFamily:
 class LoopVariables(LoopFamily):
     """Variables."""
 
-    low: Figure = field(default_factory=lambda: Figure(0.0))
-    high: Figure = field(default_factory=lambda: Figure(np.inf))
+    low: WrittenFigure = field(default_factory=lambda: WrittenFigure(0.0))
+    high: WrittenFigure = field(default_factory=lambda: WrittenFigure(np.inf))
     is_integer: bool = False
     # of the members that are integers, where not all are; None otherwise
     integer_keys: list[tuple[str, ...]] | None = None
     # of the objective; None for variables without a cost
-    cost: Figure | None = None
+    cost: WrittenFigure | None = None
     # whether a member is in no row and has no cost: some libraries leave such a variable out
     has_unused: bool = False
 
@@ -98,7 +98,7 @@ class LoopRows(LoopFamily):
     """Rows of one relation."""
 
     relation: int = 0
-    rhs: Figure = field(default_factory=lambda: Figure(0.0))
+    rhs: WrittenFigure = field(default_factory=lambda: WrittenFigure(0.0))
     terms: list[Term | TableTerm] = field(default_factory=list)
 
 
@@ -213,21 +213,21 @@ class StructureReader:
         vector: LinkedVector,
         places: Positions,
         parts: Mapping[str, tuple[str, Positions]],
-    ) -> Figure:
+    ) -> WrittenFigure:
         """One number, a parameter's cell, or a table with the fewest loop variables that tell the figures apart."""
         linked = self._parameter_figure(vector, places, parts)
         if linked is not None:
             return linked
         values = vector.evaluate(self._model.cells)[places]
         if len(np.unique(values)) == 1:
-            return Figure(float(values[0]))
+            return WrittenFigure(float(values[0]))
         for size in range(1, len(parts) + 1):
             for chosen in itertools.combinations(parts, size):
                 cells = self._cells(values, [parts[variable] for variable in chosen])
                 if cells is not None:
                     table = self._free_name(name)
                     self._tables[table] = cells
-                    return Figure(1.0, table, chosen)
+                    return WrittenFigure(1.0, table, chosen)
         raise AssertionError("the full key tells members apart")
 
     def _cells(
@@ -244,7 +244,7 @@ class StructureReader:
 
     def _parameter_figure(
         self, vector: LinkedVector, places: Positions, parts: Mapping[str, tuple[str, Positions]]
-    ) -> Figure | None:
+    ) -> WrittenFigure | None:
         """The cell of a parameter that all figures refer to, with one factor and no number added."""
         links = vector.links
         if not len(links) or vector.base[places].any():
@@ -273,7 +273,7 @@ class StructureReader:
                 if not fitting:
                     return None
                 chosen.append(fitting[0])
-            return Figure(float(factors[0]), parameter.name, tuple(chosen))
+            return WrittenFigure(float(factors[0]), parameter.name, tuple(chosen))
         return None
 
     def _read_rows(self, family: Family) -> Iterator[LoopRows]:

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from oragent.milp.convert.structure import (
     BoundPart,
-    Figure,
     LoopFamily,
     LoopRows,
     LoopVariables,
     ModelStructure,
     TableTerm,
     Term,
+    WrittenFigure,
 )
 
 RELATIONS = {-1: "<=", 0: "==", 1: ">="}
@@ -150,7 +150,7 @@ class SourceWriter(ABC):
         items = [f"{_key(key)}: {number(value, self.infinity)}" for key, value in values.items()]
         return _wrapped("{", items, "}")
 
-    def figure(self, figure: Figure) -> str:
+    def figure(self, figure: WrittenFigure) -> str:
         """Return a figure as text."""
         if not figure.table:
             return number(figure.value, self.infinity)

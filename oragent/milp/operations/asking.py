@@ -13,27 +13,27 @@ from oragent.milp.operations.expressions import evaluate_expression
 from oragent.milp.operations.outcomes import Outcome, ScenarioModel, with_row
 from oragent.milp.operations.pricing import price_members
 from oragent.milp.operations.results import (
-    Alternative,
+    AlternativePlan,
     AlternativesResult,
     CompareResult,
     ConflictFamily,
     ExtremeResult,
     Figure,
-    FrontierPoint,
+    FrontierEntry,
     FrontierResult,
-    Group,
+    GroupTotal,
     Moved,
     PriceResult,
     SolveResult,
+    SweepFigures,
     SweepPoint,
-    SweepResult,
 )
 from oragent.milp.operations.slices import find_objective, find_slice
 from oragent.milp.operations.state import (
     SAME,
     Changes,
-    Scenario,
-    Study,
+    ModelScenario,
+    ModelStudy,
     binding_members,
     continue_options,
     difference,
@@ -57,7 +57,7 @@ NOISE = 1e-7
 MOST_DIRECTIONS = 50
 
 
-def solve(study: Study, request: ops.Solve) -> SolveResult:
+def solve(study: ModelStudy, request: ops.SolveRequest) -> SolveResult:
     """Solve the present scenario; a family's group has its total and how many members are not zero."""
     scenario = study.present
     outcome = study.solve(scenario)
@@ -81,11 +81,11 @@ def _gap(outcome: Outcome) -> float | None:
     return abs(outcome.objective - outcome.bound) / max(1.0, abs(outcome.objective))
 
 
-def _used_families(scenario: Scenario, point: Vector | None) -> tuple[Group, ...]:
+def _used_families(scenario: ModelScenario, point: Vector | None) -> tuple[GroupTotal, ...]:
     if point is None:
         return ()
     return tuple(
-        Group(
+        GroupTotal(
             label=family.name,
             total=Figure.exact(float(point[family.positions].sum()), family.unit),
             members=int((np.abs(point[family.positions]) > SAME).sum()),
@@ -94,29 +94,29 @@ def _used_families(scenario: Scenario, point: Vector | None) -> tuple[Group, ...
     )
 
 
-def whatif(study: Study, request: ops.WhatIf) -> CompareResult:
+def whatif(study: ModelStudy, request: ops.WhatIfRequest) -> CompareResult:
     """Solve with changes and compare; ``keep`` then makes them the state."""
     return _try(study, tuple(request.changes))
 
 
-def whynot(study: Study, request: ops.WhyNot) -> CompareResult:
+def whynot(study: ModelStudy, request: ops.WhyNotRequest) -> CompareResult:
     """Solve with a change that the solution does not meet, and compare."""
     return _try(study, (request.change,))
 
 
-def _try(study: Study, changes: Changes) -> CompareResult:
+def _try(study: ModelStudy, changes: Changes) -> CompareResult:
     after = study.scenario((*study.changes, *changes))
     study.trial = after.changes
     return _compare(study, study.present, after)
 
 
-def compare(study: Study, request: ops.Compare) -> CompareResult:
+def compare(study: ModelStudy, request: ops.CompareScenariosRequest) -> CompareResult:
     """Compare two scenarios that were kept; ``base`` is one of them."""
     before, after = (study.scenario(study.named(name)) for name in (request.first, request.second))
     return _compare(study, before, after)
 
 
-def _compare(study: Study, before: Scenario, after: Scenario) -> CompareResult:
+def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> CompareResult:
     first, second = study.solve(before), study.solve(after)
     change = objective_change(study, before, after)
     first, second = before.known.outcome, after.known.outcome
@@ -148,21 +148,21 @@ def _compare(study: Study, before: Scenario, after: Scenario) -> CompareResult:
     return solved(study, after, result).model_copy(update={"scenario": study.label(before.changes)})
 
 
-def price(study: Study, request: ops.Price) -> PriceResult:
+def price(study: ModelStudy, request: ops.PriceRequest) -> PriceResult:
     """Solve again with each figure a step larger and a step smaller."""
     chosen = find_slice(study.present.model, request.reference, ["rows", "parameters"])
     members = price_members(study, chosen, request.step)
     return solved(study, study.present, PriceResult(step=request.step, members=members))
 
 
-def sweep(study: Study, request: ops.Sweep) -> SweepResult:
+def sweep(study: ModelStudy, request: ops.SweepRequest) -> SweepFigures:
     """Solve for several figures; the state stays as it is."""
     if len(request.numbers) > MOST_FIGURES:
         raise MilpError(f"{len(request.numbers)} figures; expected at most {MOST_FIGURES}")
     present = study.present
     scenarios = []
     for figure in request.numbers:
-        change = ops.Assign(target=request.target, operator="=", number=figure)
+        change = ops.AssignChange(target=request.target, operator="=", number=figure)
         scenarios.append((figure, study.scenario((*study.changes, change))))
     for scenario in (present, *(after for _, after in scenarios)):
         study.solve(scenario)
@@ -174,15 +174,15 @@ def sweep(study: Study, request: ops.Sweep) -> SweepResult:
         points.append(
             SweepPoint(figure=figure, status=status, objective=optimum, difference=difference(present, after))
         )
-    return solved(study, present, SweepResult(points=tuple(points), warnings=study.warn(present)))
+    return solved(study, present, SweepFigures(points=tuple(points), warnings=study.warn(present)))
 
 
-def _solve_arrays(study: Study, scenario: Scenario, arrays: Arrays) -> tuple[Outcome, Scenario]:
-    other = Scenario(scenario.changes, scenario.model, ScenarioModel(arrays))
+def _solve_arrays(study: ModelStudy, scenario: ModelScenario, arrays: Arrays) -> tuple[Outcome, ModelScenario]:
+    other = ModelScenario(scenario.changes, scenario.model, ScenarioModel(arrays))
     return study.solve(other), other
 
 
-def extreme(study: Study, request: ops.Extreme) -> ExtremeResult:
+def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
     """Find the most or the least of an expression, with the objective within a distance of its optimum."""
     scenario = study.present
     model, arrays = scenario.model, scenario.known.arrays
@@ -220,7 +220,9 @@ def extreme(study: Study, request: ops.Extreme) -> ExtremeResult:
     return solved(study, other, result)
 
 
-def _objective_limits(study: Study, scenario: Scenario, request: ops.Extreme) -> tuple[float | None, float | None]:
+def _objective_limits(
+    study: ModelStudy, scenario: ModelScenario, request: ops.ExtremeRequest
+) -> tuple[float | None, float | None]:
     """The worst objective that is allowed: counted from the best point known, and from the bound of the optimum."""
     if request.within is None:
         return None, None
@@ -245,7 +247,7 @@ def _with_objective_limit(goal: Arrays, arrays: Arrays, worst: float | None) -> 
     return goal if worst is None else _limited(goal, arrays, worst)
 
 
-def alternatives(study: Study, request: ops.Alternatives) -> AlternativesResult:
+def alternatives(study: ModelStudy, request: ops.AlternativesRequest) -> AlternativesResult:
     """Find the best solutions that differ in binary variables; without such variables, other optima.
 
     The search for other optima of models without binary variables is not complete.
@@ -274,7 +276,7 @@ def alternatives(study: Study, request: ops.Alternatives) -> AlternativesResult:
     for point in points[1:]:
         worth = arrays.objective_at(point)
         solutions.append(
-            Alternative(
+            AlternativePlan(
                 objective=Figure.exact(worth, unit),
                 difference=Figure.exact(worth - best, unit),
                 moved=moved(scenario.model, first, point),
@@ -298,7 +300,7 @@ def _without_point(arrays: Arrays, binary: np.ndarray, point: Vector) -> Arrays:
     return with_row(arrays, signs, 1.0 - float(ones.sum()), np.inf)
 
 
-def _other_optimum(study: Study, scenario: Scenario, points: list[Vector]) -> Vector | None:
+def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vector]) -> Vector | None:
     """An optimum that differs from all points: members that are used as little, others as much as possible."""
     arrays, outcome = scenario.known.arrays, scenario.known.outcome
     if arrays.integer.any():
@@ -341,7 +343,7 @@ def _optimal_face(arrays: Arrays, duals: Vector) -> Arrays:
     )
 
 
-def frontier(study: Study, request: ops.Frontier) -> FrontierResult:
+def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
     """Trade one objective for another: the first is optimised under limits of the second, then the second in turn."""
     scenario = study.present
     first, second = (find_objective(scenario.model, name) for name in (request.first, request.second))
@@ -355,12 +357,12 @@ def frontier(study: Study, request: ops.Frontier) -> FrontierResult:
         limit = worst + share * (best - worst)
         points.append(_lexicographic(study, scenario, _limited(one, two, float(limit)), two))
     points.append(ends[1])
-    entries: list[FrontierPoint] = []
+    entries: list[FrontierEntry] = []
     for point, proven in points:
         figures = [
             Figure.exact(arrays.objective_at(point), goal.unit) for arrays, goal in ((one, first), (two, second))
         ]
-        entry = FrontierPoint(first=figures[0], second=figures[1], proven=proven)
+        entry = FrontierEntry(first=figures[0], second=figures[1], proven=proven)
         if all(not _is_same(entry, other) for other in entries):
             entries.append(entry)
     return FrontierResult(
@@ -373,7 +375,7 @@ def frontier(study: Study, request: ops.Frontier) -> FrontierResult:
     )
 
 
-def _is_same(one: FrontierPoint, two: FrontierPoint) -> bool:
+def _is_same(one: FrontierEntry, two: FrontierEntry) -> bool:
     pairs = ((one.first.value or 0.0, two.first.value or 0.0), (one.second.value or 0.0, two.second.value or 0.0))
     return all(abs(a - b) <= 1e-6 * max(1.0, abs(a)) for a, b in pairs)
 
@@ -386,7 +388,7 @@ def _limited(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
     return with_row(arrays, by.cost, limit - by.constant - room, np.inf)
 
 
-def _lexicographic(study: Study, scenario: Scenario, first: Arrays, second: Arrays) -> tuple[Vector, bool]:
+def _lexicographic(study: ModelStudy, scenario: ModelScenario, first: Arrays, second: Arrays) -> tuple[Vector, bool]:
     """The point that is best in one objective, then in another, and whether both are proven."""
     found, _ = _solve_arrays(study, scenario, first)
     if found.point is None or found.objective is None:

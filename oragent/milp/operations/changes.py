@@ -21,17 +21,17 @@ def apply_change(model: IndexedModel, change: ops.AnyChange, base: IndexedModel)
     Raises:
         MilpError: The change names nothing in the model, or its figures make no sense there.
     """
-    if isinstance(change, ops.Assign):
+    if isinstance(change, ops.AssignChange):
         changed = _assign(model, change)
-    elif isinstance(change, ops.Limit):
+    elif isinstance(change, ops.LimitChange):
         changed = _limit(model, change)
-    elif isinstance(change, ops.Forbid):
+    elif isinstance(change, ops.ForbidChange):
         changed = _fix(model, find_slice(model, change.reference, ["variables"]), 0.0)
-    elif isinstance(change, ops.Free):
+    elif isinstance(change, ops.FreeChange):
         changed = _free(model, change, base)
-    elif isinstance(change, ops.Drop):
+    elif isinstance(change, ops.DropChange):
         changed = _drop(model, find_slice(model, change.reference, ["rows"]).positions)
-    elif isinstance(change, ops.Relax):
+    elif isinstance(change, ops.RelaxChange):
         changed = _relax(model, change)
     elif isinstance(change, ops.NewRow):
         changed = _new_row(model, change)
@@ -50,7 +50,7 @@ def apply_changes(model: IndexedModel, changes: Sequence[ops.AnyChange], base: I
     return model
 
 
-def _assign(model: IndexedModel, change: ops.Assign) -> IndexedModel:
+def _assign(model: IndexedModel, change: ops.AssignChange) -> IndexedModel:
     target = change.target
     if target.part == "coefficient":
         return _set_coefficients(model, change)
@@ -81,7 +81,7 @@ def _with_bounds(model: IndexedModel, columns: Positions, values: Vector | float
     return replace(model, low=model.low.with_values(columns, values))
 
 
-def _new_figures(present: Vector, change: ops.Assign, may_be_infinite: bool = False) -> Vector:
+def _new_figures(present: Vector, change: ops.AssignChange, may_be_infinite: bool = False) -> Vector:
     share = change.number / 100 if change.percent else change.number
     if change.operator == "*=":
         values = present * share
@@ -104,7 +104,7 @@ def _fix(model: IndexedModel, chosen: Slice, value: float) -> IndexedModel:
     return replace(model, low=low, high=high)
 
 
-def _free(model: IndexedModel, change: ops.Free, base: IndexedModel) -> IndexedModel:
+def _free(model: IndexedModel, change: ops.FreeChange, base: IndexedModel) -> IndexedModel:
     positions = find_slice(model, change.reference, ["variables"]).positions
     low, high = base.low.evaluate(model.cells), base.high.evaluate(model.cells)
     return replace(
@@ -114,7 +114,7 @@ def _free(model: IndexedModel, change: ops.Free, base: IndexedModel) -> IndexedM
     )
 
 
-def _limit(model: IndexedModel, change: ops.Limit) -> IndexedModel:
+def _limit(model: IndexedModel, change: ops.LimitChange) -> IndexedModel:
     chosen = find_slice(model, change.reference)
     if chosen.kind == "parameters":
         raise MilpError(f"{quoted(chosen.family.name)} are data: set them with '=', '+=' or '*='")
@@ -131,12 +131,12 @@ def _limit(model: IndexedModel, change: ops.Limit) -> IndexedModel:
             f"{quoted(chosen.family.name)} are rows with {found}, not {change.relation}: set the right-hand side with "
             "'=', or add a row"
         )
-    assign = ops.Assign(target=ops.Target(reference=change.reference), operator="=", number=change.number)
+    assign = ops.AssignChange(target=ops.ChangeTarget(reference=change.reference), operator="=", number=change.number)
     values = _new_figures(model.rhs_values[chosen.positions], assign)
     return replace(model, rhs=model.rhs.with_values(chosen.positions, values))
 
 
-def _relax(model: IndexedModel, change: ops.Relax) -> IndexedModel:
+def _relax(model: IndexedModel, change: ops.RelaxChange) -> IndexedModel:
     chosen = find_slice(model, change.reference, ["rows"])
     if not 0 <= change.number <= LARGEST:
         raise MilpError(f"relax by {number(change.number)}: expected a number from 0 on")
@@ -149,7 +149,7 @@ def _relax(model: IndexedModel, change: ops.Relax) -> IndexedModel:
     return replace(model, rhs=model.rhs.with_values(positions, present - codes * amount))
 
 
-def _set_coefficients(model: IndexedModel, change: ops.Assign) -> IndexedModel:
+def _set_coefficients(model: IndexedModel, change: ops.AssignChange) -> IndexedModel:
     target = change.target
     columns = find_slice(model, target.reference, ["variables"]).positions
     goals = [goal for goal in model.objectives if fold(goal.name) == fold(target.of)]
@@ -167,7 +167,7 @@ def _set_coefficients(model: IndexedModel, change: ops.Assign) -> IndexedModel:
     raise MilpError(f"no objective or rows {quoted(target.of)}: expected one of {', '.join(map(quoted, names[:8]))}")
 
 
-def _set_entries(model: IndexedModel, family: RowFamily, columns: Positions, change: ops.Assign) -> IndexedModel:
+def _set_entries(model: IndexedModel, family: RowFamily, columns: Positions, change: ops.AssignChange) -> IndexedModel:
     in_columns = np.zeros(model.shape[1], dtype=bool)
     in_columns[columns] = True
     in_rows = np.zeros(model.shape[0], dtype=bool)

@@ -19,7 +19,7 @@ from oragent.milp.operations.outcomes import ScenarioModel
 from oragent.milp.operations.pricing import optimum_change
 from oragent.milp.operations.results import BreachInfo, DiffEntry, DiffResult, Figure, InverseResult, VerifyResult
 from oragent.milp.operations.slices import fold
-from oragent.milp.operations.state import Scenario, Study, objective_change, solved
+from oragent.milp.operations.state import ModelScenario, ModelStudy, objective_change, solved
 from oragent.milp.plain import plain, quoted
 from oragent.milp.solving import breaches
 
@@ -30,7 +30,7 @@ SHOWN_DIFFERENCES = 5
 CAP_S = 60.0
 
 
-def point_of_file(study: Study, name: str) -> dict[str, float]:
+def point_of_file(study: ModelStudy, name: str) -> dict[str, float]:
     """Values by member name from a file, whose names are those of the file of the model or of members.
 
     Raises:
@@ -56,7 +56,7 @@ def _vector(model: IndexedModel, point: Mapping[str, float]) -> Vector:
     return np.array([float(point.get(name, 0.0)) for name in model.column_names])
 
 
-def verify(study: Study, request: ops.Verify) -> VerifyResult:
+def verify(study: ModelStudy, request: ops.VerifyRequest) -> VerifyResult:
     """Check the values of a file against the present scenario; a feasible point also helps later solves."""
     scenario = study.present
     point = point_of_file(study, request.file)
@@ -85,7 +85,7 @@ def verify(study: Study, request: ops.Verify) -> VerifyResult:
     )
 
 
-def inverse(study: Study, request: ops.Inverse) -> InverseResult:
+def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
     """Find the least change of costs that makes the solution of a file optimal."""
     scenario = study.present
     milp = to_milp(scenario.model, flat=False)
@@ -103,12 +103,12 @@ def inverse(study: Study, request: ops.Inverse) -> InverseResult:
     )
 
 
-def diff(study: Study, request: ops.Diff) -> DiffResult:
+def diff(study: ModelStudy, request: ops.DiffRequest) -> DiffResult:
     """Compare the present model with that of a file, by family, with the effect of each difference alone."""
     scenario = study.present
     path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
     other = open_model(path)
-    after = Scenario((), other, ScenarioModel(other.to_arrays()))
+    after = ModelScenario((), other, ScenarioModel(other.to_arrays()))
     study.solve(scenario)
     study.solve(after)
     return solved(
@@ -121,7 +121,7 @@ def diff(study: Study, request: ops.Diff) -> DiffResult:
     )
 
 
-def diff_entries(study: Study, scenario: Scenario, other: IndexedModel) -> list[DiffEntry]:
+def diff_entries(study: ModelStudy, scenario: ModelScenario, other: IndexedModel) -> list[DiffEntry]:
     """The differences between a scenario's model and another one."""
     model = scenario.model
     entries = _set_entries(model, other)
@@ -158,13 +158,13 @@ def _set_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
 
 
 def _family_entries(
-    study: Study, scenario: Scenario, other: IndexedModel, mine: Family, theirs: Family
+    study: ModelStudy, scenario: ModelScenario, other: IndexedModel, mine: Family, theirs: Family
 ) -> list[DiffEntry]:
     """Members added or removed, and figures that differ for the members that both have."""
     model = scenario.model
     first = {model.labels_of(mine, place): place for place in range(len(mine))}
     second = {other.labels_of(theirs, place): place for place in range(len(theirs))}
-    of = {"Parameter": "data", "VariableFamily": "variables", "RowFamily": "rows"}[type(mine).__name__]
+    of = {"ParameterFamily": "data", "VariableFamily": "variables", "RowFamily": "rows"}[type(mine).__name__]
     entries = []
     for change, count in (("removed", len(first.keys() - second.keys())), ("added", len(second.keys() - first.keys()))):
         if count:
@@ -211,7 +211,7 @@ def _figures(
     return [*figures, ("costs", costs[0][mine], costs[1][theirs])]
 
 
-def _effect(study: Study, scenario: Scenario, what: str, positions: np.ndarray, values: Vector) -> Figure:
+def _effect(study: ModelStudy, scenario: ModelScenario, what: str, positions: np.ndarray, values: Vector) -> Figure:
     """The effect on the optimum of one kind of figure of one family taking the values of the other model."""
     model = scenario.model
     if what == "data":
@@ -232,7 +232,7 @@ def _effect(study: Study, scenario: Scenario, what: str, positions: np.ndarray, 
 
 
 def _coefficient_entries(
-    scenario: Scenario, other: IndexedModel, family: Family, positions: tuple[np.ndarray, np.ndarray]
+    scenario: ModelScenario, other: IndexedModel, family: Family, positions: tuple[np.ndarray, np.ndarray]
 ) -> list[DiffEntry]:
     """Rows of a family whose coefficients or relation differ."""
     model = scenario.model

@@ -16,13 +16,13 @@ from oragent.milp.operations.rendering import number_text
 from oragent.milp.operations.results import (
     ConflictFamily,
     ConflictResult,
+    ConflictShortage,
     Figure,
     RepairChange,
     RepairResult,
-    Shortage,
 )
 from oragent.milp.operations.slices import find_slice
-from oragent.milp.operations.state import Scenario, Study, solved
+from oragent.milp.operations.state import ModelScenario, ModelStudy, solved
 from oragent.milp.plain import quoted
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solvers import SolverOptions, find_solver
@@ -36,7 +36,7 @@ CAP_S = 60.0
 PARTS = {Side.ROW: "rows", Side.LOW: "lower bounds", Side.HIGH: "upper bounds"}
 
 
-def conflict(study: Study, request: ops.Conflict) -> ConflictResult:
+def conflict(study: ModelStudy, request: ops.ConflictRequest) -> ConflictResult:
     """Find an irreducible set of rows and bounds that cannot hold together, in the present state or last trial."""
     scenario = study.present
     outcome = study.solve(scenario)
@@ -61,7 +61,7 @@ def conflict(study: Study, request: ops.Conflict) -> ConflictResult:
 
 
 def conflict_families(
-    scenario: Scenario, base: IndexedModel | None = None
+    scenario: ModelScenario, base: IndexedModel | None = None
 ) -> tuple[InfeasibleSubset, tuple[ConflictFamily, ...]]:
     """A conflict of an infeasible scenario, by family; families that were changed come first, the last change first."""
     subset = find_conflict(to_milp(scenario.model, flat=False), CAP_S)
@@ -109,15 +109,15 @@ def _owners(model: IndexedModel) -> dict[str, list[Family]]:
     return owners
 
 
-def _last_changed(scenario: Scenario) -> dict[tuple[bool, str], int]:
+def _last_changed(scenario: ModelScenario) -> dict[tuple[bool, str], int]:
     """For rows (True) and columns (False) by name the number of the last change that touches it."""
     order: dict[tuple[bool, str], int] = {}
     for number, change in enumerate(scenario.changes):
         reference = getattr(change, "reference", None)
-        if isinstance(change, ops.Assign):
+        if isinstance(change, ops.AssignChange):
             reference = change.target.reference
         if isinstance(change, ops.NewRow):
-            reference = ops.Reference(name=change.name, kind="rows")
+            reference = ops.MemberReference(name=change.name, kind="rows")
         if reference is None:
             continue
         try:
@@ -143,7 +143,7 @@ def _rows_of_cells(model: IndexedModel, cells: np.ndarray) -> list[str]:
     return [model.row_names[row] for row in rows]
 
 
-def _aggregate(scenario: Scenario, subset: InfeasibleSubset) -> Shortage | None:
+def _aggregate(scenario: ModelScenario, subset: InfeasibleSubset) -> ConflictShortage | None:
     """The sum of the conflict's rows, each times a multiplier, that no point can meet (Farkas 1902), if it exists.
 
     The multipliers are the duals of the least total violation. ``needed`` is what the rows with a lower limit ask for,
@@ -177,7 +177,7 @@ def _aggregate(scenario: Scenario, subset: InfeasibleSubset) -> Shortage | None:
     if not np.isfinite(needed) or not np.isfinite(possible) or needed - possible <= 1e-7 * max(1.0, abs(needed)):
         return None
     multipliers = tuple((subset.rows[at], float(duals[at])) for at in np.flatnonzero(duals)[:SHOWN].tolist())
-    return Shortage(needed=needed, possible=possible, shortage=needed - possible, multipliers=multipliers)
+    return ConflictShortage(needed=needed, possible=possible, shortage=needed - possible, multipliers=multipliers)
 
 
 def _elastic(arrays: Arrays, rows: list[int]) -> Arrays:
@@ -201,7 +201,7 @@ def _elastic(arrays: Arrays, rows: list[int]) -> Arrays:
     )
 
 
-def repair(study: Study, request: ops.Repair) -> RepairResult:
+def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
     """Find the least total change of right-hand sides that makes the model feasible; the lines apply it."""
     scenario = study.present
     if study.solve(scenario).status is not SolveStatus.INFEASIBLE and study.trial is not None:
@@ -247,7 +247,7 @@ def _snap(value: float) -> float:
     return nearest_whole if abs(value - nearest_whole) <= 1e-8 * max(1.0, abs(value)) else value
 
 
-def _rows_of(model: IndexedModel, reference: ops.Reference) -> list[str]:
+def _rows_of(model: IndexedModel, reference: ops.MemberReference) -> list[str]:
     """Names of the rows that a reference means: rows, or those whose right-hand side is the data named."""
     chosen = find_slice(model, reference, ["rows", "parameters"])
     if chosen.kind == "rows":

@@ -9,12 +9,12 @@ from oragent.milp.indexed_names import to_milp
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.pricing import price_members
 from oragent.milp.operations.rendering import number_text
-from oragent.milp.operations.results import Figure, Member, RangeEntry, RangeResult, WhyResult
+from oragent.milp.operations.results import Figure, MemberFigures, RangeEntry, RangeResult, WhyResult
 from oragent.milp.operations.slices import Slice, find_one, find_slice
 from oragent.milp.operations.state import (
     SHOWN_ROWS,
-    Scenario,
-    Study,
+    ModelScenario,
+    ModelStudy,
     binding_rows,
     difference,
     row_member,
@@ -30,7 +30,7 @@ from oragent.milp.solving import solve
 MOST = 1000
 
 
-def ranges(study: Study, request: ops.Range) -> RangeResult:
+def ranges(study: ModelStudy, request: ops.RangeRequest) -> RangeResult:
     """State the right-hand sides, coefficients or bounds for which the present prices or values stay."""
     scenario = study.present
     chosen = find_slice(scenario.model, request.reference)
@@ -68,7 +68,7 @@ def _row_of_cell(model: IndexedModel, cell: int) -> str:
     return model.row_names[int(rows[0])]
 
 
-def _sensitivity(study: Study, scenario: Scenario) -> Sensitivity:
+def _sensitivity(study: ModelStudy, scenario: ModelScenario) -> Sensitivity:
     study.point(scenario)
     solution = solve(to_milp(scenario.model, flat=False), study.limits.seconds, study.limits.gap)
     if solution.sensitivity is None:
@@ -76,7 +76,7 @@ def _sensitivity(study: Study, scenario: Scenario) -> Sensitivity:
     return solution.sensitivity
 
 
-def why(study: Study, request: ops.Why) -> WhyResult:
+def why(study: ModelStudy, request: ops.WhyRequest) -> WhyResult:
     """Explain the value of a variable, or the price of a row."""
     scenario = study.present
     point = study.point(scenario)
@@ -86,7 +86,7 @@ def why(study: Study, request: ops.Why) -> WhyResult:
     return _why_row(study, scenario, chosen, point)
 
 
-def _why_row(study: Study, scenario: Scenario, chosen: Slice, point: Vector) -> WhyResult:
+def _why_row(study: ModelStudy, scenario: ModelScenario, chosen: Slice, point: Vector) -> WhyResult:
     priced = price_members(study, chosen, 1.0)[0]
     if chosen.kind == "rows":
         activities, _ = row_slacks(scenario, point)
@@ -104,7 +104,7 @@ def _why_row(study: Study, scenario: Scenario, chosen: Slice, point: Vector) -> 
     return solved(study, scenario, WhyResult(member=member, at=at, holds_from=low, holds_to=high))
 
 
-def _why_variable(study: Study, scenario: Scenario, chosen: Slice, point: Vector) -> WhyResult:
+def _why_variable(study: ModelStudy, scenario: ModelScenario, chosen: Slice, point: Vector) -> WhyResult:
     model, arrays = scenario.model, scenario.known.arrays
     column, place = int(chosen.positions[0]), int(chosen.members[0])
     value, low, high = float(point[column]), float(arrays.low[column]), float(arrays.high[column])
@@ -118,7 +118,7 @@ def _why_variable(study: Study, scenario: Scenario, chosen: Slice, point: Vector
         at, forced = "upper bound", f"{name} <= {number_text(max(high - 1, low))}"
     elif value >= 1:
         forced = f"{name} <= {number_text(max(value - 1, low))}"
-    member = Member(
+    member = MemberFigures(
         name=name,
         labels=model.labels_of(chosen.family, place),
         value=Figure.exact(value, unit),
@@ -159,7 +159,7 @@ def _why_variable(study: Study, scenario: Scenario, chosen: Slice, point: Vector
     )
 
 
-def _forced(study: Study, scenario: Scenario, line: str) -> tuple[Figure | None, list[str]]:
+def _forced(study: ModelStudy, scenario: ModelScenario, line: str) -> tuple[Figure | None, list[str]]:
     """The effect of a change on the optimum; a warning if it makes the model infeasible."""
     change = parse_line(line)
     after = study.scenario((*study.changes, change))  # type: ignore[arg-type]  # the line is a change
@@ -170,14 +170,14 @@ def _forced(study: Study, scenario: Scenario, line: str) -> tuple[Figure | None,
     return difference(scenario, after), []
 
 
-def _holding_rows(scenario: Scenario, column: int, point: Vector) -> tuple[Member, ...]:
+def _holding_rows(scenario: ModelScenario, column: int, point: Vector) -> tuple[MemberFigures, ...]:
     """Binding rows with a coefficient of a column, equations among them."""
     model, arrays = scenario.model, scenario.known.arrays
     rows = np.unique(arrays.matrix.row_indices[arrays.matrix.columns == column])
     activities, _ = row_slacks(scenario, point)
     binds = binding_rows(scenario, point) | (arrays.row_low == arrays.row_high)
     wanted = set(rows[binds[rows]].tolist())
-    members: list[Member] = []
+    members: list[MemberFigures] = []
     for family in model.rows:
         places = np.flatnonzero(np.isin(family.positions, list(wanted))).tolist()
         members += [row_member(scenario, family, place, point, activities) for place in places]

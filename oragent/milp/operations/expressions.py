@@ -9,7 +9,7 @@ import numpy as np
 from oragent._base.errors import MilpError
 from oragent.milp.indexed import Family, IndexedModel, Keys
 from oragent.milp.linked import LinkedVector, Links, Positions, Vector
-from oragent.milp.operations.requests import Expression, Term
+from oragent.milp.operations.requests import Expression, ExpressionTerm
 from oragent.milp.operations.slices import Slice, find_set_place, find_slice
 from oragent.milp.plain import quoted
 
@@ -124,7 +124,7 @@ def evaluate_expression(model: IndexedModel, expression: Expression) -> LinearEx
     return total
 
 
-def _evaluate_term(model: IndexedModel, term: Term) -> LinearExpression:
+def _evaluate_term(model: IndexedModel, term: ExpressionTerm) -> LinearExpression:
     if not np.isfinite(term.coefficient):
         raise MilpError("a coefficient of an expression must be a finite number")
     if term.reference is None:

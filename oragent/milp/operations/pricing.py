@@ -6,16 +6,16 @@ from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.operations.outcomes import Outcome, ScenarioModel
-from oragent.milp.operations.results import Figure, Member
+from oragent.milp.operations.results import Figure, MemberFigures
 from oragent.milp.operations.slices import Slice
-from oragent.milp.operations.state import Scenario, Study, difference
+from oragent.milp.operations.state import ModelScenario, ModelStudy, difference
 from oragent.milp.plain import number, quoted
 
 # members that one question prices
 MOST = 200
 
 
-def price_members(study: Study, chosen: Slice, step: float) -> tuple[Member, ...]:
+def price_members(study: ModelStudy, chosen: Slice, step: float) -> tuple[MemberFigures, ...]:
     """The members of a slice, each with the change of the optimum for a step more and a step less.
 
     Raises:
@@ -33,12 +33,12 @@ def price_members(study: Study, chosen: Slice, step: float) -> tuple[Member, ...
     return tuple(_price_member(study, scenario, chosen, member, step) for member in chosen.members.tolist())
 
 
-def _price_member(study: Study, scenario: Scenario, chosen: Slice, member: int, step: float) -> Member:
+def _price_member(study: ModelStudy, scenario: ModelScenario, chosen: Slice, member: int, step: float) -> MemberFigures:
     model, family = scenario.model, chosen.family
     position = int(family.positions[member])
     present, moved = _stepped(model, chosen.kind, position, step)
     _, back = _stepped(model, chosen.kind, position, -step)
-    return Member(
+    return MemberFigures(
         name=model.member_name(family, member),
         labels=model.labels_of(family, member),
         value=Figure.exact(present, family.unit),
@@ -59,12 +59,12 @@ def _stepped(model: IndexedModel, kind: str, position: int, step: float) -> tupl
     raise MilpError("variables have no price: ask 'why' for a variable, or price rows or data")
 
 
-def optimum_change(study: Study, scenario: Scenario, changed: IndexedModel) -> Figure:
+def optimum_change(study: ModelStudy, scenario: ModelScenario, changed: IndexedModel) -> Figure:
     """The change of the optimum from a scenario to another model; no value if that has no point."""
     arrays: Arrays = changed.to_arrays()
     if (arrays.low > arrays.high).any():
         return Figure(unit=changed.objective.unit)
-    other = Scenario(scenario.changes, changed, ScenarioModel(arrays))
+    other = ModelScenario(scenario.changes, changed, ScenarioModel(arrays))
     outcome: Outcome = study.solve(other)
     study.pool.refresh(scenario.known)
     if outcome.objective is None:

@@ -9,14 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent._base.terminal import print_line
-from oragent.milp.operations.results import AnyResult, Figure, Result
+from oragent.milp.operations.results import AnyResult, Figure, OperationResult
 from oragent.milp.plain import figure as figure_text
 from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
 
 # rows of a table; JSON has all
 SHOWN_ROWS = 60
-HEADER = set(Result.model_fields)
+HEADER = set(OperationResult.model_fields)
 # labels of a member are in its name
 HIDDEN = {"kind", "labels"}
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Vector
-from oragent.milp.indexed import RELATIONS, Family, IndexedModel, Parameter, VariableFamily
+from oragent.milp.indexed import RELATIONS, Family, IndexedModel, ParameterFamily, VariableFamily
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.expressions import group_members
 from oragent.milp.operations.pricing import price_members
@@ -12,8 +12,8 @@ from oragent.milp.operations.results import (
     DescribeResult,
     FamilyInfo,
     Figure,
-    Group,
-    Member,
+    GroupTotal,
+    MemberFigures,
     MembersResult,
     ObjectiveInfo,
     SetInfo,
@@ -22,8 +22,8 @@ from oragent.milp.operations.results import (
 from oragent.milp.operations.slices import Slice, find_family, find_set_place, find_slice, fold, kind_of
 from oragent.milp.operations.state import (
     BASE,
-    Scenario,
-    Study,
+    ModelScenario,
+    ModelStudy,
     binding_rows,
     row_member,
     row_slacks,
@@ -38,7 +38,7 @@ SHOWN_LABELS = 200
 ORDERS = ("value", "cost", "coefficient", "price")
 
 
-def describe(study: Study, request: ops.Describe) -> DescribeResult:
+def describe(study: ModelStudy, request: ops.DescribeRequest) -> DescribeResult:
     """List the sets, families and objectives of the present model, or those of one family."""
     model = study.present.model
     families: list[Family] = list(model.families())
@@ -90,7 +90,7 @@ def _family_info(model: IndexedModel, family: Family) -> FamilyInfo:
             form = "binary" if (low >= 0).all() and (high <= 1).all() else "integer"
         elif whole.any():
             form = "mixed"
-    elif not isinstance(family, Parameter):
+    elif not isinstance(family, ParameterFamily):
         codes = dict.fromkeys(model.relations[family.positions].tolist())
         form = " ".join(str(RELATIONS[code]) for code in codes)
     return FamilyInfo(
@@ -105,7 +105,7 @@ def _family_info(model: IndexedModel, family: Family) -> FamilyInfo:
     )
 
 
-def data(study: Study, request: ops.Data) -> MembersResult:
+def data(study: ModelStudy, request: ops.DataRequest) -> MembersResult:
     """List cells of data, bounds of variables, or right-hand sides of rows."""
     model = study.present.model
     chosen = find_slice(model, request.reference)
@@ -113,21 +113,21 @@ def data(study: Study, request: ops.Data) -> MembersResult:
     return MembersResult(scenario=study.label(study.changes), members=members, size=len(chosen))
 
 
-def _data_member(model: IndexedModel, chosen: Slice, member: int) -> Member:
+def _data_member(model: IndexedModel, chosen: Slice, member: int) -> MemberFigures:
     family = chosen.family
     position = int(family.positions[member])
     name, labels = model.member_name(family, member), model.labels_of(family, member)
-    if isinstance(family, Parameter):
+    if isinstance(family, ParameterFamily):
         source = ""
         if family.source is not None:
             where = family.source
             source = f"{where.file} {where.sheet} row {where.row} column {where.column}"
         value = Figure.exact(float(model.cells[position]), family.unit)
-        return Member(name=name, labels=labels, value=value, source=source)
+        return MemberFigures(name=name, labels=labels, value=value, source=source)
     if isinstance(family, VariableFamily):
         low, high = (float(side.evaluate(model.cells)[position]) for side in (model.low, model.high))
         cost = float(model.objective.cost.evaluate(model.cells)[position])
-        return Member(
+        return MemberFigures(
             name=name,
             labels=labels,
             low=Figure.exact(low, family.unit),
@@ -136,15 +136,15 @@ def _data_member(model: IndexedModel, chosen: Slice, member: int) -> Member:
         )
     relation = str(RELATIONS[int(model.relations[position])])
     value = Figure.exact(float(model.rhs_values[position]), family.unit)
-    return Member(name=name, labels=labels, value=value, relation=relation)
+    return MemberFigures(name=name, labels=labels, value=value, relation=relation)
 
 
-def value(study: Study, request: ops.Value) -> MembersResult:
+def value(study: ModelStudy, request: ops.ValueRequest) -> MembersResult:
     """List the values that are not zero, each with its contribution to the objective."""
     scenario = study.present
     chosen = find_slice(scenario.model, request.reference)
     if chosen.kind == "parameters":
-        return data(study, ops.Data(reference=request.reference))
+        return data(study, ops.DataRequest(reference=request.reference))
     point = study.point(scenario)
     if chosen.kind == "rows":
         members = _row_members(scenario, chosen, point)
@@ -154,11 +154,11 @@ def value(study: Study, request: ops.Value) -> MembersResult:
     return solved(study, scenario, MembersResult(members=members, size=len(chosen), warnings=study.warn(scenario)))
 
 
-def _value_member(scenario: Scenario, family: Family, member: int, point: Vector) -> Member:
+def _value_member(scenario: ModelScenario, family: Family, member: int, point: Vector) -> MemberFigures:
     model = scenario.model
     column = int(family.positions[member])
     cost, figure = float(scenario.known.arrays.cost[column]), float(point[column])
-    return Member(
+    return MemberFigures(
         name=model.member_name(family, member),
         labels=model.labels_of(family, member),
         value=Figure.exact(figure, family.unit),
@@ -167,14 +167,14 @@ def _value_member(scenario: Scenario, family: Family, member: int, point: Vector
     )
 
 
-def _row_members(scenario: Scenario, chosen: Slice, point: Vector) -> tuple[Member, ...]:
+def _row_members(scenario: ModelScenario, chosen: Slice, point: Vector) -> tuple[MemberFigures, ...]:
     activities, _ = row_slacks(scenario, point)
     return tuple(
         row_member(scenario, chosen.family, place, point, activities) for place in chosen.members[:SHOWN].tolist()
     )
 
 
-def total(study: Study, request: ops.Total) -> TotalResult:
+def total(study: ModelStudy, request: ops.TotalRequest) -> TotalResult:
     """Sum values of variables, or data, over a slice."""
     scenario = study.present
     chosen = find_slice(scenario.model, request.reference, ["variables", "parameters"])
@@ -188,7 +188,7 @@ def total(study: Study, request: ops.Total) -> TotalResult:
     else:
         figures = scenario.model.cells[chosen.positions]
         warnings = ()
-    groups: tuple[Group, ...] = ()
+    groups: tuple[GroupTotal, ...] = ()
     if request.by is not None:
         groups = _groups(scenario.model, chosen, figures, request.by)
     unit = chosen.family.unit
@@ -202,19 +202,19 @@ def total(study: Study, request: ops.Total) -> TotalResult:
     return result if contribution is None else solved(study, scenario, result)
 
 
-def _groups(model: IndexedModel, chosen: Slice, figures: Vector, by: str) -> tuple[Group, ...]:
+def _groups(model: IndexedModel, chosen: Slice, figures: Vector, by: str) -> tuple[GroupTotal, ...]:
     place = find_set_place(model, chosen.family, by)
     labels = model.index_set(chosen.family.sets[place]).labels
     keys, lines = group_members(chosen.family, chosen.members, [place])
     sums, counts = np.bincount(lines, figures, len(keys)), np.bincount(lines, minlength=len(keys))
     groups = [
-        Group(label=labels[key], total=Figure.exact(float(amount), chosen.family.unit), members=int(count))
+        GroupTotal(label=labels[key], total=Figure.exact(float(amount), chosen.family.unit), members=int(count))
         for (key,), amount, count in zip(keys.tolist(), sums, counts, strict=True)
     ]
     return tuple(sorted(groups, key=lambda group: -(group.total.value or 0.0)))
 
 
-def top(study: Study, request: ops.Top) -> MembersResult:
+def top(study: ModelStudy, request: ops.TopRequest) -> MembersResult:
     """List the members with the largest figures, or with the smallest for a negative count."""
     scenario = study.present
     chosen = find_slice(scenario.model, request.reference)
@@ -253,7 +253,7 @@ def _size(figure: Figure | None) -> float:
     return 0.0 if figure is None or figure.value is None else abs(figure.value)
 
 
-def _figures_to_rank(study: Study, scenario: Scenario, chosen: Slice, order: str, name: str) -> Vector:
+def _figures_to_rank(study: ModelStudy, scenario: ModelScenario, chosen: Slice, order: str, name: str) -> Vector:
     model = scenario.model
     if order not in ORDERS:
         return _parameter_figures(model, chosen, name)
@@ -272,7 +272,7 @@ def _figures_to_rank(study: Study, scenario: Scenario, chosen: Slice, order: str
 
 def _parameter_figures(model: IndexedModel, chosen: Slice, name: str) -> Vector:
     """For each member the cell of a parameter that has some of its index sets."""
-    family = find_family(model, ops.Reference(name=name), ["parameters"])
+    family = find_family(model, ops.MemberReference(name=name), ["parameters"])
     places = [find_set_place(model, chosen.family, one) for one in family.sets]
     cell_of = {tuple(key): float(model.cells[at]) for key, at in zip(family.keys, family.positions, strict=True)}
     try:
@@ -281,7 +281,9 @@ def _parameter_figures(model: IndexedModel, chosen: Slice, name: str) -> Vector:
         raise MilpError(f"{quoted(family.name)} has no cell for some members of {quoted(chosen.family.name)}") from None
 
 
-def _ranked_member(study: Study, scenario: Scenario, chosen: Slice, place: int, figure: float, order: str) -> Member:
+def _ranked_member(
+    study: ModelStudy, scenario: ModelScenario, chosen: Slice, place: int, figure: float, order: str
+) -> MemberFigures:
     if chosen.kind == "variables" and order in ("value", "cost"):
         return _value_member(scenario, chosen.family, place, study.point(scenario))
     member = _data_member(scenario.model, chosen, place)
@@ -290,7 +292,7 @@ def _ranked_member(study: Study, scenario: Scenario, chosen: Slice, place: int, 
     return member.model_copy(update={"value": Figure.exact(figure)})
 
 
-def binding(study: Study, request: ops.Binding) -> MembersResult:
+def binding(study: ModelStudy, request: ops.BindingRequest) -> MembersResult:
     """List the inequalities without slack."""
     scenario = study.present
     reference = request.reference
@@ -317,7 +319,7 @@ def binding(study: Study, request: ops.Binding) -> MembersResult:
     )
 
 
-def slack(study: Study, request: ops.Slack) -> MembersResult:
+def slack(study: ModelStudy, request: ops.SlackRequest) -> MembersResult:
     """List left side, right-hand side and slack of rows."""
     scenario = study.present
     chosen = find_slice(scenario.model, request.reference, ["rows"])

@@ -8,11 +8,11 @@ from oragent.milp.reference_text import label_text, name_text, quote
 
 def render(request: ops.AnyRequest) -> str:
     """Write a request as a line of the syntax."""
-    line: str = _RENDER[type(request).__name__](request)
+    line: str = _RENDER[request.operation](request)
     return line
 
 
-def render_reference(reference: ops.Reference) -> str:
+def render_reference(reference: ops.MemberReference) -> str:
     """Write a reference."""
     kind = f"{reference.kind}." if reference.kind else ""
     if reference.indices is None:
@@ -41,7 +41,7 @@ def _index(index: ops.Index) -> str:
     return labels[0] if len(labels) == 1 else f"{{{', '.join(labels)}}}"
 
 
-def _target(target: ops.Target) -> str:
+def _target(target: ops.ChangeTarget) -> str:
     inside = render_reference(target.reference)
     if target.part == "value":
         return inside
@@ -59,7 +59,7 @@ def _expression(expression: ops.Expression) -> str:
     return " ".join(texts)
 
 
-def _term(term: ops.Term) -> str:
+def _term(term: ops.ExpressionTerm) -> str:
     size = abs(term.coefficient)
     if term.reference is None:
         return number_text(size)
@@ -73,7 +73,7 @@ def _amount(number: float, percent: bool) -> str:
     return f"{number_text(number)} %" if percent else number_text(number)
 
 
-def _assign(request: ops.Assign) -> str:
+def _assign(request: ops.AssignChange) -> str:
     return f"{_target(request.target)} {request.operator} {_amount(request.number, request.percent)}"
 
 
@@ -86,28 +86,28 @@ def _row(request: ops.NewRow) -> str:
     return f"row {name_text(request.name)}: {sides}"
 
 
-def _extreme(request: ops.Extreme) -> str:
+def _extreme(request: ops.ExtremeRequest) -> str:
     text = f"{request.direction} {_expression(request.expression)}"
     if request.within is None:
         return text
     return f"{text} within {_amount(request.within, request.percent)}"
 
 
-def _relax(request: ops.Relax) -> str:
+def _relax(request: ops.RelaxChange) -> str:
     return f"relax {render_reference(request.reference)} by {_amount(request.number, request.percent)}"
 
 
-def _total(request: ops.Total) -> str:
+def _total(request: ops.TotalRequest) -> str:
     by = f" by {name_text(request.by)}" if request.by is not None else ""
     return f"total {render_reference(request.reference)}{by}"
 
 
-def _top(request: ops.Top) -> str:
+def _top(request: ops.TopRequest) -> str:
     by = "" if request.by == "value" else f" by {name_text(request.by)}"
     return f"top {request.count} {render_reference(request.reference)}{by}"
 
 
-def _price(request: ops.Price) -> str:
+def _price(request: ops.PriceRequest) -> str:
     step = "" if request.step == 1 else f" by {number_text(request.step)}"
     return f"price {render_reference(request.reference)}{step}"
 
@@ -120,39 +120,39 @@ def _with_reference(verb: str):  # type: ignore[no-untyped-def]  # requests with
 
 
 _RENDER = {
-    "Assign": _assign,
-    "Limit": lambda one: f"{render_reference(one.reference)} {one.relation} {number_text(one.number)}",
-    "Forbid": _with_reference("forbid"),
-    "Free": _with_reference("free"),
-    "Drop": _with_reference("drop"),
-    "Relax": _relax,
-    "NewRow": _row,
-    "NewObjective": _objective,
-    "UseObjective": lambda one: f"objective {name_text(one.name)}",
-    "Describe": _with_reference("describe"),
-    "Data": _with_reference("data"),
-    "Value": _with_reference("value"),
-    "Total": _total,
-    "Top": _top,
-    "Extreme": _extreme,
-    "Binding": _with_reference("binding"),
-    "Slack": _with_reference("slack"),
-    "Price": _price,
-    "Range": _with_reference("range"),
-    "Why": _with_reference("why"),
-    "WhyNot": lambda one: f"whynot {render(one.change)}",
-    "Solve": lambda one: "solve",
-    "WhatIf": lambda one: "whatif " + "; ".join(render(change) for change in one.changes),
-    "Sweep": lambda one: f"sweep {_target(one.target)} = {', '.join(map(number_text, one.numbers))}",
-    "Conflict": lambda one: "conflict",
-    "Repair": lambda one: " ".join(["repair", *map(render_reference, one.references)]),
-    "Alternatives": lambda one: f"alternatives {one.count}",
-    "Frontier": lambda one: f"frontier {name_text(one.first)} {name_text(one.second)} {one.count}",
-    "Compare": lambda one: f"compare {name_text(one.first)} {name_text(one.second)}",
-    "Verify": lambda one: f"verify {quote(one.file)}",
-    "Inverse": lambda one: f"inverse {quote(one.file)}",
-    "Diff": lambda one: f"diff {quote(one.file)}",
-    "Keep": lambda one: f"keep {name_text(one.name)}" if one.name else "keep",
-    "Undo": lambda one: f"undo {one.count}",
-    "UseScenario": lambda one: f"scenario {name_text(one.name)}",
+    "assign": _assign,
+    "limit": lambda one: f"{render_reference(one.reference)} {one.relation} {number_text(one.number)}",
+    "forbid": _with_reference("forbid"),
+    "free": _with_reference("free"),
+    "drop": _with_reference("drop"),
+    "relax": _relax,
+    "row": _row,
+    "objective": _objective,
+    "use": lambda one: f"objective {name_text(one.name)}",
+    "describe": _with_reference("describe"),
+    "data": _with_reference("data"),
+    "value": _with_reference("value"),
+    "total": _total,
+    "top": _top,
+    "extreme": _extreme,
+    "binding": _with_reference("binding"),
+    "slack": _with_reference("slack"),
+    "price": _price,
+    "range": _with_reference("range"),
+    "why": _with_reference("why"),
+    "whynot": lambda one: f"whynot {render(one.change)}",
+    "solve": lambda one: "solve",
+    "whatif": lambda one: "whatif " + "; ".join(render(change) for change in one.changes),
+    "sweep": lambda one: f"sweep {_target(one.target)} = {', '.join(map(number_text, one.numbers))}",
+    "conflict": lambda one: "conflict",
+    "repair": lambda one: " ".join(["repair", *map(render_reference, one.references)]),
+    "alternatives": lambda one: f"alternatives {one.count}",
+    "frontier": lambda one: f"frontier {name_text(one.first)} {name_text(one.second)} {one.count}",
+    "compare": lambda one: f"compare {name_text(one.first)} {name_text(one.second)}",
+    "verify": lambda one: f"verify {quote(one.file)}",
+    "inverse": lambda one: f"inverse {quote(one.file)}",
+    "diff": lambda one: f"diff {quote(one.file)}",
+    "keep": lambda one: f"keep {name_text(one.name)}" if one.name else "keep",
+    "undo": lambda one: f"undo {one.count}",
+    "scenario": lambda one: f"scenario {name_text(one.name)}",
 }

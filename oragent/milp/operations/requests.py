@@ -9,13 +9,13 @@ from oragent.milp.model import Relation, Sense
 Number = Annotated[float, Field(allow_inf_nan=True)]
 
 
-class Request(BaseModel):
+class OperationRequest(BaseModel):
     """Base of all parts of requests: immutable, no unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
 
-class Index(Request):
+class Index(OperationRequest):
     """Choice of labels of one index set."""
 
     # ``range`` has its first and last label, ``except`` the labels that are left out
@@ -23,7 +23,7 @@ class Index(Request):
     labels: tuple[str, ...] = ()
 
 
-class Reference(Request):
+class MemberReference(OperationRequest):
     """A family, or a slice of it."""
 
     name: str
@@ -33,86 +33,86 @@ class Reference(Request):
     kind: Literal["parameters", "variables", "rows"] | None = None
 
 
-class Target(Request):
+class ChangeTarget(OperationRequest):
     """Figures that a change sets."""
 
     # a value is that of a parameter, the right-hand side of a row, or the fixed value of a variable
     part: Literal["value", "coefficient", "upper", "lower"] = "value"
-    reference: Reference
+    reference: MemberReference
     # of a coefficient: the objective or the family of rows
     of: str = ""
 
 
-class Term(Request):
+class ExpressionTerm(OperationRequest):
     """A multiple of a constant, a member, or a sum over a slice."""
 
     coefficient: Number = 1.0
     # None for a constant
-    reference: Reference | None = None
+    reference: MemberReference | None = None
     # data that multiplies the reference, matched by index set
-    data: Reference | None = None
+    data: MemberReference | None = None
     is_sum: bool = False
     # index sets that a sum keeps
     by: tuple[str, ...] = ()
 
 
-class Expression(Request):
+class Expression(OperationRequest):
     """A sum of terms."""
 
-    terms: tuple[Term, ...] = Field(min_length=1)
+    terms: tuple[ExpressionTerm, ...] = Field(min_length=1)
 
 
-class Assign(Request):
+class AssignChange(OperationRequest):
     """Set, add to, or scale data, right-hand sides, bounds, coefficients or values of variables."""
 
     operation: Literal["assign"] = "assign"
-    target: Target
+    target: ChangeTarget
     operator: Literal["=", "+=", "-=", "*="]
     number: Number
     # whether the number is per cent: of the present figure for ``=``, ``+=`` and ``-=``
     percent: bool = False
 
 
-class Limit(Request):
+class LimitChange(OperationRequest):
     """A bound of variables, or the right-hand side of rows of that relation."""
 
     operation: Literal["limit"] = "limit"
-    reference: Reference
+    reference: MemberReference
     relation: Literal["<=", ">="]
     number: Number
 
 
-class Forbid(Request):
+class ForbidChange(OperationRequest):
     """Fix variables at 0."""
 
     operation: Literal["forbid"] = "forbid"
-    reference: Reference
+    reference: MemberReference
 
 
-class Free(Request):
+class FreeChange(OperationRequest):
     """Give variables the bounds of the base model again."""
 
     operation: Literal["free"] = "free"
-    reference: Reference
+    reference: MemberReference
 
 
-class Drop(Request):
+class DropChange(OperationRequest):
     """Leave rows out."""
 
     operation: Literal["drop"] = "drop"
-    reference: Reference
+    reference: MemberReference
 
 
-class Relax(Request):
+class RelaxChange(OperationRequest):
     """Loosen the right-hand sides of rows by an amount."""
 
     operation: Literal["relax"] = "relax"
-    reference: Reference
+    reference: MemberReference
     number: Number
     percent: bool = False
 
 
-class NewRow(Request):
+class NewRow(OperationRequest):
     """Add a row, or one for each label that a sum keeps."""
 
     operation: Literal["row"] = "row"
@@ -122,7 +122,7 @@ class NewRow(Request):
     right: Expression
 
 
-class NewObjective(Request):
+class NewObjective(OperationRequest):
     """Add an objective and make it the active one."""
 
     operation: Literal["objective"] = "objective"
@@ -131,57 +131,67 @@ class NewObjective(Request):
     expression: Expression
 
 
-class UseObjective(Request):
+class UseObjective(OperationRequest):
     """Make an existing objective the active one."""
 
     operation: Literal["use"] = "use"
     name: str
 
 
-AnyChange = Assign | Limit | Forbid | Free | Drop | Relax | NewRow | NewObjective | UseObjective
+AnyChange = (
+    AssignChange
+    | LimitChange
+    | ForbidChange
+    | FreeChange
+    | DropChange
+    | RelaxChange
+    | NewRow
+    | NewObjective
+    | UseObjective
+)
 Change = Annotated[AnyChange, Field(discriminator="operation")]
 
 
-class Describe(Request):
+class DescribeRequest(OperationRequest):
     """List sets, data, families and objectives with their sizes."""
 
     operation: Literal["describe"] = "describe"
-    reference: Reference | None = None
+    reference: MemberReference | None = None
 
 
-class Data(Request):
+class DataRequest(OperationRequest):
     """List data, bounds or right-hand sides."""
 
     operation: Literal["data"] = "data"
-    reference: Reference
+    reference: MemberReference
 
 
-class Value(Request):
+class ValueRequest(OperationRequest):
     """List values that are not zero, each with its contribution to the objective."""
 
     operation: Literal["value"] = "value"
-    reference: Reference
+    reference: MemberReference
 
 
-class Total(Request):
+class TotalRequest(OperationRequest):
     """Sum values over a slice, by an index set if one is named."""
 
     operation: Literal["total"] = "total"
-    reference: Reference
+    reference: MemberReference
     by: str | None = None
 
 
-class Top(Request):
+class TopRequest(OperationRequest):
     """List the members that are largest, or smallest if the count is negative."""
 
     operation: Literal["top"] = "top"
     count: int
-    reference: Reference
+    reference: MemberReference
     # ``value``, ``cost``, ``coefficient``, ``price`` or a parameter
     by: str = "value"
 
 
-class Extreme(Request):
+class ExtremeRequest(OperationRequest):
     """Find the most or the least that an expression can be, with the objective within a distance of its optimum."""
 
     operation: Literal["extreme"] = "extreme"
@@ -192,92 +202,92 @@ class Extreme(Request):
     percent: bool = False
 
 
-class Binding(Request):
+class BindingRequest(OperationRequest):
     """List rows without slack."""
 
     operation: Literal["binding"] = "binding"
-    reference: Reference | None = None
+    reference: MemberReference | None = None
 
 
-class Slack(Request):
+class SlackRequest(OperationRequest):
     """List the slack of rows."""
 
     operation: Literal["slack"] = "slack"
-    reference: Reference
+    reference: MemberReference
 
 
-class Price(Request):
+class PriceRequest(OperationRequest):
     """Solve again with the figure a step larger and a step smaller."""
 
     operation: Literal["price"] = "price"
-    reference: Reference
+    reference: MemberReference
     step: Number = 1.0
 
 
-class Range(Request):
+class RangeRequest(OperationRequest):
     """State for which figures the present prices or values stay."""
 
     operation: Literal["range"] = "range"
-    reference: Reference
+    reference: MemberReference
 
 
-class Why(Request):
+class WhyRequest(OperationRequest):
     """Explain the value of a variable, or the price of a row."""
 
     operation: Literal["why"] = "why"
-    reference: Reference
+    reference: MemberReference
 
 
-class WhyNot(Request):
+class WhyNotRequest(OperationRequest):
     """Compute the cost of a change that the solution does not meet."""
 
     operation: Literal["whynot"] = "whynot"
     change: Change
 
 
-class Solve(Request):
+class SolveRequest(OperationRequest):
     """Solve the present scenario."""
 
     operation: Literal["solve"] = "solve"
 
 
-class WhatIf(Request):
+class WhatIfRequest(OperationRequest):
     """Solve with changes, and compare; the state stays as it is."""
 
     operation: Literal["whatif"] = "whatif"
     changes: tuple[Change, ...] = Field(min_length=1)
 
 
-class Sweep(Request):
+class SweepRequest(OperationRequest):
     """Solve for several figures."""
 
     operation: Literal["sweep"] = "sweep"
-    target: Target
+    target: ChangeTarget
     numbers: tuple[Number, ...] = Field(min_length=1)
 
 
-class Conflict(Request):
+class ConflictRequest(OperationRequest):
     """Find rows and bounds that cannot hold together."""
 
     operation: Literal["conflict"] = "conflict"
 
 
-class Repair(Request):
+class RepairRequest(OperationRequest):
     """Find the least changes of right-hand sides that make the model feasible."""
 
     operation: Literal["repair"] = "repair"
     # rows that may change; none for all
-    references: tuple[Reference, ...] = ()
+    references: tuple[MemberReference, ...] = ()
 
 
-class Alternatives(Request):
+class AlternativesRequest(OperationRequest):
     """Find solutions that differ, the best first."""
 
     operation: Literal["alternatives"] = "alternatives"
     count: int = Field(ge=1, le=100)
 
 
-class Frontier(Request):
+class FrontierRequest(OperationRequest):
     """Trade one objective for another."""
 
     operation: Literal["frontier"] = "frontier"
@@ -286,7 +296,7 @@ class Frontier(Request):
     count: int = Field(default=5, ge=2, le=100)
 
 
-class Compare(Request):
+class CompareScenariosRequest(OperationRequest):
     """Compare two scenarios."""
 
     operation: Literal["compare"] = "compare"
@@ -294,42 +304,42 @@ class Compare(Request):
     second: str
 
 
-class Verify(Request):
+class VerifyRequest(OperationRequest):
     """Check the values of a solution file against the model."""
 
     operation: Literal["verify"] = "verify"
     file: str
 
 
-class Inverse(Request):
+class InverseRequest(OperationRequest):
     """Find the least change of costs that makes the solution of a file optimal."""
 
     operation: Literal["inverse"] = "inverse"
     file: str
 
 
-class Diff(Request):
+class DiffRequest(OperationRequest):
     """Compare the model with that of a file, and solve with each difference."""
 
     operation: Literal["diff"] = "diff"
     file: str
 
 
-class Keep(Request):
+class KeepRequest(OperationRequest):
     """Make the last trial the present scenario, and name it."""
 
     operation: Literal["keep"] = "keep"
     name: str = ""
 
 
-class Undo(Request):
+class UndoRequest(OperationRequest):
     """Take the last changes back."""
 
     operation: Literal["undo"] = "undo"
     count: int = Field(default=1, ge=1)
 
 
-class UseScenario(Request):
+class ScenarioRequest(OperationRequest):
     """Go to a scenario that was kept, or to ``base``."""
 
     operation: Literal["scenario"] = "scenario"
@@ -337,38 +347,38 @@ class UseScenario(Request):
 
 
 AnyQuery = (
-    Describe
-    | Data
-    | Value
-    | Total
-    | Top
-    | Extreme
-    | Binding
-    | Slack
-    | Price
-    | Range
-    | Why
-    | WhyNot
-    | Solve
-    | WhatIf
-    | Sweep
-    | Conflict
-    | Repair
-    | Alternatives
-    | Frontier
-    | Compare
-    | Verify
-    | Inverse
-    | Diff
-    | Keep
-    | Undo
-    | UseScenario
+    DescribeRequest
+    | DataRequest
+    | ValueRequest
+    | TotalRequest
+    | TopRequest
+    | ExtremeRequest
+    | BindingRequest
+    | SlackRequest
+    | PriceRequest
+    | RangeRequest
+    | WhyRequest
+    | WhyNotRequest
+    | SolveRequest
+    | WhatIfRequest
+    | SweepRequest
+    | ConflictRequest
+    | RepairRequest
+    | AlternativesRequest
+    | FrontierRequest
+    | CompareScenariosRequest
+    | VerifyRequest
+    | InverseRequest
+    | DiffRequest
+    | KeepRequest
+    | UndoRequest
+    | ScenarioRequest
 )
 AnyRequest = AnyChange | AnyQuery
 Operation = Annotated[AnyRequest, Field(discriminator="operation")]
 
 
-class Line(Request):
+class OperationLine(OperationRequest):
     """One operation, for schemas and for reading from JSON."""
 
     request: Operation

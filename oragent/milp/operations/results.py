@@ -9,13 +9,13 @@ from oragent.milp.operations.outcomes import SolveLimits
 from oragent.milp.operations.requests import Operation
 
 
-class Part(BaseModel):
+class ResultPart(BaseModel):
     """Base of all parts of results."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
 
-class Figure(Part):
+class Figure(ResultPart):
     """A figure, and the interval in which the true one lies; equal ends if it is exact."""
 
     # best known; None if there is no point
@@ -44,7 +44,7 @@ class Figure(Part):
         return self.value is not None and self.low == self.high
 
 
-class Member(Part):
+class MemberFigures(ResultPart):
     """A member of a family with the figures that an operation asks for."""
 
     name: str
@@ -64,7 +64,7 @@ class Member(Part):
     source: str = ""
 
 
-class Group(Part):
+class GroupTotal(ResultPart):
     """A total of members with one label."""
 
     label: str
@@ -72,7 +72,7 @@ class Group(Part):
     members: int
 
 
-class Moved(Part):
+class Moved(ResultPart):
     """Differences of the values of a family between two points."""
 
     family: str
@@ -83,7 +83,7 @@ class Moved(Part):
     largest: tuple[tuple[str, float, float], ...]
 
 
-class ObjectiveChange(Part):
+class ObjectiveChange(ResultPart):
     """An optimum before and after."""
 
     name: str
@@ -93,7 +93,7 @@ class ObjectiveChange(Part):
     difference: Figure
 
 
-class Result(Part):
+class OperationResult(ResultPart):
     """Base of all results."""
 
     # such as ``r7``
@@ -111,7 +111,7 @@ class Result(Part):
     warnings: tuple[str, ...] = ()
 
 
-class SetInfo(Part):
+class SetInfo(ResultPart):
     """An index set."""
 
     name: str
@@ -122,7 +122,7 @@ class SetInfo(Part):
     guessed: bool
 
 
-class FamilyInfo(Part):
+class FamilyInfo(ResultPart):
     """A family."""
 
     name: str
@@ -136,7 +136,7 @@ class FamilyInfo(Part):
     guessed: bool
 
 
-class ObjectiveInfo(Part):
+class ObjectiveInfo(ResultPart):
     """An objective."""
 
     name: str
@@ -146,7 +146,7 @@ class ObjectiveInfo(Part):
     active: bool
 
 
-class DescribeResult(Result):
+class DescribeResult(OperationResult):
     """The structure of a model."""
 
     kind: Literal["describe"] = "describe"
@@ -161,36 +161,36 @@ class DescribeResult(Result):
     scenarios: tuple[str, ...] = ()
 
 
-class MembersResult(Result):
+class MembersResult(OperationResult):
     """Members with figures."""
 
     kind: Literal["members"] = "members"
-    members: tuple[Member, ...] = ()
+    members: tuple[MemberFigures, ...] = ()
     # of the slice; those that are not listed are zero, or not binding, or beyond the count asked for
     size: int = 0
 
 
-class TotalResult(Result):
+class TotalResult(OperationResult):
     """A sum of values."""
 
     kind: Literal["total"] = "total"
     total: Figure
     contribution: Figure | None = None
     # sorted by total, the largest first
-    groups: tuple[Group, ...] = ()
+    groups: tuple[GroupTotal, ...] = ()
 
 
-class SolveResult(Result):
+class SolveResult(OperationResult):
     """An optimum, or how far it is known."""
 
     kind: Literal["solve"] = "solve"
     objective: Figure
     # of the best point, relative to it
     gap: float | None = None
-    families: tuple[Group, ...] = ()
+    families: tuple[GroupTotal, ...] = ()
 
 
-class CompareResult(Result):
+class CompareResult(OperationResult):
     """Two optima and what moved between them."""
 
     kind: Literal["compare"] = "compare"
@@ -203,22 +203,22 @@ class CompareResult(Result):
     continue_with: str = ""
     moved: tuple[Moved, ...] = ()
     # inequalities that bind at the second point, under its data, and not at the first
-    binding_now: tuple[Member, ...] = ()
+    binding_now: tuple[MemberFigures, ...] = ()
     # lines of the changes that lead from the first to the second
     changes: tuple[str, ...] = ()
     # parts that cannot hold together, where the second is infeasible
     conflict: "tuple[ConflictFamily, ...]" = ()
 
 
-class PriceResult(Result):
+class PriceResult(OperationResult):
     """The worth of a step more and a step less of figures, by solving again."""
 
     kind: Literal["price"] = "price"
     step: float
-    members: tuple[Member, ...]
+    members: tuple[MemberFigures, ...]
 
 
-class RangeEntry(Part):
+class RangeEntry(ResultPart):
     """A figure and the interval in which a price or the values stay."""
 
     name: str
@@ -231,7 +231,7 @@ class RangeEntry(Part):
     price: Figure | None = None
 
 
-class RangeResult(Result):
+class RangeResult(OperationResult):
     """Ranges of a linear model, or of an integer model with its integers fixed."""
 
     kind: Literal["range"] = "range"
@@ -239,11 +239,11 @@ class RangeResult(Result):
     entries: tuple[RangeEntry, ...]
 
 
-class WhyResult(Result):
+class WhyResult(OperationResult):
     """The reason for the value of a variable, or the price of a row."""
 
     kind: Literal["why"] = "why"
-    member: Member
+    member: MemberFigures
     # ``lower bound``, ``upper bound``, ``between``, ``binding`` or ``slack``
     at: str
     # line of the change that was forced, and its effect; None if that is impossible
@@ -254,10 +254,10 @@ class WhyResult(Result):
     holds_from: float | None = None
     holds_to: float | None = None
     # rows that bind and hold the variable
-    rows: tuple[Member, ...] = ()
+    rows: tuple[MemberFigures, ...] = ()
 
 
-class SweepPoint(Part):
+class SweepPoint(ResultPart):
     """An optimum for one figure."""
 
     figure: float
@@ -267,14 +267,14 @@ class SweepPoint(Part):
     difference: Figure
 
 
-class SweepResult(Result):
+class SweepFigures(OperationResult):
     """Optima for several figures."""
 
     kind: Literal["sweep"] = "sweep"
     points: tuple[SweepPoint, ...]
 
 
-class ConflictFamily(Part):
+class ConflictFamily(ResultPart):
     """Members of one family in a conflict."""
 
     family: str
@@ -287,7 +287,7 @@ class ConflictFamily(Part):
     changed: bool
 
 
-class Shortage(Part):
+class ConflictShortage(ResultPart):
     """The conflict in one sum: its rows, each times a multiplier."""
 
     needed: float
@@ -296,7 +296,7 @@ class Shortage(Part):
     multipliers: tuple[tuple[str, float], ...]
 
 
-class ConflictResult(Result):
+class ConflictResult(OperationResult):
     """Rows and bounds that cannot hold together."""
 
     kind: Literal["conflict"] = "conflict"
@@ -304,10 +304,10 @@ class ConflictResult(Result):
     # those changed last first
     families: tuple[ConflictFamily, ...]
     # None where integrality is needed for the conflict
-    aggregate: Shortage | None = None
+    aggregate: ConflictShortage | None = None
 
 
-class RepairChange(Part):
+class RepairChange(ResultPart):
     """A right-hand side that gives way."""
 
     row: str
@@ -316,7 +316,7 @@ class RepairChange(Part):
     line: str
 
 
-class RepairResult(Result):
+class RepairResult(OperationResult):
     """The least changes of right-hand sides, in sum."""
 
     kind: Literal["repair"] = "repair"
@@ -325,7 +325,7 @@ class RepairResult(Result):
     changes: tuple[RepairChange, ...]
 
 
-class Alternative(Part):
+class AlternativePlan(ResultPart):
     """A solution."""
 
     objective: Figure
@@ -333,16 +333,16 @@ class Alternative(Part):
     moved: tuple[Moved, ...]
 
 
-class AlternativesResult(Result):
+class AlternativesResult(OperationResult):
     """Solutions that differ, the best first."""
 
     kind: Literal["alternatives"] = "alternatives"
-    solutions: tuple[Alternative, ...]
+    solutions: tuple[AlternativePlan, ...]
     # whether these are all that exist
     complete: bool
 
 
-class FrontierPoint(Part):
+class FrontierEntry(ResultPart):
     """A solution for which neither objective can be better without the other one being worse."""
 
     first: Figure
@@ -350,16 +350,16 @@ class FrontierPoint(Part):
     proven: bool
 
 
-class FrontierResult(Result):
+class FrontierResult(OperationResult):
     """A trade between two objectives."""
 
     kind: Literal["frontier"] = "frontier"
     first: str
     second: str
-    points: tuple[FrontierPoint, ...]
+    points: tuple[FrontierEntry, ...]
 
 
-class ExtremeResult(Result):
+class ExtremeResult(OperationResult):
     """The most or the least of an expression."""
 
     kind: Literal["extreme"] = "extreme"
@@ -369,7 +369,7 @@ class ExtremeResult(Result):
     optimum: Figure
 
 
-class BreachInfo(Part):
+class BreachInfo(ResultPart):
     """Something that a point breaks."""
 
     part: str
@@ -379,7 +379,7 @@ class BreachInfo(Part):
     limit: float
 
 
-class VerifyResult(Result):
+class VerifyResult(OperationResult):
     """A point checked against the model."""
 
     kind: Literal["verify"] = "verify"
@@ -390,7 +390,7 @@ class VerifyResult(Result):
     breaches: tuple[BreachInfo, ...]
 
 
-class InverseResult(Result):
+class InverseResult(OperationResult):
     """The least change of coefficients that makes a point optimal."""
 
     kind: Literal["inverse"] = "inverse"
@@ -398,7 +398,7 @@ class InverseResult(Result):
     coefficients: tuple[tuple[str, float, float], ...]
 
 
-class DiffEntry(Part):
+class DiffEntry(ResultPart):
     """A difference between two models, by family."""
 
     # ``set``, ``data``, ``bounds``, ``right-hand sides``, ``coefficients`` or ``costs``
@@ -413,7 +413,7 @@ class DiffEntry(Part):
     effect: Figure | None = None
 
 
-class DiffResult(Result):
+class DiffResult(OperationResult):
     """Two models compared."""
 
     kind: Literal["diff"] = "diff"
@@ -421,7 +421,7 @@ class DiffResult(Result):
     entries: tuple[DiffEntry, ...]
 
 
-class StateResult(Result):
+class StateResult(OperationResult):
     """The state after a change, ``keep``, ``undo`` or a choice of scenario."""
 
     kind: Literal["state"] = "state"
@@ -441,7 +441,7 @@ AnyResult = (
     | PriceResult
     | RangeResult
     | WhyResult
-    | SweepResult
+    | SweepFigures
     | ConflictResult
     | RepairResult
     | AlternativesResult

@@ -23,7 +23,7 @@ from oragent.milp.operations.registry import run_query
 from oragent.milp.operations.rendering import render
 from oragent.milp.operations.results import AnyResult, StateResult
 from oragent.milp.operations.slices import fold
-from oragent.milp.operations.state import BASE, Changes, Study, lines_of
+from oragent.milp.operations.state import BASE, Changes, ModelStudy, lines_of
 from oragent.milp.operations.syntax import is_comment, parse_line
 from oragent.milp.plain import quoted
 
@@ -43,7 +43,7 @@ class ModelSession:
         folder: Path | None = None,
     ) -> None:
         named = {name: _parse_changes(lines) for name, lines in (scenarios or {}).items()}
-        self.study = Study(model, limits, named, folder)
+        self.study = ModelStudy(model, limits, named, folder)
         self.results: dict[str, AnyResult] = {}
 
     @classmethod
@@ -69,11 +69,11 @@ class ModelSession:
         request = parse_line(line) if isinstance(line, str) else line
         if isinstance(request, CHANGES):
             result: AnyResult = self._change(request)
-        elif isinstance(request, ops.Keep):
+        elif isinstance(request, ops.KeepRequest):
             result = self._keep(request)
-        elif isinstance(request, ops.Undo):
+        elif isinstance(request, ops.UndoRequest):
             result = self._undo(request)
-        elif isinstance(request, ops.UseScenario):
+        elif isinstance(request, ops.ScenarioRequest):
             result = self._go(self.study.named(request.name))
         else:
             result = run_query(self.study, request)
@@ -99,7 +99,7 @@ class ModelSession:
         study.trial = None
         return self._state(changed, count)
 
-    def _keep(self, request: ops.Keep) -> StateResult:
+    def _keep(self, request: ops.KeepRequest) -> StateResult:
         study = self.study
         if study.trial is None and not request.name:
             raise MilpError("nothing to keep: ask 'whatif' first, or name the present state with 'keep NAME'")
@@ -114,7 +114,7 @@ class ModelSession:
             }
         return self._state()
 
-    def _undo(self, request: ops.Undo) -> StateResult:
+    def _undo(self, request: ops.UndoRequest) -> StateResult:
         study = self.study
         if request.count > len(study.changes):
             raise MilpError(f"undo {request.count}: only {len(study.changes)} changes were made")

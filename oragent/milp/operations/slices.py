@@ -9,13 +9,21 @@ from functools import lru_cache
 import numpy as np
 
 from oragent._base.errors import MilpError
-from oragent.milp.indexed import Family, IndexedModel, IndexedObjective, IndexSet, Parameter, RowFamily, VariableFamily
+from oragent.milp.indexed import (
+    Family,
+    IndexedModel,
+    IndexedObjective,
+    IndexSet,
+    ParameterFamily,
+    RowFamily,
+    VariableFamily,
+)
 from oragent.milp.linked import Positions
-from oragent.milp.operations.requests import Index, Reference
+from oragent.milp.operations.requests import Index, MemberReference
 from oragent.milp.plain import quoted
 from oragent.milp.reference_text import name_text
 
-KINDS: dict[str, type[Family]] = {"parameters": Parameter, "variables": VariableFamily, "rows": RowFamily}
+KINDS: dict[str, type[Family]] = {"parameters": ParameterFamily, "variables": VariableFamily, "rows": RowFamily}
 ALL_KINDS = ("parameters", "variables", "rows")
 # that a message lists
 SHOWN = 5
@@ -74,7 +82,7 @@ def nearest_names(name: str, candidates: Iterable[str]) -> str:
     return f"there are {', '.join(shown)}{more}" if shown else "there is none"
 
 
-def find_family(model: IndexedModel, reference: Reference, kinds: Sequence[str]) -> Family:
+def find_family(model: IndexedModel, reference: MemberReference, kinds: Sequence[str]) -> Family:
     """The family that a reference names, of one of these kinds.
 
     Raises:
@@ -113,7 +121,7 @@ def _check_kind(family: Family, kinds: Sequence[str]) -> Family:
 
 def same_figures(model: IndexedModel, families: Sequence[Family]) -> bool:
     """Return True if data and rows of one name are one thing: the rows' right-hand sides are these data, once each."""
-    if len(families) != 2 or not isinstance(families[0], Parameter) or not isinstance(families[1], RowFamily):
+    if len(families) != 2 or not isinstance(families[0], ParameterFamily) or not isinstance(families[1], RowFamily):
         return False
     data, rows = families
     links = model.rhs.links
@@ -134,7 +142,7 @@ def same_figures(model: IndexedModel, families: Sequence[Family]) -> bool:
     )
 
 
-def find_slice(model: IndexedModel, reference: Reference, kinds: Sequence[str] = ALL_KINDS) -> Slice:
+def find_slice(model: IndexedModel, reference: MemberReference, kinds: Sequence[str] = ALL_KINDS) -> Slice:
     """The members that a reference means.
 
     Raises:
@@ -167,7 +175,7 @@ def find_slice(model: IndexedModel, reference: Reference, kinds: Sequence[str] =
     return Slice(model, family, members, frozenset(fixed))
 
 
-def find_one(model: IndexedModel, reference: Reference, kinds: Sequence[str] = ALL_KINDS) -> Slice:
+def find_one(model: IndexedModel, reference: MemberReference, kinds: Sequence[str] = ALL_KINDS) -> Slice:
     """The one member that a reference means; ``MilpError`` if it means several."""
     found = find_slice(model, reference, kinds)
     if len(found) != 1:

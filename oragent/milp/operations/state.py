@@ -15,7 +15,7 @@ from oragent.milp.operations import requests as ops
 from oragent.milp.operations.changes import apply_changes
 from oragent.milp.operations.outcomes import Outcome, OutcomePool, ScenarioModel, SolveLimits, difference_span
 from oragent.milp.operations.rendering import render
-from oragent.milp.operations.results import Figure, Member, Moved, ObjectiveChange, Result
+from oragent.milp.operations.results import Figure, MemberFigures, Moved, ObjectiveChange, OperationResult
 from oragent.milp.operations.slices import fold, nearest_names
 from oragent.milp.plain import quoted
 from oragent.milp.solution import TIGHT, SolveStatus
@@ -32,11 +32,11 @@ SHOWN_ROWS = 20
 SAME = 1e-7
 
 Changes = tuple[ops.AnyChange, ...]
-AnyKind = TypeVar("AnyKind", bound=Result)
+AnyKind = TypeVar("AnyKind", bound=OperationResult)
 
 
 @dataclass(frozen=True, eq=False)
-class Scenario:
+class ModelScenario:
     """A model after changes, with the knowledge about its optimum."""
 
     changes: Changes
@@ -44,7 +44,7 @@ class Scenario:
     known: ScenarioModel
 
 
-class Study:
+class ModelStudy:
     """All that operations read and change."""
 
     def __init__(
@@ -63,14 +63,14 @@ class Study:
         # of the last question that solved with changes
         self.trial: Changes | None = None
         self.pool = OutcomePool()
-        self._models: OrderedDict[tuple[str, ...], Scenario] = OrderedDict()
+        self._models: OrderedDict[tuple[str, ...], ModelScenario] = OrderedDict()
 
     @property
-    def present(self) -> Scenario:
+    def present(self) -> ModelScenario:
         """The present scenario."""
         return self.scenario(self.changes)
 
-    def scenario(self, changes: Changes) -> Scenario:
+    def scenario(self, changes: Changes) -> ModelScenario:
         """The scenario after some changes of the base model."""
         key = tuple(render(change) for change in changes)
         if key not in self._models:
@@ -82,7 +82,7 @@ class Study:
                     model = apply_changes(before.model, changes[-1:], self.base)
             else:
                 model = self.base
-            self._models[key] = Scenario(changes, model, ScenarioModel(model.to_arrays()))
+            self._models[key] = ModelScenario(changes, model, ScenarioModel(model.to_arrays()))
             room = max(2, min(KEPT_MODELS, KEPT_NONZEROS // max(1, len(model.columns))))
             while len(self._models) > room:
                 self._models.popitem(last=False)
@@ -108,11 +108,11 @@ class Study:
                 return name
         return f"{BASE} + {len(changes)}"
 
-    def solve(self, scenario: Scenario) -> Outcome:
+    def solve(self, scenario: ModelScenario) -> Outcome:
         """Solve a scenario within the limits of the study, or take the known outcome."""
         return self.pool.solve(scenario.known, self.limits)
 
-    def point(self, scenario: Scenario) -> Vector:
+    def point(self, scenario: ModelScenario) -> Vector:
         """The best point of a scenario; ``MilpError`` if it has no point."""
         outcome = self.solve(scenario)
         if outcome.point is None:
@@ -123,12 +123,12 @@ class Study:
             raise MilpError(f"the model is {outcome.status}, so there are no values: {hint}")
         return outcome.point
 
-    def optimum(self, scenario: Scenario) -> Figure:
+    def optimum(self, scenario: ModelScenario) -> Figure:
         """The optimum of a scenario that was solved, as far as it is known."""
         outcome = scenario.known.outcome
         return Figure.between(outcome.objective, *outcome.span(), unit=scenario.model.objective.unit)
 
-    def warn(self, scenario: Scenario) -> tuple[str, ...]:
+    def warn(self, scenario: ModelScenario) -> tuple[str, ...]:
         """Warnings for a reader of values of a scenario."""
         outcome = scenario.known.outcome
         if outcome.status is SolveStatus.FEASIBLE:
@@ -149,7 +149,7 @@ def continue_options(limits: SolveLimits) -> str:
     return "--gap 0"
 
 
-def objective_change(study: Study, before: Scenario, after: Scenario) -> ObjectiveChange:
+def objective_change(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> ObjectiveChange:
     """The optima of two scenarios that were solved, and their difference as an interval."""
     study.pool.refresh(before.known)
     study.pool.refresh(after.known)
@@ -163,7 +163,7 @@ def objective_change(study: Study, before: Scenario, after: Scenario) -> Objecti
     )
 
 
-def difference(before: Scenario, after: Scenario) -> Figure:
+def difference(before: ModelScenario, after: ModelScenario) -> Figure:
     """Optimum of the second scenario minus that of the first, as far as it is known."""
     first, second = before.known.outcome, after.known.outcome
     unit = after.model.objective.unit
@@ -214,14 +214,14 @@ def moved(model: IndexedModel, before: Vector, after: Vector) -> tuple[Moved, ..
     return tuple(entry for _, entry in sorted(found, key=lambda pair: -pair[0]))
 
 
-def row_slacks(scenario: Scenario, point: Vector) -> tuple[Vector, Vector]:
+def row_slacks(scenario: ModelScenario, point: Vector) -> tuple[Vector, Vector]:
     """``(m,)`` left sides at a point, and the room of each row to its nearer limit."""
     arrays = scenario.known.arrays
     activities = arrays.activities_at(point)
     return activities, np.minimum(arrays.row_high - activities, activities - arrays.row_low)
 
 
-def binding_rows(scenario: Scenario, point: Vector) -> np.ndarray:
+def binding_rows(scenario: ModelScenario, point: Vector) -> np.ndarray:
     """``(m,)``: whether an inequality has no slack at a point."""
     arrays = scenario.known.arrays
     _, slack = row_slacks(scenario, point)
@@ -229,7 +229,9 @@ def binding_rows(scenario: Scenario, point: Vector) -> np.ndarray:
     return np.asarray((slack <= TIGHT * size) & (arrays.row_low < arrays.row_high))
 
 
-def row_member(scenario: Scenario, family: Family, member: int, point: Vector, activities: Vector) -> Member:
+def row_member(
+    scenario: ModelScenario, family: Family, member: int, point: Vector, activities: Vector
+) -> MemberFigures:
     """A row with its left side, right-hand side, slack, and its dual in linear models."""
     model, arrays = scenario.model, scenario.known.arrays
     row = int(family.positions[member])
@@ -238,7 +240,7 @@ def row_member(scenario: Scenario, family: Family, member: int, point: Vector, a
     duals = scenario.known.outcome.row_duals
     is_linear = duals is not None and scenario.known.outcome.status is SolveStatus.OPTIMAL
     price = Figure.exact(float(duals[row]), model.objective.unit) if is_linear and duals is not None else None
-    return Member(
+    return MemberFigures(
         name=model.member_name(family, member),
         labels=model.labels_of(family, member),
         value=Figure.exact(float(activities[row]), family.unit),
@@ -249,20 +251,20 @@ def row_member(scenario: Scenario, family: Family, member: int, point: Vector, a
     )
 
 
-def binding_members(scenario: Scenario, point: Vector, before: Vector | None = None) -> tuple[Member, ...]:
+def binding_members(scenario: ModelScenario, point: Vector, before: Vector | None = None) -> tuple[MemberFigures, ...]:
     """Inequalities without slack at a point, and not at an earlier one, in order of the model."""
     activities, _ = row_slacks(scenario, point)
     binds = binding_rows(scenario, point)
     if before is not None:
         binds = binds & ~binding_rows(scenario, before)
-    members: list[Member] = []
+    members: list[MemberFigures] = []
     for family in scenario.model.rows:
         places = np.flatnonzero(binds[family.positions])[: max(0, SHOWN_ROWS - len(members))]
         members += [row_member(scenario, family, place, point, activities) for place in places.tolist()]
     return tuple(members)
 
 
-def solved(study: Study, scenario: Scenario, result: AnyKind) -> AnyKind:
+def solved(study: ModelStudy, scenario: ModelScenario, result: AnyKind) -> AnyKind:
     """The result with the fields that say how a scenario was solved."""
     outcome = scenario.known.outcome
     fields = {

@@ -35,12 +35,12 @@ def is_comment(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("#")
 
 
-def _verb(verb: str, reference: ops.Reference) -> ops.Forbid | ops.Free | ops.Drop:
+def _verb(verb: str, reference: ops.MemberReference) -> ops.ForbidChange | ops.FreeChange | ops.DropChange:
     if verb == "forbid":
-        return ops.Forbid(reference=reference)
+        return ops.ForbidChange(reference=reference)
     if verb == "free":
-        return ops.Free(reference=reference)
-    return ops.Drop(reference=reference)
+        return ops.FreeChange(reference=reference)
+    return ops.DropChange(reference=reference)
 
 
 class _Parser:
@@ -51,33 +51,35 @@ class _Parser:
         self._tokens = split_tokens(line)
         self._at = 0
         self._queries: dict[str, Callable[[], ops.AnyQuery]] = {
-            "describe": lambda: ops.Describe(reference=self._optional_reference()),
-            "data": lambda: ops.Data(reference=self.reference()),
-            "value": lambda: ops.Value(reference=self.reference()),
-            "total": lambda: ops.Total(reference=self.reference(), by=self._by_name()),
+            "describe": lambda: ops.DescribeRequest(reference=self._optional_reference()),
+            "data": lambda: ops.DataRequest(reference=self.reference()),
+            "value": lambda: ops.ValueRequest(reference=self.reference()),
+            "total": lambda: ops.TotalRequest(reference=self.reference(), by=self._by_name()),
             "top": self._top,
             "most": lambda: self._extreme("most"),
             "least": lambda: self._extreme("least"),
-            "binding": lambda: ops.Binding(reference=self._optional_reference()),
-            "slack": lambda: ops.Slack(reference=self.reference()),
+            "binding": lambda: ops.BindingRequest(reference=self._optional_reference()),
+            "slack": lambda: ops.SlackRequest(reference=self.reference()),
             "price": self._price,
-            "range": lambda: ops.Range(reference=self.reference()),
-            "why": lambda: ops.Why(reference=self.reference()),
-            "whynot": lambda: ops.WhyNot(change=self.change()),
-            "solve": ops.Solve,
-            "whatif": lambda: ops.WhatIf(changes=self._list(self.change, ";")),
+            "range": lambda: ops.RangeRequest(reference=self.reference()),
+            "why": lambda: ops.WhyRequest(reference=self.reference()),
+            "whynot": lambda: ops.WhyNotRequest(change=self.change()),
+            "solve": ops.SolveRequest,
+            "whatif": lambda: ops.WhatIfRequest(changes=self._list(self.change, ";")),
             "sweep": self._sweep,
-            "conflict": ops.Conflict,
+            "conflict": ops.ConflictRequest,
             "repair": self._repair,
-            "alternatives": lambda: ops.Alternatives(count=self._count()),
+            "alternatives": lambda: ops.AlternativesRequest(count=self._count()),
             "frontier": self._frontier,
-            "compare": lambda: ops.Compare(first=self._name("a scenario"), second=self._name("a scenario")),
-            "verify": lambda: ops.Verify(file=self._string("a file in double quotes")),
-            "inverse": lambda: ops.Inverse(file=self._string("a file in double quotes")),
-            "diff": lambda: ops.Diff(file=self._string("a file in double quotes")),
-            "keep": lambda: ops.Keep(name="" if self._is_end() else self._name("a name")),
-            "undo": lambda: ops.Undo(count=1 if self._is_end() else self._count()),
-            "scenario": lambda: ops.UseScenario(name=self._name("a scenario")),
+            "compare": lambda: ops.CompareScenariosRequest(
+                first=self._name("a scenario"), second=self._name("a scenario")
+            ),
+            "verify": lambda: ops.VerifyRequest(file=self._string("a file in double quotes")),
+            "inverse": lambda: ops.InverseRequest(file=self._string("a file in double quotes")),
+            "diff": lambda: ops.DiffRequest(file=self._string("a file in double quotes")),
+            "keep": lambda: ops.KeepRequest(name="" if self._is_end() else self._name("a name")),
+            "undo": lambda: ops.UndoRequest(count=1 if self._is_end() else self._count()),
+            "scenario": lambda: ops.ScenarioRequest(name=self._name("a scenario")),
         }
 
     def line(self) -> ops.AnyRequest:
@@ -101,7 +103,7 @@ class _Parser:
             self._at += 1
             reference = self.reference()
             self._expect_word("by")
-            return ops.Relax(reference=reference, number=self.number(), percent=self._percent())
+            return ops.RelaxChange(reference=reference, number=self.number(), percent=self._percent())
         if is_verb and token.is_word("row"):
             self._at += 1
             return self._new_row()
@@ -116,9 +118,11 @@ class _Parser:
         if sign in COMPARISONS:
             if target.part != "value":
                 self._fail("'=' after a bound or coefficient")
-            return ops.Limit(reference=target.reference, relation=cast(Literal["<=", ">="], sign), number=self.number())
+            return ops.LimitChange(
+                reference=target.reference, relation=cast(Literal["<=", ">="], sign), number=self.number()
+            )
         operator = cast(Literal["=", "+=", "-=", "*="], sign)
-        return ops.Assign(target=target, operator=operator, number=self.number(), percent=self._percent())
+        return ops.AssignChange(target=target, operator=operator, number=self.number(), percent=self._percent())
 
     def _new_row(self) -> ops.NewRow:
         name = self._name("a name for the row")
@@ -139,20 +143,20 @@ class _Parser:
         sense = Sense(self._next().text.casefold())
         return ops.NewObjective(name=name, sense=sense, expression=self.expression())
 
-    def target(self) -> ops.Target:
+    def target(self) -> ops.ChangeTarget:
         """The target of a change: a value, a bound or a coefficient."""
         token, after = self._peek(), self._tokens[min(self._at + 1, len(self._tokens) - 1)]
         if not after.is_sign("("):
-            return ops.Target(reference=self.reference())
+            return ops.ChangeTarget(reference=self.reference())
         name = self._name("a name")
         self._take_sign("(", expected="'('")
         reference = self.reference()
         self._take_sign(")", expected="')'")
         if token.is_word("upper", "lower"):
-            return ops.Target(part=cast(Literal["upper", "lower"], name.casefold()), reference=reference)
-        return ops.Target(part="coefficient", reference=reference, of=name)
+            return ops.ChangeTarget(part=cast(Literal["upper", "lower"], name.casefold()), reference=reference)
+        return ops.ChangeTarget(part="coefficient", reference=reference, of=name)
 
-    def reference(self) -> ops.Reference:
+    def reference(self) -> ops.MemberReference:
         """A family or a slice of one."""
         kind: Literal["parameters", "variables", "rows"] | None = None
         first, after = self._peek(), self._tokens[min(self._at + 1, len(self._tokens) - 1)]
@@ -161,11 +165,11 @@ class _Parser:
             self._at += 2
         name = self._name("a name of variables, rows or data")
         if not self._peek().is_sign("["):
-            return ops.Reference(name=name, kind=kind)
+            return ops.MemberReference(name=name, kind=kind)
         self._at += 1
         indices = self._list(self._index, ",")
         self._take_sign("]", expected="',' or ']'")
-        return ops.Reference(name=name, indices=indices, kind=kind)
+        return ops.MemberReference(name=name, indices=indices, kind=kind)
 
     def _index(self) -> ops.Index:
         if self._peek().is_sign("*"):
@@ -224,12 +228,12 @@ class _Parser:
                 sign = -sign
         return sign
 
-    def _term(self, sign: float) -> ops.Term:
+    def _term(self, sign: float) -> ops.ExpressionTerm:
         coefficient = sign
         if self._peek().kind is TokenKind.NUMBER:
             coefficient *= float(self._next().text)
             if not self._peek().is_sign("*"):
-                return ops.Term(coefficient=coefficient)
+                return ops.ExpressionTerm(coefficient=coefficient)
             self._at += 1
         is_sum = self._peek().is_word("sum")
         if is_sum:
@@ -242,7 +246,7 @@ class _Parser:
         while is_sum and self._peek().is_word("by"):
             self._at += 1
             by.append(self._name("an index set"))
-        return ops.Term(coefficient=coefficient, reference=reference, data=data, is_sum=is_sum, by=tuple(by))
+        return ops.ExpressionTerm(coefficient=coefficient, reference=reference, data=data, is_sum=is_sum, by=tuple(by))
 
     def number(self) -> float:
         """A number with its sign; ``inf`` is one."""
@@ -261,50 +265,50 @@ class _Parser:
             return True
         return False
 
-    def _top(self) -> ops.Top:
+    def _top(self) -> ops.TopRequest:
         sign = -1 if self._peek().is_sign("-") else 1
         if sign < 0:
             self._at += 1
         count = self._count()
         reference = self.reference()
-        return ops.Top(count=sign * count, reference=reference, by=self._by_name() or "value")
+        return ops.TopRequest(count=sign * count, reference=reference, by=self._by_name() or "value")
 
-    def _extreme(self, direction: Literal["most", "least"]) -> ops.Extreme:
+    def _extreme(self, direction: Literal["most", "least"]) -> ops.ExtremeRequest:
         expression = self.expression()
         within, percent = None, False
         if self._peek().is_word("within"):
             self._at += 1
             within = self.number()
             percent = self._percent()
-        return ops.Extreme(direction=direction, expression=expression, within=within, percent=percent)
+        return ops.ExtremeRequest(direction=direction, expression=expression, within=within, percent=percent)
 
-    def _price(self) -> ops.Price:
+    def _price(self) -> ops.PriceRequest:
         reference = self.reference()
         if not self._peek().is_word("by"):
-            return ops.Price(reference=reference)
+            return ops.PriceRequest(reference=reference)
         self._at += 1
-        return ops.Price(reference=reference, step=self.number())
+        return ops.PriceRequest(reference=reference, step=self.number())
 
-    def _sweep(self) -> ops.Sweep:
+    def _sweep(self) -> ops.SweepRequest:
         target = self.target()
         self._take_sign("=", expected="'='")
-        return ops.Sweep(target=target, numbers=self._list(self.number, ","))
+        return ops.SweepRequest(target=target, numbers=self._list(self.number, ","))
 
-    def _repair(self) -> ops.Repair:
+    def _repair(self) -> ops.RepairRequest:
         references = []
         while not self._is_end():
             references.append(self.reference())
             if self._peek().is_sign(","):
                 self._at += 1
-        return ops.Repair(references=tuple(references))
+        return ops.RepairRequest(references=tuple(references))
 
-    def _frontier(self) -> ops.Frontier:
+    def _frontier(self) -> ops.FrontierRequest:
         first, second = self._name("an objective"), self._name("an objective")
         if self._is_end():
-            return ops.Frontier(first=first, second=second)
-        return ops.Frontier(first=first, second=second, count=self._count())
+            return ops.FrontierRequest(first=first, second=second)
+        return ops.FrontierRequest(first=first, second=second, count=self._count())
 
-    def _optional_reference(self) -> ops.Reference | None:
+    def _optional_reference(self) -> ops.MemberReference | None:
         if self._is_end():
             return None
         return self.reference()
