@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from oragent._base.errors import ConfigError
+from oragent.cli import workspace_verbs
 from oragent.cli.options import (
     BenchCalls,
     BenchFolder,
@@ -22,10 +23,13 @@ from oragent.cli.options import (
     split_names,
 )
 from oragent.llm.model_settings import RuntimeWords
-from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
+from oragent.workspace.request import MODEL_ROLES, VerbRequest
+from oragent.workspace.settings import EffortOptions
 
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
 
+
+workspace_verbs.register(workspace)
 
 FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
 

@@ -37,8 +37,9 @@ from oragent.workspace.layout import find_number_flaws
 from oragent.workspace.pages import describe_state, describe_unplanned, recorded_conflict, write_page
 from oragent.workspace.reading import read_text, shorten_path
 from oragent.workspace.records import read_current
-from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
-from oragent.workspace.runner import ProgramRunner, resolve_effort
+from oragent.workspace.request import MODEL_ROLES, VerbRequest
+from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.settings import EffortOptions, read_settings
 from oragent.workspace.tools import describe_run
 from oragent.workspace.undoing import Reversal
 from oragent.workspace.verbs import VerbRunner, failure_request
@@ -120,7 +121,7 @@ def run_program(
     effort_options: EffortOptions = NOTHING_GIVEN,
 ) -> int:
     """Run a program, of ``src`` where none is named, keep its records, and return 0 with a solution, 3 without one."""
-    home, effort = WorkspaceFolder(folder), resolve_effort(folder, effort_options)
+    home, effort = WorkspaceFolder(folder), read_settings(folder, effort_options)
     path = program or home.find_program()
     if not path:
         raise WorkspaceError(f"no program in {shorten_path(folder)}/src; 'oragent workspace build' makes one")
@@ -129,7 +130,7 @@ def run_program(
         versions.save_snapshot(inputs, "before run")
     with ExitStack() as stack:
         box = sandbox or stack.enter_context(Sandbox(1))
-        ran = ProgramRunner(box, effort.limits, effort.solver_gap).run(folder, path)
+        ran = ProgramRunner(box, effort.program_limits, effort.solver_gap).run(folder, path)
     print_line(console, describe_run(ran))
     for finding in find_number_flaws(inputs):
         print_line(console, f"wrong: {finding}", style="bold yellow")
@@ -225,8 +226,8 @@ async def _perform_verb(
         study = await stack.enter_async_context(opening)
         versions = stack.enter_context(Versions(request.folder))
         box = request.sandbox or stack.enter_context(Sandbox(1))
-        effort = resolve_effort(request.folder, EffortOptions(pending.time, pending.gap, pending.memory))
-        runner = ProgramRunner(box, effort.limits, effort.solver_gap)
+        effort = read_settings(request.folder, EffortOptions(pending.time, pending.gap, pending.memory))
+        runner = ProgramRunner(box, effort.program_limits, effort.solver_gap)
         verbs = VerbRunner(home, study, versions, runner, pending.accept)
         save_pending(request.folder, pending)
         versions.save_snapshot(home.list_files(), f"before {name}")

@@ -4,13 +4,17 @@ import csv
 import io
 import json
 import re
+import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from oragent._base import table_dialects as dialects
-from oragent._base.errors import WorkspaceError
+from oragent._base.errors import TableError, WorkspaceError
 from oragent._base.spreadsheets import MERGED, column_number
+from oragent._base.table_values import Table
+from oragent._base.tables import read_tables
 from oragent.milp.plain import plain
 from oragent.workspace import tables
 from oragent.workspace.layout import TABLES
@@ -18,6 +22,7 @@ from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse
 
 # that are kept of a revision
 MOST_EDITS = 40
+DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
@@ -70,7 +75,7 @@ def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[
             edits.append(CellEdit(CellPlace(path, "", "", ""), None, None))
             continue
         pairs = ((place, old.get(place), new.get(place)) for place in dict.fromkeys([*old, *new]))
-        edits += [CellEdit(*pair) for pair in pairs if not _is_same(*pair[1:])]
+        edits += [CellEdit(*pair) for pair in pairs if not is_same_text(*pair[1:])]
     return edits
 
 
@@ -80,12 +85,12 @@ def split_edits(edits: Sequence[CellEdit], plan: Mapping[str, Any]) -> tuple[lis
     A plan names a figure of the table of parameters by its name, and a cell of another table by path, row and column. A
     row that is added or removed is named without a column.
     """
-    figures = {_fold(entry.get("name")) for entry in plan.get("data", ()) if isinstance(entry, dict)}
+    figures = {fold_text(entry.get("name")) for entry in plan.get("data", ()) if isinstance(entry, dict)}
     planned_cells = [entry for entry in plan.get("edits", ()) if isinstance(entry, dict)]
     planned: list[CellEdit] = []
     unplanned: list[CellEdit] = []
     for edit in edits:
-        is_figure = edit.place.path.endswith(tables.PARAMETERS_FILE) and _fold(edit.place.row) in figures
+        is_figure = edit.place.path.endswith(tables.PARAMETERS_FILE) and fold_text(edit.place.row) in figures
         is_named = is_figure or any(_names_cell(entry, edit) for entry in planned_cells)
         (planned if is_named else unplanned).append(edit)
     return planned, unplanned
@@ -93,23 +98,24 @@ def split_edits(edits: Sequence[CellEdit], plan: Mapping[str, Any]) -> tuple[lis
 
 def _names_cell(entry: Mapping[str, Any], edit: CellEdit) -> bool:
     place = edit.place
-    if _fold(place.path).rpartition("/")[2] != _fold(entry.get("path")).rpartition("/")[2]:
+    if fold_text(place.path).rpartition("/")[2] != fold_text(entry.get("path")).rpartition("/")[2]:
         return False
-    row, column, value = (_fold(entry.get(key)) for key in ("row", "column", "value"))
+    row, column, value = (fold_text(entry.get(key)) for key in ("row", "column", "value"))
     if not place.row:
         return True
-    if row not in (_fold(place.row), _fold(place.row).partition(", ")[0]):
+    if row not in (fold_text(place.row), fold_text(place.row).partition(", ")[0]):
         return False
     if not column:
         return edit.before is None or edit.after is None
-    return column == _fold(place.column) and (not value or _is_same(value, _fold(edit.after)))
+    return column == fold_text(place.column) and (not value or is_same_text(value, fold_text(edit.after)))
 
 
-def _fold(text: object) -> str:
+def fold_text(text: object) -> str:
+    """Return a text without differences of case and white space."""
     return re.sub(r"\s+", " ", str(text or "")).strip().casefold()
 
 
-def _is_same(old: str | None, new: str | None) -> bool:
+def is_same_text(old: str | None, new: str | None) -> bool:
     """Return True if two cells have one text or one number; a cell that is not there is empty."""
     if not old or not new or old == new:
         return (old or "") == (new or "")
@@ -119,18 +125,52 @@ def _is_same(old: str | None, new: str | None) -> bool:
 
 def _read_cells(path: str, content: bytes | None) -> dict[CellPlace, str] | None:
     """Text of each cell of a file but those that name the rows; None for a file that is no table."""
-    if not path.casefold().endswith(TABLES):
+    try:
+        found = {} if content is None else read_text_tables(path, content)
+    except (WorkspaceError, TableError):
+        return None
+    if found is None:
         return None
     cells: dict[CellPlace, str] = {}
-    try:
-        sheets = {} if content is None else tables.read_sheets(decode_text(content, path))
-    except WorkspaceError:
-        return None
-    for title, table in ((title, reading.table) for title, reading in sheets.items()):
-        for row, key in zip(table.rows, tables.name_rows(table), strict=True) if table else ():
-            for head, cell in list(zip(table.header, row, strict=False))[1:] if table else ():
-                cells[CellPlace(path, title if len(sheets) > 1 else "", key, head.strip())] = cell.strip()
+    for title, table in found.items():
+        for row, key in zip(table.rows, tables.name_rows(table), strict=True):
+            for head, cell in list(zip(table.header, row, strict=False))[1:]:
+                cells[CellPlace(path, title if len(found) > 1 else "", key, head.strip())] = cell.strip()
     return cells
+
+
+def read_text_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | None:
+    """Tables of texts by name; None for a file that is no table."""
+    if path.casefold().endswith(DATABASES):
+        return {
+            table.name: tables.CsvTable(table.header, tuple(tuple(map(cell_text, row)) for row in table.rows))
+            for table in read_database(content, path)
+        }
+    if not path.casefold().endswith(TABLES):
+        return None
+    readings = tables.read_sheets(decode_text(content, path))
+    return {title: reading.table for title, reading in readings.items() if reading.table is not None}
+
+
+def read_database(content: bytes, path: str) -> tuple[Table, ...]:
+    """Return the tables of a SQLite database, read in a process with limits.
+
+    Raises:
+        TableError: It is no database, or too large.
+    """
+    with tempfile.TemporaryDirectory(prefix="oragent-table-") as scratch:
+        copy = Path(scratch) / f"data{Path(path).suffix.casefold()}"
+        copy.write_bytes(content)
+        return read_tables(copy)
+
+
+def cell_text(value: object) -> str:
+    """Return a typed cell as text, whole numbers without a point."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
 
 
 def replace_workbook_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:

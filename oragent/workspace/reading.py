@@ -102,6 +102,16 @@ def refuse_links(folder: Path) -> None:
             raise WorkspaceError(f"{shorten_path(link)} is a link: delete it, so that nothing is written elsewhere")
 
 
+def check_inside(path: str) -> None:
+    """Refuse a path that leads out of its folder.
+
+    Raises:
+        WorkspaceError: The path is empty, absolute, or goes up.
+    """
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        raise path_error(path or "''", "leads out of the workspace; expected a path below it")
+
+
 def check_new_path(path: str) -> str:
     """Return the path of a file that a model names, without a leading ``./``.
 

@@ -8,24 +8,13 @@ from typing import TYPE_CHECKING
 
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings
+from oragent.workspace.settings import NO_OPTIONS, EffortOptions
 
 if TYPE_CHECKING:
     from oragent.sandbox.sandbox import Sandbox
 
 # roles in which models are asked
 MODEL_ROLES = ("builder", "planner", "reviser", "explainer")
-
-
-@dataclass(frozen=True)
-class EffortOptions:
-    """Options of the command line; None if not given."""
-
-    # CPU seconds
-    time: float | None = None
-    # relative
-    gap: float | None = None
-    # MiB
-    memory: int | None = None
 
 
 @dataclass(frozen=True)
@@ -41,4 +30,4 @@ class VerbRequest:
     # workspace whose replies are given again, and nobody is asked
     replay: Path | None = None
     # a frozen value
-    effort: EffortOptions = EffortOptions()
+    effort: EffortOptions = NO_OPTIONS

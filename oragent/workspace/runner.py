@@ -10,18 +10,12 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import yaml
-from pydantic import Field
-from pydantic.dataclasses import dataclass as checked
-
-from oragent._base import settings
 from oragent._base.distribution import require_pulp
-from oragent._base.errors import ConfigError, MilpError, WorkspaceError
-from oragent._base.safe_load import parse_yaml
+from oragent._base.errors import MilpError, WorkspaceError
 from oragent.milp import as_json
 from oragent.milp.as_pulp import GAP
 from oragent.milp.model import Milp
@@ -36,8 +30,8 @@ from oragent.workspace.objective import (
     find_backing,
     parse_objective,
 )
-from oragent.workspace.reading import list_files, read_bytes, read_text, shorten_path
-from oragent.workspace.request import EffortOptions
+from oragent.workspace.reading import list_files, read_bytes, shorten_path
+from oragent.workspace.settings import PROGRAM_LIMITS
 from oragent.workspace.shim import POINT, SOLVES
 
 STAGE = Path(__file__).with_name("stage.py")
@@ -49,12 +43,7 @@ OURS = {HERE, "run.db", "run.db-wal", "run.db-shm", "report.html"}
 LEAST_SHARE = 0.25
 # CPU seconds until the models are read, on a busy machine
 START_S = 2.0
-LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=30.0)
-
-
-FILE = "workspace.yaml"
-# bytes of the file
-LARGEST = 100_000
+LIMITS = PROGRAM_LIMITS
 
 
 @dataclass(frozen=True)
@@ -298,44 +287,3 @@ def _read_model(plain: Mapping[str, Any]) -> SolvedModel:
         return SolvedModel(model, solved, relaxed, plain.get("note", ""))
     except (MilpError, KeyError, TypeError, ValueError) as problem:
         return SolvedModel(None, note=f"not solved again: {type(problem).__name__}")
-
-
-@checked(frozen=True, config=settings.STRICT)
-class Effort:
-    """Limits of a program of a workspace.
-
-    Attributes:
-        time: CPU seconds of a run: the program, and solving its models again in what is left, at least a quarter of it.
-        gap: Relative gap at which a solve may end.
-        memory: MiB.
-    """
-
-    time: Annotated[float, Field(gt=0, le=86400)] = LIMITS.cpu_s
-    gap: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    memory: Annotated[int, Field(ge=256)] = LIMITS.memory_mb
-
-    @property
-    def limits(self) -> Limits:
-        """Limits of one program."""
-        return replace(LIMITS, cpu_s=self.time, memory_mb=self.memory)
-
-    @property
-    def solver_gap(self) -> float:
-        """Relative gap that the solver is given."""
-        return max(self.gap, GAP)
-
-
-def resolve_effort(folder: Path, given: EffortOptions) -> Effort:
-    """Settle what programs may use: the command line before the folder's ``workspace.yaml``, that before defaults."""
-    path = folder / FILE
-    tree: dict[str, Any] = {}
-    if path.is_file() or path.is_symlink():
-        try:
-            tree = parse_yaml(read_text(path, LARGEST)) or {}
-        except yaml.YAMLError:
-            raise ConfigError(f"{shorten_path(path)} is not YAML: expected lines such as 'time: 600'") from None
-        if not isinstance(tree, dict):
-            raise ConfigError(f"{shorten_path(path)} holds no keys and values: expected lines such as 'time: 600'")
-    overrides = {name: value for name, value in asdict(given).items() if value is not None}
-    from_file = settings.build_settings(Effort, tree, [], shorten_path(path))
-    return settings.build_settings(Effort, asdict(from_file) | overrides, [], "the options --time, --gap, --memory")

@@ -17,7 +17,8 @@ from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands, resolving
 from oragent.workspace.objective import Backing
 from oragent.workspace.records import write_records
-from oragent.workspace.runner import LIMITS, Effort, EffortOptions, ProgramRunner, resolve_effort
+from oragent.workspace.runner import LIMITS, ProgramRunner
+from oragent.workspace.settings import EffortOptions, WorkspaceSettings, read_settings
 from tests.workspace.release import put
 from tests.workspace.test_command import DATA, STORY, call
 
@@ -57,8 +58,8 @@ def console() -> tuple[Terminal, io.StringIO]:
 
 def test_what_stops_at_a_limit_is_feasible_with_a_bound_and_never_optimal(tmp_path, box):
     folder = home_with(tmp_path / "w", SPLIT)
-    effort = resolve_effort(folder, EffortOptions(time=8))  # to begin may take seconds on a busy machine
-    ran = ProgramRunner(box, effort.limits, effort.solver_gap).run(folder, "src/program.py")
+    effort = read_settings(folder, EffortOptions(time=8))  # to begin may take seconds on a busy machine
+    ran = ProgramRunner(box, effort.program_limits, effort.solver_gap).run(folder, "src/program.py")
     solution = ran.last_model.solution
     assert (solution.status, ran.backing) == (SolveStatus.FEASIBLE, Backing.MODEL)
     assert solution.objective == pytest.approx(ran.printed_objective.value)
@@ -107,14 +108,14 @@ def test_the_point_of_a_program_that_stopped_early_is_checked_and_set_against_th
 
 
 def test_the_command_line_wins_over_the_file_and_that_over_the_defaults(tmp_path):
-    assert resolve_effort(tmp_path, EffortOptions()) == Effort(120.0, 0.0, 2048)
+    assert read_settings(tmp_path, EffortOptions()) == WorkspaceSettings(120.0, 0.0, 2048)
     (tmp_path / "workspace.yaml").write_text("time: 600\ngap: 0.02\n")
-    assert resolve_effort(tmp_path, EffortOptions(gap=0.1)) == Effort(600.0, 0.1, 2048)
+    assert read_settings(tmp_path, EffortOptions(gap=0.1)) == WorkspaceSettings(600.0, 0.1, 2048)
     with pytest.raises(ConfigError, match="gap"):
-        resolve_effort(tmp_path, EffortOptions(gap=1.5))
+        read_settings(tmp_path, EffortOptions(gap=1.5))
     (tmp_path / "workspace.yaml").write_text("tme: 600\n")
     with pytest.raises(ConfigError, match="time"):
-        resolve_effort(tmp_path, EffortOptions())
+        read_settings(tmp_path, EffortOptions())
 
 
 def test_a_program_gets_the_memory_that_was_given(tmp_path, box):

@@ -18,7 +18,8 @@ from oragent.workspace.facts import WorkspaceFacts, read_facts
 from oragent.workspace.objective import StopReason
 from oragent.workspace.reading import list_files
 from oragent.workspace.records import TRIAL, inputs_hash, write_records
-from oragent.workspace.runner import EffortOptions, ProgramRun, ProgramRunner, SolvedModel
+from oragent.workspace.runner import ProgramRun, ProgramRunner, SolvedModel
+from oragent.workspace.settings import EffortOptions
 from oragent.workspace.shim import ProgramLimits
 from oragent.workspace.tools import ToolSession
 from tests.workspace.bakery import DATA, PROGRAM, STORY

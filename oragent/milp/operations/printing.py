@@ -1,6 +1,6 @@
 """Results as lines of text for a terminal, made from their fields alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pydantic import BaseModel
 from rich.box import SIMPLE_HEAD
@@ -25,11 +25,16 @@ def print_result(result: AnyResult, console: Console) -> None:
     """Print a result: its line, its fields, and a table for each list of parts."""
     state = ", ".join(text for text in (result.scenario, result.status, result.ended_by) if text)
     console.print(Text.assemble((f"{result.id} ", "bold cyan"), (plain(result.line, 300), "bold"), f"  ({state})"))
-    for name in type(result).model_fields:
-        if name not in HEADER | HIDDEN:
-            _print_field(name, getattr(result, name), console)
+    print_fields(result, console, HEADER | HIDDEN)
     for warning in result.warnings:
         print_line(console, f"  note: {warning}", style="yellow")
+
+
+def print_fields(result: BaseModel, console: Console, hidden: Collection[str] = ()) -> None:
+    """Print the fields of a result but for some: figures as lines, lists of parts as tables."""
+    for name in type(result).model_fields:
+        if name not in hidden:
+            _print_field(name, getattr(result, name), console)
 
 
 def _print_field(name: str, value: object, console: Console) -> None:

@@ -1,0 +1,128 @@
+"""Adopt a folder as it is: propose a `workspace.yaml` with its program, documents and data; nothing is moved."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import yaml
+
+from oragent._base.errors import WorkspaceError
+from oragent.workspace.reading import list_files, read_bytes, shorten_path
+from oragent.workspace.settings import FILE
+
+DOCUMENTS = (".md", ".txt", ".rst", ".docx", ".pdf", ".eml", ".msg")
+DATA = (".csv", ".tsv", ".xlsx", ".xlsm", ".db", ".sqlite", ".sqlite3", ".json", ".parquet")
+MODELS = (".lp", ".mps")
+# modelling libraries whose models are captured
+LIBRARY = re.compile(
+    rb"^[ \t]*(?:import|from)[ \t]+(pyomo|pulp|gurobipy|highspy|linopy|ortools|scipy\.optimize|mip|cvxpy)\b",
+    re.MULTILINE,
+)
+SOLVES = re.compile(rb"\.(?:solve|optimize|Solve|run|minimize)\s*\(|\bSolverFactory\b|\b(?:linprog|milp)\s*\(")
+MAIN = re.compile(rb"__name__\s*==\s*['\"]__main__['\"]")
+# names that describe how a project is built rather than what its model is about
+TOOLING = re.compile(
+    r"(?:^|/)(?:requirements[^/]*\.txt|package(?:-lock)?\.json|tsconfig\.json|licen[cs]e[^/]*|changelog[^/]*|"
+    r"contributing[^/]*|code_of_conduct[^/]*|setup\.py|conftest\.py|workspace\.yaml)$",
+    re.IGNORECASE,
+)
+TESTS = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_[^/]*\.py$")
+# bytes of a program that are searched
+SEARCHED = 1 << 20
+# files of one folder and ending, from which on a pattern stands for them
+MANY = 4
+
+
+def propose_settings(folder: Path) -> dict[str, object]:
+    """Return the keys of ``workspace.yaml`` for a folder.
+
+    Raises:
+        WorkspaceError: It has no program that uses a modelling library, and no model file.
+    """
+    if not folder.is_dir():
+        raise WorkspaceError(f"no folder {shorten_path(folder)}; expected the folder of a model")
+    files = {path: file for path, file in list_files(folder, hidden=False).items() if not TOOLING.search(path)}
+    programs = rank_programs({path: file for path, file in files.items() if path.endswith(".py")})
+    models = [path for path in files if path.endswith(MODELS)]
+    chosen = [*programs, *models]
+    if not chosen:
+        raise WorkspaceError(
+            f"{shorten_path(folder)} has no program that imports Pyomo, OR-Tools, gurobipy, PuLP, highspy, linopy or "
+            "SciPy, and no .lp or .mps file; name the program in workspace.yaml: 'program: FILE'"
+        )
+    settings: dict[str, object] = {"program": chosen[0]}
+    for key, endings in (("documents", DOCUMENTS), ("data", DATA)):
+        patterns = _patterns(path for path in files if path.casefold().endswith(endings))
+        if patterns:
+            settings[key] = patterns
+    return settings
+
+
+def rank_programs(programs: Mapping[str, Path]) -> list[str]:
+    """Return programs that use a modelling library, the likeliest main program first.
+
+    A program that solves comes first, then one that is run as a script, then one outside of tests and nearer to the
+    top.
+    """
+    ranked = []
+    for path, file in programs.items():
+        content = read_bytes(file)[:SEARCHED]
+        if not LIBRARY.search(content):
+            continue
+        imported = Path(path).stem
+        is_imported = any(
+            re.search(rf"^\s*(?:from|import)\s+(?:[\w.]+\.)?{re.escape(imported)}\b", text, re.MULTILINE)
+            for other, text in (
+                (one, read_bytes(two)[:SEARCHED].decode("utf-8", "replace")) for one, two in programs.items()
+            )
+            if other != path and not TESTS.search(other)
+        )
+        order = (
+            bool(TESTS.search(path)),
+            not SOLVES.search(content),
+            not MAIN.search(content),
+            is_imported,
+            path.count("/"),
+            path,
+        )
+        ranked.append((order, path))
+    return [path for _, path in sorted(ranked)]
+
+
+def _patterns(paths: Iterable[str]) -> list[str]:
+    """Return paths, and a pattern in place of many in one folder."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for path in paths:
+        parent, _, name = path.rpartition("/")
+        groups.setdefault((parent, Path(name).suffix), []).append(path)
+    patterns = []
+    for (parent, suffix), group in groups.items():
+        if len(group) < MANY:
+            patterns += group
+        else:
+            patterns.append(f"{parent}/*{suffix}" if parent else f"*{suffix}")
+    return patterns
+
+
+def settings_text(settings: Mapping[str, object]) -> str:
+    """Return settings as the text of ``workspace.yaml``."""
+    head = "# Parts of this workspace for 'oragent workspace'; nothing was moved.\n"
+    return head + yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True, width=100)
+
+
+def adopt_folder(folder: Path, write: bool) -> str:
+    """Propose ``workspace.yaml``, and write it if wished; return its text.
+
+    Raises:
+        WorkspaceError: The folder has no program, or already has a ``workspace.yaml``.
+    """
+    path = folder / FILE
+    if write and (path.exists() or path.is_symlink()):
+        raise WorkspaceError(f"{shorten_path(path)} is there already; edit it, or delete it first")
+    text = settings_text(propose_settings(folder))
+    if write:
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as problem:
+            raise WorkspaceError(f"cannot write {shorten_path(path)}: {problem.strerror}") from None
+    return text

@@ -1,0 +1,238 @@
+"""References to cells of data files, ``data/demand.csv[Paris, wk3]``, and files with other values in some cells.
+
+A reference names the file, for workbooks and databases with several tables the table after ``#``, the labels that begin
+the row, and the column: ``plan.xlsx#Costs[Lyon, Paris, EUR]``.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from oragent._base.errors import WorkspaceError
+from oragent.milp.plain import plain
+from oragent.workspace import tables
+from oragent.workspace.data_edits import DATABASES, CellPlace, fold_text, read_text_tables, replace_cells
+from oragent.workspace.layout import TABLES
+from oragent.workspace.reading import shorten, shorten_path
+
+# a file, perhaps a table, then labels in brackets; labels with commas stand in double quotes
+FORM = re.compile(r"\s*(?P<path>[^\[\]#]+?)(?:#(?P<table>[^\[\]#]+?))?\s*\[(?P<labels>.+)\]\s*", re.DOTALL)
+CHANGE = re.compile(rf"(?P<cell>{FORM.pattern})=(?P<value>[^=]*)", re.DOTALL)
+LABEL = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^,"]+?))\s*(?:,|$)')
+PLAIN_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
+MOST_NAMED = 8
+# seconds in which a database gets a new value
+PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True)
+class CellReference:
+    """A cell by labels."""
+
+    path: str
+    # sheet of a workbook or table of a database; empty for the only one, or the first sheet
+    table: str
+    # first cells of the row
+    row: tuple[str, ...]
+    column: str
+
+    def __str__(self) -> str:
+        labels = ", ".join(f'"{label}"' if "," in label else label for label in (*self.row, self.column))
+        return f"{self.path}{f'#{self.table}' if self.table else ''}[{labels}]"
+
+
+@dataclass(frozen=True)
+class CellChange:
+    """A cell and its new value, as Python writes numbers, or a text."""
+
+    cell: CellReference
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.cell} = {self.value}"
+
+
+@dataclass(frozen=True)
+class LocatedCell:
+    """Place of a cell in a table as it is read, and its present text."""
+
+    table: str
+    # from 0 on
+    row: int
+    column: int
+    text: str
+
+
+def read_cell(text: str) -> CellReference:
+    """Read a reference to a cell.
+
+    Raises:
+        WorkspaceError: It has another form.
+    """
+    match = FORM.fullmatch(text)
+    labels = _read_labels(match["labels"]) if match else []
+    if match is None or len(labels) < 2:
+        example = "data/demand.csv[Paris, wk3], with the file, labels of the row, and the column"
+        raise WorkspaceError(f"{shorten(text)!r} is no cell; expected such as {example}")
+    return CellReference(match["path"].strip(), (match["table"] or "").strip(), tuple(labels[:-1]), labels[-1])
+
+
+def is_cell_change(text: str) -> bool:
+    """Return True if a change begins with a cell of a data file, and not with a name of a model."""
+    match = CHANGE.fullmatch(text)
+    return match is not None and Path(match["path"].strip()).suffix.casefold() in (*TABLES, *DATABASES)
+
+
+def read_change(text: str) -> CellChange:
+    """Read ``CELL = VALUE``.
+
+    Raises:
+        WorkspaceError: It has another form.
+    """
+    match = CHANGE.fullmatch(text)
+    if match is None:
+        raise WorkspaceError(f"{shorten(text)!r} is no change; expected such as data/demand.csv[Paris, wk3] = 120")
+    return CellChange(read_cell(match["cell"]), match["value"].strip())
+
+
+def _read_labels(text: str) -> list[str]:
+    labels, at = [], 0
+    while at < len(text):
+        match = LABEL.match(text, at)
+        if match is None:
+            return []
+        labels.append(match["quoted"] if match["quoted"] is not None else match["plain"])
+        at = match.end()
+    return labels
+
+
+def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
+    """Find the one cell that a reference names.
+
+    Raises:
+        WorkspaceError: There is no such table, row or column, or more than one.
+    """
+    found = read_text_tables(cell.path, content)
+    if not found:
+        raise WorkspaceError(f"{shorten_path(cell.path)} has no table; expected CSV, a workbook or a database")
+    sheets = {
+        title: ([name.strip() for name in table.header], [tuple(map(str.strip, row)) for row in table.rows])
+        for title, table in found.items()
+    }
+    name = _choose(cell.table, list(sheets), cell.path, "table") if cell.table else next(iter(sheets))
+    if not cell.table and len(sheets) > 1 and Path(cell.path).suffix.casefold() in DATABASES:
+        raise WorkspaceError(f"{shorten_path(cell.path)} has the tables {', '.join(sheets)}: name one after #")
+    header, rows = sheets[name]
+    column = header.index(_choose(cell.column, header, cell.path, "column"))
+    keys = tuple(map(fold_text, cell.row))
+    places = [place for place, row in enumerate(rows) if tuple(map(fold_text, row[: len(keys)])) == keys]
+    if not places:
+        # columns such as a number may come before the labels
+        places = [place for place, row in enumerate(rows) if _has_in_order(row, keys)]
+    labels = ", ".join(cell.row)
+    if not places:
+        known = [", ".join(row[: len(keys)]) for row in rows]
+        near = get_close_matches(labels, known, n=3, cutoff=0.3) or known[:MOST_NAMED]
+        raise WorkspaceError(f"{shorten_path(cell.path)} has no row {shorten(labels)!r}; there are {'; '.join(near)}")
+    if len(places) > 1:
+        more = f"{len(places)} rows begin with {shorten(labels)!r}"
+        raise WorkspaceError(f"{shorten_path(cell.path)}: {more}; add the labels of the next columns")
+    row = rows[places[0]]
+    return LocatedCell(name, places[0], column, row[column].strip() if column < len(row) else "")
+
+
+def _has_in_order(row: tuple[str, ...], keys: tuple[str, ...]) -> bool:
+    cells = iter(map(fold_text, row))
+    return all(key in cells for key in keys)
+
+
+def _choose(name: str, names: list[str], path: str, noun: str) -> str:
+    """Return the one name that is the same but for case, spaces, and a unit in brackets."""
+    for fold in (str.strip, fold_text, lambda text: fold_text(tables.BRACKETED.sub("", text))):
+        same = [known for known in names if fold(known) == fold(name)]
+        if len(same) == 1:
+            return same[0]
+        if same:
+            raise WorkspaceError(f"{shorten_path(path)} has {len(same)} times the {noun} {shorten(name)!r}")
+    listed = ", ".join(plain(known, 40) for known in names[:MOST_NAMED])
+    raise WorkspaceError(f"{shorten_path(path)} has no {noun} {shorten(name)!r}; there are {listed}")
+
+
+def change_cells(content: bytes, path: str, changes: Iterable[CellChange]) -> bytes:
+    """Return a data file with new values in some cells; formats, encoding and all other cells stay.
+
+    Raises:
+        WorkspaceError: A cell is not there, the value is no number where the cell has one, or the format is read-only.
+    """
+    placed: dict[str, dict[tuple[int, int], str]] = {}
+    for change in changes:
+        located = locate_cell(content, change.cell)
+        if tables.parse_number(located.text) is not None and not PLAIN_NUMBER.fullmatch(change.value):
+            raise WorkspaceError(
+                f"{change.cell}: {shorten(change.value, 40)!r} is no number such as 12.5; the cell has {located.text}"
+            )
+        placed.setdefault(located.table, {})[located.row, located.column] = change.value
+    return _write_cells(content, path, placed)
+
+
+def change_places(content: bytes, path: str, values: Mapping[CellPlace, str]) -> bytes:
+    """Return a data file with other texts in the cells that a comparison of files named.
+
+    Raises:
+        WorkspaceError: A cell is not there, or the format is read-only.
+    """
+    found = read_text_tables(path, content) or {}
+    placed: dict[str, dict[tuple[int, int], str]] = {}
+    for place, text in values.items():
+        title = place.sheet or next(iter(found), "")
+        table = found.get(title)
+        names = tables.name_rows(table) if table else []
+        header = [name.strip() for name in table.header] if table else []
+        if place.row not in names or place.column not in header:
+            raise WorkspaceError(f"{place} is not there")
+        placed.setdefault(title, {})[names.index(place.row), header.index(place.column)] = text
+    return _write_cells(content, path, placed)
+
+
+def _write_cells(content: bytes, path: str, placed: Mapping[str, Mapping[tuple[int, int], str]]) -> bytes:
+    suffix = Path(path).suffix.casefold()
+    if suffix not in (*TABLES, *DATABASES):
+        raise WorkspaceError(f"{shorten_path(path)}: cells of {suffix or 'such'} files cannot be set; use CSV")
+    for table, values in placed.items():
+        if suffix in DATABASES:
+            content = _change_database(content, path, table, values)
+        else:
+            content = replace_cells(content, path, values, table)
+    return content
+
+
+def _change_database(content: bytes, path: str, table: str, values: Mapping[tuple[int, int], str]) -> bytes:
+    """Return a database with new values, of which ``read_tables`` read the rows before."""
+    database = sqlite3.connect(":memory:", timeout=PATIENCE_S, isolation_level=None)
+    try:
+        database.deserialize(content)
+        database.execute("PRAGMA trusted_schema = OFF")
+        if not table:
+            query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            (table,) = database.execute(query).fetchone()
+        name = _quote(table)
+        columns = [column for column, *_ in database.execute(f"SELECT * FROM {name} LIMIT 0").description]
+        keys = [key for (key,) in database.execute(f"SELECT rowid FROM {name} ORDER BY rowid")]
+        for (row, column), text in values.items():
+            value: float | int | str = text
+            if PLAIN_NUMBER.fullmatch(text):
+                value = int(float(text)) if float(text).is_integer() else float(text)
+            statement = f"UPDATE {name} SET {_quote(columns[column])} = ? WHERE rowid = ?"
+            database.execute(statement, (value, keys[row]))
+        return database.serialize()
+    except (sqlite3.Error, OverflowError) as problem:
+        raise WorkspaceError(f"{shorten_path(path)} cannot be changed: {shorten(problem, 200)}") from None
+    finally:
+        database.close()
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

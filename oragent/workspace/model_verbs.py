@@ -1,0 +1,288 @@
+"""Deterministic verbs on models of a workspace: run, ask, change cells, and compare two revisions.
+
+Every figure comes from a model that oragent captured and solved itself. Nothing is written into the folder.
+"""
+
+from collections.abc import Callable, Sequence
+
+from oragent._base.errors import ConfigError, MilpError, WorkspaceError
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.operations import ModelSession, SolveLimits
+from oragent.milp.operations.checking import diff_entries
+from oragent.milp.operations.outcomes import ScenarioModel
+from oragent.milp.operations.requests import Drop, Reference
+from oragent.milp.operations.results import AnyResult, DiffEntry, Figure, Moved
+from oragent.milp.operations.state import Scenario, Study, moved, objective_change
+from oragent.milp.solution import SolveStatus
+from oragent.workspace.cells import CellChange, change_cells, is_cell_change, locate_cell, read_change
+from oragent.workspace.data_changes import DataFiles, describe_edit
+from oragent.workspace.reading import read_bytes, shorten_path
+from oragent.workspace.sources import FolderState, OpenedModel, open_state_model, replaced_files
+from oragent.workspace.verb_results import (
+    ComparisonResult,
+    LinesResult,
+    Preservation,
+    Revision,
+    RunResult,
+    WhatifResult,
+)
+
+# relative difference up to which an optimum is preserved
+PRESERVED = 1e-6
+# differences of a model after a change of cells that are shown
+SHOWN_ENTRIES = 40
+HAS_POINT = (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
+
+Tell = Callable[[str], None]
+
+
+def ignore_note(text: str) -> None:
+    """Do nothing with a note."""
+
+
+def solve_limits(state: FolderState) -> SolveLimits:
+    """Limits of a solve by the settings of a workspace."""
+    return SolveLimits(gap=state.settings.gap, seconds=state.settings.time)
+
+
+def describe_revision(opened: OpenedModel) -> Revision:
+    """Describe the files that a model was made of."""
+    framework = opened.captured.framework if opened.captured else ""
+    state = opened.state
+    return Revision(name=state.revision, commit=state.commit, program=state.program, framework=framework)
+
+
+def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
+    """Run the program of a state, solve its model again, and compare both.
+
+    Raises:
+        MilpError: The program fails, or solves no model that can be captured.
+    """
+    opened = open_state_model(state, tell, check_claim=True)
+    limits = solve_limits(state)
+    study = Study(opened.model, limits)
+    outcome = study.solve(study.present)
+    rows, variables = opened.model.shape
+    captured = opened.captured
+    return RunResult(
+        ok=outcome.status in HAS_POINT,
+        revision=describe_revision(opened),
+        status=str(outcome.status),
+        objective=study.optimum(study.present),
+        sense=str(opened.model.objective.sense),
+        variables=variables,
+        rows=rows,
+        verdict=str(captured.verdict) if captured else "",
+        reason=captured.reason if captured else "",
+        limits=limits,
+        warnings=tuple(f"data matched by value, to be checked: {name}" for name in captured.matched)
+        if captured
+        else (),
+    )
+
+
+def ask_lines(state: FolderState, verb: str, lines: Sequence[str], tell: Tell = ignore_note) -> LinesResult:
+    """Run lines of operations on the model of a state.
+
+    Raises:
+        MilpError: The program leaves no model, or a line cannot be done.
+    """
+    opened = open_state_model(state, tell)
+    results: list[AnyResult] = ModelSession(opened.model, solve_limits(state)).run(lines)
+    statuses = [result.status for result in results if result.status]
+    return LinesResult(
+        verb=verb,
+        revision=describe_revision(opened),
+        results=tuple(results),
+        ok=not statuses or statuses[-1] in map(str, HAS_POINT),
+    )
+
+
+def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_note) -> LinesResult | WhatifResult:
+    """Show the effect of changes of cells of data files, or of changes of the model.
+
+    Cells are changed in a copy of the folder, and the program runs again on it: the effect is exact also where the
+    program computes with the data before it builds the model.
+
+    Raises:
+        WorkspaceError: A cell is not there.
+        MilpError: The program leaves no model, or a change of the model cannot be done.
+    """
+    are_cells = [is_cell_change(change) for change in changes]
+    if not any(are_cells):
+        return ask_lines(state, "whatif", [f"whatif {'; '.join(changes)}"], tell)
+    if not all(are_cells):
+        raise ConfigError("changes of cells and changes of the model: ask one kind at a time")
+    wanted = [read_change(change) for change in changes]
+    contents, cells = _changed_contents(state, wanted)
+    before = open_state_model(state, tell)
+    with replaced_files(state, contents) as trial:
+        after = open_state_model(trial, tell)
+    study, first, second = _solve_both(before.model, after.model, solve_limits(state))
+    entries = tuple(diff_entries(study, first, after.model)) if first.known.outcome.objective is not None else ()
+    outcome = second.known.outcome
+    return WhatifResult(
+        ok=outcome.status in HAS_POINT,
+        revision=describe_revision(before),
+        cells=cells,
+        status=str(outcome.status),
+        objective=objective_change(study, first, second),
+        moved=_moves(first, second),
+        entries=tuple(replace_effect(entry) for entry in entries[:SHOWN_ENTRIES]),
+        warnings=() if entries else ("the model is the same: the program does not use these cells",),
+    )
+
+
+def replace_effect(entry: DiffEntry) -> DiffEntry:
+    """Return an entry without its single effect, which the change as a whole has."""
+    return entry.model_copy(update={"effect": None})
+
+
+def _changed_contents(
+    state: FolderState, changes: Sequence[CellChange]
+) -> tuple[dict[str, bytes], tuple[tuple[str, str, str], ...]]:
+    by_path: dict[str, list[CellChange]] = {}
+    for change in changes:
+        by_path.setdefault(change.cell.path, []).append(change)
+    contents, cells = {}, []
+    for path, of_file in by_path.items():
+        if not (state.folder / path).is_file():
+            raise WorkspaceError(f"no file {shorten_path(path)} in the workspace; expected a path below it")
+        content = read_bytes(state.folder / path)
+        cells += [(str(change.cell), locate_cell(content, change.cell).text, change.value) for change in of_file]
+        contents[path] = change_cells(content, path, of_file)
+    return contents, tuple(cells)
+
+
+def _solve_both(old: IndexedModel, new: IndexedModel, limits: SolveLimits) -> tuple[Study, Scenario, Scenario]:
+    study = Study(old, limits)
+    before, after = study.present, Scenario((), new, ScenarioModel(new.to_arrays()))
+    study.solve(before)
+    study.solve(after)
+    return study, before, after
+
+
+def _moves(before: Scenario, after: Scenario) -> tuple[Moved, ...]:
+    """Families whose values differ, if both models have the same variables and a point."""
+    first, second = before.known.outcome.point, after.known.outcome.point
+    if first is None or second is None or list(before.model.column_names) != list(after.model.column_names):
+        return ()
+    return moved(before.model, first, second)
+
+
+def compare_models(old: FolderState, new: FolderState, tell: Tell = ignore_note) -> ComparisonResult:
+    """Compare the models of two states by family, with the effect of each difference alone on the optimum.
+
+    Raises:
+        MilpError: A program leaves no model.
+    """
+    first, second = open_state_model(old, tell), open_state_model(new, tell)
+    return _compare(first, second)[0]
+
+
+def _compare(first: OpenedModel, second: OpenedModel) -> tuple[ComparisonResult, Scenario, Scenario]:
+    limits = solve_limits(second.state)
+    study, before, after = _solve_both(first.model, second.model, limits)
+    entries = [
+        _with_rule_effect(entry, first.model, second.model, limits)
+        for entry in diff_entries(study, before, second.model)
+    ]
+    result = ComparisonResult(
+        verb="diff-model",
+        old=describe_revision(first),
+        new=describe_revision(second),
+        objective=objective_change(study, before, after),
+        status=str(after.known.outcome.status),
+        entries=tuple(entries),
+        ok=not entries,
+    )
+    return result, before, after
+
+
+def _with_rule_effect(entry: DiffEntry, old: IndexedModel, new: IndexedModel, limits: SolveLimits) -> DiffEntry:
+    """Add the effect of rows that were added or removed: the optimum with them minus that without them."""
+    if entry.of != "rows" or entry.change == "changed":
+        return entry
+    model = new if entry.change == "added" else old
+    family = next(family for family in model.rows if family.name == entry.name)
+    if entry.members != len(family):
+        return entry
+    study = Study(model, limits)
+    try:
+        trial = study.scenario((Drop(reference=Reference(name=entry.name, kind="rows")),))
+    except MilpError:
+        return entry
+    study.solve(study.present)
+    study.solve(trial)
+    change = objective_change(study, trial, study.present)
+    effect = change.difference
+    if entry.change == "removed":
+        effect = objective_change(study, study.present, trial).difference
+    return entry.model_copy(update={"effect": effect})
+
+
+def verify_revision(
+    old: FolderState, new: FolderState, neutral: Sequence[CellChange], tell: Tell = ignore_note
+) -> ComparisonResult:
+    """Compare two states, and test whether the new program keeps the former rules.
+
+    The new program runs on the new data with the former value in each cell that changed, and the neutral values that
+    are named for new cells. Its optimum must be the former one.
+
+    Raises:
+        MilpError: A program leaves no model.
+        WorkspaceError: A cell of a neutral value is not there.
+    """
+    first, second = open_state_model(old, tell), open_state_model(new, tell)
+    result, before, _ = _compare(first, second)
+    data = DataFiles.between(old, new)
+    preservation = _test_preservation(new, before, data, neutral, tell)
+    return result.model_copy(
+        update={
+            "verb": "verify",
+            "ok": preservation.holds is True,
+            "edits": tuple(describe_edit(edit) for edit in data.list_edits()),
+            "preservation": preservation,
+        }
+    )
+
+
+def _test_preservation(
+    new: FolderState, before: Scenario, data: DataFiles, neutral: Sequence[CellChange], tell: Tell
+) -> Preservation:
+    former = Figure.between(
+        before.known.outcome.objective, *before.known.outcome.span(), unit=before.model.objective.unit
+    )
+    cells = tuple(map(str, neutral))
+    try:
+        contents = data.former_contents(neutral)
+    except WorkspaceError as problem:
+        return Preservation(holds=None, reason=str(problem), former=former, cells=cells)
+    try:
+        with replaced_files(new, contents) as trial:
+            model = open_state_model(trial, tell).model
+    except MilpError as problem:
+        reason = f"at the former values the new program leaves no model: {problem}"
+        return Preservation(holds=False, reason=reason, former=former, cells=cells)
+    study = Study(model, solve_limits(new))
+    study.solve(study.present)
+    objective = study.optimum(study.present)
+    holds, reason = _is_preserved(former, objective, before.known.outcome.status, study.present)
+    return Preservation(holds=holds, reason=reason, objective=objective, former=former, cells=cells)
+
+
+def _is_preserved(former: Figure, now: Figure, status: SolveStatus, scenario: Scenario) -> tuple[bool | None, str]:
+    """Compare two optima, each known up to an interval."""
+    new_status = scenario.known.outcome.status
+    if former.value is None or now.value is None:
+        if status is new_status is not SolveStatus.UNKNOWN:
+            return True, f"both models are {status}"
+        return (None if SolveStatus.UNKNOWN in (status, new_status) else False), f"{status} before, {new_status} now"
+    room = PRESERVED * max(1.0, abs(former.value))
+    ends = (former.low, former.high, now.low, now.high)
+    low, high, new_low, new_high = (float("inf") if end is None else end for end in ends)
+    if new_low > high + room or new_high < low - room:
+        return False, "the optimum at the former values is another one: name neutral values of new cells with --neutral"
+    if former.is_exact and now.is_exact:
+        return True, ""
+    return None, "not decided within the gap: allow a longer solve with --time or --gap 0"

@@ -1,0 +1,154 @@
+"""The git repository around a workspace: revisions, their files, and commits on references of oragent's own.
+
+Nothing here changes the branch, the index or the working tree of the person: each command that needs an index has one
+of its own, and commits go to ``refs/oragent/``.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent._base.errors import WorkspaceError
+from oragent.workspace.reading import shorten, shorten_path
+
+REFERENCES = "refs/oragent/"
+# hooks and monitors of the repository are not started, and links are written as files
+OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.symlinks=false")
+# variables by which git would look elsewhere, as in a hook
+FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
+SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+# seconds of one command
+PATIENCE_S = 300.0
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A git repository, seen from a folder in it."""
+
+    folder: Path
+    # folder below the top of the working tree, with ``/`` at the end; empty for the top
+    prefix: str
+
+    @classmethod
+    def find(cls, folder: Path) -> "Repository | None":
+        """Return the repository that a folder lies in; None if there is none.
+
+        Raises:
+            WorkspaceError: git is not installed, or refuses the repository.
+        """
+        ended = _run_git(folder, ("rev-parse", "--show-prefix"))
+        if ended.returncode == 0:
+            return cls(folder.resolve(), ended.stdout.decode(errors="surrogateescape").rstrip("\n"))
+        message = ended.stderr.decode(errors="replace")
+        if "not a git repository" in message:
+            return None
+        raise WorkspaceError(f"git refuses {shorten_path(folder)}: {shorten(message.strip(), 300)}")
+
+    @classmethod
+    def create(cls, folder: Path) -> "Repository":
+        """Make a folder a git repository."""
+        ended = _run_git(folder, ("init", "--quiet"))
+        if ended.returncode:
+            raise WorkspaceError(f"git init failed: {shorten(ended.stderr.decode(errors='replace').strip(), 300)}")
+        return cls(folder.resolve(), "")
+
+    def git(self, *words: str, content: bytes | None = None, **environment: str) -> bytes:
+        """Run a git command in the folder and return its output.
+
+        Raises:
+            WorkspaceError: The command fails; the line has git's message.
+        """
+        ended = _run_git(self.folder, words, content, environment)
+        if ended.returncode:
+            message = shorten(ended.stderr.decode(errors="replace").strip(), 300)
+            raise WorkspaceError(f"git {words[0]} failed: {message}")
+        return ended.stdout
+
+    def text_of(self, *words: str) -> str:
+        """Return the output of a git command as text without the last line feed."""
+        return self.git(*words).decode(errors="surrogateescape").rstrip("\n")
+
+    def resolve(self, revision: str) -> str:
+        """Return the id of the commit that a branch, tag, id or expression such as ``HEAD~1`` names.
+
+        Raises:
+            WorkspaceError: There is no such revision.
+        """
+        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        ended = _run_git(self.folder, words)
+        if ended.returncode or not revision:
+            raise WorkspaceError(f"no revision {shorten(revision)!r} in git; expected a branch, tag, id, or HEAD~1")
+        # some versions print the separator of options
+        return ended.stdout.decode().split()[-1]
+
+    def list_blobs(self, commit: str) -> dict[str, str]:
+        """Return ids of contents by path below the folder; links and submodules are left out."""
+        found = {}
+        tree = f"{commit}:{self.prefix.rstrip('/')}" if self.prefix else f"{commit}^{{tree}}"
+        if _run_git(self.folder, ("rev-parse", "--verify", "--quiet", tree)).returncode:
+            return {}
+        for entry in self.git("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0"):
+            head, _, path = entry.partition(b"\t")
+            mode, _, blob = head.decode().partition(" blob ")
+            if blob and mode.startswith("100"):
+                found[os.fsdecode(path)] = blob
+        return found
+
+    def read_blob(self, blob: str) -> bytes:
+        """Return a content by its id."""
+        return self.git("cat-file", "blob", blob)
+
+    def read_file(self, commit: str, path: str) -> bytes | None:
+        """Return a file of a revision; None if there is none."""
+        ended = _run_git(self.folder, ("cat-file", "blob", f"{commit}:{self.prefix}{path}"))
+        return ended.stdout if ended.returncode == 0 else None
+
+    def check_out(self, commit: str, target: Path) -> None:
+        """Write the files of the folder in a revision into an empty folder."""
+        tree = f"{commit}:{self.prefix.rstrip('/')}" if self.prefix else commit
+        git_folder = self.text_of("rev-parse", "--absolute-git-dir")
+        with own_index() as index:
+            environment = {"GIT_DIR": git_folder, "GIT_WORK_TREE": str(target), "GIT_INDEX_FILE": index}
+            for words in (("read-tree", tree), ("checkout-index", "--all", "--force")):
+                ended = _run_git(target, words, None, environment)
+                if ended.returncode:
+                    message = shorten(ended.stderr.decode(errors="replace").strip(), 300)
+                    raise WorkspaceError(f"git {words[0]} failed: {message}")
+
+
+@contextmanager
+def own_index() -> Iterator[str]:
+    """Yield the path of an index for one command, deleted afterwards."""
+    scratch = tempfile.mkdtemp(prefix="oragent-index-")
+    try:
+        yield f"{scratch}/index"
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _run_git(
+    folder: Path, words: Sequence[str], content: bytes | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    inherited = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+    try:
+        return subprocess.run(
+            ["git", *OPTIONS, *words],
+            cwd=folder,
+            input=b"" if content is None else content,
+            capture_output=True,
+            env=inherited | SETTINGS | dict(environment or {}),
+            timeout=PATIENCE_S,
+        )
+    except FileNotFoundError:
+        if folder.is_dir():
+            raise WorkspaceError("workspaces keep their versions in git: install git") from None
+        raise WorkspaceError(f"no folder {shorten_path(folder)}") from None
+    except OSError as problem:
+        raise WorkspaceError(f"git cannot be run in {shorten_path(folder)}: {problem.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise WorkspaceError(f"git {words[0]} did not end within {PATIENCE_S:g} s in {shorten_path(folder)}") from None

@@ -1,0 +1,107 @@
+"""Settings of a workspace: ``workspace.yaml`` names its parts and limits; options of the command line come first."""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field
+from pydantic.dataclasses import dataclass as checked
+
+from oragent._base import settings
+from oragent._base.safe_load import parse_yaml
+from oragent._base.errors import ConfigError
+from oragent.milp.as_pulp import GAP
+from oragent.sandbox.messages import Limits
+from oragent.workspace.reading import read_text, shorten_path
+
+FILE = "workspace.yaml"
+# bytes of the file
+LARGEST = 100_000
+# threads that a program may start
+MOST_THREADS = 256
+LIMITS = Limits(
+    cpu_s=120.0,
+    memory_mb=4096,
+    counts_used_memory=True,
+    file_mb=256,
+    processes=MOST_THREADS,
+    output_kb=1024,
+    idle_s=30.0,
+)
+# of programs whose solver is replaced by ours, as in the benchmark
+PROGRAM_LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=30.0)
+
+
+@dataclass(frozen=True)
+class EffortOptions:
+    """Options of the command line; None if not given."""
+
+    # CPU seconds
+    time: float | None = None
+    # relative
+    gap: float | None = None
+    # MiB
+    memory: int | None = None
+
+
+@checked(frozen=True, config=settings.STRICT)
+class WorkspaceSettings:
+    """Parts of a workspace and limits of its program.
+
+    Attributes:
+        program: Path of the program or model file; empty: the program in ``src``.
+        arguments: Words of the program's command line.
+        documents: Patterns of the documents; none: all files in ``docs``.
+        data: Patterns of the data files; none: all files in ``data``.
+        time: CPU seconds of the program, and seconds of a solve.
+        gap: Relative gap at which a solve may end.
+        memory: MiB of the program.
+    """
+
+    program: str = ""
+    arguments: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    time: Annotated[float, Field(gt=0, le=86400)] = LIMITS.cpu_s
+    gap: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    memory: Annotated[int, Field(ge=256)] = LIMITS.memory_mb
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of one program."""
+        return replace(LIMITS, cpu_s=self.time, memory_mb=self.memory)
+
+    @property
+    def program_limits(self) -> Limits:
+        """Limits of a program that may start no threads."""
+        return replace(PROGRAM_LIMITS, cpu_s=self.time, memory_mb=self.memory)
+
+    @property
+    def solver_gap(self) -> float:
+        """Relative gap that the solver is given."""
+        return max(self.gap, GAP)
+
+
+NO_OPTIONS = EffortOptions()
+
+
+def read_settings(folder: Path, options: EffortOptions = NO_OPTIONS) -> WorkspaceSettings:
+    """Return the settings of a folder: the command line before ``workspace.yaml``, that before defaults.
+
+    Raises:
+        ConfigError: The file is not YAML, or has an unknown key or a wrong value.
+    """
+    path = folder / FILE
+    tree: dict[str, Any] = {}
+    if path.is_file() or path.is_symlink():
+        try:
+            tree = parse_yaml(read_text(path, LARGEST)) or {}
+        except yaml.YAMLError:
+            raise ConfigError(f"{shorten_path(path)} is not YAML: expected lines such as 'time: 600'") from None
+        if not isinstance(tree, dict):
+            raise ConfigError(f"{shorten_path(path)} holds no keys and values: expected lines such as 'time: 600'")
+    overrides = {name: value for name, value in asdict(options).items() if value is not None}
+    from_file = settings.build_settings(WorkspaceSettings, tree, [], shorten_path(path))
+    given = "the options --time, --gap, --memory"
+    return settings.build_settings(WorkspaceSettings, asdict(from_file) | overrides, [], given)

@@ -1,0 +1,185 @@
+"""Models of a workspace at a revision: the folder's files as git has them, and the model that its program solves."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oragent._base.errors import MilpError, WorkspaceError
+from oragent.milp.capture.program import CapturedModel, CapturedProgram, ProgramOutcome, capture_program
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.opening import is_program, open_model
+from oragent.milp.plain import plain
+from oragent.workspace.reading import check_inside, list_files, read_bytes, shorten, shorten_path
+from oragent.workspace.repository import Repository
+from oragent.workspace.settings import FILE, NO_OPTIONS, EffortOptions, WorkspaceSettings, read_settings
+
+# the files as they are now
+WORKING = "."
+# characters of a program's last line of errors that are shown
+SHOWN = 300
+MODELS = (".json", ".lp", ".mps", ".gz", ".py")
+
+
+@dataclass(frozen=True)
+class FolderState:
+    """The files of a workspace at a revision."""
+
+    # as it was named; ``.`` for the working tree
+    revision: str
+    # id of the commit; empty for the working tree and for a single file
+    commit: str
+    folder: Path
+    settings: WorkspaceSettings
+    # a model or program outside of the folder's settings; empty for none
+    file: str = ""
+
+    @property
+    def program(self) -> str:
+        """Path of the program or model file below the folder.
+
+        Raises:
+            WorkspaceError: There is none.
+        """
+        path = self.file or self.settings.program or find_program(self.list_files())
+        if not path:
+            raise WorkspaceError(
+                f"no program in {shorten_path(self.folder)}: expected one in src/, or 'program: FILE' in workspace.yaml"
+            )
+        return path
+
+    def list_files(self) -> dict[str, Path]:
+        """Files by path below the folder, without hidden ones."""
+        return list_files(self.folder, hidden=False)
+
+
+@dataclass(frozen=True)
+class OpenedModel:
+    """A model of a workspace, with the run that made it."""
+
+    state: FolderState
+    model: IndexedModel
+    # None for a model file
+    run: CapturedProgram | None = None
+    # the solve of the program that the model belongs to; None for a model file
+    captured: CapturedModel | None = field(default=None, repr=False)
+
+
+def find_program(files: Mapping[str, Path]) -> str:
+    """Return the program in ``src``: the one that prints an objective, or the first; empty if there is none."""
+    programs = [path for path in files if path.startswith("src/") and path.count("/") == 1 and path.endswith(".py")]
+    programs = [path for path in programs if path.rpartition("/")[2] not in ("__init__.py", "utils.py")]
+    printing = [path for path in programs if b"OBJECTIVE_VALUE" in read_bytes(files[path])]
+    main = [path for path in programs if b"__main__" in read_bytes(files[path])]
+    return (printing or main or programs or [""])[0]
+
+
+@contextmanager
+def open_state(folder: Path, revision: str = WORKING, options: EffortOptions = NO_OPTIONS) -> Iterator[FolderState]:
+    """Yield the files of a workspace at a revision, of the working tree, or a single model file.
+
+    Args:
+        folder: The workspace, in a git repository if a revision is named.
+        revision: ``.`` for the working tree, a revision of git, ``REVISION:FILE`` for another program or model of that
+            revision, or the path of a model file.
+        options: Limits of the command line.
+
+    Raises:
+        WorkspaceError: There is no such folder, revision or file.
+    """
+    if not folder.is_dir():
+        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
+    if revision == WORKING:
+        yield FolderState(WORKING, "", folder, read_settings(folder, options))
+        return
+    repository = Repository.find(folder)
+    name, colon, file = revision.partition(":")
+    path = Path(revision)
+    if path.suffix in MODELS and path.is_file():
+        yield FolderState(revision, "", path.parent, read_settings(folder, options), path.name)
+        return
+    if repository is None:
+        raise WorkspaceError(f"{shorten_path(folder)} lies in no git repository: {shorten(revision)!r} is no revision")
+    commit = repository.resolve(name)
+    scratch = Path(tempfile.mkdtemp(prefix="oragent-revision-"))
+    try:
+        repository.check_out(commit, scratch)
+        if colon:
+            check_inside(file)
+        # a folder that was adopted later has its settings now
+        holder = scratch if (scratch / FILE).exists() else folder
+        yield FolderState(revision, commit, scratch, read_settings(holder, options), file)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def replaced_files(state: FolderState, contents: Mapping[str, bytes]) -> Iterator[FolderState]:
+    """Yield a state with other contents of some files; all other files are copies."""
+    scratch = Path(tempfile.mkdtemp(prefix="oragent-trial-"))
+    try:
+        for path, file in state.list_files().items():
+            target = scratch / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if path in contents:
+                continue
+            # no hard link: it would change the file's times, and the person's index with them
+            shutil.copyfile(file, target)
+        for path, content in contents.items():
+            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
+            (scratch / path).write_bytes(content)
+        yield FolderState(state.revision, state.commit, scratch, state.settings, state.file)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def open_state_model(
+    state: FolderState, tell: Callable[[str], None] = lambda text: None, check_claim: bool = False
+) -> OpenedModel:
+    """Read the model of a state; a program runs in the sandbox, and the last model that it solves is taken.
+
+    Args:
+        state: Files of a workspace.
+        tell: Called with one line on what was captured.
+        check_claim: Solve the model here and compare the program's point with it.
+
+    Raises:
+        MilpError: The program fails, or solves no model that can be captured.
+        WorkspaceError: There is no program.
+        SandboxError: The sandbox failed.
+    """
+    path = state.folder / state.program
+    if not is_program(path):
+        if not path.exists():
+            raise WorkspaceError(f"no file {shorten_path(state.program)} in revision {shorten(state.revision)!r}")
+        return OpenedModel(state, open_model(path))
+    run = capture_program(
+        path,
+        data_folder=state.folder,
+        arguments=state.settings.arguments,
+        limits=state.settings.limits,
+        solve_s=state.settings.time if check_claim else None,
+    )
+    captured = run.models[-1] if run.models else None
+    if captured is None or captured.model is None:
+        raise MilpError(f"{plain(state.program, 160)}{_describe_revision(state)}: {describe_failure(run)}")
+    count = f", the last of {len(run.models)}" if len(run.models) > 1 else ""
+    tell(
+        f"{plain(state.program, 160)}{_describe_revision(state)}: captured from {plain(captured.framework, 60)}{count}"
+    )
+    return OpenedModel(state, captured.model, run, captured)
+
+
+def describe_failure(run: CapturedProgram) -> str:
+    """Return one line on why a program left no model."""
+    captured = run.models[-1] if run.models else None
+    if run.outcome is not ProgramOutcome.ENDED:
+        last = run.stderr.strip().splitlines()[-1:] or [run.reason or run.outcome]
+        return f"the program ended with: {plain(last[0], SHOWN)}"
+    return plain(captured.reason if captured else run.reason, SHOWN)
+
+
+def _describe_revision(state: FolderState) -> str:
+    return "" if state.revision == WORKING else f" of {plain(state.revision, 60)}"

@@ -1,0 +1,100 @@
+"""Commands of the verbs on revisions: open the states, run the verb, print its result, and return the exit code.
+
+Exit codes: 0 the check holds, or there is a solution; 1 an error, or the check fails; 3 there is no solution.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from oragent._base.terminal import print_line
+from oragent.milp.opening import print_note
+from oragent.milp.operations.printing import print_fields, print_result
+from oragent.workspace.adopting import adopt_folder
+from oragent.workspace.cells import read_change
+from oragent.workspace.data_changes import EditPlan, audit_edits
+from oragent.workspace.model_verbs import ask_lines, compare_models, run_model, try_changes, verify_revision
+from oragent.workspace.settings import FILE, EffortOptions
+from oragent.workspace.sources import WORKING, FolderState, open_state
+from oragent.workspace.verb_results import LinesResult, VerbResult
+
+HOLDS, FAILS, UNSOLVED = 0, 1, 3
+HIDDEN = {"verb", "ok", "warnings", "results", "limits"}
+
+
+class VerbCommands:
+    """Commands on one folder that print to one console."""
+
+    def __init__(self, folder: Path, console: Console, options: EffortOptions, as_json: bool) -> None:
+        self.folder = folder
+        self.console = console
+        self.options = options
+        self.as_json = as_json
+
+    def run(self, revision: str = WORKING) -> int:
+        """Run the program of a revision and print what its model comes to."""
+        return self._on_state(revision, lambda state: run_model(state, print_note), UNSOLVED)
+
+    def ask(self, verb: str, lines: Sequence[str], revision: str = WORKING) -> int:
+        """Run lines of operations on the model of a revision."""
+        return self._on_state(revision, lambda state: ask_lines(state, verb, lines, print_note), UNSOLVED)
+
+    def try_changes(self, changes: Sequence[str], revision: str = WORKING) -> int:
+        """Show the effect of changes of data cells or of the model."""
+        return self._on_state(revision, lambda state: try_changes(state, changes, print_note), UNSOLVED)
+
+    def compare(self, old: str, new: str) -> int:
+        """Compare the models of two revisions."""
+        return self._on_states(old, new, lambda first, second: compare_models(first, second, print_note))
+
+    def verify(self, old: str, new: str, neutral: Sequence[str]) -> int:
+        """Compare two revisions and test the preservation of the former rules."""
+        changes = [read_change(text) for text in neutral]
+        return self._on_states(old, new, lambda first, second: verify_revision(first, second, changes, print_note))
+
+    def audit(self, old: str, new: str, plan: Path | None) -> int:
+        """List the cells that differ between two revisions and compare them with a plan."""
+        planned = EditPlan.read(plan) if plan else None
+        return self._on_states(old, new, lambda first, second: audit_edits(first, second, planned))
+
+    def _on_state(self, revision: str, perform: Callable[[FolderState], VerbResult], code: int) -> int:
+        with open_state(self.folder, revision, self.options) as state:
+            return self._print(perform(state), code)
+
+    def _on_states(self, old: str, new: str, perform: Callable[[FolderState, FolderState], VerbResult]) -> int:
+        with (
+            open_state(self.folder, old, self.options) as first,
+            open_state(self.folder, new, self.options) as second,
+        ):
+            return self._print(perform(first, second), FAILS)
+
+    def _print(self, result: VerbResult, code: int) -> int:
+        if self.as_json:
+            self.console.file.write(result.model_dump_json() + "\n")
+        else:
+            print_verb_result(result, self.console)
+        return HOLDS if result.ok else code
+
+
+def print_verb_result(result: VerbResult, console: Console) -> None:
+    """Print the fields of a result, and a table for each list of parts."""
+    if isinstance(result, LinesResult):
+        for one in result.results:
+            print_result(one, console)
+    else:
+        print_fields(result, console, HIDDEN)
+        print_line(console, f"  {'holds' if result.ok else 'does not hold'}", style="bold" if result.ok else "bold red")
+    for warning in result.warnings:
+        print_line(console, f"  note: {warning}", style="yellow")
+
+
+def adopt_command(folder: Path, write: bool, console: Console) -> int:
+    """Print the proposed settings of a folder, and write them if wished."""
+    console.file.write(adopt_folder(folder, write))
+    if write:
+        sys.stderr.write(f"written: {folder / FILE}\n")
+    else:
+        sys.stderr.write("nothing was written; --write writes it as workspace.yaml\n")
+    return HOLDS
