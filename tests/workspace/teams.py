@@ -51,8 +51,8 @@ from pathlib import Path
 from ortools.sat.python import cp_model
 
 base = sqlite3.connect(f"file:{Path(__file__).parent / 'shop.db'}?mode=ro", uri=True)
-items = {name: (value, weight) for _, name, value, weight in base.execute("SELECT * FROM items ORDER BY id")}
-room = base.execute("SELECT value FROM limits WHERE name = 'room'").fetchone()[0]
+items = {name: (int(value), weight) for _, name, value, weight in base.execute("SELECT * FROM items ORDER BY id")}
+room = int(base.execute("SELECT value FROM limits WHERE name = 'room'").fetchone()[0])
 model = cp_model.CpModel()
 take = {name: model.new_bool_var(f"take[{name}]") for name in items}
 model.add(sum(weight * take[name] for name, (_, weight) in items.items()) <= room)
