@@ -9,8 +9,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import settings
-from oragent._base.safe_load import parse_yaml
 from oragent._base.errors import ConfigError
+from oragent._base.safe_load import parse_yaml
 from oragent.milp.as_pulp import GAP
 from oragent.sandbox.messages import Limits
 from oragent.workspace.reading import read_text, shorten_path
