@@ -10,9 +10,9 @@ from oragent.milp.indexed import IndexedModel
 from oragent.milp.operations import ModelSession, SolveLimits
 from oragent.milp.operations.checking import diff_entries
 from oragent.milp.operations.outcomes import ScenarioModel
-from oragent.milp.operations.requests import Drop, Reference
+from oragent.milp.operations.requests import DropChange, MemberReference
 from oragent.milp.operations.results import AnyResult, DiffEntry, Figure, Moved
-from oragent.milp.operations.state import Scenario, Study, moved, objective_change
+from oragent.milp.operations.state import ModelScenario, ModelStudy, moved, objective_change
 from oragent.milp.solution import SolveStatus
 from oragent.workspace.cells import CellChange, change_cells, is_cell_change, locate_cell, read_change
 from oragent.workspace.data_changes import DataFiles, describe_edit
@@ -60,7 +60,7 @@ def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
     """
     opened = open_state_model(state, tell, check_claim=True)
     limits = solve_limits(state)
-    study = Study(opened.model, limits)
+    study = ModelStudy(opened.model, limits)
     outcome = study.solve(study.present)
     rows, variables = opened.model.shape
     captured = opened.captured
@@ -154,15 +154,17 @@ def _changed_contents(
     return contents, tuple(cells)
 
 
-def _solve_both(old: IndexedModel, new: IndexedModel, limits: SolveLimits) -> tuple[Study, Scenario, Scenario]:
-    study = Study(old, limits)
-    before, after = study.present, Scenario((), new, ScenarioModel(new.to_arrays()))
+def _solve_both(
+    old: IndexedModel, new: IndexedModel, limits: SolveLimits
+) -> tuple[ModelStudy, ModelScenario, ModelScenario]:
+    study = ModelStudy(old, limits)
+    before, after = study.present, ModelScenario((), new, ScenarioModel(new.to_arrays()))
     study.solve(before)
     study.solve(after)
     return study, before, after
 
 
-def _moves(before: Scenario, after: Scenario) -> tuple[Moved, ...]:
+def _moves(before: ModelScenario, after: ModelScenario) -> tuple[Moved, ...]:
     """Families whose values differ, if both models have the same variables and a point."""
     first, second = before.known.outcome.point, after.known.outcome.point
     if first is None or second is None or list(before.model.column_names) != list(after.model.column_names):
@@ -180,7 +182,7 @@ def compare_models(old: FolderState, new: FolderState, tell: Tell = ignore_note)
     return _compare(first, second)[0]
 
 
-def _compare(first: OpenedModel, second: OpenedModel) -> tuple[ComparisonResult, Scenario, Scenario]:
+def _compare(first: OpenedModel, second: OpenedModel) -> tuple[ComparisonResult, ModelScenario, ModelScenario]:
     limits = solve_limits(second.state)
     study, before, after = _solve_both(first.model, second.model, limits)
     entries = [
@@ -207,9 +209,9 @@ def _with_rule_effect(entry: DiffEntry, old: IndexedModel, new: IndexedModel, li
     family = next(family for family in model.rows if family.name == entry.name)
     if entry.members != len(family):
         return entry
-    study = Study(model, limits)
+    study = ModelStudy(model, limits)
     try:
-        trial = study.scenario((Drop(reference=Reference(name=entry.name, kind="rows")),))
+        trial = study.scenario((DropChange(reference=MemberReference(name=entry.name, kind="rows")),))
     except MilpError:
         return entry
     study.solve(study.present)
@@ -248,7 +250,7 @@ def verify_revision(
 
 
 def _test_preservation(
-    new: FolderState, before: Scenario, data: DataFiles, neutral: Sequence[CellChange], tell: Tell
+    new: FolderState, before: ModelScenario, data: DataFiles, neutral: Sequence[CellChange], tell: Tell
 ) -> Preservation:
     former = Figure.between(
         before.known.outcome.objective, *before.known.outcome.span(), unit=before.model.objective.unit
@@ -264,14 +266,14 @@ def _test_preservation(
     except MilpError as problem:
         reason = f"at the former values the new program leaves no model: {problem}"
         return Preservation(holds=False, reason=reason, former=former, cells=cells)
-    study = Study(model, solve_limits(new))
+    study = ModelStudy(model, solve_limits(new))
     study.solve(study.present)
     objective = study.optimum(study.present)
     holds, reason = _is_preserved(former, objective, before.known.outcome.status, study.present)
     return Preservation(holds=holds, reason=reason, objective=objective, former=former, cells=cells)
 
 
-def _is_preserved(former: Figure, now: Figure, status: SolveStatus, scenario: Scenario) -> tuple[bool | None, str]:
+def _is_preserved(former: Figure, now: Figure, status: SolveStatus, scenario: ModelScenario) -> tuple[bool | None, str]:
     """Compare two optima, each known up to an interval."""
     new_status = scenario.known.outcome.status
     if former.value is None or now.value is None:

@@ -5,10 +5,10 @@ from typing import Literal
 from pydantic import Field
 
 from oragent.milp.operations.outcomes import SolveLimits
-from oragent.milp.operations.results import AnyResult, DiffEntry, Figure, Moved, ObjectiveChange, Part
+from oragent.milp.operations.results import AnyResult, DiffEntry, Figure, Moved, ObjectiveChange, ResultPart
 
 
-class Revision(Part):
+class Revision(ResultPart):
     """Files that a model was made of."""
 
     # as named; ``.`` for the working tree
@@ -21,7 +21,7 @@ class Revision(Part):
     framework: str = ""
 
 
-class VerbResult(Part):
+class VerbResult(ResultPart):
     """Base of all results of verbs."""
 
     # whether the check holds; for verbs that check nothing, whether there is a solution
@@ -66,7 +66,7 @@ class WhatifResult(VerbResult):
     entries: tuple[DiffEntry, ...] = ()
 
 
-class CellEditInfo(Part):
+class CellEditInfo(ResultPart):
     """A cell of data that differs between two revisions."""
 
     path: str
@@ -80,7 +80,7 @@ class CellEditInfo(Part):
     planned: bool | None = None
 
 
-class Preservation(Part):
+class Preservation(ResultPart):
     """Whether the new program has the former optimum at the former and neutral values."""
 
     # None if it could not be tested
@@ -120,7 +120,7 @@ class AuditResult(VerbResult):
     missing: tuple[str, ...] = ()
 
 
-class CitationInfo(Part):
+class CitationInfo(ResultPart):
     """A citation, resolved."""
 
     text: str
