@@ -54,7 +54,7 @@ TYPESCRIPT, AXE = "typescript@5", "axe-core@4"
 NODE_MODULES = ("/usr/lib/node_modules", "/usr/local/lib/node_modules")
 FEW = 3  # tests that may be tried again
 TESTED = ("converse", "figures", "formulate", "models", "test")  # extras of the default tests
-ALL_EXTRAS = ("EXTRAS=test,all", "TORCH=torch==2.13.0")
+ALL_EXTRAS = ("EXTRAS=test,all,gurobi", "TORCH=torch==2.13.0")
 # Tests that may be skipped in every pass: a pattern of "file: reason", and why nothing installs what they need.
 EXCEPTED = (
     (r"^tests/gpu", "needs a GPU"),
