@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from oragent._base import distribution
 from oragent._base.errors import ConfigError
-from oragent.converse.agents.guests import Guests
+from oragent.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.formulate.running import FormulationRunner
 from oragent.llm import prices
 from oragent.llm.endpoint import Endpoint
@@ -61,7 +61,7 @@ def test_every_command_is_imported_without_the_optional_packages() -> None:
     [
         ("pulp", "formulate", lambda: FormulationRunner(None)),
         ("pulp", "workspace", lambda: ProgramRunner(None)),
-        ("pulp", "converse", lambda: Guests(None)),
+        ("pulp", "converse", lambda: SandboxedPrograms(None)),
         ("pulp", "formulate", lambda: to_pulp(WARM_UP)),
         ("openai", "models", lambda: Endpoint("http://127.0.0.1:9", SecretStr("key"), 1.0)),
         ("matplotlib", "figures", lambda: render_figure("name", "caption", lambda: pytest.fail("drawn"))),

@@ -37,11 +37,14 @@ def converse(
     ],
     settings: ModelWords = None,
     config: ModelFile = None,
-    agent: Annotated[str, typer.Option(help="rules, T-P-P, C-P-P, C-P-R or C-N-R.")] = "rules",
+    agent: Annotated[
+        str, typer.Option(help="rules (you write operations), T-P-P (a language model), or lines (a small one).")
+    ] = "rules",
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
-    tools: Annotated[str, typer.Option(help="extended or paper.")] = "extended",
     web: Annotated[bool, typer.Option("--web", help="Open a local web page instead of the terminal.")] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free one.")] = 0,
+    time: Annotated[float, typer.Option(min=0.001, help="Cap on the seconds of one solve of a model.")] = 60.0,
+    gap: Annotated[float, typer.Option(min=0, help="Relative gap at which a solve of a model may stop.")] = 0.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of utilities.")] = 0,
     out: Annotated[Path | None, typer.Option(help="File for utilities.")] = None,
     functions: Annotated[int, typer.Option(min=0, help="Number of random utilities to draw instead.")] = 0,
@@ -50,9 +53,10 @@ def converse(
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/converse"),
 ) -> None:
     """Explore an optimisation model by conversation; a solver proves the answers."""
-    from oragent.converse.command import go_on, trusted_session
-    from oragent.converse.session import MODEL_ROLES, ConversationRequest, begin
-    from oragent.converse.web import serve
+    from oragent.converse.command import MODEL_ROLES, go_on, trusted_session
+    from oragent.converse.conversation_request import ConversationRequest
+    from oragent.converse.models.model_files import begin_conversation
+    from oragent.converse.models.page_server import serve
 
     if problem == "utilities":
         from oragent.evals.converse.evaluable_problems import utilities
@@ -64,7 +68,7 @@ def converse(
     runtime = RuntimeWords(tuple(settings or ()), {"model.name": model or None, "budget.model_calls": calls}, config)
     if kind_of_folder(folder) is not FolderKind.CONVERSATION:
         runtime_settings, trust = runtime.read_runtime(MODEL_ROLES), True
-        folder = begin(outputs, ConversationRequest(problem, agent, tools, runtime_settings))
+        folder = begin_conversation(outputs, ConversationRequest(problem, agent, runtime_settings, time, gap))
     session = trusted_session(folder, runtime, trust)
     if web:
         raise typer.Exit(serve(session, console, port))
@@ -75,6 +79,9 @@ def converse(
 def bench_converse(
     words: ModelWords = None,
     config: ModelFile = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="Folder of what-if questions; --agents gold, T-P-P or lines.")
+    ] = None,
     problem: Annotated[str, typer.Option(help="District that can be enumerated; empty: that of --outputs.")] = "sfusd",
     agents: Annotated[str, typer.Option(help="T-P-P,C-P-P,C-P-R,C-N-R,rules.")] = "rules",
     paradigms: Annotated[str, typer.Option(help="default,one-shot,aware,conversation.")] = "conversation",
@@ -104,6 +111,13 @@ def bench_converse(
     """Measure agents over whole conversations with simulated stakeholders."""
     from oragent.evals.converse.command import ConverseBenchRequest, run_bench
 
+    if questions is not None:
+        from oragent.evals.converse.whatif.run_questions import bench_questions
+
+        names = {"model.name": model or None, "budget.model_calls": calls}
+        raise typer.Exit(
+            bench_questions(questions, agents, RuntimeWords(tuple(words or ()), names, config), outputs, console)
+        )
     model_names = [*split_names(model), *split_names(models)]
     bench_words = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)
     settings = {

@@ -16,9 +16,7 @@ from oragent.converse.decider import (
     DecisionView,
 )
 from oragent.converse.decision import DecisionProblem, Judge, Judged
-from oragent.converse.solving import problem_in_force
-from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
-from oragent.milp.changes import ModelChange
+from oragent.converse.state import RestrictionState
 
 # messages of the decision agent
 LIMIT = 20
@@ -175,7 +173,7 @@ class Conversation:
                     end = ConversationEnd.OWN
                 break
             answer = await self.agent.answer(message.text)
-            reading = problem_in_force(self.problem, answer.state).read(answer.text)
+            reading = self.problem.read(answer.text)
             presented = tuple(dict.fromkeys((*reading.decisions, *answer.presented)))
             if self.judge:
                 values = tuple(self.judge(decision).value for decision in presented)
@@ -226,33 +224,13 @@ def plain_state(state: RestrictionState | None) -> dict[str, Any] | None:
     """A state as plain data, without the way to it."""
     if state is None:
         return None
-    plain: dict[str, Any] = {
+    return {
         "weights": list(state.weights),
         "restrictions": [
             asdict(restriction) | {"kind": str(restriction.kind), "name": restriction.name}
             for restriction in state.restrictions
         ],
     }
-    if state.changes:
-        plain["changes"] = [change.to_plain() for change in state.changes]
-    return plain
-
-
-def changes_of(plain: Mapping[str, Any] | None) -> tuple[ModelChange, ...]:
-    """The changes of the model itself in a state as plain data."""
-    if plain is None:
-        return ()
-    return tuple(ModelChange.from_plain(change) for change in plain.get("changes", ()))
-
-
-def state_of(plain: Mapping[str, Any]) -> RestrictionState:
-    """The state that ``plain_state`` gave."""
-    names = ("subject", "option", "relation", "value", "by")
-    restrictions = tuple(
-        Restriction(RestrictionKind(entry["kind"]), **{name: entry[name] for name in names if name in entry})
-        for entry in plain["restrictions"]
-    )
-    return RestrictionState(tuple(plain["weights"]), restrictions, changes_of(plain))
 
 
 def _make_turn(

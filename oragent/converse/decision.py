@@ -3,7 +3,7 @@
 A decision is a short text that identifies it, such as one letter an item: two equal texts are the same decision.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Protocol, runtime_checkable
@@ -12,7 +12,6 @@ from oragent._base.errors import ConfigError
 from oragent._base.text_format import join_some
 from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.state import RestrictionState
-from oragent.milp.changes import ModelChange
 from oragent.milp.model import Milp, Row, Sense
 from oragent.milp.solution import SolveStatus
 
@@ -256,68 +255,9 @@ class Judge(Protocol):
         """Judge a decision, recomputed from itself."""
 
 
-@dataclass(frozen=True)
-class Chart:
-    """Bars that show a decision.
-
-    Attributes:
-        goal: Name of the expression of which each bar is a part, so that a bound on it can be drawn across.
-        bars: Label and height of each, heights in natural units of the expression.
-    """
-
-    title: str
-    goal: str
-    bars: tuple[tuple[str, float], ...]
-
-
-@runtime_checkable
-class Charted(Protocol):
-    """A problem whose decisions have a chart."""
-
-    def chart(self, decision: str) -> Chart:
-        """The chart of a decision."""
-
-
-@runtime_checkable
-class Editable(Protocol):
-    """A problem whose own rows, bounds and coefficients can be changed."""
-
-    @property
-    def original(self) -> Milp:
-        """The model as it came, without any change."""
-
-    def changed(self, changes: Iterable[ModelChange]) -> DecisionProblem:
-        """The problem of the original model with changes."""
-
-    def limits(self, name: str) -> tuple[float, float] | None:
-        """Return the model's own limits of an expression, natural units; None if it sets no limit."""
-
-    def search(self, text: str) -> str:
-        """Rows and variables by words of their names and meanings."""
-
-    def describe_values(self, decision: str, words: Sequence[str] | None) -> str:
-        """Rows and variables that words name with their values in a decision; None: the rows that bind."""
-
-
 @runtime_checkable
 class Extremes(Protocol):
     """A problem that knows the least and the most of an expression, whichever of them is better."""
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
         """The least or the most that an expression can be in a state."""
-
-
-@runtime_checkable
-class Explored(Protocol):
-    """A problem that knows what one objective can be had for what other one."""
-
-    def frontier(self) -> tuple[tuple[float, float], ...] | None:
-        """Values of the first two objectives of which neither can be improved alone; None where they are not known."""
-
-
-@runtime_checkable
-class Hurried(Protocol):
-    """A problem that can be solved in less time."""
-
-    def with_time_limit(self, limit_s: float) -> DecisionProblem:
-        """The same problem with so many seconds for a solve."""

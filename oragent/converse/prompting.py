@@ -6,7 +6,7 @@ from importlib.resources import files
 from string import Template
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import DecisionProblem, Editable
+from oragent.converse.decision import DecisionProblem
 
 PROMPTS = "prompts"
 MARKS = str.maketrans({"`": "'", "#": " ", "\n": " ", "\r": " "})
@@ -45,10 +45,6 @@ def tools_prompt(problem: DecisionProblem, extended: bool, without: frozenset[st
         more = "\n" + fill_template("tools_extended")
     else:
         more = ""
-    if extended and isinstance(problem, Editable):
-        more += "\n" + fill_template("tools_changes")
-    else:
-        more += ""
     return _join_parts(problem, " through tools", tips + more, without)
 
 

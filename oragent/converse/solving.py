@@ -1,27 +1,15 @@
 """States solved, each content once; what clashes where nothing is possible, and what can be traded for what."""
 
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
-import numpy as np
-
-from oragent._base.errors import MilpError
-from oragent._base.text_format import one_line
 from oragent.converse.decision import (
     DecisionProblem,
-    Editable,
-    Explored,
     Extremes,
     Goal,
-    Hurried,
     Solved,
-    format_figure,
 )
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
-from oragent.milp.changes import limits_in_words
-from oragent.milp.conflicts import Side, conflict
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
@@ -30,13 +18,8 @@ from oragent.milp.solving import solve
 KEPT = 1e-7
 # rows of the model in a list of what is in force
 MOST_LISTED = 30
-# seconds for a conflict, parts of it that are listed
-CONFLICT_S, MOST_OWN = 6.0, 8
 # solved states in memory; the oldest go first
 MOST_KEPT = 20_000
-
-
-POINTS, SOLVE_S, TOTAL_S = 7, 1.5, 8.0
 
 
 def begin(problem: DecisionProblem) -> RestrictionState:
@@ -45,16 +28,8 @@ def begin(problem: DecisionProblem) -> RestrictionState:
     return RestrictionState((1.0,) * problem.goals + (0.0,) * others)
 
 
-def problem_in_force(problem: DecisionProblem, state: RestrictionState | None) -> DecisionProblem:
-    """The problem with the changes of a state; the problem itself where there are none."""
-    if state is not None and isinstance(problem, Editable):
-        return problem.changed(state.changes)
-    return problem
-
-
 def build_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
-    """A state as a model: the model with its changes, rows for each restriction, the weighted objective."""
-    problem = problem_in_force(problem, state)
+    """A state as a model: the model, rows for each restriction, the weighted objective."""
     rows = [row for restriction in state.restrictions for row in _restriction_rows(problem, restriction)]
     weighted = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
     return replace(
@@ -66,20 +41,8 @@ def build_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
     )
 
 
-def build_readable_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
-    """A state as a model for people: as ``build_model``, but a single objective keeps its name, unit and direction."""
-    problem = problem_in_force(problem, state)
-    model, goal = build_model(problem, state), problem.expressions[0]
-    if problem.goals != 1 or state.weights[0] != 1 or any(state.weights[1:]):
-        return model
-    own = problem.base.objective
-    objective = replace(own, terms=goal.terms, constant=goal.constant)
-    return replace(model, objective=objective, sense=goal.sense)
-
-
 def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | None = None) -> Solved:
     """Solve a state with HiGHS; objectives of weight 0 are optimised second, as they would keep slack otherwise."""
-    problem = problem_in_force(problem, state)
     first = build_model(problem, state)
     solution = solve(first, limit_s, duals=False)
     if not solution.status.has_point:
@@ -120,7 +83,6 @@ def find_extreme(
     problem: DecisionProblem, state: RestrictionState, position: int, sense: Sense, limit_s: float | None = None
 ) -> Solved:
     """Find the least or the most of an expression, and among the decisions that reach it the best one of the state."""
-    problem = problem_in_force(problem, state)
     goal, in_force_model = problem.expressions[position], build_model(problem, state)
     milp = replace(in_force_model, objective=Objective(goal.terms, goal.constant), sense=sense)
     solution = solve(milp, limit_s, duals=False)
@@ -182,7 +144,7 @@ class StateSolver:
             self.solves += 1
             while len(self._known) >= MOST_KEPT:
                 self._known.pop(next(iter(self._known)), None)
-            self._known[bare] = problem_in_force(self.problem, bare).solve(bare)
+            self._known[bare] = self.problem.solve(bare)
         return self._known[bare]
 
     def least(self, state: RestrictionState, position: int) -> Solved:
@@ -198,8 +160,8 @@ class StateSolver:
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved | None:
         """The least or the most of one expression under all that is in force; None where that cannot be computed."""
-        problem = problem_in_force(self.problem, state)
-        if problem.expressions[position].sense is sense and not isinstance(problem, Editable):
+        problem = self.problem
+        if problem.expressions[position].sense is sense:
             return self(replace(state, weights=tuple(float(index == position) for index in range(len(state.weights)))))
         if isinstance(problem, Extremes):
             return problem.extreme(state, position, sense)
@@ -223,13 +185,11 @@ class Clash:
         nearest: Value that each bound among them would need, all else in force; None where no value will do.
         instead: Value that the first bound would need with another option of an item that is fixed, by item and
             option; those that are impossible are left out.
-        own: The model's own rows and bounds that clash with them, each with its limit.
     """
 
     parts: tuple[Restriction, ...]
     nearest: Mapping[Restriction, float | None] = field(default_factory=dict)
     instead: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    own: tuple[str, ...] = ()
 
 
 def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
@@ -251,7 +211,7 @@ def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
         instead = dict(_other_options(solver, state, needed, bounds[0]))
     else:
         instead = {}
-    return Clash(tuple(needed), nearest, instead, tuple(_own_conflict_lines(solver, state.only(*needed))))
+    return Clash(tuple(needed), nearest, instead)
 
 
 def _nearest_value(solver: StateSolver, state: RestrictionState, bound: Restriction) -> float | None:
@@ -260,30 +220,7 @@ def _nearest_value(solver: StateSolver, state: RestrictionState, bound: Restrict
     solved = solver.extreme(state, position, Sense.MINIMIZE if bound.upper else Sense.MAXIMIZE)
     if solved is None or solved.status is not SolveStatus.OPTIMAL or not solved.decision:
         return None
-    return problem_in_force(solver.problem, state).features(solved.decision)[position]
-
-
-def _own_conflict_lines(solver: StateSolver, state: RestrictionState) -> Iterator[str]:
-    """The model's own rows and bounds in the conflict of an infeasible state."""
-    if not isinstance(solver.problem, Editable):
-        return
-    problem = problem_in_force(solver.problem, state)
-    try:
-        conflict_parts = conflict(build_model(problem, state), CONFLICT_S)
-    except MilpError:
-        # it was not found in time
-        return
-    for part in conflict_parts.parts[:MOST_OWN]:
-        if part.side is not Side.ROW:
-            variable = problem.base.variable(part.name)
-            low = part.side is Side.LOW
-            if low:
-                relation, limit = (">=", variable.low)
-            else:
-                relation, limit = ("<=", variable.high)
-            yield f"{one_line(part.name, 60)} {relation} {format_figure(limit)}"
-        elif row := next((row for row in problem.base.rows if row.name == part.name), None):
-            yield f"{one_line(row.name, 60)} {limits_in_words(*row.limits, format_figure)}"
+    return solver.problem.features(solved.decision)[position]
 
 
 def _other_options(
@@ -302,11 +239,7 @@ def _other_options(
 def in_force(problem: DecisionProblem, state: RestrictionState) -> str:
     """The model in force, as tools return it."""
     lines = [f"Objective: {_describe_direction(problem, state)}", "Constraints in force:"]
-    if isinstance(problem, Editable):
-        fixed = "belongs to the model"
-    else:
-        fixed = "cannot be removed"
-    lines += [f"- {name} ({fixed})" for name in problem.protected[:MOST_LISTED]]
+    lines += [f"- {name} (cannot be removed)" for name in problem.protected[:MOST_LISTED]]
     more = len(problem.protected) - MOST_LISTED
     if more > 0:
         lines += [f"- and {more} more rows of the model"]
@@ -315,7 +248,6 @@ def in_force(problem: DecisionProblem, state: RestrictionState) -> str:
     lines += [
         f"- {restriction.name}: {describe_restriction(problem, restriction)}" for restriction in state.restrictions
     ]
-    lines += [f"- {change.name}: {change.value_text} (changed in the model itself)" for change in state.changes]
     return "\n".join(lines)
 
 
@@ -342,59 +274,3 @@ def describe_restriction(problem: DecisionProblem, restriction: Restriction) -> 
         return f"{restriction.subject} {preposition} {restriction.option}"
     goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
     return f"{goal.name} {restriction.relation} {restriction.value / goal.scale:.10g} {goal.model_unit or goal.unit}"
-
-
-Point = tuple[float, float]
-
-
-@lru_cache(maxsize=16)
-def find_frontier(problem: DecisionProblem) -> tuple[Point, ...]:
-    """Values of the first two objectives of which neither can be improved alone, as far as they were found."""
-    if isinstance(problem, Explored):
-        exact_points = problem.frontier()
-    else:
-        exact_points = None
-    if exact_points is None:
-        return by_bounds(problem)
-    return exact_points
-
-
-def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ...]:
-    """Bound the second objective evenly between its extremes and optimise the first one (Haimes et al. 1971).
-
-    Solves are short, so that what is found for a large problem may lie a little off.
-    """
-    if isinstance(problem, Hurried):
-        quick = problem.with_time_limit(SOLVE_S)
-    else:
-        quick = problem
-    if problem.goals < 2:
-        return ()
-    solver, until = StateSolver(quick), time.monotonic() + TOTAL_S
-    start = begin(quick)
-    ends = [solver.least(start, position) for position in (0, 1)]
-    if not all(solved.decision for solved in ends):
-        return ()
-    second = quick.expressions[1]
-    far, near = (quick.features(solved.decision)[1] for solved in ends)
-    points_found = {quick.features(solved.decision)[:2] for solved in ends}
-    if second.sense is Sense.MINIMIZE:
-        relation = "<="
-    else:
-        relation = ">="
-    for value in np.linspace(near, far, points)[1:-1]:
-        if time.monotonic() > until:
-            break
-        bound = Restriction(RestrictionKind.BOUND, second.name, relation=relation, value=float(value))
-        solved = solver.least(start.only(bound), 0)
-        if solved.decision:
-            points_found.add(quick.features(solved.decision)[:2])
-    signs = [goal.sense.sign for goal in quick.expressions[:2]]
-    return tuple(
-        sorted((x, y) for x, y in points_found if not any(_is_better(point, (x, y), signs) for point in points_found))
-    )
-
-
-def _is_better(point: tuple[float, ...], reference: tuple[float, ...], signs: list[float]) -> bool:
-    losses = [sign * (a - b) for sign, a, b in zip(signs, point, reference, strict=True)]
-    return max(losses) <= 0 and min(losses) < 0

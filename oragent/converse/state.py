@@ -1,11 +1,10 @@
-"""The model in force: what was fixed, forbidden, bounded, weighed and changed; every change is a new state."""
+"""The model in force: what was fixed, forbidden, bounded and weighed; every change is a new state."""
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import isfinite
 
 from oragent._base.errors import ConfigError
-from oragent.milp.changes import ModelChange
 
 # natural units that "below" takes from a bound; less than any two values of an objective differ
 STRICT = 1e-3
@@ -75,13 +74,11 @@ class RestrictionState:
 
     Attributes:
         weights: Weights of the problem's expressions, 0 or more; the last ones are 0 where these are no objectives.
-        changes: Changes of the model's own rows, bounds and coefficients, at most one of each part.
         before: State that ``undo`` goes back to; None at the beginning.
     """
 
     weights: tuple[float, ...]
     restrictions: tuple[Restriction, ...] = ()
-    changes: tuple[ModelChange, ...] = ()
     before: "RestrictionState | None" = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -90,7 +87,7 @@ class RestrictionState:
                 raise ConfigError(f"a weight must be a number of 0 or more, not {weight}")
 
     def __hash__(self) -> int:
-        return hash((self.weights, frozenset(self.restrictions), frozenset(self.changes)))
+        return hash((self.weights, frozenset(self.restrictions)))
 
     def __eq__(self, other: object) -> bool:
         """States of one content are equal, whatever the order in which it came."""
@@ -98,7 +95,6 @@ class RestrictionState:
             isinstance(other, RestrictionState)
             and self.weights == other.weights
             and frozenset(self.restrictions) == frozenset(other.restrictions)
-            and frozenset(self.changes) == frozenset(other.changes)
         )
 
     def adding(self, new: Restriction) -> "RestrictionState":
@@ -106,22 +102,13 @@ class RestrictionState:
         restrictions = tuple(old for old in self.restrictions if not new.displaces(old))
         return replace(self, restrictions=(*restrictions, new), before=self)
 
-    def changing(self, change: ModelChange, original: ModelChange) -> "RestrictionState":
-        """The state with another value of one part of the model; none where that is the model's own value."""
-        rest = tuple(old for old in self.changes if old.target != change.target)
-        if change == original:
-            changes = rest
-        else:
-            changes = (*rest, change)
-        return replace(self, changes=changes, before=self)
-
     def weighing(self, position: int, weight: float) -> "RestrictionState":
         """The state with another weight of one expression."""
         weights = (*self.weights[:position], float(weight), *self.weights[position + 1 :])
         return replace(self, weights=weights, before=self)
 
     def removing(self, name: str) -> "RestrictionState":
-        """The state without a restriction, or with a part of the model as it came.
+        """The state without a restriction.
 
         Raises:
             ConfigError: There is none of that name.
@@ -129,11 +116,7 @@ class RestrictionState:
         restrictions = tuple(restriction for restriction in self.restrictions if restriction.name != name)
         if len(restrictions) < len(self.restrictions):
             return replace(self, restrictions=restrictions, before=self)
-        changes = tuple(change for change in self.changes if change.name != name)
-        if len(changes) < len(self.changes):
-            return replace(self, changes=changes, before=self)
-        every = [*(restriction.name for restriction in self.restrictions), *(change.name for change in self.changes)]
-        names = ", ".join(every) or "none at all"
+        names = ", ".join(restriction.name for restriction in self.restrictions) or "none at all"
         raise ConfigError(f"no constraint {name[:100]!r} can be removed; there are {names}")
 
     def only(self, *restrictions: Restriction) -> "RestrictionState":

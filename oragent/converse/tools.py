@@ -6,15 +6,13 @@ Four tools and ``call_solver`` are those of Drossman et al. 2026 (arXiv:2604.026
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.decider import AgentEvent
-from oragent.converse.decision import DecisionProblem, Editable, Solved, format_figure, unknown_name_error
-from oragent.converse.model_changes import ChangeRequest, Verb, compare_states, loose_bound, with_change
+from oragent.converse.decision import DecisionProblem, Solved, format_figure, unknown_name_error
 from oragent.converse.prompting import fill_lines
-from oragent.converse.solving import Clash, StateSolver, begin, clash, describe_restriction, in_force, problem_in_force
+from oragent.converse.solving import Clash, StateSolver, begin, clash, describe_restriction, in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.llm.model import Tool, ToolCall
 from oragent.milp.model import Sense
@@ -27,19 +25,6 @@ MOST_ENUMERATED = 60
 MOST_CHARACTERS = 500
 NUMBER = {"type": "number"}
 TEXT = {"type": "string"}
-# arguments of the tools that change the model itself
-CHANGES: dict[str, dict[str, Any]] = {
-    "set_model": {
-        "part": TEXT,
-        "value": NUMBER,
-        "variable": TEXT,
-        "relation": {"type": "string", "enum": ["<=", ">=", "="]},
-    },
-    "scale_model": {"part": TEXT, "factor": NUMBER, "variable": TEXT},
-    "search_model": {"text": TEXT},
-    "relax_model": {"part": TEXT, "amount": NUMBER},
-    "drop_model": {"part": TEXT, "variable": TEXT},
-}
 
 
 @dataclass
@@ -68,8 +53,8 @@ class Toolbox:
 
     @property
     def problem(self) -> DecisionProblem:
-        """The problem, with the changes of the model in force."""
-        return problem_in_force(self.solver.problem, self.state)
+        """The problem."""
+        return self.solver.problem
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -89,17 +74,10 @@ class Toolbox:
         properties |= {"remove_constraint": {"name": TEXT}, "call_solver": {}}
         if self.extended:
             properties |= {"least_possible": {"objective": bounded}, "explain_infeasibility": {}}
-        if self.can_change:
-            properties |= CHANGES
         texts = fill_lines(
             "tools", fix=words.tool, item=words.item, option=words.option, decision=words.decision, units=units
         )
         return tuple(_make_tool(name, texts[name], arguments) for name, arguments in properties.items())
-
-    @property
-    def can_change(self) -> bool:
-        """True if the model's own rows, bounds and coefficients can be changed."""
-        return self.extended and isinstance(self.solver.problem, Editable)
 
     def __call__(self, call: ToolCall) -> str:
         """Do what a model asks for; what is wrong with the call comes back in one line."""
@@ -119,30 +97,15 @@ class Toolbox:
         self.events, self.solved, self.calls = [], [], 0
         return record
 
-    def add(self, restriction: Restriction) -> str:
-        """Put a restriction in force; a bound that the model's own limit makes superfluous is not added.
+    def add(self, restriction: Restriction) -> None:
+        """Put a restriction in force.
 
-        Returns:
-            What to say of such a bound; else empty.
+        Raises:
+            ConfigError: The problem does not know it.
         """
-        note = ""
-        if restriction.kind is RestrictionKind.BOUND:
-            note = loose_bound(self.problem, restriction)
-        else:
-            # an error where the problem does not know it
+        if restriction.kind is not RestrictionKind.BOUND:
             self.problem.rows(restriction.subject, restriction.option, restriction.kind is RestrictionKind.FORBID)
-        if note:
-            for old in self.state.restrictions:
-                if restriction.displaces(old):
-                    self.state = self.state.removing(old.name)
-            return note
         self.state = self.state.adding(restriction)
-        return ""
-
-    def change(self, request: ChangeRequest) -> str:
-        """Change the model itself and say how: the old and the new value."""
-        self.state, change_line = with_change(self.solver.problem, self.state, request)
-        return change_line
 
     def solve(self) -> Solved:
         """Solve the model in force."""
@@ -159,7 +122,7 @@ class Toolbox:
             ConfigError: The problem cannot compute it.
         """
         goal = self.problem.expressions[position]
-        if goal.sense is sense and not isinstance(self.problem, Editable):
+        if goal.sense is sense:
             return self.least(position)
         rest = [
             each
@@ -200,9 +163,6 @@ class Toolbox:
                 "least_possible": self._find_least,
                 "explain_infeasibility": lambda arguments: self._explain_infeasibility(),
             }
-        if self.can_change:
-            tools |= {f"{verb}_model": partial(self._change_model, verb) for verb in Verb}
-            tools["search_model"] = self._search_model
         if name not in tools:
             raise unknown_name_error(name, list(tools), "tool")
         parameters = next(tool.parameters for tool in self.tools if tool.name == name)
@@ -236,31 +196,13 @@ class Toolbox:
     def _add_bound(self, arguments: dict[str, Any], relation: str) -> str:
         goal = self.problem.expressions[self._find_goal(arguments)]
         value = _check_number(arguments["value"], "value") * goal.scale
-        note = self.add(Restriction(RestrictionKind.BOUND, goal.name, relation=relation, value=value, by=self.by))
-        return "\n".join(filter(None, [note, in_force(self.problem, self.state)]))
-
-    def _search_model(self, arguments: dict[str, Any]) -> str:
-        assert isinstance(self.problem, Editable)
-        return self.problem.search(_check_text(arguments["text"], "text"))
-
-    def _change_model(self, verb: Verb, arguments: dict[str, Any]) -> str:
-        relation = _check_text(arguments.get("relation", ""), "relation")
-        if relation not in ("", "<=", ">=", "="):
-            raise unknown_name_error(relation, ["<=", ">=", "="], "relation")
-        amount = next((arguments[key] for key in ("value", "factor", "amount") if key in arguments), 0)
-        part, variable = _check_text(arguments["part"], "part"), _check_text(arguments.get("variable", ""), "variable")
-        request = ChangeRequest(verb, part, variable, relation, _check_number(amount, "the amount"))
-        earlier_state, change_line = self.state, self.change(request)
-        self.note_solved(self.solver(self.state))
-        comparison = compare_states(self.solver, earlier_state, self.state)
-        return f"{change_line}\n{comparison}\n{in_force(self.problem, self.state)}"
+        self.add(Restriction(RestrictionKind.BOUND, goal.name, relation=relation, value=value, by=self.by))
+        return in_force(self.problem, self.state)
 
     def _remove_constraint(self, arguments: dict[str, Any]) -> str:
         name = _check_text(arguments["name"], "name")
-        changed = any(change.name == name for change in self.state.changes)
-        if not changed and {name, name.partition("[")[0]} & {*self.problem.protected}:
-            way = f"; 'drop {name[:100]}' takes its limit away" if self.can_change else ""
-            raise ConfigError(f"{name[:100]} belongs to the base model and cannot be removed{way}")
+        if {name, name.partition("[")[0]} & {*self.problem.protected}:
+            raise ConfigError(f"{name[:100]} belongs to the base model and cannot be removed")
         self.state = self.state.removing(name)
         return in_force(self.problem, self.state)
 
@@ -304,8 +246,7 @@ def describe_solved(problem: DecisionProblem, solved: Solved) -> str:
 def clash_in_words(problem: DecisionProblem, conflict: Clash) -> str:
     """Why nothing is possible, as tools return it."""
     if not conflict.parts:
-        rows = f": {'; '.join(conflict.own)} cannot all hold" if conflict.own else ""
-        return f"the base model itself is infeasible: no constraint in force is the cause{rows}"
+        return "the base model itself is infeasible: no constraint in force is the cause"
     lines = ["these constraints cannot all hold; without any one of them the others can:"]
     lines += [f"- {restriction.name}: {describe_restriction(problem, restriction)}" for restriction in conflict.parts]
     for bound, value in conflict.nearest.items():
@@ -318,13 +259,11 @@ def clash_in_words(problem: DecisionProblem, conflict: Clash) -> str:
         lines.append(f"{bound.name}: with all else in force {near}")
     for (item, option), value in conflict.instead.items():
         lines.append(f"with {item} at {option} instead, the first of these bounds could be {format_figure(value)}")
-    lines += [f"the model's own part in it: {'; '.join(conflict.own)}"] if conflict.own else []
     return "\n".join(lines)
 
 
 def _make_tool(name: str, description: str, properties: Mapping[str, Any]) -> Tool:
-    optional = ("variable", "relation") if name in CHANGES else ("type",)
-    required = [key for key in properties if key not in optional]
+    required = [key for key in properties if key != "type"]
     schema = {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
     return Tool(name, description, schema)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.converse.agents.change_commands import HELP
 from oragent.converse.agents.model_agents import AGENTS
+from oragent.converse.models.model_agents import COMMANDS
 from oragent.evals.converse.paradigms import Paradigm
 
 PAGE = (Path(__file__).parents[2] / "docs" / "converse.md").read_text(encoding="utf-8")
@@ -26,8 +26,11 @@ def test_a_problem_of_one_s_own_takes_forty_lines() -> None:
     assert len([line for line in own.splitlines() if line.strip()]) <= 40
 
 
-def test_every_agent_paradigm_and_command_is_named() -> None:
+def test_every_agent_and_paradigm_is_named() -> None:
     for name in (*AGENTS, *Paradigm):
         assert name in PAGE
-    for command in re.findall(r"^  (\w+)", HELP, re.MULTILINE)[:6]:
-        assert command in PAGE or command == "OBJECTIVE"
+
+
+def test_the_page_names_the_commands_of_a_conversation() -> None:
+    for command in ("whatif", "keep", "undo", *COMMANDS):
+        assert f"`{command}" in PAGE

@@ -4,17 +4,14 @@ import asyncio
 
 import pytest
 
-from oragent.converse.agents.guests import Guests, silent_errors
 from oragent.converse.agents.model_agents import MOST_ROUNDS, Blank, Formulating, ToolsAgent
-from oragent.converse.problems.formulated import FormulatedProblem
-from oragent.converse.problems.programs import MODEL_PROGRAM, SCHOOLS_PROGRAM
+from oragent.converse.agents.sandboxed_programs import SandboxedPrograms
+from oragent.converse.problems.programs import SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import Message, ToolCall
-from oragent.milp import solve
 from oragent.sandbox.sandbox import Sandbox
-from tests.converse.test_session import KNAPSACK
 from tests.converse.worked import asker
 
 PROBLEM = sfusd()
@@ -22,9 +19,9 @@ ASSIGN = "        m += pulp.lpSum(x[q, t] for t in T) == 1\n"
 
 
 @pytest.fixture(scope="module")
-def guests():
+def programs():
     with Sandbox(1) as box:
-        yield Guests(box)
+        yield SandboxedPrograms(box)
 
 
 def program(source: str, tool: str = "submit_formulation") -> Message:
@@ -35,17 +32,17 @@ def answered(agent):
     return asyncio.run(agent.answer("please"))
 
 
-def test_the_base_program_is_the_base_model(guests) -> None:
-    found = answered(Formulating(asker([program(SCHOOLS_PROGRAM), "done"], []), guests, problem=PROBLEM))
+def test_the_base_program_is_the_base_model(programs) -> None:
+    found = answered(Formulating(asker([program(SCHOOLS_PROGRAM), "done"], []), programs, problem=PROBLEM))
     (event,) = found.events
     assert found.solved == ("CCCABAABBC",)
     assert event.note["silent"] == []
     assert event.result.startswith("status: optimal\n| School |")
 
 
-def test_raw_values_come_back_where_the_design_says_so(guests) -> None:
+def test_raw_values_come_back_where_the_design_says_so(programs) -> None:
     found = answered(
-        Formulating(asker([program(SCHOOLS_PROGRAM), "done"], []), guests, problem=PROBLEM, readable=False)
+        Formulating(asker([program(SCHOOLS_PROGRAM), "done"], []), programs, problem=PROBLEM, readable=False)
     )
     assert "x[3,3] = 1" in found.events[0].result
     assert "|" not in found.events[0].result
@@ -62,40 +59,33 @@ SILENT = [
 
 
 @pytest.mark.parametrize(("old", "new", "told"), SILENT)
-def test_a_silent_error_is_found_and_not_told(guests, old: str, new: str, told: str) -> None:
+def test_a_silent_error_is_found_and_not_told(programs, old: str, new: str, told: str) -> None:
     assert old in SCHOOLS_PROGRAM
     found = answered(
-        Formulating(asker([program(SCHOOLS_PROGRAM.replace(old, new)), "done"], []), guests, problem=PROBLEM)
+        Formulating(asker([program(SCHOOLS_PROGRAM.replace(old, new)), "done"], []), programs, problem=PROBLEM)
     )
     assert any(told in error for error in found.events[0].note["silent"])
     assert told not in found.events[0].result
 
 
-def test_a_program_that_fails_comes_back_with_its_error(guests) -> None:
+def test_a_program_that_fails_comes_back_with_its_error(programs) -> None:
     replies = [
         program("def formulate(m, data):\n    return 1 / 0\n"),
         program("x = 1"),
         program(SCHOOLS_PROGRAM),
         "done",
     ]
-    found = answered(Formulating(asker(replies, []), guests, problem=PROBLEM))
+    found = answered(Formulating(asker(replies, []), programs, problem=PROBLEM))
     assert [event.failed for event in found.events] == [True, True, False]
     assert "ZeroDivisionError" in found.events[0].result
     assert "defines no function formulate" in found.events[1].result
 
 
-def test_a_program_in_a_fence_is_a_call_too(guests) -> None:
+def test_a_program_in_a_fence_is_a_call_too(programs) -> None:
     found = answered(
-        Formulating(asker([f"Here:\n```python\n{SCHOOLS_PROGRAM}```", "done"], []), guests, problem=PROBLEM)
+        Formulating(asker([f"Here:\n```python\n{SCHOOLS_PROGRAM}```", "done"], []), programs, problem=PROBLEM)
     )
     assert found.solved == ("CCCABAABBC",)
-
-
-def test_any_model_has_a_program(guests) -> None:
-    problem = FormulatedProblem(KNAPSACK)
-    found = answered(Formulating(asker([program(MODEL_PROGRAM), "done"], []), guests, problem=problem))
-    assert found.solved == (problem.default,)
-    assert found.events[0].note["silent"] == []
 
 
 # program, what its result holds
@@ -110,27 +100,27 @@ HOSTILE = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "told"), HOSTILE)
-def test_a_hostile_program_costs_its_turn_and_no_more(guests, source: str, told: str) -> None:
-    found = answered(Blank(asker([program(source, "run_python"), "sorry"], []), guests))
+def test_a_hostile_program_costs_its_turn_and_no_more(programs, source: str, told: str) -> None:
+    found = answered(Blank(asker([program(source, "run_python"), "sorry"], []), programs))
     assert found.text == "sorry"
     assert told in found.events[0].result
     assert len(found.events[0].result) < 10_000
 
 
-def test_a_program_without_a_solver_is_seen_to_enumerate(guests) -> None:
+def test_a_program_without_a_solver_is_seen_to_enumerate(programs) -> None:
     source = "import itertools\nprint(sum(1 for _ in itertools.product('ABC', repeat=3)))"
-    found = answered(Blank(asker([program(source, "run_python"), "27"], []), guests))
+    found = answered(Blank(asker([program(source, "run_python"), "27"], []), programs))
     assert found.events[0].result == "27"
     assert found.events[0].note == {"solver": False, "enumerates": True}
 
 
-def test_a_wrong_call_of_a_program_is_one_line(guests) -> None:
+def test_a_wrong_call_of_a_program_is_one_line(programs) -> None:
     replies = [
         Message("assistant", "", (ToolCall("p", "run", {}),)),
         Message("assistant", "", (ToolCall("q", "run_python", {"program": 3}),)),
         "x",
     ]
-    found = answered(Blank(asker(replies, []), guests))
+    found = answered(Blank(asker(replies, []), programs))
     assert "there is no tool 'run'" in found.events[0].result
     assert "lacks 'program'" in found.events[1].result
 
@@ -140,17 +130,6 @@ def test_after_fifteen_rounds_an_agent_has_to_answer() -> None:
     found = answered(ToolsAgent(asker([*calls, "at last"], []), Toolbox(StateSolver(PROBLEM))))
     assert found.text == "at last"
     assert found.calls == MOST_ROUNDS
-
-
-def test_the_base_model_has_no_silent_error() -> None:
-    rename = {variable.name: variable.name for variable in KNAPSACK.variables}
-    problem = FormulatedProblem(KNAPSACK)
-    back = {data["id"]: data["name"] for data in problem.program.data["variables"]}
-    assert set(back.values()) == set(rename)
-    assert problem.program.naming("v1") == "tent"
-    solution = solve(PROBLEM.base)
-    assert solution.status.has_point
-    assert silent_errors.__doc__
 
 
 def test_calls_that_a_server_leaves_in_the_text_are_made() -> None:

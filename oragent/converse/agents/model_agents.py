@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent.converse.agents.guests import Guests, renamed_values, silent_errors
 from oragent.converse.agents.rules import RulesAgent
+from oragent.converse.agents.sandboxed_programs import SandboxedPrograms, renamed_values, silent_errors
 from oragent.converse.decider import Agent, AgentAnswer, AgentEvent
 from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.converse.problems.registry import PUBLISHED
@@ -88,7 +88,7 @@ class Blank:
     """
 
     asker: Asker
-    guests: Guests
+    programs: SandboxedPrograms
     temperature: float | None = None
     without: frozenset[str] = frozenset()
     messages: list[Message] = field(default_factory=list)
@@ -100,11 +100,11 @@ class Blank:
 
     def prompt(self) -> str:
         """Return the prompt that explains how to run Python."""
-        return blank_prompt(self.guests.seconds)
+        return blank_prompt(self.programs.seconds)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
         """Run a program: the event, the decision that a solver returned, and whether its text calls one."""
-        printed = self.guests.printed(source)
+        printed = self.programs.printed(source)
         solver = any(word in source for word in ("pulp", "highspy", "linprog", "milp(", "ortools", "cvxpy"))
         note = {
             "solver": solver,
@@ -164,7 +164,7 @@ class Formulating(Blank):
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
         """Build the model in the guest, solve it here, and look for silent errors in it."""
-        built = self.guests.built(source, self.problem.program)
+        built = self.programs.built(source, self.problem.program)
         arguments: Mapping[str, Any] = {"program": source}
         if built.milp is None:
             return AgentEvent(self.tool.name, arguments, f"error: {built.problem}", failed=True), "", False
@@ -260,7 +260,9 @@ def expect_fitting_agent(name: str, problem: DecisionProblem) -> None:
         raise ConfigError(f"agent {name} works on the problem {PUBLISHED} only: take T-P-P, C-P-P or rules")
 
 
-def make_agent(design: Design, solver: StateSolver, asker: Asker | None = None, guests: Guests | None = None) -> Agent:
+def make_agent(
+    design: Design, solver: StateSolver, asker: Asker | None = None, programs: SandboxedPrograms | None = None
+) -> Agent:
     """An agent for one conversation."""
     if design.name == "rules":
         return RulesAgent(Toolbox(solver, extended=True))
@@ -268,9 +270,9 @@ def make_agent(design: Design, solver: StateSolver, asker: Asker | None = None, 
     if design.name == "T-P-P":
         tools = Toolbox(solver, design.tools == EXTENDED)
         return ToolsAgent(asker, tools, design.temperature, design.without)
-    assert guests is not None
+    assert programs is not None
     if design.name == "C-N-R":
-        return Blank(asker, guests, design.temperature, design.without)
+        return Blank(asker, programs, design.temperature, design.without)
     return Formulating(
-        asker, guests, design.temperature, design.without, problem=solver.problem, readable=design.name == "C-P-P"
+        asker, programs, design.temperature, design.without, problem=solver.problem, readable=design.name == "C-P-P"
     )

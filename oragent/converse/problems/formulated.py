@@ -4,9 +4,7 @@ It is also the base of a problem of one's own: give it a model and its objective
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from oragent._base.errors import ConfigError, MilpError
@@ -19,21 +17,14 @@ from oragent.converse.decision import (
     format_figure,
     unknown_name_error,
 )
-from oragent.converse.problems.model_text import (
-    describe_binding,
-    describe_model,
-    describe_named,
-    linear_words,
-    search_model,
-)
-from oragent.converse.problems.programs import ProgramForm, model_form
+from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.problems.reply_formats import escape_cell, read_objects, read_tables
 from oragent.converse.prompting import fill_template, quote_line
 from oragent.converse.solving import begin, by_milp, find_extreme
 from oragent.converse.state import RestrictionState
-from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
-from oragent.milp.mathematics import to_latex
+from oragent.milp.changes import limits_in_words
 from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense
+from oragent.milp.plain import number
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import breaches
 
@@ -43,8 +34,8 @@ NONZERO = 1e-9
 MOST_SHOWN, MOST_ROWS = 60, 12
 # variables that can be bounded by name
 MOST_BOUNDED = 5000
-# changed models in memory; the oldest go first
-MOST_CHANGED = 200
+# rows and variables of a description, terms of one row
+MOST_DESCRIBED, MOST_TERMS = 200, 40
 DIGITS = 9
 
 
@@ -52,7 +43,7 @@ class FormulatedProblem:
     """A model that people can talk about.
 
     Args:
-        milp: Model of the problem; requests change it as data, the original stays.
+        milp: Model of the problem.
         goals: Objectives; none: that of the model. Rows with terms are named expressions beside them.
         name: Name of the problem; empty: that of the model.
         limit_s: Seconds of a solve.
@@ -78,44 +69,12 @@ class FormulatedProblem:
             if not variable.is_binary and variable.name not in taken
         )
         self.goals, self.expressions = len(first), (*first, *rows, *variable_goals)
-        self.original = milp
-        self._changed: dict[frozenset[ModelChange], FormulatedProblem] = {}
-        self._unchanged = self
         self._limits = {row.name: row.limits for row in milp.rows}
         bounds = {variable.name: (variable.low, variable.high) for variable in milp.variables}
         self._limits |= {goal.name: bounds[goal.name] for goal in variable_goals}
         self.protected = tuple(row.name for row in milp.rows)
         self.vocabulary = Vocabulary("fix_variable", "variable", "value", lower_bounds=True)
         self._variables = {variable.name: variable for variable in milp.variables}
-
-    def with_time_limit(self, limit_s: float) -> "FormulatedProblem":
-        """The same problem with less time for a solve."""
-        same = copy(self)
-        same.limit_s, same._changed, same._unchanged = limit_s, {}, same
-        return same
-
-    def changed(self, changes: Iterable[ModelChange]) -> "FormulatedProblem":
-        """The problem with other limits, bounds and coefficients than those of the original model."""
-        every = frozenset(changes)
-        if not every:
-            return self._unchanged
-        cache = self._unchanged._changed
-        if every not in cache:
-            while len(cache) >= MOST_CHANGED:
-                cache.pop(next(iter(cache)))
-            cache[every] = self._unchanged._with_changes(every)
-        return cache[every]
-
-    def _with_changes(self, changes: frozenset[ModelChange]) -> "FormulatedProblem":
-        same = copy(self)
-        same.__dict__.pop("program", None)
-        same.base = apply_changes(self.original, changes)
-        same.protected = tuple(row.name for row in same.base.rows)
-        same._variables = {variable.name: variable for variable in same.base.variables}
-        same.expressions = tuple(_changed_goal(goal, changes) for goal in self.expressions)
-        limits = {change.subject: (change.low, change.high) for change in changes if not change.is_coefficient}
-        same._limits = {**self._limits, **limits}
-        return same
 
     def limits(self, name: str) -> tuple[float, float] | None:
         """Return the model's own limits of a row or variable among the expressions; None if it sets no limit."""
@@ -257,7 +216,7 @@ class FormulatedProblem:
     def _describe_rows(self, features: Sequence[float]) -> list[str]:
         """What the first rows come to, and what limits them."""
         named = zip(self.expressions[self.goals :], features[self.goals :], strict=True)
-        rows = {row.name for row in self.original.rows}
+        rows = {row.name for row in self.base.rows}
         row_texts = [
             f"{_escape_cell(goal.word)} {format_figure(value)} (must be {limits_in_words(*limits, format_figure)})"
             for goal, value in named
@@ -320,28 +279,22 @@ class FormulatedProblem:
             count=len(self.base.variables),
             meaning=quote_line(self.base.meaning),
             objectives="\n".join(f"{title}: {text}" if index == 0 else text for index, text in enumerate(lines)),
-            model=describe_model(self.base),
+            model="\n".join(_describe_model(self.base)),
             table=self.render(self.default),
         )
-
-    def search(self, text: str) -> str:
-        """Rows and variables by words of their names and meanings."""
-        return search_model(self.base, text)
-
-    def describe_values(self, decision: str, words: Sequence[str] | None) -> str:
-        """Rows and variables that words name with their values in a decision; None: the rows that bind."""
-        if words is None:
-            return describe_binding(self.base, self.values(decision))
-        return describe_named(self.base, self.values(decision), words)
 
     def known(self) -> str:
         """Describe the problem to a decision agent."""
         return self.render(self.default)
 
-    @cached_property
+    @property
     def program(self) -> ProgramForm:
-        """The formulation that C-P agents edit."""
-        return model_form(self.base, to_latex(self.base))
+        """Refuse: agents that write programs work on districts only.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(f"no agent writes programs for {one_line(self.name, 60)}: take T-P-P or rules")
 
     def solve(self, state: RestrictionState) -> Solved:
         """With the solver, within ``limit_s``."""
@@ -369,14 +322,29 @@ def _objective_goal(milp: Milp) -> Goal:
     )
 
 
-def _changed_goal(goal: Goal, changes: Iterable[ModelChange]) -> Goal:
-    values = {
-        change.variable: change.low for change in changes if change.is_coefficient and change.subject == goal.name
-    }
-    terms = {name: value for name, value in {**goal.terms, **values}.items() if value}
-    if values:
-        return replace(goal, terms=terms)
-    return goal
+def _describe_model(milp: Milp) -> Iterator[str]:
+    """The rows and variables of a model, the first ones of a large one."""
+    yield f"Rows ({len(milp.rows)}):"
+    for row in milp.rows[:MOST_DESCRIBED]:
+        meaning = f" ({quote_line(row.meaning)})" if row.meaning else ""
+        yield f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits_in_words(*row.limits)}{meaning}"
+    yield f"Variables ({len(milp.variables)}):"
+    for variable in milp.variables[:MOST_DESCRIBED]:
+        whole = "whole number " if variable.is_integer else ""
+        kind = "0 or 1" if variable.is_binary else f"{whole}{limits_in_words(variable.low, variable.high)}"
+        unit = f", {quote_line(variable.unit)}" if variable.unit else ""
+        meaning = f" ({quote_line(variable.meaning)})" if variable.meaning else ""
+        yield f"- {quote_line(variable.name)}: {kind}{unit}{meaning}"
+
+
+def linear_words(terms: Mapping[str, float]) -> str:
+    """A linear expression such as ``4 tables + 6 chairs``; of a long one its first terms and how many follow."""
+    parts = [
+        f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else f'{number(abs(value))} '}{quote_line(name)}"
+        for name, value in list(terms.items())[:MOST_TERMS]
+    ]
+    more = f" + {len(terms) - MOST_TERMS} more terms" if len(terms) > MOST_TERMS else ""
+    return f"{' '.join(parts).removeprefix('+ ') or '0'}{more}"
 
 
 def _read_tables(text: str) -> list[list[tuple[str, float]]]:

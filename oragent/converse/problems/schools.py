@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import Chart, Goal, ProposedDecisions, Solved, Vocabulary
+from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary
 from oragent.converse.problems import school_texts
 from oragent.converse.problems.district import (
     DEFAULT,
@@ -28,7 +28,6 @@ from oragent.converse.problems.exact import (
     ObjectiveWeights,
     ScheduleObjective,
     enumerate_schedules,
-    pareto_frontier,
     to_constraints,
 )
 from oragent.converse.problems.programs import ProgramForm, school_form
@@ -200,21 +199,6 @@ class Schools:
         """The start time of each school."""
         chosen = zip(self.district.schools, self.district.chosen(decision), strict=True)
         return {school.name: self.vocabulary.options[time] for school, time in chosen}
-
-    def chart(self, decision: str) -> Chart:
-        """Load by start time."""
-        loads = zip(self.vocabulary.options, self.district.loads(decision), strict=True)
-        return Chart("Load by start time", ScheduleObjective.LOAD, tuple(loads))
-
-    def frontier(self) -> tuple[tuple[float, float], ...] | None:
-        """Load and deviation; None where schedules are too many."""
-        if self.exact is None:
-            return None
-        return tuple((float(point.features.load), point.features.deviation) for point in pareto_frontier(self.exact))
-
-    def with_time_limit(self, limit_s: float) -> "Schools":
-        """The same schools with another limit."""
-        return replace(self, limit_s=limit_s)
 
     def solve(self, state: RestrictionState) -> Solved:
         """By looking at all schedules, or with the solver within ``limit_s``."""

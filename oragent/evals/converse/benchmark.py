@@ -15,8 +15,8 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base.direction import Direction as Better
 from oragent._base.files import file_stem
 from oragent._base.settings import STRICT
-from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.model_agents import ASKING, PROGRAMMING, Design, make_agent
+from oragent.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
@@ -166,8 +166,8 @@ class ConverseBenchmark(CaseBenchmark):
     ) -> tuple[Mapping[str, str | Model], Work]:
         """Open the sandbox where programs run; the agent is asked in its role, the decider in its own."""
         contestant = self.contestant_of(cell)
-        programs = contestant["agent"] in PROGRAMMING
-        guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
+        is_programming = contestant["agent"] in PROGRAMMING
+        programs = SandboxedPrograms(stack.enter_context(Sandbox(self.workers))) if is_programming else None
         names = {
             "agent": contestant["model"] if contestant["agent"] in ASKING else "",
             "decider": self.settings.decider_model or contestant["model"] if self._uses_persona(cell) else "",
@@ -177,11 +177,11 @@ class ConverseBenchmark(CaseBenchmark):
         }
 
         async def run_case(case: LedgerCase) -> object:
-            return await self._hold_case(cell, case, guests)
+            return await self._hold_case(cell, case, programs)
 
         return players if self.stand_in is None else {"": self.stand_in}, run_case
 
-    async def _hold_case(self, cell: BenchCell, case: LedgerCase, guests: Guests | None) -> dict[str, Any]:
+    async def _hold_case(self, cell: BenchCell, case: LedgerCase, programs: SandboxedPrograms | None) -> dict[str, Any]:
         contestant, settings, number = self.contestant_of(cell), self.settings, int(case.name[:4])
         stakeholder, paradigm = self.stakeholders[number], Paradigm(contestant["paradigm"])
         persona = self.persona(cell, case.name, settings.seed) if self._uses_persona(cell) else None
@@ -192,7 +192,7 @@ class ConverseBenchmark(CaseBenchmark):
         else:
             without = frozenset(filter(None, [contestant["without"]]))
             design = Design(contestant["agent"], contestant["tools"], settings.temperature, without)
-            opponent = make_agent(design, self.solver, case, guests)
+            opponent = make_agent(design, self.solver, case, programs)
             limit = LIMIT if paradigm is Paradigm.CONVERSATION else 1
             decider = self._make_decider(stakeholder, paradigm, persona, case, in_words=contestant["agent"] in ASKING)
             most = settings.limit or limit if limit > 1 else 1

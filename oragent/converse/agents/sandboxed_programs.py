@@ -50,7 +50,7 @@ class BuiltModel:
 
 
 @dataclass(frozen=True)
-class Guests:
+class SandboxedPrograms:
     """Runs programs in a sandbox that others share; may be called from several threads."""
 
     sandbox: Sandbox

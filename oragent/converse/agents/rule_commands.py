@@ -1,0 +1,56 @@
+"""Forms of the commands of the rules agent, their help, and the error for a line that is none of them."""
+
+import re
+from difflib import get_close_matches
+
+from oragent._base.errors import ConfigError
+from oragent._base.text_format import one_line
+
+# as people write them
+RELATIONS = {"≤": "<=", "≥": ">="}
+BOUND_FORM = "OBJECTIVE <= NUMBER"
+FORMS = {
+    "fix": "fix ITEM OPTION",
+    "forbid": "forbid ITEM OPTION",
+    "weight": "weight OBJECTIVE NUMBER",
+    "lowest": "lowest OBJECTIVE",
+    "highest": "highest OBJECTIVE",
+    "best": "best OBJECTIVE",
+    "remove": "remove NAME",
+    "undo": "undo",
+    "reset": "reset",
+    "help": "help",
+}
+# a number as it is typed; commas separate thousands, or a single one is a decimal comma
+FIGURE = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+HELP = f"Commands, several with ';' between: {', '.join([*FORMS.values(), BOUND_FORM])}"
+# characters of a text in a message
+LONGEST = 60
+
+
+def parse_figure(text: str) -> float:
+    """Read a number: commas separate thousands, and a single one elsewhere is a decimal comma.
+
+    Raises:
+        ValueError: It is no number.
+    """
+    text = text.strip()
+    if FIGURE.fullmatch(text):
+        return float(text.replace(",", ""))
+    if DECIMAL_COMMA.fullmatch(text):
+        return float(text.replace(",", "."))
+    raise ValueError(f"{text[:LONGEST]!r} is no number")
+
+
+def no_command_error(line: str) -> ConfigError:
+    """Return the error for a line that is no command; it names the nearest command."""
+    words = line.casefold().split()
+    named = [word for word in words if word in FORMS]
+    if named:
+        nearest = FORMS[named[0]]
+    elif any(sign in line for sign in ("<", ">", "≤", "≥")):
+        nearest = BOUND_FORM
+    else:
+        nearest = FORMS[get_close_matches(words[0], FORMS, n=1, cutoff=0.0)[0]]
+    return ConfigError(f"{one_line(line, 80)!r} is no command; the nearest is '{nearest}', and 'help' lists all")

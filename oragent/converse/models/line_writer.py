@@ -1,0 +1,82 @@
+"""Agent for a small language model: it writes lines only, its output constrained by JSON schema; no prose is shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from oragent._base.safe_load import parse_json
+from oragent.converse.models.message_record import MessageRecord
+from oragent.converse.models.model_agents import ROLE, LinesAgent
+from oragent.converse.models.model_prompt import describe_model
+from oragent.converse.models.workbench import Workbench
+from oragent.converse.prompting import fill_template
+from oragent.llm.dialogue import ReplyText
+from oragent.llm.model import Message, Tool
+from oragent.milp.operations.registry import QUERIES
+
+# replies for one message: the first, and one after a refusal
+ATTEMPTS = 2
+MOST_LINES = 4
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "lines": {"type": "array", "items": {"type": "string", "maxLength": 300}, "minItems": 1, "maxItems": MOST_LINES}
+    },
+    "required": ["lines"],
+    "additionalProperties": False,
+}
+
+
+class SchemaAsker(Protocol):
+    """Sender of prompts whose replies follow a JSON schema."""
+
+    async def ask(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        temperature: float | None = None,
+        tools: Sequence[Tool] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> ReplyText:
+        """Send a prompt to the model of a role."""
+
+
+@dataclass
+class LineWriter:
+    """Turns a message into lines and shows their results; a refused line is sent back once with the reason."""
+
+    workbench: Workbench
+    asker: SchemaAsker
+    folder: Path
+
+    async def answer(self, message: str) -> MessageRecord:
+        """Answer a message by the results of the lines that the model writes."""
+        prompt = fill_template(
+            "line_writer",
+            model=describe_model(self.workbench.session.study.base),
+            queries="\n".join(f"- {entry.syntax}: {entry.summary}" for entry in QUERIES.values()),
+        )
+        messages = [Message("system", prompt), Message("user", message)]
+        agent = LinesAgent(self.workbench, self.folder)
+        record = MessageRecord(said=message, note="the model wrote no line")
+        for _ in range(ATTEMPTS):
+            reply = await self.asker.ask(ROLE, messages, 0.0, (), SCHEMA)
+            lines = read_lines(reply.text)
+            record = agent.answer("\n".join(lines)).model_copy(update={"said": message})
+            if lines and not record.refused:
+                break
+            reason = record.note or "expected a JSON object with lines"
+            complaint = Message("user", f"Refused: {reason}. Correct the lines.")
+            messages += [Message("assistant", reply.text[:2000]), complaint]
+        return record
+
+
+def read_lines(text: str) -> list[str]:
+    """Read the lines of a reply; none where it is no such object."""
+    begin, end = text.find("{"), text.rfind("}")
+    try:
+        lines = parse_json(text[begin : end + 1])["lines"]
+    except (ValueError, KeyError, TypeError):
+        return []
+    return [line for line in lines if isinstance(line, str)][:MOST_LINES] if isinstance(lines, list) else []

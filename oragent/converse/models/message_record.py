@@ -1,0 +1,42 @@
+"""Records of messages: what a conversation needs to go on."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from oragent.converse.models.answer_text import AnswerPart, plain_answer
+from oragent.converse.models.result_text import markdown_result
+from oragent.milp.operations.results import AnyResult
+
+
+class MessageRecord(BaseModel):
+    """A message of a person, what was done for it, and the answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+    said: str
+    # answer of a language model, its references filled
+    parts: tuple[AnswerPart, ...] = ()
+    # the same with its references, as the language model wrote it
+    raw: str = ""
+    # answer of the program itself, such as a table of scenarios or the reason of a refusal
+    note: str = ""
+    results: tuple[Annotated[AnyResult, Field(discriminator="kind")], ...] = ()
+    # number of lines that were refused
+    refused: int = 0
+    # changes in force after the message, and named scenarios with theirs
+    changes: tuple[str, ...] = ()
+    scenarios: dict[str, tuple[str, ...]] = {}
+    # number of messages that it took back
+    undone: int = 0
+    # line that waits for a label, after a question back, and the name that has several readings
+    pending: tuple[str, str] | None = None
+
+    @property
+    def text(self) -> str:
+        """The answer as plain text."""
+        return "\n".join(text for text in (plain_answer(self.parts), self.note) if text)
+
+    def markdown(self) -> str:
+        """The message as Markdown: what was said, the answer, and each operation with its result."""
+        quoted = "\n".join(f"> {line}" for line in self.said.splitlines() or [""])
+        return "\n\n".join(part for part in (quoted, self.text, *map(markdown_result, self.results)) if part)

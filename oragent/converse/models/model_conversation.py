@@ -1,0 +1,182 @@
+"""A conversation about a model in a folder that lasts: each message is recorded with its results."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from oragent._base import files
+from oragent._base.errors import ModelError, OragentError, StoreError
+from oragent._base.safe_load import parse_json
+from oragent._base.text_format import one_line
+from oragent.converse.conversation_request import ConversationRequest
+from oragent.converse.models.line_writer import LineWriter
+from oragent.converse.models.message_record import MessageRecord
+from oragent.converse.models.model_agents import LinesAgent, OperationsAgent, record_message
+from oragent.converse.models.workbench import Workbench, WorkbenchState, read_changes
+from oragent.ledger import LedgerCase, Study
+from oragent.ledger.study import finished_results, open_study
+from oragent.llm.model import Model
+from oragent.milp.indexed_files import read_indexed
+from oragent.milp.operations.outcomes import SolveLimits
+
+MODEL_FILE = "model.json"
+TRANSCRIPT, PENDING = "transcript.md", "pending.txt"
+LINES, TOOLS, WRITER = "rules", "T-P-P", "lines"
+# agents that a conversation about a model can have
+MODEL_AGENTS = (LINES, TOOLS, WRITER)
+MOST_SAID = 20_000
+Value = TypeVar("Value")
+
+
+@dataclass
+class ModelConversation:
+    """A conversation about a model.
+
+    Attributes:
+        absence: Reason why the language model cannot be asked; empty while it can.
+    """
+
+    folder: Path
+    request: ConversationRequest
+    records: list[MessageRecord] = field(default_factory=list)
+    absence: str = ""
+    _study: Study | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        limits = SolveLimits(seconds=self.request.seconds, gap=self.request.gap)
+        self.workbench = Workbench(read_indexed(self.folder / MODEL_FILE), limits, self.folder)
+        self._lines = LinesAgent(self.workbench, self.folder)
+        self._busy = asyncio.Lock()
+        self._load()
+
+    @property
+    def is_asking(self) -> bool:
+        """True if messages go to a language model."""
+        return self.request.agent != LINES
+
+    @asynccontextmanager
+    async def open(self, model: Model | None = None) -> AsyncIterator["ModelConversation"]:
+        """Open models and records; a first message solves the model, and one that was cut off is answered.
+
+        Args:
+            model: Model that is asked; None: the one of the request.
+
+        Raises:
+            ModelError: A new conversation has no model that can be asked.
+        """
+        async with self._open_study(model) as study:
+            self._study = study
+            if not self.records:
+                await self._add("")
+            pending = self.folder / PENDING
+            if pending.is_file():
+                await self.say(pending.read_text(encoding="utf-8", errors="replace")[:MOST_SAID])
+            yield self
+
+    @asynccontextmanager
+    async def _open_study(self, model: Model | None) -> AsyncIterator[Study]:
+        """Open the records, without the language model where a conversation goes on and it cannot be asked."""
+        runtime = self.request.runtime
+        async with AsyncExitStack() as stack:
+            try:
+                opened = open_study(self.folder, runtime, model=model, is_asking=self.is_asking)
+                study = await stack.enter_async_context(opened)
+            except ModelError as problem:
+                if not self.records:
+                    raise
+                self.absence = str(problem)
+                study = await stack.enter_async_context(open_study(self.folder, runtime, is_asking=False))
+            yield study
+
+    async def say(self, text: str) -> MessageRecord:
+        """Answer a message; several callers wait for one another.
+
+        A line that begins with ``/`` is one of the operations even where a language model listens.
+        """
+        text = text.strip()[:MOST_SAID]
+        async with self._busy:
+            if self.absence and not self.is_lines(text):
+                note = f"not sent, since the model cannot be asked: {self.absence}"
+                return record_message(self.workbench, text, note=note)
+            pending = self.folder / PENDING
+            files.replace_file(pending, text)
+            record = await self._add(text)
+            pending.unlink(missing_ok=True)
+            return record
+
+    async def read(self, reader: Callable[["ModelConversation"], Value]) -> Value:
+        """Read from the conversation between two messages."""
+        async with self._busy:
+            return await asyncio.to_thread(reader, self)
+
+    def is_lines(self, text: str) -> bool:
+        """Return True if a message is lines of operations, not words for a language model."""
+        return not self.is_asking or text.startswith("/")
+
+    async def _add(self, text: str) -> MessageRecord:
+        assert self._study is not None
+        name = f"message.{len(self.records)}"
+
+        async def work(case: LedgerCase) -> object:
+            record = await self._answer(text, case)
+            return parse_json(record.model_dump_json())
+
+        finished = (await self._study.run_cases([name], work))[0]
+        if finished is None:
+            raise StoreError(f"the message was not answered: {self._study.stop_reason}")
+        record = MessageRecord.model_validate(finished.result)
+        self.records.append(record)
+        self._write_transcript()
+        return record
+
+    async def _answer(self, text: str, case: LedgerCase) -> MessageRecord:
+        if not text:
+            return await asyncio.to_thread(self._open_with_solve)
+        if self.is_lines(text):
+            lines = "\n".join(line.strip().removeprefix("/") for line in text.splitlines())
+            record = await asyncio.to_thread(self._lines.answer, lines)
+            return record.model_copy(update={"said": text})
+        try:
+            if self.request.agent == WRITER:
+                return await LineWriter(self.workbench, case, self.folder).answer(text)
+            return await OperationsAgent(self.workbench, case, earlier=self.records).answer(text)
+        except OragentError as problem:
+            return record_message(self.workbench, text, note=f"not answered: {problem}")
+
+    def _open_with_solve(self) -> MessageRecord:
+        """Solve the model; of an infeasible one the conflict and the least repair are found too."""
+        results, notes = [], []
+        with self.workbench.message():
+            for line in ("solve", "conflict", "repair"):
+                try:
+                    results.append(self.workbench.ask(line))
+                except OragentError as problem:
+                    notes.append(str(problem))
+                if results and results[0].status != "infeasible":
+                    break
+        return record_message(self.workbench, "", results=results, note="\n".join(notes))
+
+    def _load(self) -> None:
+        finished = finished_results(self.folder)
+        try:
+            while (name := f"message.{len(self.records)}") in finished:
+                record = MessageRecord.model_validate(finished[name])
+                scenarios = tuple((name, read_changes(lines)) for name, lines in record.scenarios.items())
+                state = WorkbenchState(read_changes(record.changes), scenarios)
+                self.workbench.resume(state, record.undone, record.results)
+                self._lines.pending = record.pending
+                self.records.append(record)
+        except (ValidationError, OragentError, IndexError) as problem:
+            raise StoreError(f"{self.folder}: its records are damaged: {one_line(str(problem), 200)}") from None
+
+    def _write_transcript(self) -> None:
+        texts = [f"## {place}\n\n{record.markdown()}\n" for place, record in enumerate(self.records)]
+        try:
+            files.replace_file(self.folder / TRANSCRIPT, "\n".join(texts))
+        except OSError as problem:
+            raise StoreError(f"cannot write into {self.folder}: {problem}") from None

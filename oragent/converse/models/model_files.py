@@ -1,0 +1,84 @@
+"""Models that conversations are about: any file that holds one, or the folder of a formulation."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from oragent._base.errors import ConfigError, ProblemError
+from oragent._base.safe_load import parse_json
+from oragent._base.text_format import one_line
+from oragent.converse.conversation_request import (
+    ConversationRequest,
+    expect_model,
+    make_folder,
+    with_problem,
+    write_request,
+)
+from oragent.converse.models.model_conversation import MODEL_AGENTS, MODEL_FILE
+from oragent.converse.problems.registry import NAMES as PROBLEM_NAMES
+from oragent.converse.problems.registry import is_named, open_named_model
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_files import read_indexed, write_indexed
+
+# names of a model in a folder
+NAMES = ("model.json", "milp.json")
+# replies of a formulation, their most bytes, and the longest unit in them
+REPLIES, MOST_REPLIES, LONGEST_UNIT = "pool.jsonl", 16 << 20, 40
+
+
+def read_conversation_model(argument: str) -> IndexedModel:
+    """Read the model of a file, of a folder, or of a problem with a name.
+
+    Raises:
+        OragentError: There is none.
+    """
+    if is_named(argument):
+        return open_named_model(argument)
+    path = Path(argument)
+    if path.is_dir():
+        inside = next((path / name for name in NAMES if (path / name).is_file()), None)
+        if inside is None:
+            raise ProblemError(f"{argument[:200]}: no {' or '.join(NAMES)} in it; expected the folder of a formulation")
+        path = inside
+    elif not path.is_file():
+        raise ProblemError(
+            f"no problem {argument[:80]!r}: expected {PROBLEM_NAMES}, a model's file or the folder of a formulation"
+        )
+    model = read_indexed(path)
+    goal = model.objective
+    if not goal.unit and (unit := _objective_unit(path.with_name(REPLIES))):
+        model = replace(model, objectives=(replace(goal, unit=unit), *model.objectives[1:]))
+    stem = path.resolve().parent.name if path.name in NAMES else path.stem
+    return model if model.name else replace(model, name=stem)
+
+
+def begin_conversation(outputs: Path, request: ConversationRequest) -> Path:
+    """Make the folder of a new conversation, with a copy of its model.
+
+    Raises:
+        OragentError: The file holds no model, or the agent does not work on models.
+    """
+    model = read_conversation_model(request.problem)
+    if request.agent not in MODEL_AGENTS:
+        raise ConfigError(
+            f"agent {one_line(request.agent, 40)} is one of evaluations only: take {' or '.join(MODEL_AGENTS)}"
+        )
+    expect_model(request)
+    folder = make_folder(outputs, model.name)
+    write_indexed(model, folder / MODEL_FILE)
+    write_request(folder, with_problem(request, MODEL_FILE))
+    return folder
+
+
+def _objective_unit(replies: Path) -> str:
+    """Return the unit of the objective that a formulation states in its replies; empty where it states none."""
+    try:
+        if not replies.is_file() or replies.stat().st_size > MOST_REPLIES:
+            return ""
+        entries = [parse_json(line) for line in replies.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, ValueError):
+        return ""
+    parsed = [
+        entry.get("parsed") for entry in entries if isinstance(entry, dict) and entry.get("module") == "formalization"
+    ]
+    unit = parsed[-1].get("UNIT") if parsed and isinstance(parsed[-1], dict) else None
+    return one_line(unit.strip(), LONGEST_UNIT) if isinstance(unit, str) else ""

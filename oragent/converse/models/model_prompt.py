@@ -1,0 +1,139 @@
+"""Prompt of the agent of a model: sets, families, objectives and the syntax, at most 4,000 tokens for any model."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from oragent.converse.prompting import fill_template, quote_line
+from oragent.milp.indexed import IndexedModel, IndexSet
+from oragent.milp.operations.registry import CHANGES, QUERIES
+from oragent.milp.operations.requests import Describe
+from oragent.milp.operations.results import DescribeResult, FamilyInfo
+from oragent.milp.operations.session import ModelSession
+from oragent.milp.operations.slices import fold
+from oragent.milp.plain import plain
+from oragent.milp.reference_text import label_text, name_text
+
+# characters of the description of a model; three letters are counted as a token
+ROOM = 5000
+# of the families of one kind
+FAMILY_ROOM = 1400
+SET_ROOM = 1300
+# labels of a set at its beginning
+SHOWN_LABELS = 12
+LONGEST_MEANING = 80
+# operations that need files
+WITHOUT = {"verify", "inverse", "diff"}
+# hits of a search
+MOST_HITS = 40
+
+
+def model_prompt(model: IndexedModel, rounds: int, lines: int) -> str:
+    """The system prompt of an agent."""
+    queries = [f"- {entry.syntax}: {entry.summary}" for name, entry in QUERIES.items() if name not in WITHOUT]
+    queries += ["- keep [NAME]; undo; scenario NAME: Keep the last trial, take back a message, go to a scenario."]
+    return fill_template(
+        "model_agent",
+        model=describe_model(model),
+        queries="\n".join(queries),
+        changes="\n".join(f"- {syntax}" for _, syntax in CHANGES.values()),
+        rounds=rounds,
+        lines=lines,
+    )
+
+
+def describe_model(model: IndexedModel) -> str:
+    """Describe the structure of a model in at most ``ROOM`` characters."""
+    described = ModelSession(model).ask(Describe())
+    assert isinstance(described, DescribeResult)
+    rows, columns = model.shape
+    lines = [f"{quote_line(model.name) or 'model'}: {columns} variables, {rows} rows."]
+    if model.meaning:
+        lines.append(quote_line(model.meaning))
+    for goal in model.objectives[:8]:
+        is_active = "" if goal is model.objective else " (not active)"
+        lines.append(
+            f"Objective: {goal.sense} {name_text(goal.name)}{_unit(goal.unit)}{_meaning(goal.meaning)}{is_active}"
+        )
+    lines += _cut("Sets:", map(_set_line, model.sets), SET_ROOM)
+    for kind, title in (("parameters", "Data"), ("variables", "Variables"), ("rows", "Rows")):
+        infos = [info for info in described.families if info.kind == kind]
+        lines += _cut(f"{title}:", map(_family_line, infos), FAMILY_ROOM)
+    return "\n".join(lines)[:ROOM]
+
+
+def find_names(model: IndexedModel, text: str) -> str:
+    """List the families and labels whose name or meaning has a text."""
+    wanted = fold(text)
+    hits = [
+        f"{name_text(family.name)}[{', '.join(map(name_text, family.sets))}]" if family.sets else name_text(family.name)
+        for family in model.families()
+        if wanted in fold(family.name) or wanted in fold(family.meaning)
+    ]
+    for index_set in model.sets:
+        hits += [f"{label_text(label)} of {index_set.name}" for label in index_set.labels if wanted in fold(label)]
+    if not hits:
+        return f"no name or label has {plain(text, 60)!r} in it"
+    more = [f"and {len(hits) - MOST_HITS} more: use a longer text"] if len(hits) > MOST_HITS else []
+    return "\n".join([*hits[:MOST_HITS], *more])
+
+
+def _cut(title: str, entries: Iterable[str], room: int) -> Iterator[str]:
+    """A title and the entries that fit; the last line says how many do not."""
+    every = list(entries)
+    if not every:
+        return
+    yield title
+    length = 0
+    for place, entry in enumerate(every):
+        length += len(entry) + 3
+        if length > room and place:
+            yield f"- and {len(every) - place} more: the tool describe finds them by a part of their names"
+            return
+        yield f"- {entry}"
+
+
+def _set_line(index_set: IndexSet) -> str:
+    labels = _labels(index_set.labels)
+    order = ", in order" if index_set.is_ordered or index_set.is_time else ""
+    return f"{name_text(index_set.name)} ({len(index_set.labels)}{order}): {labels}{_meaning(index_set.meaning)}"
+
+
+def _labels(labels: Sequence[str]) -> str:
+    shown: list[str] = []
+    for label in labels[:SHOWN_LABELS]:
+        shown.append(label_text(plain(label, 40)))
+        if sum(map(len, shown)) > 160:
+            break
+    rest = len(labels) - len(shown)
+    return f"{', '.join(shown)}{f', ... {label_text(plain(labels[-1], 40))}' if rest else ''}"
+
+
+def _family_line(info: FamilyInfo) -> str:
+    indices = f"[{', '.join(map(name_text, info.sets))}]" if info.sets else ""
+    size = f"{info.members} " if info.sets else ""
+    form = "" if info.form == "data" else info.form
+    return f"{name_text(info.name)}{indices}: {size}{form}{_unit(info.unit)}{_meaning(info.meaning)}".rstrip(": ")
+
+
+def _unit(unit: str) -> str:
+    return f", {quote_line(unit)[:30]}" if unit else ""
+
+
+def _meaning(meaning: str) -> str:
+    return f" ({quote_line(meaning)[:LONGEST_MEANING]})" if meaning else ""
+
+
+def describe_family(model: IndexedModel, name: str) -> str:
+    """Describe one family with its sets and first members, or find names that have a text in them."""
+    wanted = fold(name.strip('" '))
+    families = [family for family in model.families() if fold(family.name) == wanted]
+    if not families:
+        return find_names(model, name.strip()[:80])
+    described = ModelSession(model).ask(Describe())
+    assert isinstance(described, DescribeResult)
+    lines = [_family_line(info) for info in described.families if fold(info.name) == wanted]
+    for family in families:
+        members = [model.member_name(family, place) for place in range(min(5, len(family)))]
+        lines.append(f"members: {', '.join(members)}{', ...' if len(family) > len(members) else ''}")
+    names = {name for family in families for name in family.sets}
+    lines += [_set_line(index_set) for index_set in model.sets if index_set.name in names]
+    return "\n".join(lines)[:3000]

@@ -1,0 +1,213 @@
+"""What the page of a conversation about a model shows, as plain data: state, pivot tables, scenarios, messages."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from oragent._base.errors import MilpError, OragentError
+from oragent._base.text_format import escape_text
+from oragent.converse.models.message_record import MessageRecord
+from oragent.converse.models.model_conversation import ModelConversation
+from oragent.converse.models.result_text import headline, view_result
+from oragent.converse.models.scenario_table import ScenarioRow, scenario_rows, table_cells
+from oragent.milp.indexed import Family, IndexedModel, Parameter, VariableFamily
+from oragent.milp.operations.results import CompareResult
+from oragent.milp.operations.slices import fold
+from oragent.milp.plain import figure as figure_text
+from oragent.milp.reference_text import label_text, name_text
+from oragent.milp.references import format_figure
+
+# of a pivot table; messages on the page; families in its lists; KPIs
+MOST_ROWS, MOST_COLUMNS, MOST_MESSAGES, MOST_FAMILIES, MOST_KPIS = 60, 30, 50, 300, 7
+SUM = "*"
+NOISE = 1e-9
+
+
+def page_state(conversation: ModelConversation) -> dict[str, Any]:
+    """All that the page shows but its pivot table."""
+    bench = conversation.workbench
+    study, model = bench.session.study, bench.model
+    rows = scenario_rows(bench)
+    now = next(row for row in rows if row.name == study.label(study.changes) or row.name == "now")
+    return {
+        "name": escape_text(model.name or "model"),
+        "size": f"{model.shape[1]} variables, {model.shape[0]} rows",
+        "asking": conversation.is_asking,
+        "absence": escape_text(conversation.absence),
+        "status": now.status,
+        "kpis": list(_kpis(model, rows[0], now)),
+        "in_force": [escape_text(line) for line in bench.state.lines],
+        "trial": _trial(conversation),
+        "scenarios": [[escape_text(cell) for cell in row] for row in table_cells(rows)],
+        "present": now.name,
+        "families": [_family(model, family) for family in (*model.variables, *model.parameters)][:MOST_FAMILIES],
+        "messages": [_message(record) for record in conversation.records[-MOST_MESSAGES:]],
+        "count": len(conversation.records),
+    }
+
+
+def _kpis(model: IndexedModel, base: ScenarioRow, now: ScenarioRow) -> Iterator[dict[str, str]]:
+    """Objective and totals before and after; no figure of a state that is not possible."""
+    before = format_figure(base.objective) if base.objective.value is not None else base.status
+    after = format_figure(now.objective) if now.objective.value is not None else now.status
+    yield {"name": f"{model.objective.name} ({model.objective.sense})", "before": before, "after": after}
+    totals = {**base.totals, **now.totals}
+    order = sorted(totals, key=lambda name: (base.totals.get(name) == now.totals.get(name), name))
+    for name in order[: MOST_KPIS - 1]:
+        texts = [format_figure(row.totals[name]) if name in row.totals else row.status for row in (base, now)]
+        yield {"name": f"total {escape_text(name)}", "before": texts[0], "after": texts[1]}
+
+
+def _trial(conversation: ModelConversation) -> dict[str, str] | None:
+    """The last trial that ``keep`` would put in force."""
+    study = conversation.workbench.session.study
+    if study.trial is None or study.trial == study.changes:
+        return None
+    results = conversation.records[-1].results if conversation.records else ()
+    compared = [result for result in results if isinstance(result, CompareResult)]
+    text = headline(compared[-1]) if compared else "the least repair"
+    return {"line": escape_text(results[-1].line if results else ""), "text": escape_text(text)}
+
+
+def _family(model: IndexedModel, family: Family) -> dict[str, Any]:
+    return {
+        "name": family.name,
+        "kind": "data" if isinstance(family, Parameter) else "variables",
+        "sets": list(family.sets),
+        "size": len(family),
+        "unit": escape_text(family.unit),
+    }
+
+
+def _message(record: MessageRecord) -> dict[str, Any]:
+    return {
+        "said": escape_text(record.said),
+        "note": escape_text(record.note),
+        "parts": [part.model_dump() | {"text": escape_text(part.text)} for part in record.parts],
+        "results": [
+            {
+                "id": view.id,
+                "line": escape_text(view.line),
+                "headline": escape_text(view.headline),
+                "facts": [[name, escape_text(text)] for name, text in view.facts],
+                "tables": [
+                    {
+                        "title": table.title,
+                        "header": list(table.header),
+                        "rows": [[escape_text(cell) for cell in row] for row in table.rows[:MOST_ROWS]],
+                    }
+                    for table in view.tables
+                ],
+                "warnings": [escape_text(warning) for warning in view.warnings],
+            }
+            for view in map(view_result, record.results)
+        ],
+    }
+
+
+def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) -> dict[str, Any]:
+    """A family by two of its indices; other indices are fixed at a label or summed.
+
+    Args:
+        conversation: Conversation whose state it is of.
+        question: ``family``; ``rows`` and ``columns``: places of index sets, from 0; ``fixed.K``: label of the index at
+            place K; ``search``: text that labels of the rows contain.
+
+    Raises:
+        MilpError: The question names nothing that there is.
+    """
+    model = conversation.workbench.model
+    family = next((one for one in (*model.variables, *model.parameters) if one.name == question.get("family")), None)
+    if family is None:
+        raise MilpError("no such family of variables or data")
+    places = [_place(question, key, family) for key in ("rows", "columns")]
+    figures, note = _figures(conversation, family)
+    chosen = np.ones(len(family), dtype=bool)
+    summed = []
+    for place, name in enumerate(family.sets):
+        label = question.get(f"fixed.{place}", SUM)
+        if place in places:
+            continue
+        if label == SUM:
+            summed.append(name)
+        else:
+            chosen &= family.keys[:, place] == model.index_set(name).position_of.get(label, -1)
+    members = np.flatnonzero(chosen)
+    wanted = fold(question.get("search", "")[:80])
+    cells: dict[tuple[int, int], list[int]] = {}
+    for member in members.tolist():
+        key = [int(family.keys[member, place]) if place is not None else 0 for place in places]
+        cells.setdefault((key[0], key[1]), []).append(member)
+    row_keys = sorted({row for row, _ in cells if wanted in fold(_label(model, family, places[0], row))})
+    column_keys = sorted({column for _, column in cells})
+    rows = [
+        {
+            "label": escape_text(_label(model, family, places[0], row)),
+            "cells": [
+                _cell(model, family, cells.get((row, column), []), figures) for column in column_keys[:MOST_COLUMNS]
+            ],
+        }
+        for row in row_keys[:MOST_ROWS]
+    ]
+    hidden = [max(0, len(row_keys) - MOST_ROWS), max(0, len(column_keys) - MOST_COLUMNS)]
+    columns = [escape_text(_label(model, family, places[1], column)) for column in column_keys[:MOST_COLUMNS]]
+    return {"columns": columns, "rows": rows, "hidden": hidden, "summed": summed, "note": note}
+
+
+def _place(question: Mapping[str, str], key: str, family: Family) -> int | None:
+    text = question.get(key, "")
+    if not text:
+        return None
+    if not text.isdigit() or int(text) >= len(family.sets):
+        raise MilpError(f"{key}: expected the place of an index of {family.name!r}")
+    return int(text)
+
+
+def _label(model: IndexedModel, family: Family, place: int | None, key: int) -> str:
+    return family.name if place is None else model.index_set(family.sets[place]).labels[key]
+
+
+def _figures(conversation: ModelConversation, family: Family) -> tuple[np.ndarray | None, str]:
+    """The figures of all members, or why there are none."""
+    study = conversation.workbench.session.study
+    if isinstance(family, Parameter):
+        return study.present.model.cells[family.positions], ""
+    try:
+        return study.point(study.present)[family.positions], ""
+    except OragentError as problem:
+        return None, escape_text(str(problem))
+
+
+def _cell(model: IndexedModel, family: Family, members: list[int], figures: np.ndarray | None) -> dict[str, Any]:
+    if not members:
+        return {"text": "", "name": ""}
+    text = "–"
+    if figures is not None:
+        total = float(figures[members].sum())
+        text = figure_text(total) if abs(total) > NOISE else "0"
+    if len(members) > 1:
+        name = _slice_name(model, family, members) if isinstance(family, VariableFamily) else ""
+        return {"text": text, "name": name, "sum": True}
+    cell = {"text": text, "name": model.member_name(family, members[0])}
+    if isinstance(family, VariableFamily):
+        column = int(family.positions[members[0]])
+        low, high = (float(side.evaluate(model.cells)[column]) for side in (model.low, model.high))
+        if low == high:
+            cell["state"] = "forbidden" if high == 0 else "fixed"
+    return cell
+
+
+def _slice_name(model: IndexedModel, family: Family, members: list[int]) -> str:
+    """The reference to members that differ in some indices; those are taken whole."""
+    keys = family.keys[members]
+    indices = []
+    for place, name in enumerate(family.sets):
+        is_one = bool((keys[:, place] == keys[0, place]).all())
+        indices.append(label_text(model.index_set(name).labels[int(keys[0, place])]) if is_one else "*")
+    return f"{name_text(family.name)}[{', '.join(indices)}]"
+
+
+def label_choices(conversation: ModelConversation, name: str) -> list[str]:
+    """Labels of an index set, for a list on the page."""
+    return list(conversation.workbench.model.index_set(name).labels[:1000])

@@ -1,0 +1,184 @@
+"""A conversation about a model in a terminal: completion, history, results as tables, figures with their operation."""
+
+import asyncio
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import groupby
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from oragent._base.terminal import print_line
+from oragent._base.text_format import escape_text
+from oragent.converse.decider import LEAVING
+from oragent.converse.models.answer_text import NOT_FROM_MODEL
+from oragent.converse.models.message_record import MessageRecord
+from oragent.converse.models.model_agents import COMMANDS
+from oragent.converse.models.model_conversation import ModelConversation
+from oragent.converse.problems.reply_formats import read_tables
+from oragent.converse.terminal_text import show_table, wrap_line
+from oragent.llm.model import Model
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.operations.printing import print_result
+from oragent.milp.operations.registry import QUERIES, STATES
+from oragent.milp.operations.slices import fold
+from oragent.milp.plain import plain
+from oragent.milp.reference_text import label_text, name_text
+
+HISTORY = ".history"
+# lines of the history, completions of one word
+MOST_HISTORY, MOST_COMPLETIONS = 1000, 100
+DELIMITERS = " \t\n[](){},;:=<>*+"
+VERBS = ("forbid", "free", "drop", "relax", "row", "objective", "sum", "upper", "lower", "by", "within", "except")
+# name of a family, and what stands after its bracket
+OPEN_BRACKET = re.compile(r'(\w+|"(?:[^"\\]|\\.)*")\[([^\[\]]*)\Z')
+
+
+def hold_conversation(conversation: ModelConversation, console: Console, model: Model | None = None) -> int:
+    """Hold a conversation until the person leaves."""
+    print_line(console, f"conversation: {conversation.folder}")
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_hold(conversation, console, model))
+    print_line(console, f"go on with: oragent converse {conversation.folder}")
+    return 0
+
+
+async def _hold(conversation: ModelConversation, console: Console, model: Model | None) -> None:
+    earlier = len(conversation.records)
+    async with conversation.open(model):
+        _greet(conversation, console)
+        for record in conversation.records[:1] + conversation.records[1:][-20:]:
+            if record.said:
+                print_line(console, f"> {escape_text(record.said)}", "dim")
+            show_record(record, console)
+        if earlier:
+            print_line(console, f"{earlier - 1} earlier messages", "dim")
+        with _Completion(conversation) as completion:
+            while (text := completion.read_line(console)) is not None:
+                if not sys.stdin.isatty():
+                    print_line(console, f"> {escape_text(text)}", "dim")
+                show_record(await conversation.say(text), console)
+
+
+def _greet(conversation: ModelConversation, console: Console) -> None:
+    model = conversation.workbench.model
+    rows, columns = model.shape
+    print_line(console, f"{plain(model.name) or 'model'}: {columns} variables, {rows} rows", "bold")
+    if conversation.is_asking:
+        hint = "ask in your own words; lines that begin with '/' are operations, such as '/undo'"
+    else:
+        hint = "lines of operations: 'describe' shows the model, 'help' lists the lines, Tab completes names"
+    print_line(console, f"{hint}; 'quit' leaves", "dim")
+    if conversation.absence:
+        print_line(console, f"the model cannot be asked: {escape_text(conversation.absence)}", "bold yellow")
+
+
+def show_record(record: MessageRecord, console: Console) -> None:
+    """Show what came of a message; each figure of an answer names the operation that it comes from."""
+    if record.parts:
+        _show_answer(record, console)
+    else:
+        for result in record.results:
+            print_result(result, console)
+    for is_table, block in groupby(record.note.split("\n"), key=lambda line: line.startswith("|")):
+        if is_table:
+            for table in read_tables("\n".join(block)):
+                show_table(table.header, table.rows, console)
+        else:
+            for line in filter(str.strip, block):
+                print_line(console, wrap_line(escape_text(line), console.width))
+
+
+def _show_answer(record: MessageRecord, console: Console) -> None:
+    text = Text()
+    for part in record.parts:
+        shown = escape_text(part.text)
+        if part.kind == "figure":
+            text.append(shown, "bold").append(f" [{', '.join(part.sources)}]", "dim")
+        elif part.kind == "unsupported":
+            text.append(shown, "underline").append(f" [{NOT_FROM_MODEL}]", "yellow")
+        else:
+            text.append(shown, "yellow" if part.kind == "missing" else "")
+    console.print(text)
+    used = {source for part in record.parts for source in part.sources}
+    for result in record.results:
+        mark = "*" if result.id in used else " "
+        print_line(console, f"{mark} {result.id}: {plain(result.line, 200)} ({result.scenario})", "dim")
+
+
+def complete(model: IndexedModel, before: str, fragment: str) -> list[str]:
+    """The names and labels that a fragment can become; ``before`` is the line up to it."""
+    bracket = OPEN_BRACKET.search(before)
+    if bracket:
+        words = _labels_at(model, bracket[1].strip('"'), bracket[2].count(","))
+    elif not before.strip():
+        words = iter([*QUERIES, *STATES, *VERBS[:6], *COMMANDS])
+    else:
+        words = iter([*(name_text(family.name) for family in model.families()), *VERBS])
+    wanted = fold(fragment.strip('"'))
+    found = (word for word in words if fold(word.strip('"')).startswith(wanted))
+    return list(dict.fromkeys(word for word, _ in zip(found, range(MOST_COMPLETIONS), strict=False)))
+
+
+def _labels_at(model: IndexedModel, name: str, place: int) -> Iterator[str]:
+    for family in model.families():
+        if fold(family.name) == fold(name) and place < len(family.sets):
+            yield from map(label_text, model.index_set(family.sets[place]).labels)
+
+
+class _Completion:
+    """Reads lines with completion and a history that lasts, where the terminal has them."""
+
+    def __init__(self, conversation: ModelConversation) -> None:
+        self._conversation = conversation
+        self._path: Path = conversation.folder / HISTORY
+
+    def __enter__(self) -> "_Completion":
+        if sys.stdin.isatty():
+            with suppress(ImportError, OSError):
+                import readline
+
+                readline.set_completer_delims(DELIMITERS)
+                readline.set_completer(self._complete)
+                readline.parse_and_bind("tab: complete")
+                if self._path.is_file() and not self._path.is_symlink():
+                    readline.read_history_file(self._path)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if sys.stdin.isatty():
+            with suppress(ImportError, OSError):
+                import readline
+
+                readline.set_history_length(MOST_HISTORY)
+                readline.write_history_file(self._path)
+                readline.set_completer(None)
+
+    def _complete(self, fragment: str, number: int) -> str | None:
+        import readline
+
+        before = readline.get_line_buffer()[: readline.get_begidx()]
+        words = complete(self._conversation.workbench.model, before, fragment)
+        return words[number] if number < len(words) else None
+
+    def read_line(self, console: Console) -> str | None:
+        """Read a line that says something; None where the person leaves."""
+        # asyncio's own handler would wait for the line
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            while True:
+                text = input("> ") if sys.stdin.isatty() else sys.stdin.readline()
+                if not text and not sys.stdin.isatty():
+                    return None
+                if text.strip().casefold() in LEAVING:
+                    return None
+                if text.strip():
+                    return text.strip()
+        except (EOFError, KeyboardInterrupt):
+            return None
+        finally:
+            signal.signal(signal.SIGINT, handler)

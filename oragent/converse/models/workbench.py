@@ -1,0 +1,172 @@
+"""A model under discussion: operations by message, undo of whole messages, named scenarios."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent._base.errors import MilpError
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.operations import requests as ops
+from oragent.milp.operations.outcomes import SolveLimits
+from oragent.milp.operations.rendering import render
+from oragent.milp.operations.results import AnyResult, RepairResult, StateResult
+from oragent.milp.operations.session import CHANGES, ModelSession
+from oragent.milp.operations.state import Changes, lines_of
+from oragent.milp.operations.syntax import parse_line
+from oragent.milp.solution import SolveStatus
+
+# states of earlier messages that can be gone back to; the oldest go first
+MOST_UNDO = 1000
+
+
+@dataclass(frozen=True)
+class WorkbenchState:
+    """What a message can change."""
+
+    changes: Changes = ()
+    scenarios: tuple[tuple[str, Changes], ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The changes in force, as lines."""
+        return tuple(lines_of(self.changes))
+
+
+class Workbench:
+    """A session of operations in which a message is the unit of ``undo``.
+
+    Questions never change the state. After ``repair``, ``keep`` puts the least repair in force.
+    """
+
+    def __init__(self, model: IndexedModel, limits: SolveLimits | None = None, folder: Path | None = None) -> None:
+        self.session = ModelSession(model, limits, folder=folder)
+        self._earlier: list[WorkbenchState] = []
+        self._begun = self.state
+        # number of messages that the present message took back
+        self.undone = 0
+
+    @property
+    def results(self) -> Mapping[str, AnyResult]:
+        """All results, by id."""
+        return self.session.results
+
+    @property
+    def model(self) -> IndexedModel:
+        """The model with the changes in force."""
+        return self.session.model
+
+    @property
+    def state(self) -> WorkbenchState:
+        """The changes in force and the named scenarios."""
+        study = self.session.study
+        return WorkbenchState(study.changes, tuple(study.scenarios.items()))
+
+    @contextmanager
+    def message(self) -> Iterator[None]:
+        """Run the lines of one message: an error takes back all that the message changed."""
+        self._begun, self.undone = self.state, 0
+        begun, trial, results = self._begun, self.session.study.trial, dict(self.session.results)
+        earlier = list(self._earlier)
+        try:
+            yield
+        except BaseException:
+            self._restore(begun)
+            self._earlier, self.undone = earlier, 0
+            self.session.study.trial, self.session.results = trial, results
+            raise
+        if self.state != self._begun:
+            self._earlier = [*self._earlier, self._begun][-MOST_UNDO:]
+
+    def ask(self, line: str) -> AnyResult:
+        """Run one line.
+
+        Raises:
+            MilpError: The line is not of the syntax, or cannot be done; it changed nothing.
+        """
+        request = parse_line(line)
+        if isinstance(request, ops.Undo):
+            return self._record(request, self._undo(request.count))
+        result = self.session.ask(request)
+        if isinstance(result, RepairResult):
+            self._offer_repair(result)
+        return result
+
+    def keep_trial(self) -> None:
+        """Put the last trial in force, without a result of its own."""
+        study = self.session.study
+        if study.trial is not None:
+            study.changes, study.trial = study.trial, None
+
+    def resume(self, state: WorkbenchState, undone: int, results: Sequence[AnyResult]) -> None:
+        """Take over what a recorded message left."""
+        self.session.results.update({result.id: result for result in results})
+        before = self.state
+        if undone:
+            before = self._earlier[-undone]
+            del self._earlier[-undone:]
+        self._restore(state)
+        if state != before:
+            self._earlier.append(before)
+        self._offer_last_trial(results)
+
+    def _offer_last_trial(self, results: Sequence[AnyResult]) -> None:
+        """Make the last trial of a recorded message what ``keep`` would keep."""
+        study = self.session.study
+        for result in results:
+            if isinstance(result.request, ops.WhatIf):
+                study.trial = (*study.changes, *result.request.changes)
+            elif isinstance(result.request, ops.WhyNot):
+                study.trial = (*study.changes, result.request.change)
+            elif isinstance(result, StateResult):
+                study.trial = None
+
+    def _undo(self, count: int) -> StateResult:
+        if self.state != self._begun:
+            # the changes of the present message are the first to go
+            self._restore(self._begun)
+            count -= 1
+        if count > len(self._earlier):
+            messages = len(self._earlier)
+            raise MilpError(f"undo {count}: only {messages} messages changed the state; expected at most {messages}")
+        if count:
+            self._restore(self._earlier[-count])
+            del self._earlier[-count:]
+            self.undone += count
+            self._begun = self.state
+        return self._describe_state()
+
+    def _describe_state(self) -> StateResult:
+        study = self.session.study
+        return StateResult(scenario=study.label(study.changes), changes=lines_of(study.changes))
+
+    def _record(self, request: ops.AnyRequest, result: StateResult) -> StateResult:
+        key = f"r{len(self.session.results) + 1}"
+        recorded = result.model_copy(update={"id": key, "line": render(request), "request": request})
+        self.session.results[key] = recorded
+        return recorded
+
+    def _restore(self, state: WorkbenchState) -> None:
+        study = self.session.study
+        study.changes, study.scenarios, study.trial = state.changes, dict(state.scenarios), None
+
+    def _offer_repair(self, result: RepairResult) -> None:
+        study = self.session.study
+        is_present = study.solve(study.present).status is SolveStatus.INFEASIBLE
+        repaired = study.changes if is_present or study.trial is None else study.trial
+        study.trial = (*repaired, *read_changes(change.line for change in result.changes))
+
+
+def read_changes(lines: Iterator[str] | Sequence[str]) -> Changes:
+    """Read lines of changes.
+
+    Raises:
+        MilpError: A line is no change.
+    """
+    changes: list[ops.AnyChange] = []
+    for line in lines:
+        request = parse_line(line)
+        if not isinstance(request, CHANGES):
+            raise MilpError(f"expected a change, not {line[:80]!r}")
+        changes.append(request)
+    return tuple(changes)

@@ -1,0 +1,51 @@
+"""Answers in a terminal: tables as tables, all else wrapped; nothing of it drives the terminal."""
+
+import re
+import textwrap
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from oragent._base.text_format import escape_text
+
+# a value of a name, which stays on one line
+RELATION = re.compile(r"\S+ (?:\S+ →|<=|>=|=) \S+")
+UNBROKEN = "\u00a0"
+SECOND_COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")
+MOST_LINES = 400
+
+
+def wrap_line(line: str, width: int) -> str:
+    """Wrap a line between words; further lines begin at its second column, or a little behind its own beginning."""
+    columns = SECOND_COLUMN.match(line)
+    if columns and columns.end() < width // 2:
+        indent = columns.end()
+    else:
+        indent = len(line) - len(line.lstrip()) + 2
+    joined = RELATION.sub(
+        lambda match: match[0].replace(" ", UNBROKEN if len(match[0]) < width - indent else " "), line
+    )
+    wrapped = textwrap.fill(
+        joined,
+        max(width, 40),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    if UNBROKEN in line:
+        return wrapped
+    return wrapped.replace(UNBROKEN, " ")
+
+
+def show_table(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], console: Console) -> None:
+    """Print a table without the columns that are empty in every row."""
+    rich = Table(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    shown = [place for place in range(len(header)) if any(row[place].strip() for row in rows if place < len(row))]
+    for place in shown:
+        rich.add_column(Text(escape_text(header[place])))
+    for row in rows:
+        rich.add_row(*(Text(escape_text(row[place])) for place in shown if place < len(row)))
+    console.print(rich)

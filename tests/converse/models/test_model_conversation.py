@@ -1,0 +1,206 @@
+"""Conversations in folders: they go on where they were, with and without a language model."""
+
+import asyncio
+import contextlib
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from oragent._base.errors import ConfigError, OragentError
+from oragent.converse.command import converse, go_on, page, show
+from oragent.converse.conversation_request import ConversationRequest, read_request
+from oragent.converse.models.model_agents import MOST_LINES, OperationTools
+from oragent.converse.models.model_conversation import ModelConversation
+from oragent.converse.models.model_files import begin_conversation, read_conversation_model
+from oragent.converse.models.terminal import complete
+from oragent.converse.models.workbench import Workbench
+from oragent.llm.callable import wrap_function
+from oragent.llm.model import ToolCall
+from oragent.llm.model_settings import RuntimeWords
+from oragent.milp.indexed_files import write_indexed
+from tests.converse.models.workshop import TRUTH, write_workshop
+from tests.milp.indexed_models import transport
+
+RUNTIME = RuntimeWords((), {"model.name": "scripted"}, None).read_runtime(("agent",))
+
+
+def talk(folder: Path, *messages: str, model=None) -> ModelConversation:
+    """Say messages to the conversation of a folder."""
+
+    async def run() -> ModelConversation:
+        async with ModelConversation(folder, read_request(folder)).open(model) as conversation:
+            for message in messages:
+                await conversation.say(message)
+            return conversation
+
+    return asyncio.run(run())
+
+
+def call(*lines: str) -> str:
+    return f"```json\n{json.dumps({'tool': 'ask', 'arguments': {'lines': list(lines)}})}\n```"
+
+
+def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    folder = begin_conversation(tmp_path, ConversationRequest(str(write_workshop(tmp_path))))
+    (tmp_path / "workshop.lp").unlink()
+    first = talk(folder, "carpentry = 50", "keep more", "whatif tables <= 3")
+    ids = [result.id for record in first.records for result in record.results]
+    again = talk(folder, "keep", "undo 2")
+    assert ids == list(dict.fromkeys(ids))
+    assert again.records[4].changes == ("carpentry = 50", "tables <= 3")
+    assert again.records[5].changes == () or again.records[5].changes == ("carpentry = 50",)
+    assert again.records[4].scenarios == {"more": ("carpentry = 50",)}
+    every = [result.id for record in again.records for result in record.results]
+    assert len(set(every)) == len(every)
+    assert "carpentry = 50" in (folder / "transcript.md").read_text()
+    assert "carpentry = 50" in page(folder).read_text()
+    show(folder, Console(file=io.StringIO()))
+
+
+def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> None:
+    prompts: list[list[dict[str, str]]] = []
+
+    def reply(messages: list[dict[str, str]]) -> str:
+        prompts.append(messages)
+        last = messages[-1]["content"]
+        if "question" in last:
+            return call("whatif carpentry = 50", "binding")
+        if "cannot be filled" in last:
+            return "It is {r2.objective.after}, {r2.better}, and 777 more."
+        return "It is {r2.objectiv}."
+
+    request = ConversationRequest(str(write_workshop(tmp_path)), "T-P-P", RUNTIME)
+    folder = begin_conversation(tmp_path, request)
+    talked = talk(folder, "my question", "/carpentry = 60", model=wrap_function(reply))
+    record = talked.records[1]
+    assert record.changes == ()
+    assert [part.kind for part in record.parts] == [
+        "text",
+        "figure",
+        "text",
+        "figure",
+        "text",
+        "unsupported",
+        "text",
+    ]
+    assert record.parts[1].text == f"{TRUTH[50]:g}"
+    assert record.parts[3].text == "better"
+    assert talked.records[2].changes == ("carpentry = 60",)
+    count = len(prompts)
+    again = talk(folder, "another", model=wrap_function(lambda messages: prompts.append(messages) or "Fine."))
+    assert len(prompts) == count + 1
+    assert "carpentry = 60" in prompts[-1][-1]["content"]
+    assert again.records[3].text == "Fine."
+
+
+def test_a_message_that_was_cut_off_is_answered_without_another_call(tmp_path: Path) -> None:
+    request = ConversationRequest(str(write_workshop(tmp_path)), "T-P-P", RUNTIME)
+    folder = begin_conversation(tmp_path, request)
+    calls = []
+
+    def reply(messages: list[dict[str, str]]) -> str:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return call("solve") if len(calls) == 1 else "Done."
+
+    with contextlib.suppress(KeyboardInterrupt):
+        talk(folder, "what now?", model=wrap_function(reply))
+    again = talk(folder, model=wrap_function(reply))
+    assert again.records[1].said == "what now?"
+    assert again.records[1].text == "Done."
+    assert len(calls) == 3
+
+
+def test_without_its_model_operations_still_run(tmp_path: Path) -> None:
+    request = ConversationRequest(str(write_workshop(tmp_path)), "T-P-P", RUNTIME)
+    folder = begin_conversation(tmp_path, request)
+    talk(folder, model=wrap_function(lambda messages: "Hello."))
+    again = talk(folder, "/carpentry = 50", model=None)
+    assert again.records[1].changes == ("carpentry = 50",)
+
+
+def test_limits_are_told_before_they_bind(tmp_path: Path) -> None:
+    tools = OperationTools(Workbench(read_conversation_model(str(write_workshop(tmp_path)))))
+    texts = [tools(ToolCall("", "ask", {"lines": ["solve"]})) for _ in range(200)]
+    assert "lines are left" in texts[MOST_LINES - 3]
+    assert "not run" not in texts[MOST_LINES - 1]
+    assert all("not run" in text for text in texts[MOST_LINES:])
+    assert len(tools.results) == MOST_LINES
+    for wrong in ({}, {"lines": 3}, {"lines": [3]}, {"lines": []}):
+        assert tools(ToolCall("", "ask", wrong)).startswith(("error", "not run"))
+    assert "error" in tools(ToolCall("", "delete", {}))
+    assert "carpentry" in tools(ToolCall("", "describe", {"name": "carp"}))
+
+
+@pytest.mark.parametrize("agent", ["C-P-P", "C-N-R", "nobody"])
+def test_agents_of_evaluations_are_refused(tmp_path: Path, agent: str) -> None:
+    with pytest.raises(ConfigError):
+        begin_conversation(tmp_path, ConversationRequest(str(write_workshop(tmp_path)), agent))
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.lp").write_text("nonsense")
+    for argument in (tmp_path / "a.lp", tmp_path / "none.lp", tmp_path, "district:x"):
+        with pytest.raises(OragentError):
+            begin_conversation(tmp_path, ConversationRequest(str(argument)))
+
+
+def test_a_whole_conversation_in_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("describe\nhelp price\ncarpentry = 50\nscenarios\nvalue none\nquit\n"))
+    file = io.StringIO()
+    assert converse(tmp_path, ConversationRequest(str(write_workshop(tmp_path))), Console(file=file, width=100)) == 0
+    assert f"{TRUTH[50]:g}" in file.getvalue()
+    assert "price REF" in file.getvalue()
+    folder = next((tmp_path / "workshop").iterdir())
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert go_on(folder, Console(file=io.StringIO())) == 0
+
+
+def test_infeasible_and_unbounded_models_open(tmp_path: Path) -> None:
+    texts = {
+        "none": "Minimize\n cost: x\nSubject To\n low: x >= 5\n high: x <= 3\nEnd\n",
+        "ray": "Maximize\n gain: x\nSubject To\n low: x >= 5\nEnd\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.lp").write_text(text)
+    folder = begin_conversation(tmp_path, ConversationRequest(str(tmp_path / "none.lp")))
+    opened = talk(folder, "keep", "solve")
+    assert [result.status for result in opened.records[0].results] == ["infeasible"] * 3
+    assert opened.records[2].results[0].status == "optimal"
+    folder = begin_conversation(tmp_path, ConversationRequest(str(tmp_path / "ray.lp")))
+    opened = talk(folder, "x <= 9", "solve")
+    assert opened.records[0].results[0].status == "unbounded"
+    assert opened.records[2].results[0].objective.value == pytest.approx(9)
+
+
+def test_completion_offers_names_and_labels() -> None:
+    model = transport()
+    assert "whatif" in complete(model, "", "wh")
+    assert complete(model, "whatif ", "dem") == ["demand"]
+    assert complete(model, "whatif demand[", "nim") == ["Nîmes"]
+    assert complete(model, "value ship[Lyon, ", "p") == ["Paris"]
+    assert complete(model, "value ship[Lyon, Paris, ", "wk1") == ["wk1"]
+
+
+def test_a_conversation_about_a_district(tmp_path: Path) -> None:
+    folder = begin_conversation(tmp_path, ConversationRequest("sfusd"))
+    opened = talk(
+        folder,
+        'whatif starts["Ortega (Jose) PK", "7:50 AM"] = 1',
+        "load <= 2500",
+    )
+    # 34.15 and 44.03: exact optima of all schedules
+    assert opened.records[0].results[0].objective.value == pytest.approx(34.15)
+    assert opened.records[1].results[0].objective.after.value == pytest.approx(44.03)
+    # 2453 students and 11.5 minutes
+    assert opened.records[2].results[0].objective.after.value == pytest.approx(24.53 + 11.5)
+
+
+def test_indexed_models_are_kept_whole(tmp_path: Path) -> None:
+    write_indexed(transport(), tmp_path / "model.json")
+    model = read_conversation_model(str(tmp_path))
+    assert [family.name for family in model.families()] == [family.name for family in transport().families()]
