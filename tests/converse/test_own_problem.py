@@ -12,7 +12,6 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError
 from oragent.converse.problems.formulated import FormulatedProblem
-from oragent.converse.problems.registry import open_problem
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
@@ -20,7 +19,6 @@ from oragent.evals.converse.evaluable_problems import published_of, read_utility
 from oragent.evals.converse.stakeholders import Published
 from oragent.evals.converse.talking_decider import Feedback, Persona, Style, Talking, decider_prompt
 from oragent.llm.model import Message, Request, ToolCall
-from oragent.milp import Milp, Objective, Sense, Variable, to_json
 from tests.converse.test_documented import EXAMPLE
 from tests.converse.worked import asker
 from tests.sources import PACKAGE, SOURCES, source
@@ -167,11 +165,3 @@ def test_a_problem_without_stakeholders_and_a_strange_record_are_told_in_one_lin
             ConverseBenchRequest(tmp_path / "out", trip["trip"], utilities="paper", settings={"decider": "rational"}),
             Console(),
         )
-
-
-def test_a_model_without_a_name_is_called_after_the_folder_of_its_run(tmp_path: Path) -> None:
-    folder = tmp_path / "oil_blend"
-    folder.mkdir()
-    (folder / "milp.json").write_text(to_json(Milp((Variable("x", 0, 5),), (), Objective({"x": 1.0}), Sense.MAXIMIZE)))
-    assert open_problem(str(folder)).name == "oil_blend"
-    assert open_problem(str(folder / "milp.json")).name == "oil_blend"

@@ -36,28 +36,9 @@ def test_the_lines_that_it_must_print() -> None:
     assert said(agent, "lowest load").startswith("CBCABACBBC, load 2,227, deviation 19.5;")
 
 
-def test_options_change_nothing() -> None:
-    agent = rules()
-    said(agent, "fix Ortega 8:40; deviation <= 20")
-    before = agent.tools.state
-    assert said(agent, "options load 2500 2400 2000").splitlines() == [
-        "load <= 2,500: CBCAABAABC, load 2,406, deviation 17.5",
-        "load <= 2,400: CBCABACBBC, load 2,227, deviation 19.5",
-        "load <= 2,000: infeasible",
-    ]
-    assert agent.tools.state == before
-
-
 def test_alternatives_are_tried_until_one_is_possible() -> None:
     text = said(rules(), "fix Ortega 7:50; deviation <= 12 else fix Ortega 8:40; deviation <= 12")
     assert text.startswith("CBCABAABBC, load 2,565, deviation 11.5;")
-
-
-def test_why_tells_what_each_request_costs() -> None:
-    agent = rules()
-    assert said(agent, "why") == "nothing is asked for: this is what costs least by the weights"
-    said(agent, "fix Ortega 7:50")
-    assert said(agent, "why") == "without Ortega 7:50: CCCABAABBC, load 2,565, deviation 8.5"
 
 
 @pytest.mark.parametrize(
@@ -73,8 +54,6 @@ def test_why_tells_what_each_request_costs() -> None:
         ("undo", "nothing to undo"),
         ("remove max_students_per_time", "cannot be removed"),
         ("please move it", "is no command; the nearest is"),
-        ("options load", "options needs values"),
-        ("options load x", "'x' is no number"),
     ],
 )
 def test_a_wrong_command_is_one_line_and_leaves_the_model_alone(message: str, told: str) -> None:

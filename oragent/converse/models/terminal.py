@@ -29,6 +29,12 @@ from oragent.milp.operations.slices import fold
 from oragent.milp.plain import plain
 from oragent.milp.reference_text import label_text, name_text
 
+try:
+    import readline
+except ImportError:
+    # not on every platform
+    readline = None  # type: ignore[assignment]
+
 HISTORY = ".history"
 # lines of the history, completions of one word
 MOST_HISTORY, MOST_COMPLETIONS = 1000, 100
@@ -138,10 +144,8 @@ class _Completion:
         self._path: Path = conversation.folder / HISTORY
 
     def __enter__(self) -> "_Completion":
-        if sys.stdin.isatty():
-            with suppress(ImportError, OSError):
-                import readline
-
+        if sys.stdin.isatty() and readline is not None:
+            with suppress(OSError):
                 readline.set_completer_delims(DELIMITERS)
                 readline.set_completer(self._complete)
                 readline.parse_and_bind("tab: complete")
@@ -150,17 +154,13 @@ class _Completion:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if sys.stdin.isatty():
-            with suppress(ImportError, OSError):
-                import readline
-
+        if sys.stdin.isatty() and readline is not None:
+            with suppress(OSError):
                 readline.set_history_length(MOST_HISTORY)
                 readline.write_history_file(self._path)
                 readline.set_completer(None)
 
     def _complete(self, fragment: str, number: int) -> str | None:
-        import readline
-
         before = readline.get_line_buffer()[: readline.get_begidx()]
         words = complete(self._conversation.workbench.model, before, fragment)
         return words[number] if number < len(words) else None
