@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from oragent._base.errors import MilpError
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.operations import requests as ops
-from oragent.milp.operations.results import AnyResult, CompareResult, Figure, Group, Member, Moved
+from oragent.milp.operations.results import AnyResult, CompareResult, Figure, GroupTotal, MemberFigures, Moved
 from oragent.milp.operations.slices import find_one, fold, nearest_names
 from oragent.milp.operations.syntax import parse_line
 from oragent.milp.plain import quoted
@@ -199,13 +199,13 @@ def _main_part(part: object) -> object:
     return part
 
 
-def _members(part: object) -> tuple[Member, ...]:
+def _members(part: object) -> tuple[MemberFigures, ...]:
     for name in ("members", "binding_now", "rows"):
         members = getattr(part, name, None)
-        if isinstance(members, tuple) and all(isinstance(member, Member) for member in members):
+        if isinstance(members, tuple) and all(isinstance(member, MemberFigures) for member in members):
             return members
     member = getattr(part, "member", None)
-    if isinstance(member, Member):
+    if isinstance(member, MemberFigures):
         return (member,)
     raise MilpError("this result has no members: ask value, slack or binding for them")
 
@@ -213,7 +213,7 @@ def _members(part: object) -> tuple[Member, ...]:
 def _of_member(part: object, field: str, name: str, model: IndexedModel) -> object:
     """A figure of one member, by its name."""
     if field in ("total", "groups"):
-        groups: tuple[Group, ...] = getattr(part, "groups", ())
+        groups: tuple[GroupTotal, ...] = getattr(part, "groups", ())
         return _find_named({group.label: group.total for group in groups}, name.strip('"'), "label")
     if field in ("before", "after"):
         moved: tuple[Moved, ...] = getattr(part, "moved", ())
@@ -224,8 +224,8 @@ def _of_member(part: object, field: str, name: str, model: IndexedModel) -> obje
     members = _members(part)
     if field == "binding":
         return _binds(part, members, wanted)
-    if field not in Member.model_fields:
-        raise MilpError(f"no field {quoted(field)} of a member: {nearest_names(field, Member.model_fields)}")
+    if field not in MemberFigures.model_fields:
+        raise MilpError(f"no field {quoted(field)} of a member: {nearest_names(field, MemberFigures.model_fields)}")
     member = next((member for member in members if fold(member.name) == fold(wanted)), None)
     if member is None and field in ("value", "contribution") and _lists_all_but_zeros(part, wanted):
         unit = next((getattr(other, field).unit for other in members if getattr(other, field)), "")
@@ -245,7 +245,7 @@ def _find_named(figures: Mapping[str, Figure], name: str, what: str) -> Figure:
 def _canonical(name: str, model: IndexedModel) -> str:
     """The name of one member as results write it."""
     request = parse_line(f"value {name}")
-    if not isinstance(request, ops.Value):
+    if not isinstance(request, ops.ValueRequest):
         raise MilpError(f"{quoted(name)} is no name of a member")
     return find_one(model, request.reference).names[0]
 
@@ -253,15 +253,15 @@ def _canonical(name: str, model: IndexedModel) -> str:
 def _lists_all_but_zeros(part: object, wanted: str) -> bool:
     """Return True if a list leaves out zeros alone, and the member is of the family that was asked for."""
     request, members = getattr(part, "request", None), getattr(part, "members", ())
-    if not isinstance(request, ops.Value) or len(members) >= COMPLETE or request.reference.indices is not None:
+    if not isinstance(request, ops.ValueRequest) or len(members) >= COMPLETE or request.reference.indices is not None:
         return False
     return fold(wanted.partition("[")[0].strip('"')) == fold(request.reference.name)
 
 
-def _binds(part: object, members: tuple[Member, ...], wanted: str) -> str:
+def _binds(part: object, members: tuple[MemberFigures, ...], wanted: str) -> str:
     member = next((member for member in members if fold(member.name) == fold(wanted)), None)
     request = getattr(part, "request", None)
-    if isinstance(request, ops.Binding):
+    if isinstance(request, ops.BindingRequest):
         if member is not None:
             return "binds"
         if request.reference is None and len(members) < COMPLETE:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from oragent._base.errors import MilpError
 from oragent.converse.models.answer_references import fill_reference
 from oragent.milp.indexed import IndexedModel
-from oragent.milp.operations.results import AnyResult, Result
+from oragent.milp.operations.results import AnyResult, OperationResult
 from oragent.milp.operations.slices import fold
 
 NOT_FROM_MODEL = "not from the model"
@@ -185,7 +185,7 @@ def _figures(part: object) -> Iterator[float]:
     if isinstance(part, int | float):
         yield float(part)
     elif isinstance(part, BaseModel):
-        skipped = OWN_FIELDS if isinstance(part, Result) else ()
+        skipped = OWN_FIELDS if isinstance(part, OperationResult) else ()
         for name in type(part).model_fields:
             if name not in skipped:
                 yield from _figures(getattr(part, name))

@@ -18,7 +18,7 @@ from oragent.converse.models.workbench import Workbench
 from oragent.llm.dialogue import Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.milp.operations.registry import CHANGES, QUERIES, STATES
-from oragent.milp.operations.requests import WhatIf
+from oragent.milp.operations.requests import WhatIfRequest
 from oragent.milp.operations.results import AnyResult
 from oragent.milp.operations.slices import fold
 from oragent.milp.operations.syntax import is_comment, parse_line
@@ -141,7 +141,7 @@ class LinesAgent:
 def _is_change(line: str) -> bool:
     """Return True for one or several changes, with ``;`` between them."""
     try:
-        return isinstance(parse_line(f"whatif {line}"), WhatIf)
+        return isinstance(parse_line(f"whatif {line}"), WhatIfRequest)
     except MilpError:
         return False
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from oragent.converse.prompting import fill_template, quote_line
 from oragent.milp.indexed import IndexedModel, IndexSet
 from oragent.milp.operations.registry import CHANGES, QUERIES
-from oragent.milp.operations.requests import Describe
+from oragent.milp.operations.requests import DescribeRequest
 from oragent.milp.operations.results import DescribeResult, FamilyInfo
 from oragent.milp.operations.session import ModelSession
 from oragent.milp.operations.slices import fold
@@ -42,7 +42,7 @@ def model_prompt(model: IndexedModel, rounds: int, lines: int) -> str:
 
 def describe_model(model: IndexedModel) -> str:
     """Describe the structure of a model in at most ``ROOM`` characters."""
-    described = ModelSession(model).ask(Describe())
+    described = ModelSession(model).ask(DescribeRequest())
     assert isinstance(described, DescribeResult)
     rows, columns = model.shape
     lines = [f"{quote_line(model.name) or 'model'}: {columns} variables, {rows} rows."]
@@ -128,7 +128,7 @@ def describe_family(model: IndexedModel, name: str) -> str:
     families = [family for family in model.families() if fold(family.name) == wanted]
     if not families:
         return find_names(model, name.strip()[:80])
-    described = ModelSession(model).ask(Describe())
+    described = ModelSession(model).ask(DescribeRequest())
     assert isinstance(described, DescribeResult)
     lines = [_family_line(info) for info in described.families if fold(info.name) == wanted]
     for family in families:

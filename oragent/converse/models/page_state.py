@@ -11,7 +11,7 @@ from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.result_text import headline, view_result
 from oragent.converse.models.scenario_table import ScenarioRow, scenario_rows, table_cells
-from oragent.milp.indexed import Family, IndexedModel, Parameter, VariableFamily
+from oragent.milp.indexed import Family, IndexedModel, ParameterFamily, VariableFamily
 from oragent.milp.operations.results import CompareResult
 from oragent.milp.operations.slices import fold
 from oragent.milp.plain import figure as figure_text
@@ -73,7 +73,7 @@ def _trial(conversation: ModelConversation) -> dict[str, str] | None:
 def _family(model: IndexedModel, family: Family) -> dict[str, Any]:
     return {
         "name": family.name,
-        "kind": "data" if isinstance(family, Parameter) else "variables",
+        "kind": "data" if isinstance(family, ParameterFamily) else "variables",
         "sets": list(family.sets),
         "size": len(family),
         "unit": escape_text(family.unit),
@@ -171,7 +171,7 @@ def _label(model: IndexedModel, family: Family, place: int | None, key: int) -> 
 def _figures(conversation: ModelConversation, family: Family) -> tuple[np.ndarray | None, str]:
     """The figures of all members, or why there are none."""
     study = conversation.workbench.session.study
-    if isinstance(family, Parameter):
+    if isinstance(family, ParameterFamily):
         return study.present.model.cells[family.positions], ""
     try:
         return study.point(study.present)[family.positions], ""

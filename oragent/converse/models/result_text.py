@@ -12,10 +12,10 @@ from oragent.milp.operations.results import (
     CompareResult,
     ConflictResult,
     Figure,
-    Member,
+    MemberFigures,
     MembersResult,
+    OperationResult,
     RepairResult,
-    Result,
     SolveResult,
     StateResult,
     TotalResult,
@@ -29,7 +29,7 @@ ROOM = 2500
 SIZES = (60, 30, 15, 8, 4, 2, 1, 0)
 # rows of a table
 MOST_ROWS = 200
-HEADER = set(Result.model_fields)
+HEADER = set(OperationResult.model_fields)
 # labels of a member are in its name
 HIDDEN = {"kind", "labels"}
 
@@ -70,7 +70,7 @@ def _brief(value: object, size: int) -> Any:
     if isinstance(value, BaseModel):
         fields: dict[str, Any] = {}
         for name in type(value).model_fields:
-            if name not in HIDDEN or not isinstance(value, Member):
+            if name not in HIDDEN or not isinstance(value, MemberFigures):
                 fields |= _brief_field(name, getattr(value, name), size)
         return fields
     if isinstance(value, tuple):

@@ -11,7 +11,7 @@ from oragent._base.files import replace_file
 from oragent.converse.models.workbench import Workbench
 from oragent.milp.operations.outcomes import Outcome
 from oragent.milp.operations.results import Figure
-from oragent.milp.operations.state import BASE, Changes, Scenario, Study, lines_of
+from oragent.milp.operations.state import BASE, Changes, ModelScenario, ModelStudy, lines_of
 from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
 from oragent.report.pages.html import make_environment
@@ -47,7 +47,7 @@ def scenario_rows(workbench: Workbench) -> list[ScenarioRow]:
     return [_row(study, name, study.scenario(changes)) for name, changes in named.items()]
 
 
-def _row(study: Study, name: str, scenario: Scenario) -> ScenarioRow:
+def _row(study: ModelStudy, name: str, scenario: ModelScenario) -> ScenarioRow:
     outcome = study.solve(scenario)
     totals = {}
     if outcome.point is not None:

@@ -85,7 +85,7 @@ class Workbench:
             MilpError: The line is not of the syntax, or cannot be done; it changed nothing.
         """
         request = parse_line(line)
-        if isinstance(request, ops.Undo):
+        if isinstance(request, ops.UndoRequest):
             return self._record(request, self._undo(request.count))
         result = self.session.ask(request)
         if isinstance(result, RepairResult):
@@ -114,9 +114,9 @@ class Workbench:
         """Make the last trial of a recorded message what ``keep`` would keep."""
         study = self.session.study
         for result in results:
-            if isinstance(result.request, ops.WhatIf):
+            if isinstance(result.request, ops.WhatIfRequest):
                 study.trial = (*study.changes, *result.request.changes)
-            elif isinstance(result.request, ops.WhyNot):
+            elif isinstance(result.request, ops.WhyNotRequest):
                 study.trial = (*study.changes, result.request.change)
             elif isinstance(result, StateResult):
                 study.trial = None

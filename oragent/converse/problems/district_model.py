@@ -5,7 +5,7 @@ import numpy as np
 from oragent.converse.problems.district import District, format_clock
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.indexed_builder import IndexedModelBuilder
-from oragent.milp.linked import Figures
+from oragent.milp.linked import LinkedFigures
 
 # students in one unit of the weighted objective
 STUDENTS_A_UNIT = 100.0
@@ -60,9 +60,9 @@ def district_model(district: District) -> IndexedModel:
     return builder.build()
 
 
-def _with_ones(figures: Figures, count: int) -> Figures:
-    """Figures, and behind them so many ones."""
-    return Figures(
+def _with_ones(figures: LinkedFigures, count: int) -> LinkedFigures:
+    """LinkedFigures, and behind them so many ones."""
+    return LinkedFigures(
         figures.parameter,
         np.append(figures.cells, np.full(count, -1)),
         np.append(figures.factors, np.zeros(count)),
