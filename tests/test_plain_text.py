@@ -43,7 +43,7 @@ MOST_ODD = {
     "milp": 10.0,
     "programs": 23.0,
     "report": 9.0,
-    "sandbox": 48.0,
+    "sandbox": 1.0,
     "search": 23.0,
     "solvers": 25.5,
     "workspace": 30.5,

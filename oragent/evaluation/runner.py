@@ -273,8 +273,10 @@ class EvaluationRunner:
         return self._run_with_device(scorer, job, patient)
 
     def _run_in_sandbox(self, job: Job, command: Command, device_line: int | None = None) -> CommandResult:
-        warm_up, beside = job.evaluator if job.is_python else None, job.companion_folder
-        return self._sandbox(command, root_dir=job.root_dir, warm_up=warm_up, beside=beside, device_line=device_line)
+        warm_up, companion_folder = job.evaluator if job.is_python else None, job.companion_folder
+        return self._sandbox(
+            command, root_dir=job.root_dir, warm_up=warm_up, companion_folder=companion_folder, device_line=device_line
+        )
 
     def _find_scorer(self, job: Job) -> DeviceScorer | None:
         """The process that computes for a job on its device; None where the job computes itself.
@@ -309,7 +311,7 @@ class EvaluationRunner:
             warm_up = job.evaluator
         else:
             warm_up = None
-        self._sandbox.start(job.limits, root_dir=job.root_dir, warm_up=warm_up, beside=job.companion_folder)
+        self._sandbox.start(job.limits, root_dir=job.root_dir, warm_up=warm_up, companion_folder=job.companion_folder)
 
     def close(self) -> None:
         """End all servers, and what runs under them."""

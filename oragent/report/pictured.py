@@ -251,13 +251,13 @@ def _run_option(
 ) -> tuple[Result, Mapping[str, bytes]]:
     job = scorer.make_job(source, None, option, patience=PATIENCE)
     command = replace(job.make_command(), bring=tuple(f"*{suffix}" for suffix in suffixes))
-    ended = (run or partial(_run_sandboxed, beside=job.companion_folder))(command, scorer.folder.root)
+    ended = (run or partial(_run_sandboxed, companion_folder=job.companion_folder))(command, scorer.folder.root)
     outcome = judge_result(ended, command.limits)
     if isinstance(outcome, Failure):
         raise ProblemError(f"{scorer.folder.problem.name} with {option}: {outcome.status}: {outcome.message}")
     return outcome, ended.files
 
 
-def _run_sandboxed(command: Command, root: Path, beside: CompanionFolder) -> CommandResult:
+def _run_sandboxed(command: Command, root: Path, companion_folder: CompanionFolder) -> CommandResult:
     with Sandbox() as sandbox:
-        return sandbox(command, root_dir=root, beside=beside)
+        return sandbox(command, root_dir=root, companion_folder=companion_folder)

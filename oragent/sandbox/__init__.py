@@ -1,4 +1,4 @@
-"""Run an untrusted command with limits and report how it ended; ``runner.Sandbox`` is the entry point.
+"""Run an untrusted command with limits and report how it ended; ``sandbox.Sandbox`` is the entry point.
 
-This file imports nothing: a guest imports ``sandbox.isolation`` and must not load the rest.
+This file imports nothing: candidate processes import ``sandbox.isolation`` and must not load the rest.
 """

@@ -1,4 +1,4 @@
-"""Client of the evaluation servers: starts them, sends them commands, replaces those that die."""
+"""Client of the evaluation servers: starts them, sends them commands and replaces servers that die."""
 
 import contextlib
 import os
@@ -22,38 +22,38 @@ from oragent.sandbox.limits import join_stream as shown
 from oragent.sandbox.limits import server_environment
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, CompanionFolder, Limits
 
-# a worker answers its first message within this time
+# Time within which a worker must answer its first message.
 GRACE_S = 5.0
-# one of which nothing is heard for so long is dead: it tells every other second that it watches
+# A worker that sends nothing for this time is dead: live workers send a heartbeat every two seconds.
 SILENT_S = 20.0
-# the first import on a machine compiles kernels
+# Time to become ready. The first import on a machine compiles kernels.
 START_S = 300.0
-# so long after the end of all its processes a control group must be gone
+# Time within which a control group can be removed after its last process has ended.
 REMOVE_S = 5.0
-# attempts at a start before we give up
+# Attempts to start a server.
 STARTS = 2
-# where a server found that all mechanisms work, its next ones need not try them
+# Users and environments for which a server found that all mechanisms work. Later servers skip the probe.
 _ALL_MECHANISMS: set[tuple[object, ...]] = set()
-_COLD = "each evaluation starts a new interpreter and imports all it needs, which takes far longer than a fork"
+_COLD = "each evaluation starts a new interpreter and repeats all imports, which is much slower than a fork"
 
 
 @dataclass
 class ServerConnection:
-    """The connection to a process that runs one command at a time."""
+    """Connection to a worker process, which runs one command at a time."""
 
-    # socket to it
+    # Socket to the worker.
     connection: socket.socket
-    # descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none
+    # Process descriptor, so that a kill cannot hit another process; -1 if the kernel has no such descriptors.
     handle: int
-    # whether it has seen what no other command may find in its memory
+    # True if the memory of the worker may hold data that later commands must not read.
     spent: bool = False
 
     def run(self, command: Command, device_line: int | None = None) -> CommandResult:
-        """Have a command run, and wait for its end.
+        """Run a command and wait for its end.
 
         Raises:
-            Closed: if the worker dies under it, or does not answer any more.
-            SandboxError: if it cannot be confined, or one of its texts is none.
+            ConnectionClosed: The worker died or does not answer.
+            SandboxError: The command cannot be confined, or one of its texts cannot be encoded.
         """
         texts = command.texts
         self.connection.settimeout(SILENT_S)
@@ -70,12 +70,12 @@ class ServerConnection:
             self.kill()
             raise ConnectionClosed("no answer") from None
         if "trouble" in answer:
-            raise SandboxError(f"a command cannot be confined as the one before it was: {answer['trouble']}")
+            raise SandboxError(f"the command cannot be confined as earlier ones were: {answer['trouble']}")
         answer.pop("scratch")
         return CommandResult.from_plain(answer | {"stdout": out, "stderr": err})
 
     def _receive_stream(self, command: Command, answer: Mapping[str, Any], lengths: Sequence[int]) -> str:
-        """One of its streams; files go by their names, as prompts quote it and where they lie may be new each time."""
+        """Receive one output stream and remove folder paths, which can differ from run to run, from file names."""
         if not lengths:
             return ""
         head, dropped, tail = lengths
@@ -85,14 +85,14 @@ class ServerConnection:
         return printed
 
     def kill(self) -> None:
-        """End it, and what it runs, at once."""
+        """Kill the worker and the command that it runs."""
         if self.handle >= 0:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.handle, signal.SIGKILL)
         self.close()
 
     def close(self) -> None:
-        """Let it end: nobody will ask it any more."""
+        """Close the connection, after which the worker ends by itself."""
         self.connection.close()
         if self.handle >= 0:
             os.close(self.handle)
@@ -100,18 +100,18 @@ class ServerConnection:
 
 
 class ServerClient:
-    """An evaluation server: started at once, ready when it has imported what it is to keep warm.
+    """Client of one evaluation server, which starts at once and is ready when its warm-up imports are done.
 
     Args:
-        warm_up: Python script whose imports it keeps warm; None: every command starts a program of its own.
-        beside: Folder whose content is found beside the files of a command; None for none.
+        warm_up: Python script whose imports the server keeps loaded. None: every command starts a new interpreter.
+        companion_folder: Folder whose content every command finds next to its own files; None for none.
     """
 
     def __init__(
         self,
         warm_up: Path | None,
         root_dir: Path | None,
-        beside: CompanionFolder | None,
+        companion_folder: CompanionFolder | None,
         limits: Limits,
         workers: int,
         alone: bool = True,
@@ -119,7 +119,7 @@ class ServerClient:
     ) -> None:
         self._tell = tell
         self._warm_up, self._root_dir, self._limits, self._workers = warm_up, root_dir, limits, workers
-        self._beside, self._alone = beside, alone
+        self._beside, self._alone = companion_folder, alone
         self._name = str(warm_up or root_dir or "commands without a project")
         self._lock = threading.Lock()
         self._free: queue.SimpleQueue[tuple[int, ServerConnection | None]] = queue.SimpleQueue()
@@ -129,7 +129,7 @@ class ServerClient:
         self._start_server()
 
     def take_worker(self) -> tuple[int, ServerConnection]:
-        """Wait for a free worker, or have one forked; a SandboxError if the server does not live that long."""
+        """Wait for a free worker, or fork one. Raise SandboxError if the server dies repeatedly."""
         slot, worker = self._free.get()
         try:
             return slot, worker or self._connect_worker(slot)
@@ -138,14 +138,14 @@ class ServerClient:
             raise
 
     def give_back(self, slot: int, worker: ServerConnection | None) -> None:
-        """Free a place, with the worker in it if that can be used again."""
+        """Release a slot, together with its worker if the worker can run another command."""
         if worker and worker.spent:
             worker.close()
             worker = None
         self._free.put((slot, worker))
 
     def close(self) -> None:
-        """End the server and everything in it."""
+        """End the server and all its processes."""
         with self._lock:
             self._closed = True
             while not self._free.empty():
@@ -169,15 +169,13 @@ class ServerClient:
                     _, files = receive_message(ours)
                     return ServerConnection(ours, files[0] if files else -1)
                 except (ConnectionClosed, TimeoutError):
-                    # one of them may have failed
+                    # A mechanism may have stopped working, so the next server probes them again.
                     _ALL_MECHANISMS.clear()
                     ours.close()
                     theirs.close()
                     self._stop_server()
                     self._start_server()
-        raise SandboxError(
-            f"the evaluation server of {self._name} ends whenever it is started{self._describe_failure()}"
-        )
+        raise SandboxError(f"the evaluation server of {self._name} ended at each start{self._describe_failure()}")
 
     def _await_ready(self) -> None:
         if not self._ready:
@@ -188,18 +186,18 @@ class ServerClient:
                 _ALL_MECHANISMS.add(_mechanisms_key())
             if self._warm_up is None:
                 return
-            # a fork would copy only one of them, and the locks that the others hold
+            # A fork copies only the calling thread, and the locks that other threads hold stay locked.
             if hello["threads"] > 1:
                 self._tell(f"{_COLD}: its imports start threads, which a fork would lose")
                 self._warm_up = None
-                raise ConnectionClosed("what is imported starts threads")
+                raise ConnectionClosed("the imports start threads")
             if hello["python"] != PYTHON:
                 self._tell(f"{_COLD}: the server runs {hello['python']}, and commands name {PYTHON}")
 
     def _start_server(self) -> None:
         self._ready = False
         self._scratch = Path(tempfile.mkdtemp(prefix="oragent-"))
-        # a command that is nobody in particular goes through
+        # Commands that run as another user must be able to pass through this folder.
         self._scratch.chmod(0o711)
         self._group = f"oragent-{os.urandom(8).hex()}"
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
@@ -212,7 +210,7 @@ class ServerClient:
             *([f"--warm-up={self._warm_up}"] if self._warm_up else []),
             *([f"--root-dir={self._root_dir}"] if self._root_dir else []),
             f"--scratch={self._scratch}",
-            *([f"--beside={self._beside.folder.resolve()}"] if self._beside else []),
+            *([f"--companion-folder={self._beside.folder.resolve()}"] if self._beside else []),
             *(f"--brought={name}" for name in (self._beside.brought if self._beside else ())),
             f"--workers={self._workers}",
             f"--memory-mb={self._limits.memory_mb}",
@@ -235,7 +233,7 @@ class ServerClient:
 
     def _stop_server(self) -> None:
         self._control.close()
-        # all others die with it
+        # The other processes of the server end with this one.
         self._process.kill()
         self._process.wait()
         self._log.seek(0)
@@ -244,7 +242,7 @@ class ServerClient:
         shutil.rmtree(self._scratch, ignore_errors=True)
         give_up = time.monotonic() + REMOVE_S
         while not process_usage.remove_groups(self._group) and time.monotonic() < give_up:
-            # the last of its processes are just ending
+            # Its last processes are still ending.
             time.sleep(0.005)
 
     def _describe_failure(self) -> str:
@@ -255,5 +253,5 @@ class ServerClient:
 
 
 def _mechanisms_key() -> tuple[object, ...]:
-    """Return what decides, within a process, which mechanisms work: user and environment."""
+    """Return the user and the environment, which decide which mechanisms work."""
     return os.geteuid(), *sorted(server_environment().items())

@@ -1,12 +1,12 @@
-"""Access to a folder in which an untrusted program worked, without following links that it left; and companion files.
+"""Access to folders that an untrusted program wrote to, and companion files.
 
-Every step goes from an open folder to what lies directly in it, and through no link: whatever a name leads to by now,
-nothing outside the folder is touched.
+Every step opens an entry of a folder that is already open, and follows no link. So nothing outside the folder is
+touched, even if the program replaced parts of a path by links.
 
-Companions are what a command without a lasting folder finds beside its files: links to data, and copies of programs. A
-program that is started through a link looks beside what the link leads to: a helper that imports the candidate would
-find the seed there. So what may be a program is copied, whatever its size and wherever it lies, and folders that hold
-one are made anew. What is too much for that is linked, and where the root of files is our own the seed is hidden.
+Companions are files that a command without a persistent folder finds next to its own files: links to data, and copies
+of programs. Programs are copied because a program that is started through a link looks for its modules in the folder of
+the link's target: a helper that imports the candidate would import the seed there. Folders that contain programs are
+recreated. Content above the size limits is linked; with a minimal root the seed is hidden there.
 """
 
 import os
@@ -19,34 +19,34 @@ from pathlib import Path
 
 from oragent.sandbox.messages import CompanionFolder, is_safe_name
 
-# folders within folders that are looked into
+# Maximum depth of nested folders.
 DEEP = 32
-# files and folders that are looked at
+# Maximum number of files and folders to look at.
 MANY = 50_000
-# files that are brought back
+# Maximum number of files to bring back.
 BROUGHT = 1000
 CHUNK = 1 << 20
 ANEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 WITHIN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-# of a project, where its runs lie
+# Folder of a project that holds its runs.
 RUNS = "outputs"
 CACHE = "__pycache__"
-# a file of so many is copied, whatever it is
+# Files up to this size are always copied.
 SMALL_BYTES = 128 << 10
-# of all that is copied
+# Maximum size of all copies.
 COPIED_BYTES = 8 << 20
-# of all folders that are made anew
+# Maximum number of entries in all recreated folders.
 MOST_ENTRIES = 500
-# of programs in any language
+# Suffixes of programs in any language.
 SUFFIXES = ".py .js .mjs .cjs .ts .sh .bash .pl .rb .lua .jl .R .r .php .tcl .m .awk"
 PROGRAMS = frozenset(SUFFIXES.split())
 
 
 @contextmanager
 def open_folder(folder: Path) -> Iterator[int]:
-    """Hold a folder open; it can be read even when what is mounted there is gone from its path."""
+    """Hold a folder open, so that it stays readable even when its mount is gone from the path."""
     descriptor = os.open(folder, WITHIN)
     try:
         yield descriptor
@@ -55,13 +55,13 @@ def open_folder(folder: Path) -> Iterator[int]:
 
 
 def write_file(folder: int, name: str, folder_mode: int, fill: Callable[[int], None]) -> None:
-    """Put a file into an open folder, in place of what has its name; it may be executed."""
+    """Write an executable file into an open folder and replace an existing file of this name."""
     with _open_parent(folder, name, folder_mode) as (inner, last):
         with suppress(FileNotFoundError):
             os.unlink(last, dir_fd=inner)
         descriptor = os.open(last, ANEW, 0o755, dir_fd=inner)
         try:
-            # whatever the umask: the command may be somebody else than us
+            # Override the umask: the command may run as another user.
             os.fchmod(descriptor, 0o755)
             fill(descriptor)
         finally:
@@ -69,28 +69,28 @@ def write_file(folder: int, name: str, folder_mode: int, fill: Callable[[int], N
 
 
 def put_content(folder: int, name: str, content: bytes) -> None:
-    """Put a file into an open folder, in place of what has its name."""
+    """Write content to a file in an open folder and replace an existing file of this name."""
     write_file(folder, name, 0o755, lambda target: write_all(target, memoryview(content)))
 
 
 def write_all(target: int, content: memoryview) -> None:
-    """Write a text to a descriptor, however many calls that takes."""
+    """Write all content to a descriptor, in as many calls as needed."""
     while content:
         content = content[os.write(target, content) :]
 
 
 def make_link(folder: int, name: str, target: str) -> None:
-    """Put a link into an open folder, or below it."""
+    """Create a link in an open folder or below it."""
     with _open_parent(folder, name, 0o755) as (inner, last):
         os.symlink(target, last, dir_fd=inner)
 
 
 @contextmanager
 def _open_parent(folder: int, name: str, mode: int) -> Iterator[tuple[int, str]]:
-    """Hold the folder open in which a name below another lies; what is missing of the way is made.
+    """Open the parent folder of a name below an open folder, and create missing folders.
 
     Yields:
-        Its descriptor, and the last part of the name.
+        Descriptor of the parent folder, and the last part of the name.
     """
     *above, last = name.split("/")
     inner = os.dup(folder)
@@ -109,18 +109,18 @@ def _open_parent(folder: int, name: str, mode: int) -> Iterator[tuple[int, str]]
 
 @dataclass(frozen=True)
 class _Entry:
-    """Something in a folder."""
+    """An entry of a folder."""
 
     name: str
-    # descriptor of the folder that it lies in; open as long as the walk stays there
+    # Descriptor of the containing folder; open only while the walk is in this folder.
     within: int
-    # name in the folder that it lies in
+    # Name inside the containing folder.
     last: str
     status: os.stat_result
 
 
 def _walk_entries(folder: int, above: str = "", depth: int = DEEP) -> Iterator[_Entry]:
-    """All that lies below a folder, in order of names, as deep as we go; what cannot be read is passed over."""
+    """Yield all entries below a folder in order of names, up to a depth; unreadable entries are skipped."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
@@ -138,7 +138,7 @@ def _walk_entries(folder: int, above: str = "", depth: int = DEEP) -> Iterator[_
 
 
 def hand_over(folder: int, user: int, group: int) -> None:
-    """Give an open folder, and what is in it, to a user, except files that have a name elsewhere as well."""
+    """Change the owner of an open folder and its content, except files with more than one hard link."""
     os.fchown(folder, user, group)
     for entry in _walk_entries(folder):
         if stat.S_ISDIR(entry.status.st_mode) or entry.status.st_nlink == 1:
@@ -146,17 +146,17 @@ def hand_over(folder: int, user: int, group: int) -> None:
 
 
 def bring_files(folder: int, patterns: Sequence[str], bytes_in_all: int) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Read the files of an open folder, in which nothing changes any more, that match any pattern of a command.
+    """Read the files of an open folder that match any pattern of a command; nothing may change in it meanwhile.
 
     Returns:
-        Names and contents; names and reasons of what matched and was left out.
+        Contents by name, and reasons by name for files that match and were left out.
     """
     contents: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
     ways = [pattern.split("/") for pattern in patterns]
     for number, entry in enumerate(_walk_entries(folder)):
         if number >= MANY or len(contents) + len(left_out) >= BROUGHT:
-            left_out["..."] = f"more than {BROUGHT} files that match, or {MANY} to be looked at"
+            left_out["..."] = f"more than {BROUGHT} matching files, or more than {MANY} entries"
             break
         if stat.S_ISDIR(entry.status.st_mode) or not any(_matches_pattern(entry.name.split("/"), way) for way in ways):
             continue
@@ -173,8 +173,8 @@ def bring_files(folder: int, patterns: Sequence[str], bytes_in_all: int) -> tupl
 
 
 def _matches_pattern(names: Sequence[str], way: Sequence[str]) -> bool:
-    """Return True if a path matches a pattern, part by part; ``**`` is any number of folders."""
-    # parts of the pattern that the names so far may have used up
+    """Return True if a path matches a pattern part by part; ``**`` matches any number of folders."""
+    # Positions in the pattern that the names so far can have reached.
     reached = _skip_wildcards({0}, way)
     for name in names:
         staying = {at for at in reached if way[at : at + 1] == ["**"]}
@@ -196,9 +196,9 @@ def _reason_to_omit(entry: _Entry, room: int) -> str:
     if stat.S_ISLNK(entry.status.st_mode) or entry.status.st_nlink > 1:
         return "it is a link"
     if not stat.S_ISREG(entry.status.st_mode):
-        return "it is no plain file"
+        return "it is not a regular file"
     if entry.status.st_size > room:
-        return f"it has {entry.status.st_size} bytes, and {room} are left of those that may be brought"
+        return f"it has {entry.status.st_size} bytes, and only {room} more may be brought back"
     return ""
 
 
@@ -206,7 +206,7 @@ def _read_entry(entry: _Entry, room: int) -> bytes:
     descriptor = os.open(entry.last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=entry.within)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(0, "it is no plain file any more")
+            raise OSError(0, "it has been replaced by another kind of file")
         return file.read(min(room, entry.status.st_size))
 
 
@@ -219,41 +219,41 @@ class _Room:
     entries: int = MOST_ENTRIES
 
 
-def list_entries(beside: CompanionFolder | None) -> tuple[CompanionEntry, ...]:
-    """Look at what every command finds beside its own files.
+def list_entries(companion_folder: CompanionFolder | None) -> tuple[CompanionEntry, ...]:
+    """List the companions that every command gets.
 
     Returns:
-        Names, with folders above them where these are made anew; paths that they lead to; contents of what is copied.
+        Relative name (with folders if these are recreated), target path, and content if the file is copied.
     """
-    if beside is None:
+    if companion_folder is None:
         return ()
-    return tuple(_walk_companions(beside, beside.folder, _Room()))
+    return tuple(_walk_companions(companion_folder, companion_folder.folder, _Room()))
 
 
-def displaced_files(beside: CompanionFolder | None, script: Path | None) -> list[Path]:
-    """Files of the folder in whose place each command brings its own; but for the script that is kept warm."""
-    if beside is None:
+def displaced_files(companion_folder: CompanionFolder | None, script: Path | None) -> list[Path]:
+    """List the files of the folder that each command replaces by its own, except the warm-up script."""
+    if companion_folder is None:
         return []
-    paths = [beside.folder / name for name in beside.brought]
+    paths = [companion_folder.folder / name for name in companion_folder.brought]
     return [path for path in paths if path.is_file() and not path.is_symlink() and path != script]
 
 
-def _walk_companions(beside: CompanionFolder, folder: Path, room: _Room) -> Iterator[CompanionEntry]:
+def _walk_companions(companion_folder: CompanionFolder, folder: Path, room: _Room) -> Iterator[CompanionEntry]:
     for name in sorted(os.listdir(folder)):
         path = folder / name
-        relative = path.relative_to(beside.folder).as_posix()
-        if name.startswith(".") or name == CACHE or relative == RUNS or relative in beside.brought:
+        relative = path.relative_to(companion_folder.folder).as_posix()
+        if name.startswith(".") or name == CACHE or relative == RUNS or relative in companion_folder.brought:
             continue
-        if _must_be_recreated(beside, path, relative, room):
-            yield from _walk_companions(beside, path, room)
+        if _must_be_recreated(companion_folder, path, relative, room):
+            yield from _walk_companions(companion_folder, path, room)
         else:
             yield relative, str(path), _read_small_file(path, room)
 
 
-def _must_be_recreated(beside: CompanionFolder, path: Path, relative: str, room: _Room) -> bool:
+def _must_be_recreated(companion_folder: CompanionFolder, path: Path, relative: str, room: _Room) -> bool:
     if path.is_symlink() or not path.is_dir():
         return False
-    if any(name.startswith(f"{relative}/") for name in beside.brought):
+    if any(name.startswith(f"{relative}/") for name in companion_folder.brought):
         return True
     count, has_program = 0, False
     for base, folders, names in os.walk(path):

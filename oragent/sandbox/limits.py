@@ -1,4 +1,4 @@
-"""Limits of a command: its environment, bounds of its process, what it uses, and what is kept of its output."""
+"""Limits of a command: environment, resource limits, resource use and captured output."""
 
 import mmap
 import os
@@ -22,27 +22,27 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 
 TICKS = os.sysconf("SC_CLK_TCK")
-# Places in a process's line of figures, counted from what follows its name; system time follows user time.
+# Indices of the fields of ``/proc/PID/stat`` after the name; system time follows user time.
 USER, USER_OF_CHILDREN, BEGUN = 11, 13, 19
 GLANCES, GLANCE_S = 5, 0.01
 
 
 def server_environment() -> dict[str, str]:
-    """Build the environment of an evaluation server: an allow-list, one thread a library."""
+    """Build the environment of an evaluation server: allow-listed variables, one thread per library."""
     return allowed_environment() | {
         **_import_path(),
-        # the order of a set of strings must not change a score
+        # The order of a set of strings must not change a score.
         "PYTHONHASHSEED": "0",
         "MPLBACKEND": "agg",
         **dict.fromkeys(THREADS, "1"),
-        # its frameworks object
+        # Frameworks of macOS abort after a fork otherwise.
         **({"OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES"} if sys.platform == "darwin" else {}),
         **_kernel_cache_variable(),
     }
 
 
 def _import_path() -> dict[str, str]:
-    """Where to import us from, if we are not installed but run from a checkout."""
+    """Return the variable that makes this package importable if it runs from a checkout."""
     if PACKAGE.parent.name in ("site-packages", "dist-packages"):
         return {}
     inherited = os.environ.get("PYTHONPATH")
@@ -50,11 +50,11 @@ def _import_path() -> dict[str, str]:
 
 
 def kernel_cache_path() -> Path:
-    """Where compiled kernels are kept: beside their source, or in the user's cache where that cannot be written."""
+    """Return the folder of compiled kernels: next to their source, or the user's cache if that is not writable."""
     if "NUMBA_CACHE_DIR" in os.environ:
         return Path(os.environ["NUMBA_CACHE_DIR"])
-    beside = os.access(PACKAGE / "solvers", os.W_OK)
-    if beside:
+    is_writable = os.access(PACKAGE / "solvers", os.W_OK)
+    if is_writable:
         return PACKAGE / "solvers" / "__pycache__"
     return Path.home() / ".cache" / "oragent"
 
@@ -67,10 +67,10 @@ def _kernel_cache_variable() -> dict[str, str]:
 
 
 def set_limits(limits: Limits, others: int, held: int) -> None:
-    """Set the kernel's limits on this process and all that it will start.
+    """Set the kernel's limits on this process and its children.
 
-    Memory that a program reserves and does not touch, or maps from files, is free; a program that is started anew has
-    none of what is counted here as there already, and gets that much more.
+    Reserved but untouched memory and mapped files do not count. A program that is started anew does not have the
+    initial memory ``held``, so it gets that much more.
     """
     memory_mb = SHARE * limits.memory_mb if limits.counts_used_memory else limits.memory_mb
     lower_limits(
@@ -85,14 +85,14 @@ def set_limits(limits: Limits, others: int, held: int) -> None:
 
 
 def count_processors() -> int:
-    """Count the processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def count_tasks() -> int:
-    """Count the user's processes and threads; elsewhere than on Linux its processes, and -1 where nobody tells."""
+    """Return the number of processes and threads of the user; without Linux, of processes, or -1 if unknown."""
     user, count = os.getuid(), 0
     if not LINUX:
         return sum(row.user == user for row in process_usage.process_table().values()) or -1
@@ -104,15 +104,15 @@ def count_tasks() -> int:
                 if entry.stat().st_uid == user:
                     count += len(os.listdir(f"/proc/{entry.name}/task"))
             except OSError:
-                # it ended while we looked
+                # The process has ended meanwhile.
                 continue
     return count
 
 
 class StreamBuffer:
-    """The head and the tail of a stream of bytes: half of the limit from either end.
+    """Buffer for the head and the tail of a byte stream, half of the limit for each.
 
-    What is read never becomes an object of Python's, whose memory would be used again as it is.
+    Data never becomes a Python object, whose memory could be reused unwiped.
     """
 
     def __init__(self, limit: int) -> None:
@@ -122,7 +122,7 @@ class StreamBuffer:
         self._taken = 0
 
     def read_from(self, descriptor: int) -> bool:
-        """Take what a pipe holds, or a part of it; False at its end. It must not block."""
+        """Read from a non-blocking pipe into the buffer; return False at its end."""
         at, end = self._taken, self._half
         if at >= end:
             at, end = self._half + (self._taken - self._half) % self._half, 2 * self._half
@@ -138,7 +138,7 @@ class StreamBuffer:
         return min(self._taken, self._half), max(tail - self._half, 0), min(tail, self._half)
 
     def parts(self) -> list[memoryview]:
-        """Return the kept bytes, in order; release them before closing this buffer."""
+        """Return the kept bytes in order; release them before you close this buffer."""
         head, dropped, tail = self.lengths
         if dropped:
             begin = (self._taken - self._half) % self._half
@@ -148,13 +148,13 @@ class StreamBuffer:
         return [self._view[:head], second, self._view[self._half : self._half + begin]]
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         self._view.release()
         self._memory.close()
 
 
 def join_stream(head: bytes, dropped: int, tail: bytes) -> str:
-    """Join the kept bytes to a text, with a line that says how many were dropped."""
+    """Decode the kept bytes, with a line that says how many were dropped."""
     if dropped:
         gap = f"\n... {dropped} bytes dropped ...\n".encode()
     else:
@@ -164,7 +164,7 @@ def join_stream(head: bytes, dropped: int, tail: bytes) -> str:
 
 @dataclass(frozen=True)
 class _Process:
-    """Figures of one process: CPU seconds of its own, and of its children that it has waited for; whether it runs."""
+    """Process with its own CPU seconds, those of the children that it waited for, and whether it runs."""
 
     number: int
     begun: int
@@ -174,10 +174,10 @@ class _Process:
 
 
 class Meter:
-    """Counts what one command uses: by its control group where there is one, else by walking its processes.
+    """Meter of a command's resource use: by its control group, or else by walking its processes.
 
-    A walk sees what lives, and what died and was waited for. Processes that are born and die unseen between two walks,
-    under a parent that waits for none of its children, are not counted; a control group counts those, too.
+    A walk sees living processes and children that were waited for. It misses processes that start and end between two
+    walks if their parent does not wait for them; a control group counts those, too.
     """
 
     def __init__(self, group: ControlGroup, processes: int) -> None:
@@ -188,16 +188,16 @@ class Meter:
 
     @property
     def counts(self) -> bool:
-        """True if CPU seconds can be had while it runs."""
+        """True if CPU seconds are available while the command runs."""
         return self.is_exact or self._processes >= 0 or not LINUX
 
     @property
     def is_exact(self) -> bool:
-        """True if a control group counts, which is quick and also knows what has died."""
+        """True if a control group counts, which is fast and includes ended processes."""
         return self._cpu_s_at_start is not None
 
     def cpu_s(self) -> float:
-        """CPU seconds so far; what was once counted stays so."""
+        """Return the CPU seconds so far, which never decrease."""
         if self._cpu_s_at_start is not None:
             return (self._group.cpu_s() or 0.0) - self._cpu_s_at_start
         processes = list(self._walk_processes())
@@ -207,7 +207,7 @@ class Meter:
         return self._used
 
     def wants_to_run(self) -> bool:
-        """Return True if one of its processes computes or waits for a processor; one that sleeps does neither."""
+        """Return True if a process computes or waits for a processor."""
         for _ in range(GLANCES):
             if any(process.runs for process in self._walk_processes()):
                 return True
@@ -215,21 +215,21 @@ class Meter:
         return False
 
     def was_out_of_memory(self) -> bool:
-        """Return True if the kernel ended a process of it for want of memory in its group."""
+        """Return True if the kernel killed a process for lack of memory in its control group."""
         return self._group.oom_kills() > self._ends_before
 
     @property
     def watches_memory(self) -> bool:
-        """True if memory has to be watched, as nothing bounds it, and can be."""
+        """True if memory has to be polled, because no control group limits it, and can be."""
         return not self._group.bounds and self.can_watch_memory
 
     @property
     def can_watch_memory(self) -> bool:
-        """True if the memory of its processes can be looked at."""
+        """True if the memory of the processes can be read."""
         return self._processes >= 0 or not LINUX
 
     def memory_mb(self) -> float:
-        """Memory that all its processes hold beyond what each inherits from this one, in MiB; files' pages are free."""
+        """Return the memory that its processes hold in addition to inherited memory, in MiB, without pages of files."""
         if not LINUX:
             rows = process_usage.process_table()
             if os.getpid() in rows:
@@ -245,7 +245,7 @@ class Meter:
             lines = self._read_proc(f"{process}/status").splitlines()
             return sum(int(line.split()[1]) for line in lines if line.startswith((b"RssAnon:", b"RssShmem:")))
         except (OSError, ValueError):
-            # it ended while we looked
+            # The process has ended meanwhile.
             return 0
 
     def _walk_processes(self) -> Iterator[_Process]:
@@ -265,7 +265,7 @@ class Meter:
                 yield _Process(number, int(line[BEGUN]), own_ticks / TICKS, waited / TICKS, line[0] in b"RD")
 
     def _list_children(self, process: int) -> list[int]:
-        """Those that any thread of a process started, or that fell to it."""
+        """List the children of all threads of a process, adopted ones included."""
         children: list[int] = []
         with suppress(OSError, ValueError):
             tasks = os.open(f"{process}/task", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._processes)

@@ -1,4 +1,4 @@
-"""Commands and their results, as plain data."""
+"""Commands and their results as plain data."""
 
 import base64
 import os
@@ -11,20 +11,21 @@ from typing import Any, Self
 
 from oragent._base.errors import SandboxError
 
-# Without links and ".." in its folder: the interpreter gets the same name in every process that it starts. Its own link
-# stays, since a virtual environment is recognised by it.
+# The path has no links in its folder and no "..", so that every process that the interpreter starts sees the same name.
+# The link of the executable itself stays, because it identifies a virtual environment.
 PYTHON = os.path.join(os.path.realpath(os.path.dirname(sys.executable)), os.path.basename(sys.executable))
-# in a word of a command, the path of its folder: known only when it begins, and no word can hold this
+# Placeholder for the path of the command's folder, which is known only at the start. No argument can contain this
+# character.
 FOLDER = "\0"
-# of its memory, for all processes of a command: a scorer and two guests may each use theirs
+# Factor of the memory limit for all processes of a command: a scorer and two guests may each use theirs.
 SHARE = 3
 NO_NAMES = frozenset(("", ".", ".."))
-# in a part of a file's name, as file systems have it
+# Maximum length of a part of a file's path, as in file systems.
 NAME_CHARACTERS = 255
 
 
 class EndReason(StrEnum):
-    """Why it ended."""
+    """Reason for the end of a command."""
 
     EXITED = "exited"
     SIGNALLED = "signalled"
@@ -35,24 +36,22 @@ class EndReason(StrEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one command.
+    """Limits of one command.
 
     Attributes:
-        cpu_s: CPU seconds, user and system, of all its processes together, living or not; after them it is ended.
-            Where nobody counts them while it runs, seconds by the clock take their place.
-        memory_mb: Data of each of its processes beyond what is there when it begins, in MiB: memory that is private
-            and can be written, touched or not. All processes together may hold ``SHARE`` times as much.
-        counts_used_memory: Whether ``memory_mb`` bounds the memory that all its processes use together, looked at
-            several times a second, and what they reserve is bounded by ``SHARE`` times that alone: stacks of threads
-            and arenas of solvers are reserved and hardly used.
-        file_mb: Size of any file that it writes, of all of them where its folder lies in memory, and of all that is
-            brought back, in MiB. What it leaves in a folder that lasts is bounded file by file alone.
-        processes: Most processes and threads that it may have.
-        output_kb: Size of what is kept of standard output and of standard error, in KiB each; the rest is read and
-            dropped.
-        idle_s: Seconds by the clock after which it is ended when it used no CPU in all that time: it sleeps.
-        wall_s: Seconds by the clock, from its start, after which it is ended in any case; None for no such limit, as a
-            busy machine makes every program slow.
+        cpu_s: CPU seconds, user and system, of all its processes together, after which it is ended. Wall-clock seconds
+            if CPU seconds cannot be counted while it runs.
+        memory_mb: Private writable memory of each process beyond its initial memory, in MiB, whether touched or not.
+            All processes together may hold ``SHARE`` times as much.
+        counts_used_memory: Whether ``memory_mb`` limits the memory that all its processes use together, polled several
+            times a second. Reserved memory is then limited to ``SHARE`` times that: thread stacks and arenas of solvers
+            are reserved and hardly used.
+        file_mb: Maximum size in MiB of each file that it writes, of all files if its folder is in memory, and of all
+            files that are brought back. Files in a persistent folder are limited one by one only.
+        processes: Maximum number of processes and threads.
+        output_kb: Captured size of standard output and of standard error, in KiB each; the rest is dropped.
+        idle_s: Wall-clock seconds without CPU use after which it is ended as sleeping.
+        wall_s: Wall-clock seconds after which it is ended; None for no limit, since a busy machine slows every program.
     """
 
     cpu_s: float = 60.0
@@ -72,38 +71,37 @@ class Limits:
 
 @dataclass(frozen=True)
 class CompanionFolder:
-    """A folder whose content is found, by links and read-only, beside the files of every command of a server."""
+    """Folder whose content every command of a server finds next to its own files, by links and read-only."""
 
-    # existing folder; what begins with a dot in it, and its runs, stay out
+    # Existing folder. Its runs and names that begin with a dot are left out.
     folder: Path
-    # names of the files that each command brings itself, in place of the folder's
+    # Names of the files that each command replaces by its own.
     brought: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Command:
-    """A program to be run, with all that it may use.
+    """Program to run, with all its inputs and limits.
 
     Attributes:
-        argv: Words of the command line, the program first. A word that names one of ``files`` becomes the path at which
-            that lies; ``PYTHON`` is the interpreter that runs us; any other program is looked for on the path. In other
-            words ``FOLDER`` stands for the folder's path.
-        files: Texts by name of the files that lie in the folder when it begins; a name may have folders in it, and
-            every file may be executed. In a folder that lasts they take the place of what had their names.
-        environment: Variables added to those on the allow-list. A script that is forked from a warm interpreter sees
-            them too, but what Python reads when it starts (such as ``PYTHONPATH``) has no effect on it.
-        folder: Existing folder of its own, which lasts: the command works in it, and it alone. Beside it, and in place
-            of a home and of a folder for temporary files, it has an empty one that goes with it. None: it works in that
-            empty one.
-        bring: Patterns of the files to bring back once it has ended: names below the folder, where ``*`` and ``?``
-            stand for characters of a name, and ``**`` for any number of folders.
-        trusted: Whether the program itself is no stranger's, and confines what is: it may make namespaces, as that
-            takes, and the kernel filters none of its calls.
-        libraries_only: Whether a command with a lasting folder reads, beside its folders, only Python, its packages and
-            the system's libraries; otherwise also the system's programs, its configuration and the list of users.
+        argv: Arguments, the program first. An argument that names one of ``files`` becomes its path. ``PYTHON`` is the
+            current interpreter; any other program is searched on the path. ``FOLDER`` in other arguments becomes the
+            folder's path.
+        files: Texts by name of the files that the folder contains at the start. Names may contain folders, and every
+            file is executable. In a persistent folder they replace existing files.
+        environment: Variables added to the allow-listed ones. A script that is forked from a warm interpreter sees
+            them, too, but variables that Python reads at its start (such as ``PYTHONPATH``) have no effect.
+        folder: Existing persistent folder in which the command works and that only this command uses. In addition, it
+            gets an empty temporary folder as home and for temporary files. None: it works in the temporary folder.
+        bring: Patterns of the files to bring back at the end, relative to the folder. ``*`` and ``?`` match characters
+            of a name, and ``**`` matches any number of folders.
+        trusted: Whether the program itself is trusted and confines untrusted code: it may create namespaces, and no
+            system call is filtered.
+        libraries_only: Whether a command with a persistent folder reads, apart from its folders, only Python, its
+            packages and the system's libraries; otherwise also system programs, configuration and the list of users.
 
     Raises:
-        SandboxError: in one line, if it cannot be a command.
+        SandboxError: The command is invalid.
     """
 
     argv: tuple[str, ...]
@@ -125,43 +123,43 @@ class Command:
                     f"{name!r} cannot name a file of a command: give a path below its folder, without .."
                 )
             if "/" in name and any(str(above) in self.files for above in PurePosixPath(name).parents):
-                raise SandboxError(f"{name!r} cannot name a file of a command: a folder above it is a file, too")
+                raise SandboxError(f"{name!r} cannot name a file of a command: one of its folders is a file, too")
         for pattern in self.bring:
             if not is_safe_name(pattern):
                 raise SandboxError(
-                    f"{pattern!r} is no pattern of files to bring: give one below the folder, without .."
+                    f"{pattern!r} is not a valid pattern of files to bring: give one below the folder, without .."
                 )
         for name in self.environment:
             if not name or "=" in name or "\0" in name:
-                raise SandboxError(f"{name!r} cannot name a variable of the environment")
+                raise SandboxError(f"{name!r} is not a valid name of an environment variable")
         if self.folder is not None and not self.folder.is_absolute():
-            raise SandboxError(f"the folder of a command is given by its whole path, not as {str(self.folder)!r}")
+            raise SandboxError(f"the folder of a command needs an absolute path, not {str(self.folder)!r}")
 
     @property
     def script(self) -> str | None:
-        """The Python program among its files that it runs, which can be forked from a warm interpreter."""
+        """Python program among the files that the command runs, which can be forked from a warm interpreter."""
         if self.argv[0] == PYTHON and len(self.argv) > 1 and self.argv[1] in self.files:
             return self.argv[1]
         return None
 
     @property
     def outline(self) -> Self:
-        """All of it but the texts of its files and of its input: what a process that runs others, too, may know."""
+        """The command without the texts of its files and its input, for processes that also run other commands."""
         return replace(self, files=dict.fromkeys(self.files, ""), stdin="")
 
     @property
     def texts(self) -> tuple[bytes, ...]:
-        """The texts that its outline leaves out: those of its files, in their order, and that on its standard input."""
+        """Texts that the outline leaves out: those of the files in their order, then standard input."""
         texts = []
         for name, text in (*self.files.items(), ("its standard input", self.stdin)):
             try:
                 texts.append(text.encode())
             except UnicodeEncodeError as problem:
-                raise SandboxError(f"{name} is no text that a command can be given: {problem}") from None
+                raise SandboxError(f"{name} cannot be encoded as UTF-8: {problem}") from None
         return tuple(texts)
 
     def to_plain(self) -> dict[str, Any]:
-        """The command as JSON has it."""
+        """Return the command as JSON data."""
         return {
             "argv": self.argv,
             "files": dict(self.files),
@@ -176,7 +174,7 @@ class Command:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Read a command back."""
+        """Restore a command from JSON data."""
         try:
             limits, folder = Limits(**plain["limits"]), plain["folder"]
             return cls(
@@ -191,25 +189,24 @@ class Command:
                 bool(plain["libraries_only"]),
             )
         except (KeyError, TypeError, ValueError) as problem:
-            raise SandboxError(f"this is no command: {type(problem).__name__}: {problem}") from None
+            raise SandboxError(f"invalid command: {type(problem).__name__}: {problem}") from None
 
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended, and what is left of it; a failure is data like a success.
+    """Result of a command; failures are data like successes.
 
     Attributes:
-        code: Exit code, or minus the number of the signal; 127 if there was no such program to start.
-        stdout: Standard output, head and tail of it; its folders' paths are cut off the names of files.
-        stderr: Standard error, head and tail of it, likewise.
-        files: Contents of the files that were brought back, by name.
-        left_out: Reasons by the names of files that should have been brought and were not: links, devices, odd names,
-            what is beyond the limits.
-        wall_s: Seconds by the clock, from its start to its end.
-        cpu_s: User and system seconds of all its processes, as far as they could be counted.
-        peak_mb: Resident memory of its largest process, in MiB, with what it shares with the server it came from.
-        queued_s: Seconds for which it waited for a free worker.
-        reason: Reason why it was ended, in words; empty where it ended by itself.
+        code: Exit code, or minus the number of the signal; 127 if the program was not found.
+        stdout: Standard output, its head and tail; paths of the command's folders are removed from file names.
+        stderr: Standard error, likewise.
+        files: Contents by name of the files that were brought back.
+        left_out: Reasons by name of matching files that were not brought back: links, devices, odd names, limits.
+        wall_s: Wall-clock seconds from start to end.
+        cpu_s: User and system seconds of all processes, as far as they could be counted.
+        peak_mb: Resident memory of the largest process in MiB, pages shared with its server included.
+        queued_s: Seconds spent waiting for a free worker.
+        reason: Reason why the sandbox ended it; empty if it ended by itself.
     """
 
     end: EndReason
@@ -225,7 +222,7 @@ class CommandResult:
     reason: str = ""
 
     def to_plain(self) -> dict[str, Any]:
-        """The end as JSON has it: files that are UTF-8 as text, others in base64."""
+        """Return the result as JSON data: UTF-8 files as text, others in base64."""
         return vars(self) | {
             "files": {name: _content_to_json(content) for name, content in self.files.items()},
             "left_out": dict(self.left_out),
@@ -233,7 +230,7 @@ class CommandResult:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Read an end back."""
+        """Restore a result from JSON data."""
         try:
             files = {
                 name: text["text"].encode() if "text" in text else base64.b64decode(text["base64"], validate=True)
@@ -241,11 +238,11 @@ class CommandResult:
             }
             return cls(**{**plain, "end": EndReason(plain["end"]), "files": files})
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
-            raise SandboxError(f"this is no end of a command: {type(problem).__name__}: {problem}") from None
+            raise SandboxError(f"invalid result of a command: {type(problem).__name__}: {problem}") from None
 
 
 def is_safe_name(name: str) -> bool:
-    """Return True if a name is one of a file below a folder, and can be shown as it is."""
+    """Return True if a name is a printable relative path that stays below its folder."""
     parts = name.split("/")
     return name.isprintable() and NO_NAMES.isdisjoint(parts) and max(map(len, parts)) <= NAME_CHARACTERS
 

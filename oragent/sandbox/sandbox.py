@@ -19,16 +19,16 @@ from oragent.sandbox.client import ServerClient
 from oragent.sandbox.folders import hand_over, open_folder
 from oragent.sandbox.messages import Command, CommandResult, CompanionFolder, EndReason, Limits
 
-# attempts at a command under which its server dies
+# Attempts to run a command if its server dies.
 LIVES = 2
 
 
-# open files that the engine and its servers need, and for each command that runs at once
+# Open files that the engine and its servers need, and those per concurrent command.
 FILES, FILES_OF_WORKER = 128, 16
 
 
 def require_open_files(count: int) -> None:
-    """Make sure that this process and its children may open so many files at once, as far as its hard limit allows.
+    """Raise the limit on open files of this process and its children to a number, if necessary.
 
     Raises:
         SandboxError: The hard limit is lower.
@@ -44,33 +44,31 @@ def require_open_files(count: int) -> None:
 
 
 class Sandbox:
-    """Runs commands, several at once, each in a process of its own; it knows nothing of what they are for.
+    """Runner of untrusted commands, each in its own process, several at once.
 
-    What holds a command depends on the machine; ``oragent doctor`` tells what there is of it.
+    The confinement depends on the machine; ``oragent doctor`` prints it.
 
-    - Everywhere: limits, an allow-listed environment, no process of it left after its end, nobody else's text in the
-      memory that it begins with.
-    - With namespaces: there is no network, no other process is seen, and of the machine's files it sees, read-only,
-      what programs need to start, Python, and ``root_dir`` without its runs and what begins with a dot; one without a
-      lasting folder also, likewise, the folder ``beside`` it and that of the script that is kept warm. Of the folder
-      that holds its lasting one it sees that one alone.
-    - With Landlock: it writes only in its own folders, unless it is trusted and namespaces see to that; one with a
-      lasting folder reads, beside these, only Python, the system's programs and libraries, and ``root_dir``, and so
-      does one without, unless it is trusted, where namespaces do not see to that.
-    - With seccomp: unless it is trusted, it neither makes namespaces nor mounts, traces, or reaches into the kernel;
-      without a lasting folder it makes no socket.
-    - Where root may become nobody, a lasting folder belongs to nobody in particular while a command runs in it.
-    - With limits alone: all of this works, and nothing keeps a command from the files of its user, those in the
-      lasting folders of others among them.
+    - Everywhere: resource limits, allow-listed variables, no process left at the end, no data of other commands in the
+      initial memory.
+    - With namespaces: no network and no other processes. Of the machine's files it sees, read-only, the files that
+      programs need to start, Python, and ``root_dir`` without its runs and hidden files. Without a persistent folder it
+      also sees the companion folder and the folder of the warm-up script. With one, it sees no sibling of this folder.
+    - With Landlock: it writes only to its own folders, unless it is trusted and namespaces enforce this. With a
+      persistent folder it also reads only Python, system programs and libraries, and ``root_dir``. Without one, the
+      same holds for untrusted commands if there are no namespaces.
+    - With seccomp: an untrusted command cannot create namespaces, mount, trace or reach into the kernel. Without a
+      persistent folder it cannot create sockets.
+    - If root can become an unprivileged user, a persistent folder belongs to that user while a command runs in it.
+    - With limits alone: a command can access all files of its user, persistent folders of other commands included.
 
     Args:
         workers: Number of commands that run at once.
-        warm: Whether Python scripts are forked from an interpreter that has imported what they need; otherwise each
-            starts a fresh one, as by hand.
-        alone: Whether nobody else here runs as many commands: then each stays on one processor, where there are
-            workers for all of them.
-        tell: Callback that gets a line, once for each script, where it cannot be forked from a warm interpreter; may
-            be called from any thread. None: standard error.
+        warm: Whether Python scripts are forked from an interpreter that has imported their modules; otherwise each
+            starts a new interpreter.
+        alone: Whether no other sandbox on this machine runs as many commands. If so, and if there are workers for all
+            processors, each worker stays on one processor.
+        tell: Callback for a note if a script cannot be forked from a warm interpreter, called once per script from any
+            thread. None: standard error.
     """
 
     def __init__(
@@ -103,27 +101,27 @@ class Sandbox:
         *,
         root_dir: Path | None = None,
         warm_up: Path | None = None,
-        beside: CompanionFolder | None = None,
+        companion_folder: CompanionFolder | None = None,
         device_line: int | None = None,
     ) -> CommandResult:
-        """Run a command from its start to its end, whatever that is; may be called from several threads.
+        """Run a command and return its result; several threads may call this.
 
-        A command under which its server dies is begun again, once; in a folder that lasts it finds what it did before.
+        A command whose server dies is started once more, in a persistent folder with the files of the first attempt.
 
         Args:
-            command: Command to run. Commands with the same lasting folder run one after the other.
-            root_dir: Folder that must stay readable to it, such as a project's.
-            warm_up: Python script on disk whose imports are those of the command's own script, which is then forked
-                from an interpreter that has done them.
-            beside: Folder whose content is found beside the command's own files, where it has no lasting folder.
-            device_line: Descriptor of a socket that the command finds open; a variable of its environment names it. The
-                other end must treat the command as untrusted. None for none.
+            command: Command to run. Commands with the same persistent folder run one after the other.
+            root_dir: Folder that stays readable, such as a project.
+            warm_up: Python script whose imports are those of the command's script, which is then forked from an
+                interpreter that has done them.
+            companion_folder: Folder whose content a command without a persistent folder finds next to its files.
+            device_line: Descriptor of a socket that the command inherits; an environment variable names it. The other
+                end must treat the command as untrusted. None for none.
 
         Raises:
-            SandboxError: if our own side fails: no server, no isolation that was there when it began, no folder.
-            OSError: if the machine does: no room, no process to be had.
+            SandboxError: The sandbox failed: no server, no folder, or a mechanism that no longer works.
+            OSError: The machine failed, for example for lack of disk space or processes.
         """
-        client = self.start(command.limits, root_dir=root_dir, warm_up=warm_up, beside=beside)
+        client = self.start(command.limits, root_dir=root_dir, warm_up=warm_up, companion_folder=companion_folder)
         queued_at = time.monotonic()
         with self._lock_folder(command) as command:
             for _ in range(LIVES):
@@ -132,7 +130,7 @@ class Sandbox:
                 try:
                     ended = worker.run(command, device_line)
                 except ConnectionClosed:
-                    # it waits for another worker, and goes on waiting since it first did
+                    # The command waits for another worker; its queueing time continues.
                     worker.close()
                     client.give_back(slot, None)
                     continue
@@ -151,21 +149,21 @@ class Sandbox:
         *,
         root_dir: Path | None = None,
         warm_up: Path | None = None,
-        beside: CompanionFolder | None = None,
+        companion_folder: CompanionFolder | None = None,
     ) -> ServerClient:
-        """The server for such commands; the first call starts it, and does not wait until it is warm."""
+        """Return the server for such commands. The first call starts it and does not wait until it is ready."""
         if warm_up and self._warm:
             warm = resolve_path(warm_up)
         else:
             warm = None
-        key = warm, root_dir and resolve_path(root_dir), beside, limits.memory_mb
+        key = warm, root_dir and resolve_path(root_dir), companion_folder, limits.memory_mb
         with self._lock:
             if key not in self._clients:
                 self._clients[key] = ServerClient(*key[:3], limits, self._workers, self._alone, self._tell)
             return self._clients[key]
 
     def close(self) -> None:
-        """End all servers, and what runs under them."""
+        """End all servers and their commands."""
         with self._lock:
             for client in self._clients.values():
                 client.close()
@@ -173,16 +171,16 @@ class Sandbox:
 
     @contextmanager
     def _lock_folder(self, command: Command) -> Iterator[Command]:
-        """Wait until nobody else works in the command's lasting folder."""
+        """Wait until no other command uses the command's persistent folder."""
         if command.folder is None:
             yield command
             return
         folder = command.folder.resolve()
         if not folder.is_dir():
-            raise SandboxError(f"the folder of a command must exist, and {command.folder} is none: make it first")
+            raise SandboxError(f"the folder {command.folder} of a command does not exist: create it first")
         if folder.parent == folder.parent.parent:
             raise SandboxError(
-                f"the folder of a command cannot lie directly below the root of all files, as {folder} does"
+                f"the folder of a command cannot be directly below the root of the file system, as {folder} is"
             )
         with self._released:
             self._released.wait_for(lambda: folder not in self._occupied)

@@ -1,12 +1,16 @@
-"""The evaluation server: ``python -m oragent.sandbox.server``, started by the engine, never by hand.
+"""The evaluation server: ``python -m oragent.sandbox.server``, started by the engine.
 
-Four generations of processes. The first, a fresh interpreter with an allow-listed environment, cleans up when all is
-over. The second enters namespaces of its own. The third, the zygote, imports what a script that is run again and again
-imports, which compiles or loads its kernels, and then keeps a minimal root. Its children, one a worker, run a command
-at a time, that script in a fork of the warm interpreter: milliseconds in place of seconds. Texts of a command's files
-pass through a worker by a place that is wiped, so that no command finds another one's in the memory that it inherits.
-None of these has ever held a key of the user's; no command runs in any of them; each ends when the one before it ends,
-the first when the engine does.
+It consists of four generations of processes, each of which ends with its parent; the first ends with the engine:
+
+1. A new interpreter with allow-listed variables, which cleans up at the end.
+2. A process that enters namespaces.
+3. The zygote, which imports the modules of the warm-up script, compiles or loads its kernels, and enters a minimal
+root.
+4. Workers, each of which runs one command at a time. They fork the script from the warm interpreter, which takes
+milliseconds instead of seconds.
+
+Texts of a command's files pass through a worker in memory that is wiped, so that no later command inherits them. None
+of these processes ever holds a key of the user, and no command runs in any of them.
 """
 
 import argparse
@@ -36,7 +40,7 @@ from oragent.sandbox.warm_script import compile_script
 
 
 def main() -> None:
-    """Run commands until the engine is gone."""
+    """Run commands until the engine ends."""
     arguments = _parse_arguments()
     engine = socket.socket(fileno=arguments.socket)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -45,45 +49,47 @@ def main() -> None:
         Mechanism if arguments.all_mechanisms else (report.mechanism for report in probe_mechanisms() if report.works)
     )
     groups = _make_groups(arguments, mechanisms)
-    if arguments.beside:
-        beside = CompanionFolder(arguments.beside, tuple(arguments.brought))
+    if arguments.companion_folder:
+        companion_folder = CompanionFolder(arguments.companion_folder, tuple(arguments.brought))
     else:
-        beside = None
+        companion_folder = None
     shared = arguments.scratch, ControlGroup(), arguments.root_dir, arguments.warm_up is not None
-    setting = ServerSetting(mechanisms, *shared, kernel_cache_path(), _count_other_tasks(mechanisms), beside=beside)
+    setting = ServerSetting(
+        mechanisms, *shared, kernel_cache_path(), _count_other_tasks(mechanisms), companion_folder=companion_folder
+    )
     first = os.getpid()
-    warden = os.fork()
-    if warden == 0:
-        _run_warden(engine, setting, groups, arguments, first)
+    namespace_parent = os.fork()
+    if namespace_parent == 0:
+        _run_namespace_parent(engine, setting, groups, arguments, first)
     engine.close()
-    os.waitpid(warden, 0)
+    os.waitpid(namespace_parent, 0)
     for group in groups:
         group.remove()
     shutil.rmtree(arguments.scratch, ignore_errors=True)
 
 
-def _run_warden(
+def _run_namespace_parent(
     engine: socket.socket, setting: ServerSetting, groups: list[ControlGroup], arguments: argparse.Namespace, first: int
 ) -> NoReturn:
-    """Leave the machine's namespaces, since only a child is born into a new one, and wait for that child's end."""
+    """Enter new namespaces, fork the zygote into them, and wait for its end."""
     try:
         kernel.die_with_parent(first)
         if Mechanism.NAMESPACES in setting.mechanisms:
             for number in range(arguments.workers):
                 (arguments.scratch / str(number)).mkdir()
             namespaces.enter_namespaces()
-        # From inside a namespace, a parent outside has no number.
+        # A parent outside the namespace has PID 0 inside it.
         if Mechanism.NAMESPACES in setting.mechanisms:
             parent = 0
         else:
             parent = os.getpid()
         zygote = os.fork()
         if zygote == 0:
-            _run_zygote(engine, setting, groups, arguments.warm_up, parent, _processors_of_workers(arguments))
+            _run_zygote(engine, setting, groups, arguments.warm_up, parent, _choose_processors(arguments))
         engine.close()
         os.waitpid(zygote, 0)
     except BaseException as problem:
-        # the engine shows the last line
+        # The engine shows the last line.
         sys.stderr.write(f"{type(problem).__name__}: {problem}\n")
         sys.stderr.flush()
     finally:
@@ -95,7 +101,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--socket", type=int, required=True)
     parser.add_argument("--warm-up", type=Path)
     parser.add_argument("--root-dir", type=Path)
-    parser.add_argument("--beside", type=Path)
+    parser.add_argument("--companion-folder", type=Path)
     parser.add_argument("--brought", action="append", default=[])
     parser.add_argument("--scratch", type=Path, required=True)
     parser.add_argument("--workers", type=int, required=True)
@@ -104,7 +110,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--group", required=True)
     parser.add_argument("--alone", action="store_true")
     parser.add_argument(
-        "--all-mechanisms", action="store_true", help="a server of this engine found that all mechanisms work"
+        "--all-mechanisms", action="store_true", help="an earlier server of this engine found that all mechanisms work"
     )
     return parser.parse_args()
 
@@ -115,16 +121,16 @@ def _make_groups(arguments: argparse.Namespace, mechanisms: frozenset[Mechanism]
     share = SHARE * arguments.memory_mb, SHARE * arguments.tasks
     groups = [ControlGroup.make(f"{arguments.group}-{number}", *share) for number in range(arguments.workers)]
     if not all(group.bounds for group in groups):
-        raise OSError("control groups could be made a moment ago, and cannot be made now")
+        raise OSError("control groups worked in the probe and fail now")
     return groups
 
 
-def _processors_of_workers(arguments: argparse.Namespace) -> list[int]:
-    """The processors on which workers and their commands stay, one each; none where the kernel is to choose.
+def _choose_processors(arguments: argparse.Namespace) -> list[int]:
+    """Return the processors to which workers are pinned, one each; empty if the kernel is to choose.
 
-    An evaluation's processes take turns: scorer, candidate, simulator. On one processor the next one finds the caches
-    warm and need not wait until another processor wakes up. With fewer workers than processors, some of which may be
-    others', the kernel chooses better.
+    The processes of an evaluation take turns: scorer, candidate, simulator. On one processor the next process finds
+    warm caches and need not wait for another processor to wake up. With fewer workers than processors, the kernel
+    chooses better.
     """
     if hasattr(os, "sched_getaffinity"):
         processors = sorted(os.sched_getaffinity(0))
@@ -136,7 +142,7 @@ def _processors_of_workers(arguments: argparse.Namespace) -> list[int]:
 
 
 def _count_other_tasks(mechanisms: frozenset[Mechanism]) -> int:
-    """Tasks that count against the limit on processes; in a user namespace of our own only those in it do."""
+    """Return the number of tasks that count against the limit; only a new user namespace starts with 0."""
     fresh = Mechanism.NAMESPACES in mechanisms and not kernel.has_capability(kernel.CAP_SYS_ADMIN)
     if fresh:
         return 0
@@ -149,24 +155,24 @@ def _run_zygote(
     groups: list[ControlGroup],
     script: Path | None,
     parent: int,
-    homes: list[int],
+    processors: list[int],
 ) -> NoReturn:
     """Warm up, then fork a worker for each connection that the engine sends."""
     try:
         kernel.die_with_parent(parent)
         if script is not None:
-            warm_script.import_modules(script, setting.beside)
+            warm_script.import_modules(script, setting.companion_folder)
         setting = switch_root(setting, script)
-        if script is not None and setting.beside:
-            warm_script.import_helpers(script, setting.beside)
+        if script is not None and setting.companion_folder:
+            warm_script.import_helpers(script, setting.companion_folder)
         prepare_confinement(setting.needed)
         if Mechanism.SECCOMP in setting.mechanisms:
-            for lasts in (False, True):
-                # each of our children would compile its own
-                evaluator_filter(sockets=lasts)
+            for is_persistent in (False, True):
+                # Compile the filters once for all children.
+                evaluator_filter(sockets=is_persistent)
         gc.collect()
         gc.freeze()
-        # workers that end are of no interest here
+        # Ended workers are not waited for.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         zygote = os.getpid()
         if os.path.isdir("/proc/self/task"):
@@ -186,12 +192,12 @@ def _run_zygote(
                     else:
                         group = ControlGroup()
                     worker_setting = replace(setting, scratch=setting.scratch / str(slot), group=group)
-                    if homes:
-                        os.sched_setaffinity(0, {homes[slot % len(homes)]})
+                    if processors:
+                        os.sched_setaffinity(0, {processors[slot % len(processors)]})
                     _run_worker(socket.socket(fileno=connection), worker_setting, script, zygote)
                 os.close(connection)
     except BaseException as problem:
-        # the engine shows the last line
+        # The engine shows the last line.
         sys.stderr.write(f"{type(problem).__name__}: {problem}\n")
         sys.stderr.flush()
     finally:
@@ -204,7 +210,7 @@ def _run_worker(engine: socket.socket, setting: ServerSetting, script: Path | No
         kernel.die_with_parent(zygote)
         kernel.adopt_orphans()
         if Mechanism.NAMESPACES in setting.mechanisms:
-            # its commands, one after the other, mount in there
+            # Mounts of the worker's commands stay in this namespace.
             kernel.unshare(kernel.CLONE_NEWNS)
         if hasattr(os, "pidfd_open"):
             handle = os.pidfd_open(os.getpid())
@@ -216,13 +222,13 @@ def _run_worker(engine: socket.socket, setting: ServerSetting, script: Path | No
                 compile_script(str(setting.scratch / script.name), script.read_bytes())
         with contextlib.suppress(ConnectionClosed, EngineGone, PlacementError):
             while True:
-                _run_one_command(engine, setting)
+                _run_command(engine, setting)
     finally:
         os._exit(0)
 
 
-def _run_one_command(engine: socket.socket, setting: ServerSetting) -> None:
-    """Run one command, of whose texts nothing stays in this process's memory."""
+def _run_command(engine: socket.socket, setting: ServerSetting) -> None:
+    """Run one command, without keeping its texts in the memory of this process."""
     plain, lines = receive_message(engine)
     try:
         if lines:

@@ -1,7 +1,7 @@
 """Prepare a command's folder, files and access rules before its process is forked.
 
-A worker does here all that need not be done in the command's own process, where every page of the warm interpreter that
-is touched for the first time has to be copied.
+The worker does as much as possible here, because each page of the warm interpreter that the command's process touches
+has to be copied.
 """
 
 import os
@@ -34,57 +34,57 @@ from oragent.sandbox.messages import FOLDER, Command, CompanionFolder, Limits
 from oragent.sandbox.warm_script import compiled_script
 
 KERNELS_MB = 256
-# in the root of commands, what the harness shows a candidate
+# Folder in the root of commands that becomes the root of guests.
 SHOWN_TO_GUESTS = Path("/.guest")
 HARDWARE = "/sys/devices/system/cpu", "/sys/devices/system/node"
-# What programs of any language need to start: a command with a folder that lasts may read that much of the machine.
+# System files that a command with a persistent folder may read: programs of any language need them to start.
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", *HARDWARE)))
 EVERYTHING = tuple(map(Path, ("/proc", "/sys")))
 PACKAGE = Path(__file__).parents[1]
 FILES = """
     alternatives fonts group hosts ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf os-release passwd ssl
 """
-# what Python's packages read beside themselves
+# System files that Python packages read.
 LIBRARY_DATA = tuple(map(Path, ("/usr/share/zoneinfo", *HARDWARE)))
 CONFIGURATION = tuple(Path("/etc") / name for name in FILES.split())
 
 
 @dataclass(frozen=True)
 class ServerSetting:
-    """What all commands of a server have in common."""
+    """Settings that all commands of a server have in common."""
 
     mechanisms: frozenset[Mechanism]
-    # empty folder; each command finds an empty folder of its own in its place
+    # Empty folder, which each command finds covered by its own temporary folder.
     scratch: Path
-    # control group that bounds it; without folders where there is none
+    # Control group that limits it; without folders if none can be created.
     group: ControlGroup
-    # folder that must stay readable, such as a project's; None for none
+    # Folder that stays readable, such as a project; None for none.
     root_dir: Path | None
     warm: bool
-    # where numba keeps what it compiled; it uses nothing from a folder that it cannot write
+    # Folder of compiled numba kernels; numba ignores folders that it cannot write to.
     kernels: Path
-    # tasks of our user when the server began
+    # Tasks of this user when the server started.
     others: int
-    # descriptor of the mounts in which all files of the machine are seen; -1 without namespaces
+    # Descriptor of the mount namespace with all files of the machine; -1 without namespaces.
     outside: int = -1
-    # descriptor of a ``/proc`` with the numbers that the server's processes know; -1 for none
+    # Descriptor of a ``/proc`` with the PIDs that the server's processes use; -1 for none.
     processes: int = -1
-    # what a command that is not trusted can read where only rules see to that
+    # Paths that an untrusted command can read if Landlock rules alone restrict it.
     shown: tuple[Path, ...] = ()
-    # folder whose content is found beside a command's files; None for none
-    beside: CompanionFolder | None = None
-    # names in it, their paths, contents to copy
+    # Folder whose content commands find next to their files; None for none.
+    companion_folder: CompanionFolder | None = None
+    # Names in it, target paths, and contents to copy.
     companions: tuple[tuple[str, str, bytes | None], ...] = ()
 
     @property
     def projects(self) -> tuple[Path, ...]:
-        """Folders that commands read without their secrets."""
-        beside = () if self.beside is None else (self.beside.folder,)
-        return tuple(dict.fromkeys((*self.needed, *beside)))
+        """Folders that commands read without the secrets in them."""
+        companion_folder = () if self.companion_folder is None else (self.companion_folder.folder,)
+        return tuple(dict.fromkeys((*self.needed, *companion_folder)))
 
     @property
     def needed(self) -> tuple[Path, ...]:
-        """Paths that every process here must be able to read, beside Python."""
+        """Paths that every process must be able to read, in addition to Python."""
         if self.root_dir is None:
             return ()
         return (self.root_dir,)
@@ -92,55 +92,55 @@ class ServerSetting:
 
 @dataclass(frozen=True)
 class Outline:
-    """A command whose texts are still on their way."""
+    """A command whose texts have not been received yet."""
 
     command: Command
-    # numbers of bytes of its files, in their order, and of its standard input
+    # Sizes in bytes of its files, in their order, and of its standard input.
     lengths: Sequence[int]
     connection: socket.socket
-    # descriptor that the command is to find open; -1 for none
+    # Descriptor that the command inherits; -1 for none.
     device_line: int = -1
 
 
 @dataclass(frozen=True)
 class Launch:
-    """What a command's process is to do."""
+    """Instructions for a command's process."""
 
-    # the command without its texts
+    # Command without its texts.
     command: Command
-    # words of its command line, with paths in place of names
+    # Arguments, with paths in place of names.
     argv: list[str]
     folder: Path
-    # whether it is a Python script that this interpreter runs
+    # True if it is a Python script that this interpreter runs.
     forked: bool
-    # what must stay readable, beside Python
+    # Paths that must stay readable, in addition to Python.
     needed: tuple[Path, ...]
-    # whether the machine's root has yet to be left
+    # True if the old root still has to be detached.
     rooted: bool
-    # process id of its parent, as it sees it
+    # PID of its parent, as seen by the process.
     parent: int
-    # descriptor of its Landlock rules; -1 for none
+    # Descriptor of its Landlock ruleset; -1 for none.
     rules: int
-    # descriptor of its folder, which stays open where anything is to be brought from there
+    # Descriptor of its folder, which stays open if files are to be brought back.
     folder_descriptor: int
-    # bytes of memory with which it begins, that do not count against its limit
+    # Initial memory in bytes, which does not count against its limit.
     held: int
-    # its script, compiled; None where it is to say itself what is wrong with it
+    # Compiled script; None if its own process has to report the error.
     program: CodeType | None = None
     stdin: int = -1
-    # descriptor that it finds open; -1 for none
+    # Descriptor that it inherits; -1 for none.
     device_line: int = -1
 
 
 def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
-    """Change over to the files of which commands without a lasting folder are shown no more, in the zygote."""
+    """Restrict the zygote to the files that commands without a persistent folder may see."""
     if Mechanism.NAMESPACES in setting.mechanisms:
         namespaces.make_files_read_only()
     processes = -1
     with suppress(OSError):
         if os.readlink("/proc/self") == str(os.getpid()):
             processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    setting = replace(setting, processes=processes, companions=list_entries(setting.beside))
+    setting = replace(setting, processes=processes, companions=list_entries(setting.companion_folder))
     if Mechanism.NAMESPACES not in setting.mechanisms:
         return replace(setting, shown=_readable_by_rules(setting, script))
     outside = namespaces.open_namespace()
@@ -148,16 +148,16 @@ def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
     shown = _readable_paths(setting, script)
     root.build_root((*shown, setting.scratch), devices=_list_devices())
     required = [path.resolve() for path in (*shown, setting.scratch)]
-    # Outer ones first: what is shown again within them may hold others.
+    # Cover outer paths first, because paths shown again within them may contain others.
     for path in sorted({secret for project in setting.projects for secret in _secret_paths(project)}):
         if path not in required:
             root.cover_path(path, [nested for nested in required if path in nested.parents])
-    for path in displaced_files(setting.beside, script):
+    for path in displaced_files(setting.companion_folder, script):
         root.cover_path(path)
     root.prepare_inner_root(SHOWN_TO_GUESTS, [place for place in interpreter_places() if place != PACKAGE])
     hidden = Path(f"{SHOWN_TO_GUESTS}{PACKAGE}")
     if hidden.is_dir():
-        # it lies among the installed packages
+        # This package is installed among the packages of Python.
         root.cover_path(hidden)
     os.environ[GUEST_ROOT] = str(SHOWN_TO_GUESTS)
     root.leave_old_root(proc=True)
@@ -170,17 +170,17 @@ def _readable_paths(setting: ServerSetting, script: Path | None) -> tuple[Path, 
     paths |= {setting.kernels} if os.path.isdir(setting.kernels) else set()
     paths |= {script.parent} if script else set()
     paths |= set(setting.projects)
-    # what a project does not have itself, it finds here
+    # Files that a project does not have itself are taken from the installed package.
     if setting.root_dir:
         paths |= {path for name in package_data.FOLDERS if (path := package_data.shipped_root() / name).is_dir()}
-    # a project in the root of all files
+    # The project is the root folder itself.
     if Path("/") in paths:
         paths |= {Path("/data"), Path("/checkpoints"), Path("/problems")}
     return tuple(sorted(paths - {Path("/"), *EVERYTHING}))
 
 
 def _readable_by_rules(setting: ServerSetting, script: Path | None) -> tuple[Path, ...]:
-    """The same where rules have to see to it: they allow a folder with all in it, so a project is given in parts."""
+    """Return the readable paths for Landlock rules, which allow a folder with all its content: projects are split."""
     shown = [path for path in _readable_paths(setting, script) if path not in setting.projects]
     for project in setting.projects:
         if project != Path("/"):
@@ -190,24 +190,24 @@ def _readable_by_rules(setting: ServerSetting, script: Path | None) -> tuple[Pat
 
 
 def _search_paths() -> set[Path]:
-    """Where programs and modules are looked for; of a checkout of ours, only what is named elsewhere."""
+    """Return the folders in which programs and modules are searched, without our own checkout."""
     entries = {Path(entry) for entry in (*os.environ.get("PATH", "").split(os.pathsep), *sys.path) if entry}
     return {path for path in entries if path.is_absolute() and path != PACKAGE.parent}
 
 
 def _secret_paths(root_dir: Path) -> list[Path]:
-    """What a project holds beside data: runs with their candidates, and what begins with a dot, such as keys."""
+    """Return the secret paths of a project: runs with their candidates, and hidden files, such as keys."""
     names = [] if root_dir == Path("/") else [RUNS, *(name for name in os.listdir(root_dir) if name.startswith("."))]
     return [root_dir / name for name in names if (root_dir / name).exists() and not (root_dir / name).is_symlink()]
 
 
 class PlacementError(Exception):
-    """The machine refuses what it did not refuse when the server began."""
+    """The machine refused a step that worked when the server started."""
 
 
 @contextmanager
 def prepare_place(outline: Outline, setting: ServerSetting, after: ExitStack) -> Iterator[Launch]:
-    """Make the place; a child that is forked within this has it, and must do as the launch says."""
+    """Prepare the folder and files of a command; a child forked in this context must follow the launch."""
     with ExitStack() as stack:
         try:
             launch = _make_place(outline, setting, stack, after)
@@ -220,12 +220,12 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
     command, script = outline.command, outline.command.script
     limits, scratch = command.limits, setting.scratch
     folder = command.folder or scratch
-    apart, writable = Mechanism.NAMESPACES in setting.mechanisms, [scratch]
+    has_namespaces, writable = Mechanism.NAMESPACES in setting.mechanisms, [scratch]
     forked = setting.warm and script is not None
-    if apart:
+    if has_namespaces:
         shadowed = not command.folder and not forked and os.path.isdir(setting.kernels)
         kinds = kernel.CLONE_NEWPID
-        # Who may not make what is shared by number needs no namespace for it, which costs a millisecond.
+        # The filter forbids System V objects, so a namespace for them, which costs a millisecond, is not needed.
         kinds |= 0 if Mechanism.SECCOMP in setting.mechanisms else kernel.CLONE_NEWIPC
         kinds |= kernel.CLONE_NEWNS if command.folder or shadowed else 0
         stack.enter_context(namespaces.restore_namespaces(kinds))
@@ -236,19 +236,19 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
             after.callback(namespaces.unmount_child_files, scratch)
         if command.folder:
             namespaces.show_alone(folder, (*setting.needed, *SYSTEM, *interpreter_paths(), scratch))
-            root.build_root(_readable_beside(command, setting), (folder, scratch), devices=_list_devices())
+            root.build_root(_readable_with_folder(command, setting), (folder, scratch), devices=_list_devices())
         elif shadowed:
             namespaces.cover_with_copy(setting.kernels, KERNELS_MB)
             writable.append(setting.kernels)
     else:
         scratch.mkdir(mode=0o777)
-        # whatever the umask: the command may be somebody else than us
+        # Override the umask: the command may run as another user.
         scratch.chmod(0o777)
     needed = setting.needed
     if command.folder:
         writable.append(folder)
         needed = (*needed, folder.parent)
-    # Held open longer than needed, what lies in memory would be cleared away at the next command's cost.
+    # If the folder stayed open longer than necessary, the next command would have to free its memory.
     folder_descriptor = (after if command.bring else stack).enter_context(folders.open_folder(folder))
     _set_variables(scratch, limits)
     base = f"{folder}{os.sep}"
@@ -258,9 +258,9 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
         folder=folder,
         forked=forked,
         needed=needed,
-        rooted=apart and command.folder is not None,
-        # from inside a namespace, a parent outside has no number
-        parent=0 if apart else os.getpid(),
+        rooted=has_namespaces and command.folder is not None,
+        # A parent outside the namespace has PID 0 inside it.
+        parent=0 if has_namespaces else os.getpid(),
         rules=_make_rules(command, setting, writable, stack),
         folder_descriptor=folder_descriptor,
         held=_private_data(setting.processes),
@@ -273,45 +273,45 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
 
 
 def _write_files(outline: Outline, launch: Launch, setting: ServerSetting) -> Launch:
-    """Put the files into the folder, and let a folder that lasts be that of nobody in particular, as the command is.
+    """Write the files, and give a persistent folder to the unprivileged user if the command runs as that user.
 
-    The engine takes it back when the command has ended, whatever became of it.
+    The engine restores the owner when the command has ended.
     """
-    command, program, lasts = outline.command, None, outline.command.folder is not None
+    command, program, is_persistent = outline.command, None, outline.command.folder is not None
     for name, length in zip(command.files, outline.lengths, strict=False):
         expected, code = compiled_script(launch.argv[1]) if launch.forked and name == command.script else (b"", None)
         passed = _PassedText(outline.connection, length, expected)
-        folders.write_file(launch.folder_descriptor, name, 0o755 if lasts else 0o777, passed.write_to)
+        folders.write_file(launch.folder_descriptor, name, 0o755 if is_persistent else 0o777, passed.write_to)
         program = code if passed.is_expected else program
     stdin = _write_stdin(outline.connection, outline.lengths[-1], setting.scratch)
-    if not lasts:
+    if not is_persistent:
         for name, target, content in setting.companions:
             if content is None:
                 folders.make_link(launch.folder_descriptor, name, target)
             else:
                 folders.put_content(launch.folder_descriptor, name, content)
-    if lasts and Mechanism.IDENTITY in setting.mechanisms and will_become_nobody(launch.needed):
-        # who is root in a user namespace alone stays that
+    if is_persistent and Mechanism.IDENTITY in setting.mechanisms and will_become_nobody(launch.needed):
+        # A process that is root only in a user namespace stays root.
         with suppress(OSError):
             folders.hand_over(launch.folder_descriptor, NOBODY, NOBODY)
     return replace(launch, program=program, stdin=stdin)
 
 
 class _PassedText:
-    """A text that is passed on from the engine to a file, and compared with one that it may be."""
+    """Text that is passed on from the engine to a file and compared with an expected text."""
 
     def __init__(self, connection: socket.socket, length: int, expected: bytes = b"") -> None:
         self._connection, self._length, self._expected = connection, length, memoryview(expected)
         self.is_expected = length == len(expected)
 
     def write_to(self, target: int) -> None:
-        """Write it to a descriptor."""
-        at = 0
+        """Write the text to a descriptor."""
+        offset = 0
 
         def write_part(part: memoryview) -> None:
-            nonlocal at
-            self.is_expected = self.is_expected and part == self._expected[at : at + len(part)]
-            at += len(part)
+            nonlocal offset
+            self.is_expected = self.is_expected and part == self._expected[offset : offset + len(part)]
+            offset += len(part)
             folders.write_all(target, part)
 
         stream_bytes(self._connection, self._length, write_part)
@@ -320,7 +320,7 @@ class _PassedText:
 def _write_stdin(connection: socket.socket, length: int, scratch: Path) -> int:
     if not length:
         return -1
-    # no file of a command can have this name
+    # No file of a command can have this name.
     path = scratch / "\x01"
     target = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     path.unlink()
@@ -329,10 +329,10 @@ def _write_stdin(connection: socket.socket, length: int, scratch: Path) -> int:
     return target
 
 
-# a worker hardly grows
+# Cached, because the memory of a worker hardly grows.
 @cache
 def _private_data(processes: int) -> int:
-    """Bytes of private memory that can be written, which this process has and a child of it begins with."""
+    """Return the private writable memory of this process in bytes, with which its children start."""
     if processes < 0:
         return 0
     statm = os.open("self/statm", os.O_RDONLY | os.O_CLOEXEC, dir_fd=processes)
@@ -348,7 +348,7 @@ def _set_variables(scratch: Path, limits: Limits) -> None:
         "TMPDIR": str(scratch),
         "ORAGENT_MEMORY_MB": str(limits.memory_mb),
         "ORAGENT_TIME_LIMIT_S": str(limits.cpu_s),
-        # for programs in other languages: the one on the path may be out of sight
+        # For programs in other languages: the Python on the path may be hidden.
         "ORAGENT_PYTHON": sys.executable,
     }
 
@@ -357,11 +357,11 @@ def _make_rules(command: Command, setting: ServerSetting, writable: list[Path], 
     if Mechanism.LANDLOCK not in setting.mechanisms:
         return -1
     read: Sequence[Path] | None = [Path("/")]
-    # what others keep in such folders is not for it to read
+    # The command must not read files of other commands in such folders.
     if command.folder:
-        read = _readable_beside(command, setting)
+        read = _readable_with_folder(command, setting)
     elif command.trusted and Mechanism.NAMESPACES in setting.mechanisms:
-        # it has a minimal root, and mounts one for others
+        # A trusted command has a minimal root, and mounts one for guests.
         if landlock.abi_version() < landlock.WITHOUT_FILES:
             return -1
         read = None
@@ -372,14 +372,14 @@ def _make_rules(command: Command, setting: ServerSetting, writable: list[Path], 
     return rules
 
 
-def _readable_beside(command: Command, setting: ServerSetting) -> tuple[Path, ...]:
+def _readable_with_folder(command: Command, setting: ServerSetting) -> tuple[Path, ...]:
     program = shutil.which(command.argv[0], path=command.environment.get("PATH"))
     system = LIBRARY_DATA if command.libraries_only else (*SYSTEM, *EVERYTHING, *CONFIGURATION)
     paths = (*setting.needed, *system, *interpreter_places())
     return (*(path for path in paths if os.path.exists(path)), *([Path(program).absolute()] if program else []))
 
 
-# by a worker, for all its commands
+# Opened once per worker for all its commands.
 @cache
 def _open_devices() -> tuple[int, ...]:
     return tuple(device for device in map(landlock.open_path, _list_devices()) if device >= 0)

@@ -24,36 +24,36 @@ from oragent.sandbox.messages import SHARE, CommandResult, EndReason
 from oragent.sandbox.staging import Launch, Outline, PlacementError, ServerSetting, prepare_place
 
 TROUBLE_BYTES = 4096
-# where the kernel cannot tell us of a child's end, we look this often
+# Polling interval if the kernel cannot notify us of a child's end.
 LOOK_S = 0.02
-# so often the engine hears that somebody watches
+# Interval of the heartbeats to the engine.
 BEAT_S = 2.0
-# of a core: what a program that sleeps may use, as one that wakes up to sleep on does
+# Share of a core that a sleeping program may use for waking up from time to time.
 IDLE_SHARE = 0.05
 MEMORY_LOOK_S = 0.25
 PROCESSORS = count_processors()
-# after that, processes that multiply faster than they can be killed are left behind
+# Time to kill processes that multiply; later ones are left behind.
 STRAYS_S = 5.0
 
 
-# descriptors, after the standard streams
+# Descriptors after the standard streams.
 TROUBLE, RULES, LINE = 3, 4, 5
 
 
 class EngineGone(Exception):
-    """Nobody waits for this command any more."""
+    """The engine no longer waits for this command."""
 
 
 def watch_command(outline: Outline, setting: ServerSetting) -> None:
-    """Run a command, leave no process of it, and tell the engine how it ended."""
+    """Run a command, kill all its processes at the end, and send the result to the engine."""
     connection = outline.connection
     try:
         with ExitStack() as after, _WatchedChild(outline, setting, after) as child:
             child.wait_for_end(connection)
-            # once it is dead, while its folder is open
+            # Collect the result after the end of the command, while its folder is open.
             after.callback(child.collect_result)
     finally:
-        # then its empty folder is one on disk
+        # Without namespaces the temporary folder is on disk.
         if Mechanism.NAMESPACES not in setting.mechanisms:
             shutil.rmtree(setting.scratch, ignore_errors=True)
     try:
@@ -78,7 +78,7 @@ class _WatchedChild:
         self._trouble = pipes[2][0]
         for _, writer in pipes:
             os.close(writer)
-        # Made after the fork, so that it is in no command's memory.
+        # Created after the fork, so that no command inherits it.
         self._streams = {reader: StreamBuffer(self._limits.output_kb << 10) for reader, _ in pipes[:2]}
         self._streams[self._trouble] = StreamBuffer(TROUBLE_BYTES)
         for reader in self._streams:
@@ -92,17 +92,17 @@ class _WatchedChild:
         )
         self._most_mb = self._limits.memory_mb * (1 if self._limits.counts_used_memory else SHARE)
         self._used, self._counted, self._last_used = 0.0, 0.0, self.begun
-        # monotonic; not looked at before
+        # Monotonic time of the next check.
         self._look_at = self.begun + self._seconds_until_limit(0.0, self.begun)
 
     def __enter__(self) -> "_WatchedChild":
         return self
 
     def wait_for_end(self, connection: socket.socket) -> None:
-        """Read its output until it ends or has used what it may; once it is dead nothing is waited for."""
+        """Read output until the command ends or reaches a limit; nothing is waited for after its end."""
         poll = select.poll()
         for descriptor in (*self._streams, self._handle, connection.fileno()):
-            # which holds little, and is read in the end
+            # The trouble pipe holds little and is read at the end.
             if descriptor >= 0 and descriptor != self._trouble:
                 poll.register(descriptor, select.POLLIN)
         last_beat = self.begun
@@ -112,7 +112,7 @@ class _WatchedChild:
                 return
             if now - last_beat >= BEAT_S:
                 last_beat = now
-                # an engine that has gone is noticed where it is read
+                # The loss of the engine is noticed when its socket is read.
                 with suppress(ConnectionClosed):
                     send_message(connection, {"watched": True})
             remaining = min(self._look_at, last_beat + BEAT_S) - now
@@ -123,7 +123,7 @@ class _WatchedChild:
                     poll.unregister(descriptor)
 
     def _is_over(self, now: float) -> bool:
-        """Return True if it has used what it may; if not, the next look is when it could have, at the earliest."""
+        """Return True if a limit is reached; otherwise schedule the next check for the earliest possible time."""
         limits, elapsed = self._limits, now - self.begun
         if self._meter.counts:
             used = self._meter.cpu_s()
@@ -139,12 +139,12 @@ class _WatchedChild:
         if used >= limits.cpu_s:
             self._reason = f"it used {used:.1f} of {limits.cpu_s:g} CPU seconds"
         elif limits.wall_s is not None and elapsed >= limits.wall_s:
-            self._reason = f"no end within {limits.wall_s:g} s"
+            self._reason = f"it did not end within {limits.wall_s:g} s"
         elif now - self._last_used >= limits.idle_s:
             self._reason = f"it slept: hardly any CPU used for {limits.idle_s:g} s"
         elif memory_mb > self._most_mb:
             self._end = EndReason.MEMORY
-            self._reason = f"its processes hold {memory_mb:.0f} MiB together, and {self._most_mb} is the limit"
+            self._reason = f"its processes hold {memory_mb:.0f} MiB together; the limit is {self._most_mb}"
             return True
         else:
             self._look_at = now + self._seconds_until_limit(used, now)
@@ -153,7 +153,7 @@ class _WatchedChild:
         return True
 
     def _is_asleep(self, used: float, now: float) -> bool:
-        """Return True if it has used next to nothing since the last time that it had, and wants no more."""
+        """Return True if it has used almost no CPU since the last activity and does not want to run."""
         return used - self._used <= IDLE_SHARE * (now - self._last_used) and not self._meter.wants_to_run()
 
     def _seconds_until_limit(self, used: float, now: float) -> float:
@@ -168,7 +168,7 @@ class _WatchedChild:
         return max(min(remaining), LOOK_S)
 
     def __exit__(self, *exception: object) -> None:
-        # before reaping: until then the number is surely its own
+        # Kill before waiting: until then the PID cannot belong to another process.
         for kill in (os.killpg, os.kill):
             with suppress(ProcessLookupError, PermissionError):
                 kill(self._pid, signal.SIGKILL)
@@ -194,7 +194,7 @@ class _WatchedChild:
             self._reason = f"its processes held more than {SHARE * self._limits.memory_mb} MiB"
 
     def send_result(self, connection: socket.socket) -> None:
-        """Send how it ended, and after that what it printed."""
+        """Send the result, followed by the captured output."""
         *streams, trouble = self._streams.values()
         if any(trouble.lengths):
             raise PlacementError(b"".join(trouble.parts()).decode(errors="replace"))
@@ -205,14 +205,14 @@ class _WatchedChild:
             send_message(connection, message, after=parts)
 
     def release_output(self) -> None:
-        """Give back the memory of what it printed."""
+        """Release the memory of the captured output."""
         for stream in self._streams.values():
-            # a part that was not sent still holds it: then this process ends
+            # A part that was not sent still uses the memory; this process then ends.
             with suppress(BufferError):
                 stream.close()
 
     def collect_result(self) -> None:
-        """Find out how it ended, and take what it leaves."""
+        """Collect the result and the files of the command."""
         files: dict[str, bytes] = {}
         left_out: dict[str, str] = {}
         if self._command.bring:
@@ -231,7 +231,7 @@ class _WatchedChild:
     def _has_ended(self) -> bool:
         if hasattr(os, "waitid"):
             return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        # macOS before Python 3.13 cannot ask without taking the answer away
+        # Before Python 3.13, macOS cannot check for the end without reaping the process.
         if self._reaped is None:
             ended, status, usage = os.wait4(self._pid, os.WNOHANG)
             if ended:
@@ -241,11 +241,11 @@ class _WatchedChild:
         return self._reaped is not None
 
     def _read_pipe(self, descriptor: int) -> bool:
-        """Take what a pipe holds at this moment; False at its end."""
+        """Read the available content of a pipe; return False at its end."""
         try:
             while self._streams[descriptor].read_from(descriptor):
                 if time.monotonic() > self._look_at:
-                    # a stream without an end must not outlast the limits
+                    # An endless stream must not outlast the limits.
                     return True
         except BlockingIOError:
             return True
@@ -253,7 +253,7 @@ class _WatchedChild:
 
 
 def kill_strays() -> None:
-    """Kill what a command left behind: whoever lost its parent has become a child of ours."""
+    """Kill the remaining processes of a command, which are children of this process after their parents ended."""
     give_up = time.monotonic() + STRAYS_S
     while time.monotonic() < give_up:
         try:
@@ -281,7 +281,7 @@ def _list_children() -> list[int]:
 
 
 def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[int, int], trouble: int) -> NoReturn:
-    """Never returns: ends as the program does, or with a word in ``trouble`` if it cannot be confined."""
+    """Run the command in this process and never return; confinement errors are written to ``trouble``."""
     try:
         setting.group.join()
         _rearrange_descriptors(launch, streams, trouble)
@@ -302,7 +302,7 @@ def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[i
 
 
 def _rearrange_descriptors(launch: Launch, streams: tuple[int, int], trouble: int) -> None:
-    """Keep the standard streams, the line for trouble and the rules, and close everything else."""
+    """Keep the standard streams, the trouble pipe, the ruleset and the device socket; close everything else."""
     os.setsid()
     if launch.stdin < 0:
         source = os.open(os.devnull, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""Run Python scripts in forks of a warm interpreter, which has imported what they import at their start."""
+"""Run Python scripts in forks of a warm interpreter that has already imported their modules."""
 
 import ast
 import atexit
@@ -18,31 +18,31 @@ from typing import NoReturn
 
 from oragent.sandbox.messages import CompanionFolder
 
-# by its path, the one script that is run again and again
+# Text and code of the compiled script, by path.
 _COMPILED: dict[str, tuple[bytes, CodeType]] = {}
 
 
-# files beside a script that are read for their imports
+# Maximum number of helpers that are read for their imports.
 MOST_HELPERS = 200
 
 
 def compile_script(script: str, text: bytes) -> None:
-    """Compile a script once for many commands, unless its own process has to say what is wrong with it."""
+    """Compile a script once for many commands; on errors its own process compiles and reports them."""
     with warnings.catch_warnings(), suppress(Exception):
         warnings.simplefilter("error")
         _COMPILED[script] = text, compile(text.decode(), script, "exec", dont_inherit=True)
 
 
 def compiled_script(script: str) -> tuple[bytes, CodeType | None]:
-    """A script that has been compiled for this path: its text, and its code; None for no code where there is none."""
+    """Return the text and the code of the script compiled for this path; empty and None without one."""
     return _COMPILED.get(script, (b"", None))
 
 
 def run_script(script: str, arguments: Sequence[str], program: CodeType | None) -> NoReturn:
-    """Be the main program, and end as Python ends: exit code, hooks, streams."""
+    """Run a script as the main program, and end as Python does: exit code, hooks, streams."""
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(script)
-    # nobody will import from this folder again
+    # No process will import from this folder again.
     sys.dont_write_bytecode = True
     for number, name in ((1, "stdout"), (2, "stderr")):
         setattr(sys, name, open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False))  # noqa: SIM115
@@ -82,64 +82,65 @@ def _execute_script(script: str, program: CodeType | None) -> int:
     return 0
 
 
-def import_modules(script: Path, beside: CompanionFolder | None) -> None:
-    """Import what a script and its helpers import at their top; what cannot be imported the script will say itself."""
-    helpers = _find_helpers(script, beside)
+def import_modules(script: Path, companion_folder: CompanionFolder | None) -> None:
+    """Import the modules that a script and its helpers import at their top; failures are left to the script."""
+    helpers = _find_helpers(script, companion_folder)
     for name in dict.fromkeys(name for path in (script, *helpers.values()) for name in _imported_modules(path)):
-        if name.partition(".")[0] not in helpers and not _is_own_file(name, beside):
+        if name.partition(".")[0] not in helpers and not _is_own_file(name, companion_folder):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
 
 
-def import_helpers(script: Path, beside: CompanionFolder) -> None:
-    """Import the helpers themselves, where nothing can be reached any more that a command cannot reach.
+def import_helpers(script: Path, companion_folder: CompanionFolder) -> None:
+    """Import the helper modules themselves, after the zygote has lost access to files that commands cannot read.
 
-    Those that import, at whatever remove, a file that each command brings itself have to be imported by each: what lies
-    in its place in the folder is another one.
+    Helpers that import, directly or indirectly, a file that each command replaces must be imported by each command.
     """
-    helpers = _find_helpers(script, beside)
-    importable = [name for name in helpers if not _needs_own_file(name, helpers, beside, set())]
-    sys.path.insert(0, str(beside.folder))
+    helpers = _find_helpers(script, companion_folder)
+    importable = [name for name in helpers if not _needs_own_file(name, helpers, companion_folder, set())]
+    sys.path.insert(0, str(companion_folder.folder))
     try:
         for name in importable:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
     finally:
-        sys.path.remove(str(beside.folder))
-        for name in [name for name in sys.modules if _is_own_file(name, beside)]:
+        sys.path.remove(str(companion_folder.folder))
+        for name in [name for name in sys.modules if _is_own_file(name, companion_folder)]:
             del sys.modules[name]
 
 
-def _find_helpers(script: Path, beside: CompanionFolder | None) -> dict[str, Path]:
-    """Files beside a script that it imports, at whatever remove, by the names of their modules, in order."""
+def _find_helpers(script: Path, companion_folder: CompanionFolder | None) -> dict[str, Path]:
+    """Return the files next to a script that it imports, directly or indirectly, by module name in order."""
     helpers: dict[str, Path] = {}
     waiting = [script]
-    while waiting and beside and len(helpers) < MOST_HELPERS:
+    while waiting and companion_folder and len(helpers) < MOST_HELPERS:
         for name in _imported_modules(waiting.pop(0)):
             top = name.partition(".")[0]
-            for path in (beside.folder / f"{top}.py", beside.folder / top / "__init__.py"):
-                if top not in helpers and path.is_file() and not _is_own_file(name, beside):
+            for path in (companion_folder.folder / f"{top}.py", companion_folder.folder / top / "__init__.py"):
+                if top not in helpers and path.is_file() and not _is_own_file(name, companion_folder):
                     helpers[top] = path
                     waiting.append(path)
     return helpers
 
 
-def _needs_own_file(name: str, helpers: dict[str, Path], beside: CompanionFolder, seen: set[str]) -> bool:
+def _needs_own_file(name: str, helpers: dict[str, Path], companion_folder: CompanionFolder, seen: set[str]) -> bool:
     seen.add(name)
     names = [helper.partition(".")[0] for helper in _imported_modules(helpers[name], anywhere=True)]
-    if any(_is_own_file(helper, beside) for helper in names):
+    if any(_is_own_file(helper, companion_folder) for helper in names):
         return True
     return any(
-        _needs_own_file(helper, helpers, beside, seen) for helper in names if helper in helpers and helper not in seen
+        _needs_own_file(helper, helpers, companion_folder, seen)
+        for helper in names
+        if helper in helpers and helper not in seen
     )
 
 
-def _is_own_file(name: str, beside: CompanionFolder | None) -> bool:
-    return beside is not None and f"{name.partition('.')[0]}.py" in beside.brought
+def _is_own_file(name: str, companion_folder: CompanionFolder | None) -> bool:
+    return companion_folder is not None and f"{name.partition('.')[0]}.py" in companion_folder.brought
 
 
 def _imported_modules(path: Path, *, anywhere: bool = False) -> Iterator[str]:
-    """The modules that a program imports when it starts, or anywhere in its text, in its order."""
+    """Yield the modules that a program imports at its top level, or anywhere, in order."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):

@@ -208,8 +208,8 @@ def test_too_many_entries_are_one_line(shop: Path) -> None:
             "needs the environment variable SHOP_PLACE, which is not set: export SHOP_PLACE",
         ),
         ("environment: {SHOP_API_KEY: }", "SHOP_API_KEY looks like a key"),
-        ("environment: {LD_PRELOAD: x}", "LD_PRELOAD is not a problem's to set"),
-        ("environment: {PATH: x}", "PATH is not a problem's to set"),
+        ("environment: {LD_PRELOAD: x}", "LD_PRELOAD cannot be set by a problem"),
+        ("environment: {PATH: x}", "PATH cannot be set by a problem"),
     ],
 )
 def test_what_is_missing_is_said_before_a_run(shop: Path, lines: str, words: str) -> None:

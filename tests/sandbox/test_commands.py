@@ -123,7 +123,7 @@ def test_neither_links_nor_more_than_the_limit_are_brought(sandbox: Sandbox, fol
     assert ended.left_out == {
         "link": "it is a link",
         "root": "it is a link",
-        "pipe": "it is no plain file",
+        "pipe": "it is not a regular file",
         "b": "it has 600000 bytes, and 448576 are left of those that may be brought",
         "c": "it has 600000 bytes, and 448576 are left of those that may be brought",
     }

@@ -147,7 +147,7 @@ def test_what_sleeps_is_ended_and_what_wakes_up_to_work_is_not(sandbox: Sandbox)
 
 def test_a_limit_by_the_clock_holds_where_it_is_set(sandbox: Sandbox) -> None:
     ended = python(sandbox, "import time\nwhile True: time.sleep(0.01)", wall_s=1)
-    assert (ended.end, ended.reason) == (EndReason.DEADLINE, "no end within 1 s")
+    assert (ended.end, ended.reason) == (EndReason.DEADLINE, "it did not end within 1 s")
 
 
 def burning(tmp_path: Path, seconds: str) -> Job:

@@ -73,7 +73,7 @@ def test_links_devices_and_odd_names_are_left_where_they_are(folder: Path, tmp_p
     assert left_out == {
         "hard": "it is a link",
         "symbolic": "it is a link",
-        "pipe": "it is no plain file",
+        "pipe": "it is not a regular file",
         "odd\\x1b[31m": "its name has characters that cannot be shown",
         "\\udcff": "its name has characters that cannot be shown",
     }

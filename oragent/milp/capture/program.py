@@ -165,10 +165,10 @@ def capture_program(
     # as root_dir it stays readable where root becomes nobody
     beside = CompanionFolder(folder, (name,))
     if sandbox is not None:
-        ended = sandbox(command, root_dir=folder, beside=beside)
+        ended = sandbox(command, root_dir=folder, companion_folder=beside)
     else:
         with Sandbox(warm=False) as own:
-            ended = own(command, root_dir=folder, beside=beside)
+            ended = own(command, root_dir=folder, companion_folder=beside)
     models = tuple(_read_models(ended, solve_s))
     reason = ended.reason
     if not reason and not models:

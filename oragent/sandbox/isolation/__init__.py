@@ -1,4 +1,4 @@
-"""Confinement by the kernel, for evaluations and for candidates."""
+"""Confinement of evaluations and candidates by the kernel."""
 
 from oragent.sandbox.isolation.mechanisms import Guarantee, Mechanism, list_not_held
 from oragent.sandbox.isolation.probe import MechanismReport, describe_isolation, missing_guarantees, probe_mechanisms

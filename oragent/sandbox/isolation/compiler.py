@@ -1,7 +1,7 @@
-"""Run a compiler on untrusted text: it reads what compiling needs, writes its own folder alone, and has limits.
+"""Run a compiler on untrusted text, with limits and with access to its own folder only.
 
-A text can name any file for inclusion (``#include``, ``.incbin``, ``__has_include``) and put its content into the
-program or into a message. So the compiler finds its own programs, headers and the libraries to link, and no other file.
+A text can include any file (``#include``, ``.incbin``, ``__has_include``) and put its content into the program or into
+a message. So the compiler can read only its own programs, headers and the libraries to link.
 """
 
 import os
@@ -26,7 +26,7 @@ from oragent.sandbox.isolation.mechanisms import Mechanism, is_allowed
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 
 NOTHING = Path("/dev/null")
-# What a shared library of C++ is linked with, and what these files name in turn.
+# Files with which a shared library of C++ is linked, and the files that these name.
 LINKED = frozenset(
     f"{name}.{ending}"
     for ending, names in {
@@ -41,7 +41,7 @@ LINKED = frozenset(
 )
 PROGRAMS = ("as", "ld", "ld.bfd", "ld.gold", "ld.lld")
 ASK_S = 20.0
-# of each of its processes
+# Limits of each process of the compiler.
 CPU_S = 30
 MEMORY_MB = 2048
 FILE_MB = 32
@@ -52,19 +52,19 @@ FAILED_TO_CONFINE = 79
 
 @dataclass(frozen=True)
 class CompilerResult:
-    """How a compiler ended."""
+    """Result of a compiler run."""
 
     code: int
-    # what it said, at most 64 KiB
+    # Output of the compiler, at most 64 KiB.
     output: str
-    # whether it was started at all; otherwise ``output`` says why not
+    # True if the compiler was started; if not, ``output`` says why.
     confined: bool = True
 
 
 def run_compiler(argv: Sequence[str], folder: Path, variables: Mapping[str, str]) -> CompilerResult:
-    """Run a compiler, given by its whole path, in a folder that it alone may write, with these variables alone."""
+    """Run a compiler, given by its absolute path, in a folder that only it may write to, with these variables only."""
     readable = compiler_files(argv[0], variables.get("PATH", os.defpath))
-    # it may be nobody in particular
+    # The compiler may run as an unprivileged user.
     folder.chmod(0o777)
     reader, writer = os.pipe()
     scorer, pid = os.getpid(), os.fork()
@@ -113,10 +113,10 @@ def _exec_compiler(
 
 @cache
 def compiler_files(compiler: str, path: str) -> tuple[Path, ...]:
-    """List what a compiler reads to build a library: its programs, headers, and what is linked.
+    """List the files that a compiler reads to build a library: programs, headers and libraries.
 
     Raises:
-        SandboxError: The compiler does not say where its files are.
+        SandboxError: The compiler does not report its folders.
     """
     installed = _ask(compiler, "-print-search-dirs")
     headers = _ask(compiler, "-E", "-v", "-x", "c++", os.devnull)
@@ -124,7 +124,7 @@ def compiler_files(compiler: str, path: str) -> tuple[Path, ...]:
     folders = [Path(os.path.normpath(name)) for name in (listed[1] if listed else "").split(":") if name]
     included = re.findall(r"^ (/\S+)$", headers, re.MULTILINE)
     if not folders or not included:
-        raise SandboxError(f"{compiler} does not say where its headers and libraries are")
+        raise SandboxError(f"{compiler} does not report the folders of its headers and libraries")
     own = {folder for folder in folders if {"gcc", "clang"} & set(folder.parts) and folder.is_dir()}
     helpers = (_ask(compiler, f"-print-prog-name={word}").strip() for word in ("cc1plus", "collect2"))
     own |= {Path(name).parent for name in helpers if os.path.isabs(name)}
@@ -149,7 +149,7 @@ def _ask(*command: str) -> str:
 
 
 def _confine_compiler(folder: Path, readable: tuple[Path, ...], parent: int) -> None:
-    """Give up what compiling does not take; what the kernel lacks is left out."""
+    """Drop all rights that compiling does not need, as far as the kernel supports it."""
     if is_allowed(Mechanism.NAMESPACES):
         try:
             namespaces.enter_namespaces(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)

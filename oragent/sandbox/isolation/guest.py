@@ -13,53 +13,53 @@ from oragent.sandbox.isolation import environment, kernel, landlock, namespaces,
 from oragent.sandbox.isolation.mechanisms import Mechanism, is_allowed
 
 DEVICES = root.DEVICES
-# A bound on data counts what is private and can be written, and not what libraries map or reserve; only Linux has it.
+# Linux can limit data: private writable memory without mapped libraries and reserved address space.
 MEMORY = resource.RLIMIT_DATA if kernel.LINUX else resource.RLIMIT_AS
 
-# Names a folder that shows Python's files alone: who starts many evaluations prepares it once, and a change of root
-# costs a guest a tenth of what a root of its own does.
+# Variable with a folder that contains only the files of Python. A process that starts many evaluations prepares it
+# once: changing the root takes a tenth of the time that building a new root takes.
 GUEST_ROOT = "ORAGENT_GUEST_ROOT"
 
 
 @dataclass(frozen=True)
 class Cage:
-    """What holds guests, as far as it can be made before they are."""
+    """Settings for the confinement of guests, as far as they can be prepared in advance."""
 
-    # private memory that a guest may take, beside what it was born with, in MiB
+    # Private memory that a guest may allocate in addition to its initial memory, in MiB.
     memory_mb: int
-    # descriptor of their Landlock rules; -1 for none
+    # Descriptor of the Landlock ruleset; -1 for none.
     rules: int = -1
-    # folder that becomes a guest's root; None where it has to make one
+    # Folder that becomes the root of guests; None if each guest builds its own.
     prepared: Path | None = None
-    # bytes of private memory that a guest has at its birth; 0 for what it finds then
+    # Private memory of a guest when it starts, in bytes; 0 to measure it then.
     born_with: int = 0
-    # descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root
+    # Descriptor of the PID namespace of the process that forks guests; -1 if each guest builds its own root.
     home: int = -1
-    # whether who forks them has done all that each would do first
+    # True if the forking process has done all shared preparation.
     is_prepared: bool = False
-    # files that guests can read beside Python's
+    # Files that guests can read in addition to those of Python.
     shown: tuple[Path, ...] = ()
 
     @classmethod
     def make(cls, memory_mb: int, born_with: int = 0, shown: tuple[Path, ...] = ()) -> Self:
-        """Prepare what guests of this process have in common."""
+        """Prepare the settings that guests of this process have in common."""
         rules = -1
         if is_allowed(Mechanism.LANDLOCK):
             with suppress(OSError):
                 rules = landlock.make_ruleset((*_readable_files(), *shown), (), network=False)
-        # which shows Python's files alone
+        # The prepared root contains only the files of Python.
         prepared = None if shown else os.environ.get(GUEST_ROOT)
         return cls(memory_mb, rules, Path(prepared) if prepared else None, born_with, shown=shown)
 
     @contextmanager
     def fork_namespace(self) -> Iterator[int]:
-        """Fork a child within this, alone in a namespace of processes if it can be; yields its parent's id there."""
+        """Fork a child inside this context, in its own PID namespace if possible; yields its parent's PID there."""
         if self.home < 0:
             yield os.getpid()
             return
         kernel.unshare(kernel.CLONE_NEWPID)
         try:
-            # from inside a namespace, a parent outside has no number
+            # A parent outside the namespace has PID 0 inside it.
             yield 0
         finally:
             kernel.rejoin_namespace(self.home)
@@ -67,13 +67,13 @@ class Cage:
 
 @contextmanager
 def enter_guest_namespace(cage: Cage) -> Iterator[Cage]:
-    """Move on as a new process, which may give every child a namespace of processes; all see Python's files alone.
+    """Continue as a new process that can give each child its own PID namespace and sees only the files of Python.
 
-    The process that calls this only waits for the new one, and ends with it. Where there are no namespaces, it goes on
-    itself.
+    The calling process only waits for the new one and ends with it. Without namespaces, the calling process itself
+    continues.
 
     Yields:
-        The cage for these children.
+        Settings for the children.
     """
     caged = replace(cage, born_with=cage.born_with or process_usage.read_memory("self").private)
     if not _leave_namespaces(cage, kernel.CLONE_NEWPID):
@@ -90,7 +90,7 @@ def enter_guest_namespace(cage: Cage) -> Iterator[Cage]:
 
 
 def prepare_confinement(needed: tuple[Path, ...] = ()) -> None:
-    """Do once, in a process that forks others, what each would have to do again."""
+    """Do preparation that all children share once in the parent."""
     if is_allowed(Mechanism.SECCOMP):
         with suppress(OSError):
             seccomp.guest_filter()
@@ -100,7 +100,7 @@ def prepare_confinement(needed: tuple[Path, ...] = ()) -> None:
 
 
 def confine_guest(cage: Cage, parent: int) -> None:
-    """Give up, for good, what a candidate must not have; what the kernel lacks is left out."""
+    """Irreversibly drop all rights that a candidate must not have, as far as the kernel supports it."""
     born_with = cage.born_with or process_usage.read_memory("self").private
     if cage.home < 0 and _leave_namespaces(cage, 0):
         _hide_files(cage)
@@ -115,7 +115,7 @@ def confine_guest(cage: Cage, parent: int) -> None:
         }
     )
     drop_privileges()
-    # a change of user would have undone it
+    # Set this after the change of user, which resets it.
     kernel.die_with_parent(parent)
     if cage.rules >= 0:
         landlock.enforce_ruleset(cage.rules)
@@ -125,9 +125,9 @@ def confine_guest(cage: Cage, parent: int) -> None:
 
 
 def drop_privileges(needed: tuple[Path, ...] = ()) -> None:
-    """Stop being root, as far as that leaves Python readable, and give up all that a root process may do.
+    """Drop root if Python stays readable, and all capabilities.
 
-    Where only root can read Python, the right to read every file is kept if Landlock will say which.
+    If only root can read Python, the capability to read every file is kept, provided that Landlock restricts it.
     """
     nobody, capabilities = _remaining_rights(needed)
     with suppress(OSError):
@@ -138,13 +138,13 @@ def drop_privileges(needed: tuple[Path, ...] = ()) -> None:
 
 
 def will_become_nobody(needed: tuple[Path, ...]) -> bool:
-    """Return True if a process like this one becomes ``nobody`` in ``drop_privileges``."""
+    """Return True if ``drop_privileges`` makes a process like this one an unprivileged user."""
     return os.geteuid() == 0 and _remaining_rights(needed)[0]
 
 
 @cache
 def _remaining_rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
-    """Return True if root may become nobody, and the capabilities that reading takes then."""
+    """Return True if root can become an unprivileged user, and the capabilities that it needs for reading."""
     readable = environment.readable_by_all((*environment.interpreter_paths(), *needed))
     chosen_by_rules = not readable and is_allowed(Mechanism.LANDLOCK) and landlock.abi_version()
     capabilities = (kernel.CAP_DAC_READ_SEARCH,) if chosen_by_rules else ()
@@ -152,19 +152,19 @@ def _remaining_rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
 
 
 def _readable_files() -> tuple[Path, ...]:
-    """Return what a guest may read: Python without this package, and devices."""
+    """Return the paths that a guest may read: Python without this package, and devices."""
     paths = (path for path in environment.interpreter_paths() if path != environment.PACKAGE)
     return (*paths, *DEVICES)
 
 
 def _leave_namespaces(cage: Cage, more: int) -> bool:
-    """Leave what has to be left so that files can be hidden, and more; False where that is not to be had."""
+    """Leave the namespaces that have to be left to hide files, and ``more``; return False if that is impossible."""
     if not is_allowed(Mechanism.NAMESPACES):
         return False
     try:
-        # Mounts first: who may not change them, as under Landlock, has lost nothing yet.
+        # Start with mounts: if this fails, as under Landlock, nothing has changed yet.
         namespaces.enter_namespaces(0 if cage.prepared else kernel.CLONE_NEWNS)
-        # The filter forbids sockets, and what is shared by number, for a fraction of the cost.
+        # The seccomp filter forbids sockets and System V objects at a fraction of the cost of namespaces.
         if not (is_allowed(Mechanism.SECCOMP) and seccomp.can_compile_filter()):
             more |= kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
         if more:
@@ -175,11 +175,11 @@ def _leave_namespaces(cage: Cage, more: int) -> bool:
 
 
 def _hide_files(cage: Cage) -> None:
-    """Show only the files of Python and its packages, without this package, and no ``/proc``."""
+    """Show only the files of Python and its packages, without this package and without ``/proc``."""
     if cage.prepared is None:
         root.build_root((*_readable_files(), *cage.shown), devices=DEVICES)
         if os.path.isdir(environment.PACKAGE):
-            # it lies among the installed packages
+            # This package is installed among the packages of Python.
             root.cover_path(environment.PACKAGE)
         root.leave_old_root()
     else:

@@ -1,4 +1,4 @@
-"""The system calls of confinement, which Python does not wrap: thin, Linux only, errors as ``OSError``."""
+"""System calls for confinement that Python does not wrap. Linux only; errors are raised as ``OSError``."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ from oragent.sandbox.isolation.mechanisms import LINUX as LINUX
 libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
 CALLS = "syscall", "prctl", "unshare", "setns", "mount", "umount2", "pivot_root", "capget", "capset"
 for _name in CALLS if libc is not None else ():
-    # looked up once: every process that is forked later would do it again
+    # Look the functions up once, so that forked processes need not repeat it.
     getattr(libc, _name, None)
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
@@ -26,7 +26,7 @@ PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
 CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN = 2, 21
 CAPABILITY_VERSION_3 = 0x20080522
-# one number on every architecture, as for all calls since Linux 5.1
+# The number is the same on every architecture, as for all calls since Linux 5.1.
 SYS_MOUNT_SETATTR = 442
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC = 1, 2, 4, 8
@@ -38,12 +38,12 @@ def syscall(number: int, *args: object) -> int:
 
 
 def prctl(option: int, *args: int) -> int:
-    """Ask for a property of this process, or change it."""
+    """Get or set a property of this process."""
     return _call_libc("prctl", option, *(ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]))
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when the parent ends; at once, if it already has."""
+    """Kill this process when its parent ends; exit at once if it already has."""
     if LINUX:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -51,14 +51,14 @@ def die_with_parent(parent: int) -> None:
 
 
 def hide_memory() -> None:
-    """Let no other process of the same user trace this one or read its memory."""
+    """Prevent other processes of the same user from tracing this one or reading its memory."""
     if LINUX:
         prctl(PR_SET_DUMPABLE, 0)
 
 
 @contextmanager
 def show_memory() -> Iterator[None]:
-    """Take ``hide_memory`` back for the time of a step that a process without an owner may not make."""
+    """Temporarily undo ``hide_memory`` for a step that needs the process to own its ``/proc`` files."""
     if LINUX:
         dumpable = prctl(PR_GET_DUMPABLE)
     else:
@@ -79,7 +79,7 @@ def adopt_orphans() -> None:
 
 
 def lower_limits(limits: Mapping[int, int]) -> None:
-    """Bound this process and all that it will start, for good; a limit that is lower already stays."""
+    """Set limits on this process and its children; limits that are already lower stay."""
     for limit, value in limits.items():
         hard = resource.getrlimit(limit)[1]
         if hard == resource.RLIM_INFINITY:
@@ -90,12 +90,12 @@ def lower_limits(limits: Mapping[int, int]) -> None:
             resource.setrlimit(limit, (value, value))
         except (OSError, ValueError):
             if LINUX:
-                # other systems refuse a bound below what is mapped, and some have none on memory at all
+                # Other systems refuse limits below the mapped memory, and some have no memory limit at all.
                 raise
 
 
 def no_new_privileges() -> None:
-    """Let no program that is started from here gain rights: set-uid bits and file capabilities count for nothing."""
+    """Ignore set-uid bits and file capabilities of all programs that this process starts."""
     if LINUX:
         prctl(PR_SET_NO_NEW_PRIVS, 1)
 
@@ -106,12 +106,12 @@ def unshare(flags: int) -> None:
 
 
 def rejoin_namespace(descriptor: int) -> None:
-    """Go back to the namespace of an open file of ``/proc/self/ns``; to one of processes, as later children."""
+    """Return to the namespace of an open file of ``/proc/self/ns``; for PID namespaces this affects later children."""
     _call_libc("setns", descriptor, 0)
 
 
 def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> None:
-    """Mount a file system, or change how one is mounted."""
+    """Mount a file system, or change the flags of a mount."""
     if kind:
         name = kind.encode()
     else:
@@ -120,18 +120,18 @@ def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> 
 
 
 def bind_mount(source: Path, target: Path) -> None:
-    """Show at another place what lies at one, with all that is mounted below it."""
+    """Mount a path, with all mounts below it, at a second path."""
     flags = ctypes.c_ulong(MS_BIND | MS_REC)
     _call_libc("mount", os.fsencode(source), os.fsencode(target), None, flags, None)
 
 
 def pivot_root(new: Path, old: Path) -> None:
-    """Make a mount the root of all files in this mount namespace, and show the former root at a folder below it."""
+    """Make a mount the root of this mount namespace, and show the former root at a folder below it."""
     _call_libc("pivot_root", os.fsencode(new), os.fsencode(old))
 
 
 def detach_mount(root: Path) -> None:
-    """Take a mount, and all mounts below it, out of the tree of files; what is open of it stays open."""
+    """Detach a mount and all mounts below it; open files stay open."""
     _call_libc("umount2", os.fsencode(root), MNT_DETACH)
 
 
@@ -140,12 +140,12 @@ class _MountAttributes(ctypes.Structure):
 
 
 def make_read_only(root: Path, *, below: bool = True, also: int = 0) -> None:
-    """Make a mount read-only, and all mounts below it, in this mount namespace (Linux 5.12)."""
+    """Make a mount, and by default all mounts below it, read-only in this mount namespace (Linux 5.12)."""
     _set_mount(root, AT_RECURSIVE if below else 0, _MountAttributes(set=MOUNT_ATTR_RDONLY | also))
 
 
 def make_writable(root: Path) -> None:
-    """Let a mount be written, in this mount namespace; nothing on it is a device or gives rights (Linux 5.12)."""
+    """Make a mount writable in this mount namespace, without devices and set-uid programs (Linux 5.12)."""
     _set_mount(root, 0, _MountAttributes(set=MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, clear=MOUNT_ATTR_RDONLY))
 
 
@@ -175,7 +175,7 @@ def has_capability(number: int) -> bool:
 
 
 def keep_capabilities(*numbers: int) -> None:
-    """Give up every other capability, for good once ``no_new_privileges`` is set."""
+    """Drop all other capabilities, irreversibly once ``no_new_privileges`` is set."""
     if LINUX:
         data = _Capabilities()
         for number in numbers:
@@ -184,13 +184,13 @@ def keep_capabilities(*numbers: int) -> None:
                 setattr(word, kind, getattr(word, kind) | 1 << number % 32)
         _call_libc("capset", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
         for number in numbers:
-            # kept by programs that are started, too
+            # Started programs keep it, too.
             prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)
 
 
 def _call_libc(name: str, *args: object) -> int:
     if libc is None:
-        raise OSError(f"{name} is a call of Linux, and this is {sys.platform}")
+        raise OSError(f"{name} exists on Linux only, and this is {sys.platform}")
     result = int(getattr(libc, name)(*args))
     if result < 0:
         code = ctypes.get_errno()

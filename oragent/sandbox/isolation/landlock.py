@@ -1,4 +1,4 @@
-"""Landlock: a process gives up file access, TCP and signals to others, for itself and its children, without being root.
+"""Landlock: drop access to files, TCP and signals for this process and its children, without root.
 
 https://docs.kernel.org/userspace-api/landlock.html
 """
@@ -18,25 +18,25 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 GET_VERSION, RULE_PATH_BENEATH = 1, 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 READ = EXECUTE | READ_FILE | READ_DIR
-# those that a rule on a single file may name
+# Rights that a rule on a single file may name.
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15
 NEWEST = 6
-# the first version that can bound something else alone
+# First version that can restrict the network without restricting files.
 WITHOUT_FILES = 4
-# the first that keeps signals from processes outside
+# First version that blocks signals to processes outside.
 SCOPES = 6
-# All rights that a version of the interface knows: file system, network, scope.
+# All rights of each interface version: file system, network, scope.
 RIGHTS = {
     1: ((1 << 13) - 1, 0, 0),
-    # moving files between folders
+    # Adds moving files between folders.
     2: ((1 << 14) - 1, 0, 0),
-    # truncation
+    # Adds truncation.
     3: ((1 << 15) - 1, 0, 0),
-    # TCP
+    # Adds TCP.
     4: ((1 << 15) - 1, 3, 0),
-    # ioctl on devices
+    # Adds ioctl on devices.
     5: ((1 << 16) - 1, 3, 0),
-    # abstract sockets and signals of processes outside
+    # Adds abstract sockets and signals to processes outside.
     6: ((1 << 16) - 1, 3, 3),
 }
 
@@ -52,7 +52,7 @@ class _Beneath(ctypes.Structure):
 
 
 def abi_version() -> int:
-    """The version of the interface that this kernel has and that the user lets us use, 0 for none."""
+    """Return the interface version that the kernel has and the user allows; 0 for none."""
     if is_allowed(Mechanism.LANDLOCK):
         return min(_kernel_version(), newest_landlock())
     return 0
@@ -67,24 +67,27 @@ def _kernel_version() -> int:
 
 
 def restrict_files(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> None:
-    """Give up, for good, all access to files but this; ``no_new_privileges`` must be set."""
+    """Irreversibly drop access to all other files; ``no_new_privileges`` must be set."""
     enforce_ruleset(make_ruleset(read, write, network=network))
 
 
 def make_ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int], *, network: bool) -> int:
-    """Say what a process may access; nothing is forbidden yet.
+    """Create a ruleset; it has no effect before ``enforce_ruleset``.
 
     Args:
-        read: Folders and files that may be read, with what is below them; None where files are not its concern: who
-            is under rules on files may not mount anything.
-        write: Folders and files that may be changed too.
-        network: Whether TCP stays allowed (known to version 4 on).
+        read: Folders (with their content) and files that may be read. None: files are not restricted, because a process
+            under file rules may not mount anything.
+        write: Folders and files that may also be changed.
+        network: Whether TCP stays allowed (since version 4).
 
-    A number in place of a path is a descriptor of what is meant, as ``door`` opens it.
+    A number in place of a path is a descriptor from ``open_path``.
+
+    Returns:
+        Descriptor of the ruleset.
     """
     version = min(abi_version(), NEWEST)
     if version < (1 if read is not None else WITHOUT_FILES):
-        raise OSError("this kernel has no Landlock for this")
+        raise OSError("the Landlock version of this kernel is too old")
     files, net, scoped = RIGHTS[version]
     if read is None:
         files = 0
@@ -104,7 +107,7 @@ def make_ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int],
 
 
 def enforce_ruleset(descriptor: int) -> None:
-    """Give up, for good, all that a ruleset does not allow, and close it; ``no_new_privileges`` must be set."""
+    """Irreversibly drop all rights that a ruleset does not allow, and close it; ``no_new_privileges`` must be set."""
     try:
         kernel.syscall(RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint(0))
     finally:
@@ -112,7 +115,7 @@ def enforce_ruleset(descriptor: int) -> None:
 
 
 def open_path(path: Path) -> int:
-    """Open a path for rules alone; -1 for what is not there, or not ours to open."""
+    """Open a path for use in rules; -1 if it does not exist or may not be opened."""
     with suppress(FileNotFoundError, PermissionError):
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
     return -1
@@ -124,7 +127,7 @@ def _add_path_rule(ruleset: int, path: Path | int, access: int) -> None:
     else:
         descriptor = open_path(path)
     if descriptor < 0:
-        # it stays forbidden
+        # The path stays forbidden.
         return
     try:
         is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)

@@ -8,17 +8,17 @@ from functools import cache
 
 from oragent._base.errors import SandboxError
 
-# For tests, and where a mechanism gives trouble. "limits": nothing else is used. "without:namespaces,cgroups": all but
-# these; "landlock>5" among them leaves Landlock as kernels had it whose version of the interface was 5.
+# For tests, and for machines on which a mechanism fails. "limits": use nothing else. "without:namespaces,cgroups": use
+# all but these. "landlock>5" in this list restricts Landlock to version 5 of its interface.
 FORBID = "ORAGENT_ISOLATION"
-# "portable": as on a system that is not Linux, limits alone and no file or call that only Linux has; from the start on.
+# "portable": behave as on a system other than Linux, with limits alone and without Linux calls, from the start.
 PORTABLE = "portable"
 LINUX = sys.platform == "linux" and os.environ.get(FORBID) != PORTABLE
 NEWER, NEWEST_LANDLOCK = "landlock>", 1000
 
 
 class Mechanism(StrEnum):
-    """A mechanism of the kernel that can be there or not."""
+    """Kernel mechanisms, each of which may be missing."""
 
     LIMITS = "limits"
     IDENTITY = "identity"
@@ -30,7 +30,7 @@ class Mechanism(StrEnum):
 
 
 class Guarantee(StrEnum):
-    """What a candidate cannot do."""
+    """Actions that a candidate cannot take."""
 
     BOUNDED = "take more time, memory or output in its process than allowed"
     SCORED = "print or patch its way to a score: the scorer never runs it"
@@ -42,7 +42,7 @@ class Guarantee(StrEnum):
     UNSEEN = "see or signal another process, or see which files there are and how busy the machine is"
 
 
-# Each is held where all the mechanism of any one group are at work on the candidate's process.
+# Each guarantee holds if all mechanisms of one of its groups apply to the candidate's process.
 HELD_BY: Mapping[Guarantee, tuple[frozenset[Mechanism], ...]] = {
     Guarantee.BOUNDED: (frozenset({Mechanism.LIMITS}),),
     Guarantee.SCORED: (frozenset({Mechanism.LIMITS}),),
@@ -50,20 +50,20 @@ HELD_BY: Mapping[Guarantee, tuple[frozenset[Mechanism], ...]] = {
     Guarantee.ALONE: (frozenset({Mechanism.SECCOMP}), frozenset({Mechanism.IDENTITY})),
     Guarantee.UNTOUCHED: (frozenset({Mechanism.LANDLOCK}), frozenset({Mechanism.NAMESPACES})),
     Guarantee.UNREAD: (frozenset({Mechanism.LANDLOCK}), frozenset({Mechanism.NAMESPACES})),
-    # a socket by its path is in no namespace of networks
+    # Network namespaces do not cover sockets that are addressed by a path.
     Guarantee.OFFLINE: (frozenset({Mechanism.SECCOMP}),),
-    # paths and calls each tell of it
+    # Paths and calls both reveal other processes.
     Guarantee.UNSEEN: (frozenset({Mechanism.NAMESPACES, Mechanism.SECCOMP}),),
 }
 
 
 def is_allowed(mechanism: Mechanism) -> bool:
-    """Return True if the user lets us use a mechanism at all; a SandboxError if the variable cannot be read."""
+    """Return True if the user allows a mechanism; raise SandboxError if the variable is invalid."""
     return mechanism is Mechanism.LIMITS or (LINUX and mechanism not in _parse_forbidden(os.environ.get(FORBID, ""))[0])
 
 
 def newest_landlock() -> int:
-    """The newest version of Landlock's interface that the user lets us use."""
+    """Return the newest version of the Landlock interface that the user allows."""
     return _parse_forbidden(os.environ.get(FORBID, ""))[1]
 
 
@@ -85,12 +85,12 @@ def _parse_forbidden(text: str) -> tuple[frozenset[Mechanism], int]:
     if kind != "without" or version < 0 or not forbiddable.issuperset(words):
         raise SandboxError(
             f"{FORBID} cannot be {text!r}: give 'limits', 'portable', or 'without:' and any of "
-            f"{', '.join(sorted(forbiddable))}, {NEWER}5, parted by commas"
+            f"{', '.join(sorted(forbiddable))}, {NEWER}5, separated by commas"
         )
     return frozenset(map(Mechanism, words)), version
 
 
 def list_not_held(working: Iterable[Mechanism]) -> list[Guarantee]:
-    """List the guarantees that these mechanism do not give."""
+    """List the guarantees that these mechanisms do not give."""
     have = set(working)
     return [guarantee for guarantee, groups in HELD_BY.items() if not any(group <= have for group in groups)]

@@ -24,17 +24,17 @@ from oragent.sandbox.isolation.process_usage import ControlGroup
 
 @dataclass(frozen=True)
 class MechanismReport:
-    """One mechanism on this machine."""
+    """Result of trying one mechanism on this machine."""
 
     mechanism: Mechanism
-    # whether it was tried and worked
+    # True if it was tried and worked.
     works: bool
-    # details of what there is, or why there is none and what would help
+    # Details of the mechanism, or why it does not work and what would help.
     detail: str
 
 
 def probe_mechanisms() -> tuple[MechanismReport, ...]:
-    """Try every mechanism; takes some milliseconds."""
+    """Try every mechanism; this takes some milliseconds."""
     trials = {
         Mechanism.LIMITS: _try_limits,
         Mechanism.IDENTITY: _try_identity,
@@ -48,14 +48,14 @@ def probe_mechanisms() -> tuple[MechanismReport, ...]:
 
 
 def missing_guarantees(reports: Iterable[MechanismReport]) -> list[Guarantee]:
-    """Return the guarantees that do not hold with the mechanism that work."""
+    """Return the guarantees that do not hold with the working mechanisms."""
     return list_not_held(report.mechanism for report in reports if report.works)
 
 
 def describe_isolation() -> dict[str, list[str]] | None:
-    """Return what this machine keeps candidates from (``held``), and what it does not (``missing``).
+    """Return the guarantees that hold on this machine (``held``) and those that do not (``missing``).
 
-    Finding out forks this process, which is safe with a single thread only: None in a process with several threads.
+    The probe forks this process, which is safe with a single thread only. Returns None if there are several threads.
     """
     if threading.active_count() > 1:
         return None
@@ -65,7 +65,7 @@ def describe_isolation() -> dict[str, list[str]] | None:
 
 
 def run_in_child(action: Callable[[], object]) -> str:
-    """Do something in a child process, and return why it failed; empty if it did not."""
+    """Run an action in a child process and return why it failed; empty if it succeeded."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -85,7 +85,7 @@ def run_in_child(action: Callable[[], object]) -> str:
 def _probe_mechanism(mechanism: Mechanism, trial: Callable[[], tuple[bool, str]]) -> MechanismReport:
     if not LINUX and mechanism is not Mechanism.LIMITS:
         if sys.platform == "linux":
-            system = f"taken for another system by {FORBID}={PORTABLE}"
+            system = f"treated as another system because of {FORBID}={PORTABLE}"
         else:
             system = sys.platform
         return MechanismReport(mechanism, False, f"only on Linux, and this is {system}")
@@ -97,10 +97,13 @@ def _probe_mechanism(mechanism: Mechanism, trial: Callable[[], tuple[bool, str]]
 def _try_limits() -> tuple[bool, str]:
     if not LINUX:
         if process_usage.process_table():
-            memory = "memory is looked at a few times a second"
+            memory = "memory is polled a few times a second"
         else:
-            memory = "nothing bounds memory, as ps is missing"
-        return True, f"CPU time, file size, processes, by the kernel; {memory}; what outlives its parent is not found"
+            memory = "memory is not limited, as ps is missing"
+        return (
+            True,
+            f"CPU time, file size, processes, by the kernel; {memory}; orphaned processes are not found",
+        )
     return True, "time, memory, file size and processes, by the kernel; no new privileges; memory closed to tracing"
 
 
@@ -109,11 +112,11 @@ def _try_identity() -> tuple[bool, str]:
         return True, f"you are an ordinary user (uid {os.geteuid()}); candidates run as you, without any capability"
     if environment.readable_by_all(environment.interpreter_paths()):
         problem = run_in_child(environment.become_nobody)
-        return not problem, f"root gives itself up and becomes nobody {problem}".strip()
+        return not problem, f"root becomes nobody {problem}".strip()
     if landlock.abi_version():
         problem = run_in_child(lambda: environment.become_nobody(kernel.CAP_DAC_READ_SEARCH))
-        return not problem, f"root becomes nobody, and may still read Python where it lies {problem}".strip()
-    return False, "Python lies where only root can read it, so candidates stay root, without any capability"
+        return not problem, f"root becomes nobody, and may still read Python {problem}".strip()
+    return False, "only root can read Python here, so candidates stay root, without any capability"
 
 
 def _try_namespaces() -> tuple[bool, str]:
@@ -157,7 +160,7 @@ def _require_in_child(action: Callable[[], object]) -> None:
 def _try_landlock() -> tuple[bool, str]:
     version = landlock.abi_version()
     if not version:
-        return False, "this kernel has none (Linux 5.13 has it, if it is switched on)"
+        return False, "this kernel has no Landlock (Linux 5.13 has it, if it is enabled)"
 
     def restrict() -> None:
         kernel.no_new_privileges()
@@ -182,21 +185,21 @@ def _try_cgroups() -> tuple[bool, str]:
     try:
         group = ControlGroup.make(f"oragent-probe-{os.urandom(8).hex()}", 64, 16)
     except OSError as problem:
-        return False, f"no group can be made here: {problem}; memory and processes are bounded one by one"
+        return False, f"no group can be created: {problem}; memory and processes are limited one by one"
     group.remove()
     if not group.bounds:
-        return False, "no group can be made here; memory and processes are bounded one by one"
-    return True, "memory and processes of an evaluation bounded together"
+        return False, "no group can be created; memory and processes are limited one by one"
+    return True, "limits on memory and processes of a whole evaluation"
 
 
 def _try_signals() -> tuple[bool, str]:
-    """Try whether a candidate can send signals to others by owning a file; calls that send them are refused anyway."""
+    """Try whether a candidate can send signals by owning a file; direct calls are always refused."""
     if landlock.abi_version() >= landlock.SCOPES:
-        return True, "Landlock keeps them within a candidate's process"
+        return True, "Landlock blocks signals to other processes"
     if not is_allowed(Mechanism.SECCOMP):
         return False, f"a file can send them to others: Landlock keeps them from version {landlock.SCOPES} on"
     if "Operation not permitted" in run_in_child(_own_a_file):
-        return True, "the filter of system calls keeps files from sending them"
+        return True, "the filter of system calls blocks signals through files"
     return False, f"a file can send them to others: Landlock keeps them from version {landlock.SCOPES} on"
 
 

@@ -1,6 +1,6 @@
-"""Resource use of processes, and control groups: bounds on what all processes of an evaluation use together.
+"""Resource use of processes, and control groups, which limit all processes of an evaluation together.
 
-Use is read from ``ps`` on systems without ``/proc`` (coarse and slow), and memory from the kernel.
+On systems without ``/proc``, resource use is read from ``ps``, which is coarse and slow.
 """
 
 import errno
@@ -20,37 +20,37 @@ PROGRAM = "/bin/ps"
 FIELDS = "pid=,ppid=,uid=,rss=,time=,state="
 ROW = re.compile(r"(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([\d:.-]+)\s+(\S+)")
 PATIENCE_S = 5.0
-# a look costs some milliseconds: what was asked for every call of a heuristic would cost more than it
+# Maximum age of the process table, in seconds. One listing takes some milliseconds, more than a call of a heuristic.
 FRESH_S = 0.1
 
 
 PRIVATE, RESIDENT = (b"VmData:", b"VmStk:"), (b"RssAnon:", b"RssShmem:")
 ROOT = Path("/sys/fs/cgroup")
-# The file that bounds a resource, by version of the interface.
+# File that limits a resource, by version of the interface.
 MEMORY = {1: "memory.limit_in_bytes", 2: "memory.max"}
 TASKS = {1: "pids.max", 2: "pids.max"}
-# of the first version, each in a hierarchy of its own
+# Controllers of version 1, each in its own hierarchy.
 CONTROLLERS = ("memory", "pids", "cpuacct", "cpu,cpuacct")
 NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOSPC)
 
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """One process."""
+    """Row of the process table."""
 
     pid: int
     parent: int
     user: int
-    # what of it lies in main memory, KiB; files' pages count
+    # Resident memory in KiB, pages of files included.
     resident_kb: int
-    # CPU seconds, user and system
+    # CPU seconds, user and system.
     cpu_s: float
-    # whether it computes, or would
+    # True if it runs or is ready to run.
     runs: bool
 
 
 def process_table() -> Mapping[int, ProcessRow]:
-    """All processes by number; empty where nobody tells."""
+    """Return all processes by number; empty if ``ps`` fails."""
     try:
         command = [PROGRAM, "-A", "-o", FIELDS]
         listing = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
@@ -61,12 +61,12 @@ def process_table() -> Mapping[int, ProcessRow]:
 
 
 def resident_kb(pid: int) -> int:
-    """Return the resident memory of a process, KiB."""
+    """Return the resident memory of a process, in KiB."""
     return _find_row(pid).resident_kb
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds of a process, user and system, a tenth of a second ago at most."""
+    """Return the user and system CPU seconds of a process, at most a tenth of a second old."""
     return _find_row(pid).cpu_s
 
 
@@ -78,7 +78,7 @@ def _find_row(pid: int) -> ProcessRow:
     if time.monotonic() - _latest[0] > FRESH_S or pid not in _latest[1]:
         _latest = (time.monotonic(), process_table())
     if pid not in _latest[1]:
-        raise OSError(f"{PROGRAM} knows no process {pid}")
+        raise OSError(f"{PROGRAM} lists no process {pid}")
     return _latest[1][pid]
 
 
@@ -91,7 +91,7 @@ def _parse_row(text: str) -> ProcessRow | None:
 
 
 def _parse_seconds(text: str) -> float:
-    """Read ``[days-]hours:minutes:seconds``, as Linux writes it, or ``minutes:seconds.hundredths``, as macOS does."""
+    """Parse ``[days-]hours:minutes:seconds`` (Linux) or ``minutes:seconds.hundredths`` (macOS) into seconds."""
     days, _, clock = text.rpartition("-")
     total = 86400.0 * int(days or 0)
     for power, part in enumerate(reversed(clock.split(":"))):
@@ -103,14 +103,14 @@ def _parse_seconds(text: str) -> float:
 class ProcessMemory:
     """Memory of one process."""
 
-    # bytes that are private and can be written, touched or not: what a limit on data counts
+    # Private writable bytes, whether touched or not, as a limit on data counts them.
     private: int
-    # bytes of it that lie in main memory; files' pages are free
+    # Resident bytes of it, without pages of files.
     resident: int
 
 
 def read_memory(process: str) -> ProcessMemory:
-    """Read the memory of a process, by its number or ``self``; without ``/proc`` the peak of our own."""
+    """Read the memory of a process, by number or ``self``; without ``/proc`` the peak of this process."""
     try:
         if not LINUX:
             return ProcessMemory(0, resident_kb(os.getpid() if process == "self" else int(process)) << 10)
@@ -141,24 +141,24 @@ def _sum_fields(text: bytes, names: tuple[bytes, ...]) -> int:
 
 @dataclass
 class ControlGroup:
-    """A control group in every hierarchy that lets us make one."""
+    """A control group in every hierarchy in which we may create one."""
 
     folders: list[Path] = field(default_factory=list)
-    # descriptors of its lists of members; who writes "0" there joins
-    doors: list[int] = field(default_factory=list)
-    # descriptor of the CPU time that all members used, living or not; -1 where nobody counts it
+    # Descriptors of the member lists; a process that writes "0" to them joins.
+    member_lists: list[int] = field(default_factory=list)
+    # Descriptor of the CPU time of all members, living or ended; -1 if it is not counted.
     clock: int = -1
-    # descriptor of the number of members that were ended for want of memory; -1 likewise
+    # Descriptor of the number of out-of-memory kills; -1 if they are not counted.
     ends: int = -1
-    # whether it bounds memory or processes
+    # True if the group limits memory or processes.
     bounds: bool = False
 
     @classmethod
     def make(cls, name: str, memory_mb: int, tasks: int) -> "ControlGroup":
-        """Make a group; one without folders where nothing can be made.
+        """Create a group; it has no folders if none can be created.
 
         Raises:
-            OSError: if there is such a group already: what it bounds is unknown, and who is in it, too.
+            OSError: A group of this name exists. Its limits and members are unknown.
         """
         group = cls()
         try:
@@ -189,21 +189,21 @@ class ControlGroup:
             ends = -1
         else:
             ends = _open_for_reading(folder / files[1])
-        # nothing is gained here, and to join costs time
+        # This group limits and counts nothing, and joining it takes time.
         if not any(bounded) and clock < 0:
             folder.rmdir()
             return
         self.folders.append(folder)
-        self.doors.append(os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+        self.member_lists.append(os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
         self.clock, self.ends, self.bounds = max(self.clock, clock), max(self.ends, ends), self.bounds or any(bounded)
 
     def join(self) -> None:
-        """Bring the calling process in."""
-        for door in self.doors:
-            os.write(door, b"0")
+        """Add the calling process to the group."""
+        for member_list in self.member_lists:
+            os.write(member_list, b"0")
 
     def cpu_s(self) -> float | None:
-        """CPU seconds that all members used since the group was made; None where nobody counts them."""
+        """Return the CPU seconds of all members since the group was created; None if they are not counted."""
         if self.clock < 0:
             return None
         fields = os.pread(self.clock, 4096, 0).split()
@@ -212,7 +212,7 @@ class ControlGroup:
         return int(fields[fields.index(b"usage_usec") + 1]) / 1e6
 
     def oom_kills(self) -> int:
-        """Return how many members the kernel killed because memory ran out since the group was made."""
+        """Return the number of members that the kernel killed for lack of memory since the group was created."""
         if self.ends < 0:
             events = b""
         else:
@@ -220,18 +220,18 @@ class ControlGroup:
         return sum(int(event.split()[1]) for event in events.splitlines() if event.startswith(b"oom_kill "))
 
     def remove(self) -> None:
-        """Remove it; nobody may be in it any more, and nobody joins it through this."""
-        for descriptor in (*self.doors, self.clock, self.ends):
+        """Remove the group, which must have no members any more."""
+        for descriptor in (*self.member_lists, self.clock, self.ends):
             if descriptor >= 0:
                 os.close(descriptor)
-        self.doors, self.clock, self.ends = [], -1, -1
+        self.member_lists, self.clock, self.ends = [], -1, -1
         for folder in self.folders:
             with suppress(OSError):
                 folder.rmdir()
 
 
 def remove_groups(prefix: str) -> bool:
-    """Remove the groups whose names begin so, as far as nobody is in them; True if none is left."""
+    """Remove the empty groups whose names begin with a prefix; return True if none remains."""
     remains = False
     for _, parent in _parent_groups():
         for folder in parent.glob(f"{prefix}*"):
@@ -257,7 +257,7 @@ def _open_for_reading(path: Path) -> int:
 
 
 def _parent_groups() -> Iterator[tuple[int, Path]]:
-    """The group that we are in, in each hierarchy, with the version of the interface."""
+    """Yield the group of this process in each hierarchy, with the version of the interface."""
     with suppress(OSError):
         for entry in Path("/proc/self/cgroup").read_text().splitlines():
             _, controllers, path = entry.split(":", 2)

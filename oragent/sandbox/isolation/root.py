@@ -1,7 +1,7 @@
-"""A minimal root: a file system in which only what is named can be found, whoever may read the rest of the machine.
+"""A minimal root: a file system that contains only the named paths, whatever the user may read on the machine.
 
-A small one in memory, with the named files and folders bound into it, takes the place of the machine's root in a mount
-namespace of its own. Folders above them are made anew, so that it does not matter who may pass through the real ones.
+A small file system in memory, into which the named files and folders are mounted, replaces the machine's root in a
+mount namespace. Parent folders are recreated, so that the permissions of the real ones do not matter.
 """
 
 import os
@@ -15,14 +15,14 @@ from pathlib import Path
 from oragent.sandbox.isolation import kernel
 
 DEVICES = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")))
-# where the machine's root is seen until it is left
+# Path of the machine's root until it is detached.
 OLD = Path("/.old")
-# in one path, as many as the kernel follows
+# Maximum number of links in a path, as in the kernel.
 LINKS = 40
-# of folders and links alone
+# Size of a file system that contains only folders and links.
 SIZE_KB = 256
 PROC = Path("/proc")
-# in place of a /proc that cannot be had
+# Files to show if ``/proc`` cannot be mounted.
 HARDWARE = tuple(map(Path, ("/proc/cpuinfo", "/proc/meminfo")))
 STANDARD = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
 
@@ -34,27 +34,27 @@ def pivot_to_minimal_root(
     devices: Iterable[Path] = DEVICES,
     proc: bool = False,
 ) -> None:
-    """Leave the machine's files for good, but for the named ones, which stay where they are.
+    """Replace the root by one that contains only the named paths, irreversibly.
 
-    The caller is in a mount namespace of its own whose mounts are private, as ``namespaces.enter`` leaves it, with the
-    right to mount there; afterwards it works in the root folder. Descriptors that are open lead where they led, so
-    that a stranger's program must not inherit any. Children that unshare their mounts again get a copy of this root,
-    which costs little: it is enough to call this once for all of them.
+    The caller is in its own mount namespace with private mounts, as ``namespaces.enter_namespaces`` leaves it, and has
+    the right to mount. Afterwards it works in the root folder. Open descriptors still lead outside, so an untrusted
+    program must not inherit any. Children that unshare their mounts get a cheap copy of this root: one call serves all
+    of them.
 
     Args:
-        readable: Files and folders that can be read, with all that is mounted below them; links in their paths, or at
-            the end of them, are found as they were. What does not exist is passed over.
-        writable: Files and folders that can be changed, too, as far as they can be outside.
+        readable: Files and folders that can be read, with all mounts below them. Links on their paths are kept. Missing
+            paths are skipped.
+        writable: Files and folders that can also be changed, as far as they can be outside.
         devices: Devices that can be used.
-        proc: Whether there is a ``/proc``, which shows the processes of the caller's namespace; one of its own
-            processes has to ask for that.
+        proc: Whether to mount a ``/proc`` of the processes in the caller's PID namespace; the caller must be one of
+            them.
     """
     build_root(readable, writable, devices=devices)
     leave_old_root(proc=proc)
 
 
 def build_root(readable: Iterable[Path], writable: Iterable[Path] = (), *, devices: Iterable[Path] = DEVICES) -> None:
-    """Do all of ``pivot_to_minimal_root`` that can be done before a fork: the machine's root is still at ``/.old``."""
+    """Do the part of ``pivot_to_minimal_root`` that is possible before a fork; the old root stays at ``/.old``."""
     plan = _plan_mounts(tuple(readable), tuple(writable), tuple(devices))
     corner = next(path for path in map(Path, ("/tmp", "/usr", "/etc")) if path.is_dir())
     kernel.mount("tmpfs", corner, kernel.MS_NOSUID | kernel.MS_NODEV, f"size={SIZE_KB}k,nr_inodes=4096,mode=0755")
@@ -66,20 +66,26 @@ def build_root(readable: Iterable[Path], writable: Iterable[Path] = (), *, devic
 
 
 def prepare_inner_root(folder: Path, readable: Iterable[Path], *, devices: Iterable[Path] = DEVICES) -> None:
-    """Make, between ``build_root`` and ``leave_old_root``, a new folder that shows less, to become a root."""
+    """Create a folder that contains less than the new root, to become a root itself.
+
+    Call this between ``build_root`` and ``leave_old_root``.
+    """
     os.mkdir(folder, 0o755)
     _make_mounts(_plan_mounts(tuple(readable), (), tuple(devices)), str(folder))
 
 
 def cover_path(path: Path, keep: Iterable[Path] = ()) -> None:
-    """Hide what a path of the new root holds, but for paths below it, between ``build_root`` and ``leave_old_root``."""
+    """Hide the content of a path of the new root, except paths below it.
+
+    Call this between ``build_root`` and ``leave_old_root``.
+    """
     if not os.path.isdir(path):
         kernel.bind_mount(Path("/dev/null"), path)
         return
     kernel.mount("tmpfs", path, kernel.MS_NOSUID | kernel.MS_NODEV, f"size={SIZE_KB}k,nr_inodes=1024,mode=0755")
     for path_to_keep in sorted(keep):
         is_folder = os.path.isdir(f"{OLD}{path_to_keep}")
-        # else it was shown with one above it
+        # If it exists, it was mounted together with a parent.
         if not os.path.lexists(path_to_keep):
             os.makedirs(path_to_keep if is_folder else path_to_keep.parent, 0o755, exist_ok=True)
             _bind_path(_BoundPath(str(path_to_keep), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, not is_folder))
@@ -87,7 +93,7 @@ def cover_path(path: Path, keep: Iterable[Path] = ()) -> None:
 
 
 def leave_old_root(*, proc: bool = False) -> None:
-    """Do what is left of ``pivot_to_minimal_root``."""
+    """Do the remaining part of ``pivot_to_minimal_root``."""
     if proc:
         _mount_proc()
     kernel.detach_mount(OLD)
@@ -97,12 +103,12 @@ def leave_old_root(*, proc: bool = False) -> None:
 
 @dataclass(frozen=True)
 class _BoundPath:
-    """What is bound into the new root."""
+    """A path to mount into the new root."""
 
     path: str
-    # flags of its mount; None for those of one that can be changed
+    # Flags of a read-only mount; None for a writable one.
     flags: int | None
-    # whether a file has to be made over which it can be shown
+    # True if an empty file has to be created as the mount point.
     is_file: bool
 
 
@@ -115,7 +121,7 @@ class _Plan:
 
 @lru_cache(64)
 def _plan_mounts(readable: tuple[Path, ...], writable: tuple[Path, ...], devices: tuple[Path, ...]) -> _Plan:
-    """Follow all links, leave out what is shown with something above it, and list what has to be made for the rest."""
+    """Follow all links, drop paths that are contained in others, and list the mounts and folders for the rest."""
     closed = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
     link_targets: dict[str, str] = {}
     flags_by_path: dict[str, int | None] = {}
@@ -135,14 +141,14 @@ def _plan_mounts(readable: tuple[Path, ...], writable: tuple[Path, ...], devices
 
 
 def _nearest_parent(path: str, paths: Container[str]) -> str:
-    """The nearest path above this one that is wanted; empty for none."""
+    """Return the nearest parent of a path that is in ``paths``; empty for none."""
     return next((str(above) for above in Path(path).parents if str(above) in paths), "")
 
 
 def _follow_links(path: Path, link_targets: dict[str, str]) -> str:
-    """Go along a path as the kernel does, and note the links on the way; empty if nothing is there."""
+    """Resolve a path as the kernel does and record its links; return an empty text if it does not exist."""
     if not path.is_absolute() or path == path.parent:
-        raise ValueError(f"{path} cannot be shown in a root: give the whole path of something below the root")
+        raise ValueError(f"{path} cannot be shown in a root: give an absolute path below the root")
     ahead, here, links = list(reversed(path.parts[1:])), "", 0
     while ahead:
         part = ahead.pop()
@@ -168,7 +174,7 @@ def _follow_links(path: Path, link_targets: dict[str, str]) -> str:
 
 
 def _make_mounts(plan: _Plan, base: str) -> None:
-    """Make what was planned, below a folder; the empty text for the root."""
+    """Create the planned folders, links and mounts below a folder; the empty text stands for the root."""
     for folder in plan.folders:
         os.mkdir(f"{base}{folder}", 0o755)
     for link, target in plan.links:
@@ -178,7 +184,7 @@ def _make_mounts(plan: _Plan, base: str) -> None:
 
 
 def _bind_path(bound: _BoundPath, base: str = "") -> None:
-    """Bind a file or folder of the old root to the same path below another folder."""
+    """Mount a file or folder of the old root at the same path below another folder."""
     target = Path(f"{base}{bound.path}")
     if bound.is_file:
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
@@ -190,12 +196,12 @@ def _bind_path(bound: _BoundPath, base: str = "") -> None:
 
 
 def _mount_proc() -> None:
-    """Show the processes of this namespace, and where nobody may mount that, what programs ask of the hardware."""
+    """Mount ``/proc`` of this namespace, or, if that is forbidden, only the files about hardware."""
     os.makedirs(PROC, 0o755, exist_ok=True)
     try:
         kernel.mount("proc", PROC, kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     except OSError:
-        # a container that hides parts of /proc lets nobody mount another
+        # Containers that hide parts of ``/proc`` do not allow another mount of it.
         for path in HARDWARE:
             with suppress(OSError):
                 _bind_path(_BoundPath(str(path), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, True))

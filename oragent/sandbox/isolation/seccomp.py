@@ -1,9 +1,9 @@
 """Filters of system calls, compiled once by libseccomp and installed in microseconds.
 
-A guest may only make the calls that computing needs; every other one fails with EPERM. An evaluator, which may run
-untrusted code in its own process and in any language, may make all calls but those that change its confinement, reach
-into the kernel or, without a lasting folder, open sockets. The functions of libseccomp are called directly because no
-binding on the package index is maintained.
+A guest may make only the calls that computing needs; every other call fails with EPERM. An evaluator may run untrusted
+code in any language in its own process. It may make all calls except those that change its confinement, reach into the
+kernel or, without a persistent folder, open sockets. The functions of libseccomp are called directly because no binding
+on the package index is maintained.
 """
 
 import ctypes
@@ -17,14 +17,14 @@ from oragent.sandbox.isolation import kernel
 
 MAP_TYPE, MAP_PRIVATE = 0xF, 2
 FUTEX_PRIVATE = 128
-# number of the descriptor by which a guest answers: it and the three streams were opened by others
+# Descriptor through which a guest answers. Other processes opened it and the three standard streams.
 WIRE = 128
 
-# A guest may compute, use memory, read files (Landlock and mounts say which), answer the scorer, read the time, end.
-# No call is allowed that returns or advances a value which the kernel has once for all processes: the next guest would
-# read in it what this one did. So there is nothing here that makes an inode (pipes, sockets, files in memory, queues),
-# a process or a thread, and nothing that reads counters of the machine. ``getrusage`` says which blocks came from the
-# disk, so which files were read before; ``getsockopt`` hands out cookies of sockets by one counter.
+# A guest may compute, use memory, read files (restricted by Landlock and mounts), answer the scorer, read the time and
+# end. No call is allowed that returns or advances a value which all processes share in the kernel, because the next
+# guest could read it. So no call creates an inode (pipes, sockets, files in memory, queues), a process or a thread, and
+# none reads counters of the machine. ``getrusage`` counts blocks read from disk, which reveals the files that were read
+# before; ``getsockopt`` returns socket cookies, which come from one counter.
 CALLS = """
     read readv pread64 preadv write writev lseek close close_range
     open openat access faccessat faccessat2 stat lstat readlink readlinkat
@@ -38,12 +38,12 @@ CALLS = """
     getrlimit sched_yield uname getrandom exit exit_group
 """
 FREE = tuple(CALLS.split())
-# Calls of which only some requests are allowed: which argument says it, and the values that it may have.
-#  - ioctl: TIOCGWINSZ, TCGETS, FIONREAD, which opening a stream makes;
-#  - fcntl: flags of descriptors. Locks, leases and owners of signals are seen by others; so are the flags of an open
-#    file (F_SETFL), which processes of one parent share;
-#  - clocks: those of the machine and of oneself. Another process's CPU clock, a negative number, tells what it does.
-#  - what tells of a process: of oneself, which is 0.
+# Calls of which only some requests are allowed: number of the argument, and its allowed values.
+# ioctl: TIOCGWINSZ, TCGETS and FIONREAD, which opening a stream uses.
+# fcntl: flags of descriptors. Other processes see locks, leases and owners of signals, and processes of one parent
+# share the flags of an open file (F_SETFL).
+# Clocks: those of the machine and of the process itself. Clocks of other processes have negative numbers.
+# Calls about processes: only about the process itself, which is 0.
 CHOICES = {
     "ioctl": (1, (0x5413, 0x5401, 0x541B)),
     "fcntl": (1, (1, 2, 3)),
@@ -55,13 +55,13 @@ CHOICES = {
     "sched_getaffinity": (0, (0,)),
     "get_robust_list": (0, (0,)),
 }
-# Calls on a descriptor that are refused for inherited ones: the inode numbers of their pipes and sockets come from a
-# counter of the kernel. A copy under another number would show them as well.
+# Calls that are refused for inherited descriptors: the inode numbers of pipes and sockets come from a kernel counter. A
+# copy of the descriptor would reveal them, too.
 ON_FILES = ("fstat", "newfstatat", "statx", "dup", "dup2", "dup3")
-# of fcntl: F_DUPFD, F_DUPFD_CLOEXEC
+# Requests of fcntl: F_DUPFD and F_DUPFD_CLOEXEC.
 COPIES = (0, 1030)
-# Masks and values of the argument (its lower half: the kernel takes an int) for descriptors from 3 to WIRE - 1, and for
-# AT_FDCWD, which paths are relative to.
+# Masks and values of the argument (its lower half, since the kernel takes an int) for descriptors from 3 to WIRE - 1,
+# and for AT_FDCWD, to which paths are relative.
 INT = 0xFFFFFFFF
 OWN_FILES = ((INT, 3), (INT, 0xFFFFFF9C), *((INT - (WIRE - 1) | bit, bit) for bit in (4, 8, 16, 32, 64)))
 ALLOWED = (*FREE, *CHOICES, *ON_FILES, "futex", "mmap", "prlimit64")
@@ -70,7 +70,7 @@ ALLOWED = (*FREE, *CHOICES, *ON_FILES, "futex", "mmap", "prlimit64")
 ALLOW = 0x7FFF0000
 PR_SET_SECCOMP, MODE_FILTER = 22, 2
 EQUAL, MASKED_EQUAL = 4, 7
-# what the kernel has to go through for each call is a tree and no list
+# The kernel searches a tree for each call instead of a list.
 OPTIMIZE, BY_TREE = 8, 2
 DENIED_CALLS = """
     unshare setns mount umount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsmount fsconfig
@@ -85,7 +85,7 @@ DENIED_CALLS = """
 """
 DENIED = tuple(DENIED_CALLS.split())
 SOCKETS = "socket", "accept", "accept4", "connect", "bind", "listen"
-# Libraries fall back on other calls where these seem not to exist; what they are given cannot be looked at.
+# Calls that fail as unknown: libraries then use other calls. Filters cannot check their arguments, which lie in memory.
 UNKNOWN = "clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"
 NAMESPACES = (
     kernel.CLONE_NEWNS,
@@ -93,20 +93,23 @@ NAMESPACES = (
     kernel.CLONE_NEWUSER,
     kernel.CLONE_NEWPID,
     kernel.CLONE_NEWNET,
-    # of control groups, of names
+    # Control group namespaces and UTS namespaces.
     0x02000000,
     0x04000000,
 )
-# calls that start a process or another program
+# Calls that start a process or another program.
 STARTS = "fork", "vfork", "execve", "execveat"
 CLONE_THREAD = 0x00010000
-# of ioctl: words put into a terminal as if they had been typed
+# Requests of ioctl that put text into a terminal as if it had been typed.
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 
 
 @cache
 def guest_filter(more: tuple[str, ...] = ()) -> bytes:
-    """Compile the guest's filter into BPF instructions; shared memory is refused, as it would not count as private."""
+    """Compile the filter of guests into BPF instructions.
+
+    Shared memory is refused, because limits on private memory do not count it.
+    """
     with Filter(refuse_with(errno.EPERM)) as rules:
         for name in (*FREE, *more):
             rules.add_rule(ALLOW, name)
@@ -118,16 +121,16 @@ def guest_filter(more: tuple[str, ...] = ()) -> bytes:
                 rules.add_rule(ALLOW, name, argument_masked(0, mask, value))
             for command in COPIES:
                 rules.add_rule(ALLOW, "fcntl", argument_masked(0, mask, value), argument_equals(1, command))
-        # A futex that is not private has one queue for all processes that map the file it lies in.
+        # Processes that map the same file share the queue of a futex that is not private.
         rules.add_rule(ALLOW, "futex", argument_masked(1, FUTEX_PRIVATE, FUTEX_PRIVATE))
         rules.add_rule(ALLOW, "mmap", argument_masked(3, MAP_TYPE, MAP_PRIVATE))
-        # Limits, one's own, may be read, not set.
+        # A process may read its own limits, but not set them.
         rules.add_rule(ALLOW, "prlimit64", argument_equals(0, 0), argument_equals(2, 0))
         return rules.to_program()
 
 
 def can_compile_filter() -> bool:
-    """Return True if a filter can be compiled here."""
+    """Return True if a filter can be compiled on this machine."""
     try:
         guest_filter()
     except OSError:
@@ -136,23 +139,23 @@ def can_compile_filter() -> bool:
 
 
 def refuse_with(number: int) -> int:
-    """The action that makes a call fail with an error of ``errno``."""
+    """Return the action that makes a call fail with an ``errno``."""
     return 0x00050000 | number
 
 
 class ArgumentCondition(ctypes.Structure):
-    """A condition on an argument of a call."""
+    """Condition on an argument of a call."""
 
     _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64)]
 
 
 def argument_equals(argument: int, value: int) -> ArgumentCondition:
-    """Return True if an argument, counted from 0, has a value."""
+    """Make the condition that an argument, counted from 0, equals a value."""
     return ArgumentCondition(argument, EQUAL, value, 0)
 
 
 def argument_masked(argument: int, mask: int, value: int) -> ArgumentCondition:
-    """Return True if an argument has a value in the bits of a mask."""
+    """Make the condition that an argument equals a value in the bits of a mask."""
     return ArgumentCondition(argument, MASKED_EQUAL, mask, value)
 
 
@@ -161,17 +164,17 @@ class _Program(ctypes.Structure):
 
 
 class Filter:
-    """A filter in the making; use it in a ``with``.
+    """Builder of a filter; use it in a ``with`` statement.
 
     Args:
-        default: Action for calls without a rule, ``ALLOW`` or ``refuse(...)``.
+        default: Action for calls without a rule: ``ALLOW`` or ``refuse_with(...)``.
     """
 
     def __init__(self, default: int) -> None:
         self._library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
         self._library.seccomp_init.restype = ctypes.c_void_p
         self._context = ctypes.c_void_p(self._library.seccomp_init(ctypes.c_uint32(default)))
-        # Unknown to old versions.
+        # Old versions do not have this attribute.
         self._library.seccomp_attr_set(self._context, ctypes.c_int(OPTIMIZE), ctypes.c_uint32(BY_TREE))
 
     def __enter__(self) -> Self:
@@ -184,7 +187,7 @@ class Filter:
         """Add a rule for a call, under conditions that must all hold."""
         number = self._library.seccomp_syscall_resolve_name(name.encode())
         if number < 0:
-            # a call of another architecture, or one that this libseccomp does not know yet
+            # The call belongs to another architecture, or this libseccomp does not know it yet.
             return
         array = (ArgumentCondition * len(when))(*when)
         failed = self._library.seccomp_rule_add_array(
@@ -194,8 +197,8 @@ class Filter:
             raise OSError(-failed, f"seccomp rule for {name} on {platform.machine()}: {os.strerror(-failed)}")
 
     def to_program(self) -> bytes:
-        """The filter as a program of 8-byte BPF instructions."""
-        # a filter has some kilobytes, a pipe holds 64
+        """Compile the filter into a program of 8-byte BPF instructions."""
+        # A filter has a few KiB, and a pipe holds 64.
         reader, writer = os.pipe()
         try:
             failed = self._library.seccomp_export_bpf(self._context, ctypes.c_int(writer))
@@ -210,11 +213,11 @@ class Filter:
 
 
 def install_filter(program: bytes) -> None:
-    """Bind this process, and all that it starts, to a filter; ``no_new_privileges`` must be set."""
+    """Install a filter for this process and its children; ``no_new_privileges`` must be set."""
     kernel.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.addressof(_program_header(program)))
 
 
-# made when the filter is compiled, and not by each process that is forked then
+# Created when the filter is compiled, so that forked processes need not create it.
 @cache
 def _program_header(program: bytes) -> _Program:
     return _Program(len(program) // 8, program)
@@ -222,9 +225,9 @@ def _program_header(program: bytes) -> _Program:
 
 @cache
 def thread_filter() -> bytes:
-    """Compile the filter of a program that may start threads, and no process, program or connection.
+    """Compile the filter of a program that may start threads, but no process, program or connection.
 
-    ``clone`` is allowed with CLONE_THREAD alone; ``clone3``, whose flags a filter cannot see, does not exist.
+    ``clone`` is allowed with CLONE_THREAD only; ``clone3``, whose flags a filter cannot read, fails as unknown.
     """
     forbidden = refuse_with(errno.EPERM)
     with Filter(ALLOW) as rules:
@@ -238,7 +241,7 @@ def thread_filter() -> bytes:
 
 @cache
 def evaluator_filter(*, sockets: bool = False) -> bytes:
-    """Compile the filter of an evaluator; pairs of connected sockets can always be made, others on request."""
+    """Compile the filter of an evaluator; socket pairs are always allowed, other sockets on request."""
     forbidden = refuse_with(errno.EPERM)
     with Filter(ALLOW) as rules:
         for name in DENIED if sockets else (*DENIED, *SOCKETS):
