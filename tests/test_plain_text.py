@@ -35,7 +35,7 @@ MOST_ODD = {
     "converse": 35.5,
     "domains": 31.5,
     "evals": 26.5,
-    "evaluation": 37.0,
+    "evaluation": 1.0,
     "formulate": 30.0,
     "harness": 24.0,
     "ledger": 3.0,

@@ -1,4 +1,4 @@
-"""Evaluations: jobs, how they are run, and their results."""
+"""Evaluations: jobs, their execution and their results."""
 
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.runner import EvaluationRunner, run_evaluation

@@ -1,4 +1,4 @@
-"""What a problem requires of this machine, and what its evaluator offers beyond the contract (its ``--help``)."""
+"""Requirements of a problem on this machine, and options of its evaluator beyond the contract (its ``--help``)."""
 
 import os
 import re
@@ -14,35 +14,35 @@ from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.sandbox.isolation.environment import reason_to_refuse
 
-# afterwards repeat some calls in a fresh process, in another order
+# Afterwards, repeat some calls in a fresh process and in another order.
 CHECK = "--check"
-# =N: in mode fresh, draw that set again
+# =N: in mode fresh, draw this set again.
 FRESH_SEED = "--fresh_seed"
-# =X: CPU seconds of all guests of an evaluation
+# =X: CPU seconds of all guests of an evaluation.
 HEURISTIC_S = "--heuristic_s"
-# score on instances that are for the last round of a run's best elites alone
+# Score on the instances that are reserved for the final round of a run's best elites.
 FINAL = "--final"
-# =X: end early where this score is out of reach, and say so by the metric below_floor
+# =X: end early if this score is out of reach, and report it by the metric below_floor.
 FLOOR = "--floor"
-# =N: on train or practice, look at the first N of each size alone
+# =N: on train or practice, use only the first N instances of each size.
 INSTANCES = "--instances"
-# =FILE: on train or practice, tell code of somebody else what happens at the evaluator's hooks
+# =FILE: on train or practice, pass the events of the evaluator's hooks to untrusted code.
 OBSERVER = "--observer"
-# =JSON: end early where these terms are out of reach, and say what each instance came to
+# =JSON: end early if these terms are out of reach, and report the value of each instance.
 RACE = "--race"
-# =NAME: score on the instances of another study
+# =NAME: score on the instances of another study.
 PROTOCOL = "--protocol"
-# draw the worst of val, with the seed heuristic's beside it
+# Draw the worst instances of val, with the solutions of the seed heuristic for comparison.
 BESIDE = "--beside"
-# draw solutions of the first instances of each size as SVG
+# Draw solutions of the first instances of each size as SVG.
 DRAW = "--draw_solutions"
-# =NAME: what its networks compute on
+# =NAME: device of its networks.
 DEVICE = "--device"
-# a mode: instances as those of val, and none of them; offered where ``--help`` names it
+# Mode with instances like those of val, but different ones; offered if ``--help`` names it.
 PRACTICE = "practice"
-# modes that a search reads; instances of others may be larger, and take longer
+# Modes that a search uses; instances of other modes may be larger and take longer.
 SEARCHED = ("train", "val")
-# factor on the limits of a search, for other instances
+# Factor on the limits of a search for other instances.
 HELD_OUT_PATIENCE = 10.0
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
 NAMES_PRACTICE = re.compile(rf"\b{PRACTICE}\b")
@@ -75,9 +75,9 @@ EXTRAS = {
 
 
 def help_job(problem: Problem, root: Path, settings: LimitSettings) -> Job | None:
-    """The evaluator asked for its help; None where its text leaves no doubt that it offers nothing.
+    """Return a job that asks the evaluator for its help; None if its text shows that it has no options.
 
-    One that knows no ``--help`` scores the seed instead, which is no answer.
+    An evaluator without ``--help`` scores the seed instead, which means that it has no options.
     """
     text = problem.evaluator.read_text(encoding="utf-8", errors="replace")
     if not any(word in text for word in ("oragent", INSTANCES, *(option.removeprefix("--") for option in LACKS))):
@@ -86,7 +86,7 @@ def help_job(problem: Problem, root: Path, settings: LimitSettings) -> Job | Non
 
 
 def parse_options(ended: Evaluation) -> frozenset[str]:
-    """Return the options that the answer to ``help_job`` names, ``--protocol=NAME`` for each, and the mode practice."""
+    """Return the options in the answer to ``help_job``, one ``--protocol=NAME`` per protocol, and the mode practice."""
     if ended.score is not None:
         return frozenset()
     protocols = PROTOCOLS.search(ended.output)
@@ -103,11 +103,11 @@ def parse_options(ended: Evaluation) -> frozenset[str]:
 
 
 def check_protocol(protocol: str | None, offers: frozenset[str]) -> None:
-    """Raise a ConfigError if an evaluator that has protocols has not this one."""
+    """Raise a ConfigError if an evaluator has protocols, but not this one."""
     names = sorted(offer.removeprefix(f"{PROTOCOL}=") for offer in offers if offer.startswith(f"{PROTOCOL}="))
     if protocol is not None and names and protocol not in names:
         raise ConfigError(
-            f"this problem has no protocol {protocol!r}: set protocol to {' or '.join(names)}, or to null for its own"
+            f"this problem has no protocol {protocol!r}: set protocol to {' or '.join(names)}, or to null"
         )
 
 
@@ -128,9 +128,9 @@ def evaluator_arguments(
     device: str = CPU,
     protocol: str | None = None,
 ) -> tuple[str, ...]:
-    """The arguments by which an evaluator learns how long its heuristic may take and where networks compute.
+    """Return the arguments for the time limit of the heuristic and for the device of networks.
 
-    Without them it would look into the ``problem.yaml`` beside it, as by hand, and take what device there is.
+    Without them an evaluator uses its own ``problem.yaml`` and any device.
     """
     bound = problem.heuristic_s(settings)
     if bound is None:
@@ -142,25 +142,25 @@ def evaluator_arguments(
 
 
 def mode_patience(mode: str | None) -> float:
-    """Return the factor on the limits of a search that an evaluation in a mode has; None is the default mode, val."""
+    """Return the factor on the limits of a search for a mode; None is the default mode, val."""
     if mode is None or mode in SEARCHED:
         return 1.0
     return HELD_OUT_PATIENCE
 
 
 def describe_missing(option: str) -> str:
-    """One line that says what follows where an evaluator does not offer an option."""
+    """Return one line on the consequence of a missing option."""
     return f"this evaluator has no {option}: {LACKS[option]}"
 
 
 def require_all(problem: Problem) -> None:
-    """Hold a problem against this machine; a ProblemError has a line for each missing thing, with what to do."""
+    """Check the requirements of a problem; a ProblemError lists each missing one with a remedy."""
     if missing := list_unmet(problem):
         raise ProblemError("\n".join(f"{problem.name}: {problem_text}" for problem_text in missing))
 
 
 def list_unmet(problem: Problem) -> list[str]:
-    """One line for each thing that a problem needs and that is not here."""
+    """Return one line per requirement of a problem that is not met."""
     about = problem.about
     problems = [problem_text for need in about.requires if (problem_text := _describe_missing(need))]
     if about.candidate.language == "cpp" and not any(map(shutil.which, COMPILERS)):

@@ -1,7 +1,7 @@
-"""Devices for neural networks: what this machine has, what was requested, and what a run is pinned to.
+"""Devices for neural networks: those of this machine, the requested one, and the one that a run is pinned to.
 
-Scores of two devices differ in their last digits, so a run has one. PyTorch is asked in a process of its own: its
-import takes seconds, and a device that was opened here would be inherited by whatever is forked.
+Scores of two devices differ in their last digits, so a run uses only one. PyTorch is queried in a separate process: its
+import takes seconds, and forked processes would inherit a device that is opened here.
 """
 
 import json
@@ -21,9 +21,9 @@ from oragent.sandbox.isolation.environment import allowed_environment
 
 AUTO, CPU = "auto", "cpu"
 PATTERN = r"auto|cpu|cuda(:\d{1,2})?|mps"
-# a cold import of the CUDA build takes half a minute on a slow disk
+# A cold import of the CUDA build takes half a minute on a slow disk.
 ASK_S = 120.0
-# of NVIDIA, of AMD, of either under Windows
+# Device files of NVIDIA, of AMD, and of either under Windows.
 SIGNS = "/dev/nvidiactl", "/dev/kfd", "/dev/dxg"
 DRIVER = Path("/proc/driver/nvidia/version")
 NAME_CHARACTERS = 80
@@ -42,68 +42,68 @@ print(json.dumps({"build": str(torch.version.cuda or torch.version.hip or ""), "
 
 @dataclass(frozen=True)
 class Card:
-    """A GPU that PyTorch can use."""
+    """GPU that PyTorch can use."""
 
-    # device as ``--device`` names it, such as ``cuda:0``
+    # Device in the notation of ``--device``, such as ``cuda:0``.
     device: str
     name: str
-    # memory in MiB; 0 where it is the machine's own
+    # Memory in MiB; 0 if it shares the main memory.
     memory_mb: int
     bfloat16: bool
 
 
 @dataclass(frozen=True)
 class DeviceReport:
-    """What there is to compute on, beside processors."""
+    """Devices of this machine in addition to its processors."""
 
-    # version of PyTorch; empty where it is not installed
+    # Version of PyTorch; empty if it is not installed.
     torch: str = ""
-    # version of CUDA or ROCm that it was built for; empty for a build for CPUs, or where nobody asked
+    # Version of CUDA or ROCm that it was built for; empty for CPU builds, or if unknown.
     build: str = ""
-    # files of the system that show a GPU's driver
+    # System files that indicate the driver of a GPU.
     signs: tuple[str, ...] = ()
-    # first line of what the driver says of itself
+    # First line of the driver's version file.
     driver: str = ""
-    # GPUs that PyTorch can use
+    # GPUs that PyTorch can use.
     cards: tuple[Card, ...] = ()
-    # reason why PyTorch could not be asked; empty where it answered, or had no reason to be asked
+    # Reason why PyTorch could not be queried; empty if it answered or was not queried.
     trouble: str = ""
 
     @property
     def why_not(self) -> str:
-        """Why there is no GPU to compute on, in words; empty where there is one."""
+        """Reason why networks cannot compute on a GPU; empty if they can."""
         if self.cards:
             return ""
         if not self.torch:
             return "PyTorch is not installed"
         if self.trouble:
-            return f"PyTorch {self.torch} could not be asked: {self.trouble}"
+            return f"PyTorch {self.torch} could not be queried: {self.trouble}"
         if self.signs:
-            return f"there is a GPU's driver ({self.signs[0]}), and PyTorch {self.torch} sees no GPU"
-        return f"this machine shows no GPU (PyTorch {self.torch})"
+            return f"PyTorch {self.torch} finds no GPU, although a driver is present ({self.signs[0]})"
+        return f"this machine has no GPU (PyTorch {self.torch})"
 
 
 @dataclass(frozen=True)
 class PinnedDevice:
-    """The device that a run, or an evaluation, computes on."""
+    """Device of a run or an evaluation."""
 
     device: str
-    # name of the product; empty for processors
+    # Product name; empty for processors.
     name: str = ""
-    # line for a person; empty where all is as it was asked for
+    # Message for the user; empty if the request was met.
     remark: str = ""
-    # whether that line tells of something that was to be had and is not
+    # True if the message reports a GPU that exists but cannot be used.
     careful: bool = False
 
 
 def uses_networks(problem: Problem) -> bool:
-    """Return True if a problem's evaluator computes with PyTorch, so that a device means something to it."""
+    """Return True if a problem's evaluator uses PyTorch, so that a device matters."""
     return "torch" in problem.about.requires
 
 
 @lru_cache(1)
 def find_devices() -> DeviceReport:
-    """Look what there is; PyTorch is asked, once a process, only where the system shows signs of a GPU."""
+    """Find the devices of this machine; PyTorch is queried once, and only if the system shows a GPU."""
     try:
         torch = version("torch")
     except PackageNotFoundError:
@@ -127,10 +127,10 @@ def find_devices() -> DeviceReport:
 
 
 def pin_device(requested: str, problem: Problem) -> PinnedDevice:
-    """Choose the device of a run or an evaluation; nobody who named one gets another.
+    """Choose the device of a run or an evaluation; a named device is never replaced by another.
 
     Raises:
-        ConfigError: if it is none of these, or the device is not there.
+        ConfigError: The name is invalid, or the device is missing.
     """
     if not re.fullmatch(PATTERN, requested):
         raise ConfigError(f"unknown device {requested!r}: choose auto, cpu, cuda, cuda:0 (and so on) or mps")
@@ -162,24 +162,24 @@ def pin_device(requested: str, problem: Problem) -> PinnedDevice:
 
 
 def require_device(device: str, name: str, problem: Problem) -> None:
-    """Check that the device to which a run is pinned is there, and the same product where that was written down."""
+    """Require that the pinned device of a run exists and, if recorded, is the same product."""
     if device in (AUTO, CPU):
         return
     now = pin_device(device, problem)
     if name and now.name != name:
         raise ConfigError(
-            f"this run is pinned to {device}, which was {name} and is {now.name} here: scores of two devices differ in "
-            "their last digits, and an archive has one; begin a new run"
+            f"this run is pinned to {device}, which was {name} and is {now.name} here; scores of two devices differ in "
+            "their last digits: start a new run"
         )
 
 
 def is_same_device(requested: str, pinned: str) -> bool:
-    """Return True if a device that is named for a run that exists is the one it is pinned to."""
+    """Return True if the device requested for an existing run is the pinned one."""
     return requested == pinned or (requested == "cuda" and pinned == "cuda:0")
 
 
 def _ask_torch() -> dict[str, Any]:
-    """What PyTorch itself says; a driver that crashes takes only that process with it."""
+    """Query PyTorch in a process of its own, so that a crashing driver does no harm."""
     command, clean = [sys.executable, "-c", QUESTION], allowed_environment()
     ended = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=ASK_S, check=True)
     answer: dict[str, Any] = json.loads(ended.stdout.strip().splitlines()[-1] if ended.stdout.strip() else "")

@@ -1,8 +1,8 @@
-"""Jobs and evaluations: what is to be evaluated, its result, and when a candidate is screened.
+"""Jobs and evaluations: inputs, results, and screening of candidates.
 
-Companions are other files of the problem's folder that go with its evaluator: helper modules, data, tables of
-references, read-only, except what begins with a dot, ``outputs`` and ``__pycache__``. A search belongs to what it was
-begun with, so a run keeps their hash.
+Companions are the other files of the problem's folder that go with its evaluator, read-only: helper modules, data,
+tables of references, except hidden files, ``outputs`` and ``__pycache__``. A run stores their hash, because its scores
+depend on them.
 """
 
 import ast
@@ -27,63 +27,62 @@ from oragent._base.text_format import shorten_middle
 from oragent.programs.multi_file import split_files
 from oragent.sandbox.messages import FOLDER, PYTHON, Command, CommandResult, CompanionFolder, Limits
 
-# kept of the begin and of the end of what it printed
+# Captured characters at the beginning and at the end of outputs.
 HEAD_CHARACTERS, LOG_CHARACTERS = 800, 4000
-# in a result block: the metrics hold it already
+# Part of a result block that the metrics repeat.
 INSTANCES = re.compile(rf"(, )?'{BY_INSTANCE}': {{[^{{}}]*}}")
 HARNESS = "oragent.harness"
 DEVICE = "--device="
 OBSERVER_FILE = "observer.py"
-# option with the seed of a fresh set, and the file that holds the seed
+# Option with the seed of a fresh set, and the file that contains the seed.
 SEED, SEED_FILE = "--fresh_seed=", "fresh_seed.txt"
-# how argparse begins when it refuses arguments
+# First word of argparse when it refuses arguments.
 USAGE = "usage:"
 
 
 LEFT_OUT = frozenset(("outputs", "__pycache__"))
-# of what scores depend on; nor are texts for people and models
+# Files on which scores do not depend; neither do they on texts for people and models.
 NO_PART = frozenset(("problem.yaml",))
 TEXTS = (".md", ".rst")
 MOST_FILES = 20_000
-# directly in the folder: each evaluation makes a link to every one
+# Maximum number of entries directly in the folder: each evaluation links every one.
 MOST_ENTRIES = 500
-# a file beyond that is known by its size, its beginning and its end
+# Larger files are identified by their size, beginning and end.
 WHOLE_BYTES = 64 << 20
 END_BYTES = 1 << 20
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-# the metric under which an elite keeps what it reached there
+# Metric that stores the score of an elite on train.
 TRAIN = "score_on_train"
-# the metric by which an evaluator says that it ended early, as its floor is out of reach
+# Metric with which an evaluator reports an early end because the floor is out of reach.
 BELOW_FLOOR = "below_floor"
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be evaluated.
+    """Inputs of one evaluation.
 
-    The evaluator is copied beside the candidate; what else lies in its folder is found there too, and cannot be
-    changed.
+    The evaluator is copied next to the candidate. Other files of its folder are available there, too, and read-only.
     """
 
     evaluator: Path
     source: str
-    # root of the project, for data and checkpoints
+    # Root of the project, for data and checkpoints.
     root_dir: Path
     limits: Limits
-    # mode that is passed on where given; otherwise the evaluator's own default holds
+    # Mode to pass on; None: the evaluator's own default.
     mode: str | None = None
-    # size that is passed on where given, likewise
+    # Problem size to pass on; None: the evaluator's own default.
     problem_size: int | None = None
-    # further arguments of the evaluator, such as options of its own
+    # Additional arguments of the evaluator, such as its own options.
     arguments: tuple[str, ...] = ()
-    # names of the candidate's files, the main one first
+    # Names of the candidate's files, the main one first.
     names: tuple[str, ...] = ("heuristic.py",)
     environment: Mapping[str, str] = field(default_factory=dict)
-    # text of a program that is told what happens at the evaluator's hooks; empty: nobody watches
+    # Source of a program that receives the events of the evaluator's hooks; empty for none.
     observer: str = ""
 
     def make_command(self) -> Command:
-        """The evaluator with the candidate beside it, told where the project and its own folder lie."""
+        """Return the command of the evaluator, with the candidate's files, the project's path and its own folder."""
         optional = {"mode": self.mode, "problem_size": self.problem_size}
         options = [f"--{name}={value}" for name, value in optional.items() if value is not None]
         name, text = self.evaluator.name, self.evaluator.read_text(encoding="utf-8")
@@ -106,29 +105,29 @@ class Job:
 
     @property
     def companion_folder(self) -> CompanionFolder:
-        """The folder of the problem, as far as it goes with the evaluator."""
+        """The problem's folder as companion folder of the evaluator."""
         own_files = (OBSERVER_FILE,) if self.observer else ()
         return CompanionFolder(resolve_path(self.evaluator).parent, (self.evaluator.name, *self.names, *own_files))
 
     @property
     def is_guarded(self) -> bool:
-        """True if the evaluator keeps the candidate in a guest; otherwise they share a process, and it can forge."""
+        """True if the evaluator runs the candidate in a guest; in a shared process the candidate can forge scores."""
         return self.is_python and is_guarded(self.evaluator.read_text(encoding="utf-8"))
 
     @property
     def device(self) -> str | None:
-        """The device that it is told to compute on; None where it is told none."""
+        """Device passed to the evaluator; None for none."""
         return next((word[len(DEVICE) :] for word in self.arguments if word.startswith(DEVICE)), None)
 
     @property
     def is_python(self) -> bool:
-        """True if the evaluator is a Python script; any program that prints the result block will do."""
+        """True if the evaluator is a Python script; any program that prints the result block is allowed."""
         return self.evaluator.suffix == ".py"
 
 
 @lru_cache(16)
 def is_guarded(evaluator: str) -> bool:
-    """Return True if a Python evaluator imports the harness, directly; one that only names it does not count."""
+    """Return True if a Python evaluator imports the harness directly; mentioning it is not enough."""
     try:
         nodes = list(ast.walk(tree_of(evaluator)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -142,36 +141,36 @@ def is_guarded(evaluator: str) -> bool:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How an evaluation ended; a failure is data like a success."""
+    """Result of an evaluation; failures are data like successes."""
 
-    # how the evaluation ended: ``ok`` if and only if there is a score
+    # Status: ``ok`` if and only if it has a score.
     status: Status
-    # score in the problem's natural units; None for a failure
+    # Score in the problem's natural units; None for a failure.
     score: float | None = None
-    # cell of the archive; None for a ranked population, or without a score
+    # Cell of the archive; None for a ranked population, or without a score.
     features: tuple[float, ...] | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
-    # reason why there is no score, one line
+    # Reason for the missing score, in one line.
     message: str = ""
     traceback: str = ""
-    # standard error; of a long one its begin and its end
+    # Standard error; beginning and end of a long one.
     log: str = ""
-    # standard output, likewise
+    # Standard output, likewise.
     output: str = ""
-    # how its process ended, a value of ``End``; empty if none was started
+    # End of its process, a value of ``EndReason``; empty if none was started.
     end: str = ""
-    # seconds for which it waited for a free worker
+    # Seconds spent waiting for a free worker.
     queued_s: float = 0.0
-    # seconds by the clock from its start to its end
+    # Wall-clock seconds from start to end.
     wall_s: float = 0.0
-    # user and system seconds of all its processes, as far as they could be counted
+    # User and system seconds of all its processes, as far as they could be counted.
     cpu_s: float = 0.0
-    # resident memory of its largest process, in MiB, with what it shares with its server
+    # Resident memory of its largest process in MiB, pages shared with its server included.
     peak_mb: float = 0.0
 
     @classmethod
     def from_result(cls, result: Result | Failure, command_result: CommandResult) -> Self:
-        """Put together what an evaluator found and how its process ended."""
+        """Combine the result of an evaluator with that of its process."""
         figures: dict[str, Any] = {
             "log": shorten_middle(command_result.stderr, HEAD_CHARACTERS, LOG_CHARACTERS),
             "output": shorten_middle(INSTANCES.sub("", command_result.stdout), HEAD_CHARACTERS, LOG_CHARACTERS),
@@ -189,12 +188,12 @@ class Evaluation:
 
     @property
     def was_started(self) -> bool:
-        """True if a process was started for it; a program of the wrong form is rejected without one."""
+        """True if a process was started; malformed programs are rejected without one."""
         return self.wall_s > 0
 
     @property
     def detail(self) -> str:
-        """Where it failed: the traceback, else the log; usage lines tell nothing that the message does not."""
+        """The traceback, or else the log without usage lines, which repeat the message."""
         return (self.traceback or ("" if self.log.startswith(USAGE) else self.log)).strip()
 
 
@@ -202,10 +201,10 @@ class Evaluation:
 class Companions:
     """Files that go with an evaluator."""
 
-    # number of files, texts for people among them
+    # Number of files, texts for people included.
     files: int
     bytes: int
-    # SHA-256 over names and contents of those that a score may depend on; empty where there are none
+    # SHA-256 of the names and contents of the files that scores may depend on; empty for none.
     digest: str
 
     def __str__(self) -> str:
@@ -215,18 +214,18 @@ class Companions:
 
 
 def find_companions(folder: Path, own_files: tuple[str, ...]) -> Companions:
-    """Look at what goes with an evaluator but what each evaluation brings itself, such as the candidate's files.
+    """Find the files that go with an evaluator, except the files that each evaluation brings itself.
 
     Raises:
-        ProblemError: in one line, if there is more than can go with every evaluation, or something cannot be read.
+        ProblemError: The files are too many, or one cannot be read.
     """
     digest, count, size = hashlib.sha256(), 0, 0
     scored = False
     try:
         if (entries := len(os.listdir(folder))) > MOST_ENTRIES:
             raise ProblemError(
-                f"{folder} holds {entries:,} files and folders, at most {MOST_ENTRIES} go with an evaluator: put data "
-                "into a folder of its own in there"
+                f"{folder} contains {entries:,} files and folders, and at most {MOST_ENTRIES} are allowed: put data "
+                "into a subfolder"
             )
         for path in walk_files(folder):
             name = path.relative_to(folder).as_posix()
@@ -235,8 +234,8 @@ def find_companions(folder: Path, own_files: tuple[str, ...]) -> Companions:
             count, size = count + 1, size + path.stat().st_size
             if count > MOST_FILES:
                 raise ProblemError(
-                    f"{folder} holds more than {MOST_FILES:,} files: keep large data elsewhere, below the project's "
-                    "root, and find it by --root_dir"
+                    f"{folder} contains more than {MOST_FILES:,} files: keep large data elsewhere, below the project's "
+                    "root, and use --root_dir to find it"
                 )
             if path.suffix not in TEXTS:
                 scored = True
@@ -248,7 +247,7 @@ def find_companions(folder: Path, own_files: tuple[str, ...]) -> Companions:
 
 
 def walk_files(folder: Path) -> Iterator[Path]:
-    """Plain files below a folder, in order of their names; links are not followed, as they lead out of it."""
+    """Yield the regular files below a folder in order of names; links are not followed."""
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in LEFT_OUT)
         for name in sorted(names):
@@ -269,7 +268,7 @@ def _add_file(digest: "hashlib._Hash", path: Path) -> None:
 
 
 def floor_score(scores: Iterable[float], direction: Direction, quantile: float) -> float | None:
-    """The score that a candidate must be able to reach on ``val``: a quantile of the elites'; None without any."""
+    """Return the score that a candidate must be able to reach on ``val``: a quantile of the elites' scores, or None."""
     reached = [direction.fitness(score) for score in scores]
     if reached:
         return direction.sign * float(np.quantile(reached, quantile))
@@ -279,20 +278,20 @@ def floor_score(scores: Iterable[float], direction: Direction, quantile: float) 
 def passes_screening(
     quick: Evaluation, elites: Iterable[Mapping[str, Any]], direction: Direction, quantile: float
 ) -> bool:
-    """Return True if a candidate is better on ``train`` than a quantile of the elites; the first one always is."""
+    """Return True if a candidate exceeds a quantile of the elites on ``train``; the first candidate always does."""
     reached = [direction.fitness(metrics[TRAIN]) for metrics in elites]
     assert quick.score is not None
     return not reached or direction.fitness(quick.score) > float(np.quantile(reached, quantile))
 
 
 def screened_evaluation(quick: Evaluation, where: str = "on train") -> Evaluation:
-    """Return the record of a candidate that does not pass; it does not depend on the bar."""
+    """Return the record of a candidate that did not pass, which does not depend on the threshold."""
     why = f"not good enough to be scored on all of val: {quick.score:.6g} {where}"
     return replace(quick, status=Status.SCREENED, score=None, features=None, message=why)
 
 
 def add_train_score(full: Evaluation, quick: Evaluation) -> Evaluation:
-    """A full evaluation that remembers the score on ``train``."""
+    """Return a full evaluation with the score on ``train`` among its metrics."""
     if full.status is Status.OK:
         return replace(full, metrics=full.metrics | {TRAIN: quick.score})
     return full

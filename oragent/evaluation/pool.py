@@ -14,15 +14,15 @@ from oragent.evaluation.runner import run_evaluation
 
 @dataclass(frozen=True)
 class RunningJob:
-    """What has begun and not ended."""
+    """Job that is running."""
 
     what: str
-    # reading of ``time.monotonic`` when it began
+    # Start time by ``time.monotonic``.
     since: float
 
 
 class EvaluationPool:
-    """Runs evaluations for an engine, as many at once as there are places, wherever that is."""
+    """Pool of evaluations for an engine, with a limited number of places."""
 
     def __init__(self, places: "Places") -> None:
         self._places = places
@@ -30,19 +30,19 @@ class EvaluationPool:
 
     @property
     def running(self) -> list[RunningJob]:
-        """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
+        """Running evaluations, the oldest first; other threads may read this."""
         return list(self._running.values())
 
     async def evaluate(
         self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "", order: int = 0
     ) -> Evaluation:
-        """Run one job as soon as there is a place.
+        """Run a job as soon as a place is free.
 
         Args:
             job: Job to run.
-            admit: Callback that is called when its turn has come; what it raises keeps the job from being run.
+            admit: Callback when a place is free; if it raises, the job does not run.
             what: Description for a person who watches.
-            order: Number by which jobs wait for a place, the smallest first, and those of one number as they came.
+            order: Priority: jobs with smaller numbers go first, and equal ones in order of arrival.
         """
         await self._places.take(order)
         try:
@@ -58,15 +58,15 @@ class EvaluationPool:
             del self._running[key]
 
     async def _run_placed(self, job: Job) -> Evaluation:
-        """Run a job in a place that was taken for it, and give that back."""
+        """Run a job in a place that has been taken for it, and release the place."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Start nothing more."""
+        """Accept no more jobs."""
 
 
 class JobPool(EvaluationPool):
-    """Runs jobs on this machine; a thread of ours waits on each, and the evaluation itself is a process."""
+    """Pool on this machine; each evaluation is a process that a thread waits for."""
 
     def __init__(self, workers: int, run: Callable[[Job], Evaluation] = run_evaluation) -> None:
         if workers < 1:
@@ -82,19 +82,16 @@ class JobPool(EvaluationPool):
             self._places.give_back()
 
     def close(self) -> None:
-        """Start nothing more; what runs goes on until its runner is closed."""
+        """Accept no more jobs; running ones continue until the runner is closed."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class Places:
-    """A semaphore whose size changes, which serves who waits by an order that they bring, and then as they came.
-
-    It is to be used in one event loop.
-    """
+    """Semaphore of variable size that serves waiting tasks by priority, then by arrival. Use it in one event loop."""
 
     def __init__(self, count: int = 0) -> None:
         self._count, self.taken = count, 0
-        # a heap: by order, then as they came
+        # Heap by priority, then by arrival.
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._tickets = numbers()
         self._broken: Exception | None = None
@@ -105,12 +102,12 @@ class Places:
         return self._count
 
     def resize(self, count: int) -> None:
-        """There are so many from now on; who has one keeps it."""
+        """Change the number of places; taken places stay taken."""
         self._count = count
         self._wake()
 
     def fail(self, problem: Exception) -> None:
-        """There will never be one again: who waits, or comes later, is told why."""
+        """Make all present and future waits raise an exception."""
         self._broken = problem
         for _, _, turn in self._waiting:
             if not turn.done():
@@ -118,14 +115,14 @@ class Places:
         self._waiting.clear()
 
     def try_take(self) -> bool:
-        """Take a place that nobody waits for; whether there was one."""
+        """Take a free place that no task waits for; return True on success."""
         if self._waiting or self.taken >= self._count:
             return False
         self.taken += 1
         return True
 
     async def take(self, order: int = 0) -> None:
-        """Wait for a place, and take it, before all who wait with a larger order."""
+        """Wait for a place and take it; smaller orders go first."""
         if self._broken is not None:
             raise self._broken
         if self.try_take():
@@ -140,7 +137,7 @@ class Places:
             raise
 
     def give_back(self) -> None:
-        """Free a place."""
+        """Release a place."""
         self.taken -= 1
         self._wake()
 

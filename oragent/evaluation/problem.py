@@ -1,4 +1,4 @@
-"""A problem as data, read from its folder."""
+"""Problems as data, read from their folders."""
 
 import difflib
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from oragent.programs.syntax import Signature
 from oragent.sandbox.isolation.environment import Value, problem_variables
 from oragent.sandbox.messages import Limits
 
-# By name: whether it is an array, and whether it is never below zero; None where reading the expression tells.
+# By type name: True if values are arrays, and True if they are nonnegative.
 TYPES: dict[str, tuple[bool, bool]] = {
     "number": (False, False),
     "array": (True, False),
@@ -36,35 +36,35 @@ TYPES: dict[str, tuple[bool, bool]] = {
 KEYS = {"expression", "type"}
 
 
-# of a text; YAML may have less
+# Maximum size of a text; YAML has a lower limit.
 MOST_BYTES = 64 << 20
 
 
 class Primitive(str):
-    """An expression whose type is told; one that is a plain text is read for what it may be."""
+    """Expression of a known type; a plain text is analysed for its type."""
 
     type: str
 
     @classmethod
     def make(cls, expression: str, type: str) -> Self:
-        """An expression of a type."""
+        """Make an expression of a type."""
         primitive = cls(expression)
         primitive.type = type
         return primitive
 
     @property
     def is_array(self) -> bool:
-        """True if it comes to an array; otherwise to a number."""
+        """True for arrays, False for numbers."""
         return TYPES[self.type][0]
 
     @property
     def is_nonnegative(self) -> bool:
-        """True if it is never below zero."""
+        """True if values are never below zero."""
         return TYPES[self.type][1]
 
 
 def read_primitive(value: Any) -> str:
-    """A building block as ``problem.yaml`` has it: a text, or a mapping with ``expression`` and ``type``."""
+    """Parse a building block of ``problem.yaml``: a text, or a mapping with ``expression`` and ``type``."""
     if isinstance(value, str):
         return value
     if not isinstance(value, dict) or set(value) != KEYS or not isinstance(value["expression"], str):
@@ -75,7 +75,7 @@ def read_primitive(value: Any) -> str:
 
 
 class Language(StrEnum):
-    """A language that candidates are written in."""
+    """Programming language of candidates."""
 
     PYTHON = "python"
     CPP = "cpp"
@@ -83,11 +83,11 @@ class Language(StrEnum):
 
 @checked(frozen=True, config=STRICT)
 class Feature:
-    """One axis of the archive.
+    """Axis of the archive.
 
     Attributes:
-        kind: ``bin``: the evaluator prints the number of a bin; ``number``: what it measured, and a run finds the bin.
-        low: Lower end of a measured axis; without both ends a run takes them from its first candidates.
+        kind: ``bin``: the evaluator prints the number of a bin; ``number``: it prints a value, and a run finds the bin.
+        low: Lower end of an axis of values; without both ends a run takes them from its first candidates.
     """
 
     name: str
@@ -101,11 +101,11 @@ class Feature:
         if (self.low is None) != (self.high is None):
             raise ValueError(f"feature {self.name!r} needs both ends, low and high, or neither")
         if self.low is not None and self.high is not None and not (self.kind == "number" and self.low < self.high):
-            raise ValueError(f"feature {self.name!r}: low and high go with kind: number, and low is less than high")
+            raise ValueError(f"feature {self.name!r}: low and high need kind: number, and low must be less than high")
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """Its ends, where they are declared."""
+        """Declared ends of the axis, or None."""
         if self.low is None or self.high is None:
             return None
         return (self.low, self.high)
@@ -113,11 +113,11 @@ class Feature:
 
 @checked(frozen=True, config=STRICT)
 class CandidateSettings:
-    """What a candidate is made of.
+    """Language and files of candidates.
 
     Attributes:
-        language: Language that it is written in.
-        files: Names of its files, the first of them ``heuristic.py`` or ``heuristic.cpp``; empty: that one alone.
+        language: Programming language.
+        files: Names of the files, the first of them ``heuristic.py`` or ``heuristic.cpp``; empty: this file alone.
     """
 
     language: Language = Language.PYTHON
@@ -127,7 +127,9 @@ class CandidateSettings:
         ending = ".py" if self.language is Language.PYTHON else (".cpp", ".cc", ".hpp", ".h")
         for name in self.files:
             if not NAME.fullmatch(name) or not name.endswith(ending) or name in ("eval.py", "candidate.py"):
-                raise ValueError(f"{name!r} cannot name a candidate's file in {self.language}: such as rules.py")
+                raise ValueError(
+                    f"{name!r} is not a valid file name of a candidate in {self.language}; valid is rules.py or similar"
+                )
         if self.files and self.files[0] != self._main_file:
             raise ValueError(
                 f"the first file of a candidate in {self.language} is {self._main_file}, not {self.files[0]}"
@@ -147,25 +149,25 @@ class CandidateSettings:
 
 @checked(frozen=True, config=STRICT)
 class Description:
-    """What ``problem.yaml`` may say.
+    """Content of ``problem.yaml``.
 
     Attributes:
         title: Title of the problem, one line for a list.
         function: Name of the function that evolves.
-        candidate: What a candidate is made of: its language, its files.
-        direction: Direction of the scores: whether more or less is better.
+        candidate: Language and files of candidates.
+        direction: Whether larger or smaller scores are better.
         evaluator: Name of the script that scores; any program that prints the result block.
-        timeout_s: CPU seconds that one evaluation may take, over all its processes.
-        memory_mb: Memory of each of its processes, in MiB: private data beyond what is there when it begins.
-        heuristic_s: CPU seconds of all calls of the heuristic in one evaluation; None: as many as ``timeout_s`` leaves.
-        sizes: Problem sizes of each mode, for people; the evaluator has the last word.
+        timeout_s: CPU seconds of one evaluation, over all its processes.
+        memory_mb: Memory of each of its processes, in MiB: private data in addition to the initial memory.
+        heuristic_s: CPU seconds of all calls of the heuristic in one evaluation; None: limited by ``timeout_s`` alone.
+        sizes: Problem sizes of each mode, for people; the evaluator decides.
         features: Axes of the archive, in the order of the features that the evaluator prints.
-        hooks: What the evaluator tells who watches it, by the names of its hooks: when, and what; for models to read.
-        primitives: Expressions over the function's arguments that breeding may insert; ``{expression, type}`` where it
-            cannot be read off what they come to: ``number``, ``array``, or either with ``nonnegative`` before it.
-        requires: Modules that the evaluator imports and that oragent does not bring, and, as ``program:node``, programs
-            that it starts; looked for before a run.
-        environment: Variables that the evaluator finds; without a value the user's own, which must be set.
+        hooks: Events and data that the evaluator passes to observers, by names of its hooks; for models to read.
+        primitives: Expressions over the function's arguments that breeding may insert; ``{expression, type}`` if the
+            type cannot be derived from the expression: ``number``, ``array``, or either with ``nonnegative`` before it.
+        requires: Modules that the evaluator imports and that oragent does not install, and, as ``program:node``,
+            programs that it starts; checked before a run.
+        environment: Variables of the evaluator; without a value the user's own, which must be set.
     """
 
     title: str
@@ -190,13 +192,13 @@ class Description:
 
 @checked(frozen=True, config=STRICT)
 class LimitSettings:
-    """Bounds of one evaluation; None leaves what the problem says.
+    """Limits of one evaluation; None keeps the limit of the problem.
 
     Attributes:
         timeout_s: CPU seconds of all processes together.
-        memory_mb: MiB of memory of each process.
-        heuristic_s: CPU seconds of all calls of the heuristic; ``problem``: as the problem says; None: only
-            ``timeout_s`` holds.
+        memory_mb: Memory of each process, in MiB.
+        heuristic_s: CPU seconds of all calls of the heuristic; ``problem``: the limit of the problem; None: only
+            ``timeout_s`` applies.
     """
 
     timeout_s: Annotated[float, Gt(0)] | None = None
@@ -206,29 +208,29 @@ class LimitSettings:
 
 @dataclass(frozen=True)
 class Problem:
-    """A loaded problem."""
+    """Loaded problem."""
 
     name: str
     folder: Path
-    # content of ``problem.yaml``
+    # Content of ``problem.yaml``.
     about: Description
-    # text of ``heuristic.py``
+    # Source of ``heuristic.py``.
     seed: str
-    # signature of the function that evolves
+    # Signature of the function that evolves.
     signature: Signature
-    # text of ``knowledge.md``, empty where there is none
+    # Content of ``knowledge.md``; empty if it is missing.
     knowledge: str
 
     @property
     def brief(self) -> str:
-        """The description for a language model, with what holds for every candidate beside it."""
+        """Description for a language model, with the rules for every candidate."""
         return "\n\n".join((self.about.description.strip(), *_candidate_rules(self.signature)))
 
     @property
     def outline(self) -> str:
-        """The definition of the function without a body: what a model must fill in.
+        """Definition of the function without a body, which a model must fill in.
 
-        Its ``documentation`` is told beside it and not repeated; of further functions it stands here.
+        The docstring of the main function is left out, because prompts contain its ``documentation`` separately.
         """
         signature = self.signature
         if signature.language == "cpp":
@@ -239,29 +241,29 @@ class Problem:
 
     @property
     def documentation(self) -> str:
-        """Documentation of the function in the seed: its docstring, or the comment above it in C++; or empty."""
+        """Documentation of the function in the seed: its docstring, or the comment above it in C++; may be empty."""
         if self.signature.language == "cpp":
             return native.documentation(self.seed, self.signature.function)
         return documentation(self.seed, self.signature.function)
 
     @property
     def evaluator(self) -> Path:
-        """The script that scores a candidate."""
+        """Path of the script that scores a candidate."""
         return self.folder / self.about.evaluator
 
     @property
     def companions(self) -> Companions:
-        """Further files of its folder that go with the evaluator; an error if that is too much, or cannot be read."""
+        """Other files of its folder that go with the evaluator; an error if they are too many or unreadable."""
         return find_companions(self.folder, (self.evaluator.name, *self.about.candidate.names))
 
     @property
     def is_guarded(self) -> bool:
-        """True if the evaluator keeps candidates in guests; otherwise they share its process, and can forge a score."""
+        """True if the evaluator runs candidates in guests; in a shared process candidates can forge scores."""
         python = self.evaluator.suffix == ".py"
         return python and is_guarded(self.evaluator.read_text(encoding="utf-8", errors="replace"))
 
     def make_limits(self, settings: LimitSettings, patience: float = 1.0) -> Limits:
-        """Make the bounds of one evaluation; ``problem.yaml`` says what settings leave open; patience extends time."""
+        """Return the limits of one evaluation: settings, then ``problem.yaml``; ``patience`` multiplies the time."""
         seconds = settings.timeout_s or self.about.timeout_s
         return Limits(patience * seconds, settings.memory_mb or self.about.memory_mb)
 
@@ -275,19 +277,19 @@ class Problem:
         arguments: tuple[str, ...] = (),
         observer: str = "",
     ) -> Job:
-        """The evaluation of a candidate; the arguments are those of a ``Job``."""
+        """Return the job that evaluates a candidate; arguments as in ``Job``."""
         names, variables = self.about.candidate.names, problem_variables(self.about.environment)
         return Job(self.evaluator, source, root, limits, mode, size, arguments, names, variables, observer)
 
     def heuristic_s(self, settings: LimitSettings) -> float | None:
-        """CPU seconds that the heuristic itself may take in one evaluation; None: they are not bounded apart."""
+        """Return the CPU seconds of the heuristic in one evaluation; None: no separate limit."""
         if settings.heuristic_s == "problem":
             return self.about.heuristic_s
         return settings.heuristic_s
 
 
 def load_problem(folder: Path) -> Problem:
-    """Read a problem's folder; a ProblemError names the file and what is wrong with it."""
+    """Read a problem's folder; a ProblemError names the invalid file and the reason."""
     folder = folder.resolve()
     text = _read_file(folder, "problem.yaml")
     try:
@@ -340,18 +342,18 @@ def _candidate_rules(signature: Signature) -> list[str]:
 
 
 def find_project_root(root: Path | None = None) -> Path:
-    """The root that is given; else the nearest folder that has problems in it, from here upwards; else here."""
+    """Return the given root, or the nearest folder above the current one that contains problems, or the current one."""
     if root:
         if not root.is_dir():
-            raise ProblemError(f"{root} is no folder: --root names a project's, and without it that is looked for")
+            raise ProblemError(f"{root} is not a folder: give a project's folder with --root, or leave it out")
         return root.resolve()
     return package_data.find_project_root()
 
 
 def evaluation_root(problem: Problem, root: Path | None = None) -> Path:
-    """The root that an evaluation is told: the given one, else the project that the problem lies in, else its folder.
+    """Return the root for an evaluation: the given one, else the project that contains the problem, else its folder.
 
-    It does not depend on where one works: a problem finds its data wherever it is called from.
+    It does not depend on the current folder, so a problem always finds its data.
     """
     if root:
         return root.resolve()
@@ -360,19 +362,19 @@ def evaluation_root(problem: Problem, root: Path | None = None) -> Path:
 
 
 def list_problems(root: Path) -> Iterator[Problem]:
-    """Load the problems of a project and those that ship, by name; the project's own win; a broken one is an error."""
+    """Load the project's and the installed problems by name; the project's take precedence; invalid ones raise."""
     yield from (load_problem(folder) for folder in _problem_folders(root).values())
 
 
 def find_problem(name: str, root: Path) -> Problem:
-    """Load a problem by its name, in the project or among those that ship, or by the path of its folder anywhere."""
+    """Load a problem by its name, in the project or among the installed ones, or by the path of its folder."""
     if Path(name).is_dir() and (Path(name) / "problem.yaml").is_file():
         return load_problem(Path(name))
     names = _problem_folders(root)
     if name in names:
         return load_problem(names[name])
     if Path(name).is_dir():
-        raise ProblemError(f"{name} is a folder without problem.yaml; 'oragent new NAME' makes one that runs")
+        raise ProblemError(f"{name} is a folder without problem.yaml: create a problem with 'oragent new NAME'")
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known problems: {', '.join(names)}"
     raise ProblemError(f"unknown problem {name!r}: {hint}")
@@ -382,7 +384,9 @@ def _problem_folders(root: Path) -> dict[str, Path]:
     own_folders = [path.parent for path in (root / "problems").glob("*/problem.yaml")]
     names = {folder.name: folder for folder in (*package_data.shipped_problems(), *own_folders)}
     if not names:
-        raise ProblemError(f"no problems in {root / 'problems'}, and none ships: this copy of oragent is not complete")
+        raise ProblemError(
+            f"no problems in {root / 'problems'}, and none is installed: this copy of oragent is incomplete"
+        )
     return dict(sorted(names.items()))
 
 
@@ -392,6 +396,6 @@ def _read_file(folder: Path, name: str) -> str:
         return read_bounded(path, MOST_BYTES)
     except FileNotFoundError:
         required = "problem.yaml, its evaluator and the seed heuristic (eval.py and heuristic.py)"
-        raise ProblemError(f"{path} is missing; a problem's folder holds {required}") from None
+        raise ProblemError(f"{path} is missing: a problem's folder needs {required}") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise ProblemError(f"{path} cannot be read: {problem}") from None

@@ -25,28 +25,28 @@ from oragent.sandbox.sandbox import LIVES as SANDBOX_LIVES
 from oragent.sandbox.sandbox import Sandbox
 
 SERVING = "oragent.solvers.attention_bias.serving"
-# of the process, and of the device
+# Memory of the process, and of the device.
 MEMORY_MB = 16_384
-# the first import of PyTorch's CUDA build on a machine takes a minute, the driver its time
+# The first import of PyTorch's CUDA build on a machine takes a minute, and the driver takes time, too.
 START_S = 300.0
-# an evaluation that waits for the device uses no CPU, and sleeps longer than others may
+# An evaluation that waits for the device uses no CPU, and may sleep longer than others.
 IDLE_S = 600.0
-# attempts at an evaluation under which the process dies
+# Attempts at an evaluation if the device process dies.
 LIVES = 3
-# bytes of what goes with a line
+# Size in bytes of the message that goes with a line.
 WORD = 64
 LAST_WORDS = 300
 
 
-# times the limit, as far as an evaluation may go to be measured again
+# Factor on the limit up to which an evaluation may go to be measured again.
 PATIENCE = 1.2
 
 
 class DeviceScorer:
-    """A process outside of any evaluation's bounds that owns a device; it is started when it is first needed.
+    """Client of a process that owns a device, outside the limits of evaluations; started on demand.
 
-    Nothing of a candidate gets there but the numbers of its biases. What an evaluation may send, that process bounds
-    and checks; how long the device may compute for it, the engine says here.
+    Only the numbers of a candidate's biases reach that process. It checks and limits the data of an evaluation; the
+    engine sets its time limit on the device here.
     """
 
     def __init__(self, device: str, root_dir: Path, memory_mb: int = MEMORY_MB) -> None:
@@ -55,11 +55,11 @@ class DeviceScorer:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self.starts = 0
-        # whom it died under tries again alone
+        # An evaluation under which the process died repeats alone.
         self.again = threading.Lock()
 
     def open_line(self, seconds: float) -> tuple[socket.socket, int]:
-        """Open a line for one evaluation, which may compute so many seconds; also return the life that it leads to."""
+        """Open a connection for one evaluation with a time limit; also return the number of the process behind it."""
         ours, theirs = socket.socketpair()
         with contextlib.ExitStack() as failed, theirs, self._lock:
             failed.callback(ours.close)
@@ -71,15 +71,15 @@ class DeviceScorer:
                     failed.pop_all()
                     return ours, self.starts
                 self._stop_process()
-        raise SandboxError(f"the process that computes on {self._device} takes no evaluation")
+        raise SandboxError(f"the process for {self._device} refused the evaluation")
 
     def is_in_life(self, life: int) -> bool:
-        """Return True if the process is still in that life."""
+        """Return True if the process with this number is still running."""
         with self._lock:
             return self.starts == life and self._process is not None and self._process.poll() is None
 
     def close(self) -> None:
-        """End it; who asks for a line next has it started again."""
+        """End the process; the next ``open_line`` starts another one."""
         with self._lock:
             self._stop_process()
 
@@ -117,8 +117,8 @@ class DeviceScorer:
             if not hello:
                 self._stop_process()
                 log.seek(0)
-                words = log.read()[-4000:].decode(errors="replace").strip().splitlines() or ["it said nothing"]
-                raise SandboxError(f"no process can compute on {self._device}: {words[-1][:LAST_WORDS]}")
+                words = log.read()[-4000:].decode(errors="replace").strip().splitlines() or ["it printed nothing"]
+                raise SandboxError(f"the process for {self._device} does not start: {words[-1][:LAST_WORDS]}")
 
     def _stop_process(self) -> None:
         if self._control is not None:
@@ -129,7 +129,7 @@ class DeviceScorer:
         self._control = self._process = None
 
 
-# How languages name an exception that nobody caught: Python and Node, Java, C++, Go, Rust, Julia.
+# First words of uncaught exceptions in Python and Node, Java, C++, Go, Rust and Julia.
 EXCEPTION = re.compile(
     r"""(?:Exception\ in\ thread\ "[^"]*"\ |Caused\ by:\ |Uncaught\ )?
         (?P<line>(?:[A-Za-z_][\w.$]*)?(?:Error|Exception|Exit|Interrupt)(?:\ \[\w+\])?(?::.*)?
@@ -141,10 +141,10 @@ OUT_OF_MEMORY = "MemoryError", "std::bad_alloc", "java.lang.OutOfMemoryError", "
 
 
 def judge_result(ended: CommandResult, limits: Limits) -> Result | Failure:
-    """Read off the end of an evaluator's process what it found."""
+    """Return the result of an evaluator from the end of its process."""
     code = ended.code
     if ended.end is EndReason.LOST:
-        return Failure(Status.CRASHED, f"the process that watches over it was killed, {SANDBOX_LIVES} times")
+        return Failure(Status.CRASHED, f"the process that supervises it was killed {SANDBOX_LIVES} times")
     if ended.end is EndReason.MEMORY:
         return Failure(Status.MEMORY, f"ran out of memory: {ended.reason}")
     over = ended.cpu_s >= limits.cpu_s
@@ -186,7 +186,7 @@ def _explain_failure(code: int, log: str) -> Failure:
 
 
 def _find_exception(log: str) -> str:
-    """The line that names the exception, or what a language has in its place; the last one, as causes come first."""
+    """Return the line that names the exception; the last one, because causes are printed first."""
     matches = [match for log_line in log.splitlines() if (match := EXCEPTION.match(log_line))]
     if matches:
         return matches[-1]["line"].strip() or matches[-1][0].strip()
@@ -199,11 +199,11 @@ def _last_line(log: str) -> str:
 
 
 class EvaluationRunner:
-    """Runs evaluations, several at once, each in a process of its own under a server, as a `Sandbox` does.
+    """Runner of evaluations in a `Sandbox`, several at once, each in its own process.
 
     Args:
-        apart: Whether networks that compute on processors are kept in a process of their own as well, as those on a GPU
-            are, which no evaluation has room for, and no candidate may see.
+        apart: Whether networks on processors run in a separate process, too, as those on a GPU do. Evaluations do not
+            have enough memory for them, and candidates must not read them.
     """
 
     def __init__(
@@ -226,17 +226,16 @@ class EvaluationRunner:
         self.close()
 
     def __call__(self, job: Job) -> Evaluation:
-        """Run an evaluation from its start to its end, whatever that is; may be called from several threads.
+        """Run an evaluation from start to end; several threads may call this.
 
-        What else runs on a machine makes a program use more CPU time, by a tenth or two, so nearly too much is no
-        reason to fail: an evaluation may go on to ``PATIENCE`` times its limit. If it has a result by then and used
-        more than the limit, it is run once more, and the smaller figure decides. One that used less, or that found no
-        result in all that time, is run once. The same candidate can still end either way if its use is within a few
-        per cent of the limit on a quiet machine; whatever is clearly below or above ends alike everywhere.
+        Other programs on the machine can increase the CPU time of an evaluation by 10 to 20 %, so slightly too much is
+        no reason to fail. An evaluation may use up to ``PATIENCE`` times its limit. If it then has a result and used
+        more than the limit, it runs once more, and the smaller time decides. Near the limit the same candidate can
+        still pass or fail; clearly below or above it the outcome is the same everywhere.
 
         Raises:
-            SandboxError: if our own side fails: no server, no isolation that was there when the server began.
-            OSError: if the machine does: no room, no process to be had.
+            SandboxError: The sandbox failed: no server, or a mechanism that no longer works.
+            OSError: The machine failed, for example for lack of disk space or processes.
         """
         ended = self._run_patiently(job)
         try:
@@ -244,9 +243,9 @@ class EvaluationRunner:
         except (OragentError, OSError):
             raise
         except Exception as problem:
-            # a result that our own code cannot read must not end a run
-            told = f"the evaluation's result cannot be read: {type(problem).__name__}: {problem}"
-            return Evaluation.from_result(Failure(Status.CRASHED, storable_text(told)[:500]), ended)
+            # A result that our own code cannot read must not end a run.
+            reason = f"the evaluation's result cannot be read: {type(problem).__name__}: {problem}"
+            return Evaluation.from_result(Failure(Status.CRASHED, storable_text(reason)[:500]), ended)
 
     def _judge(self, job: Job, ended: CommandResult) -> Evaluation:
         """Derive the evaluation from the end of its process; run it once more if it used slightly too much time."""
@@ -256,7 +255,7 @@ class EvaluationRunner:
             if again.cpu_s < ended.cpu_s and isinstance(result := judge_result(again, job.limits), Result):
                 ended, outcome = again, result
         if isinstance(outcome, Result) and ended.cpu_s > job.limits.cpu_s:
-            used = f"used {ended.cpu_s:.1f} CPU seconds, measured twice, and {job.limits.cpu_s:g} is the limit"
+            used = f"used {ended.cpu_s:.1f} CPU seconds, measured twice; the limit is {job.limits.cpu_s:g}"
             done = outcome.metrics.get("instances_done")
             if type(done) is int:
                 used += f"; all {done} instances were done"
@@ -279,9 +278,9 @@ class EvaluationRunner:
         )
 
     def _find_scorer(self, job: Job) -> DeviceScorer | None:
-        """The process that computes for a job on its device; None where the job computes itself.
+        """Return the process that computes for a job on its device; None if the job computes itself.
 
-        An evaluator that runs candidates in its own process gets no line: what it asks, a candidate could.
+        An evaluator that runs candidates in its own process gets no connection, because candidates could use it.
         """
         device = job.device
         if device is None or not job.is_guarded or (device == CPU and not self._apart):
@@ -291,7 +290,7 @@ class EvaluationRunner:
             return self._scorers.setdefault(key, DeviceScorer(*key))
 
     def _run_with_device(self, scorer: DeviceScorer, job: Job, command: Command) -> CommandResult:
-        """Run a command with a line to a device; where that process dies under it, again, and then one at a time."""
+        """Run a command with a connection to a device; if the device process dies, repeat it, one command at a time."""
         waiting = replace(command, limits=replace(command.limits, idle_s=max(IDLE_S, command.limits.idle_s)))
         for attempt in range(LIVES):
             with scorer.again if attempt else nullcontext():
@@ -301,12 +300,12 @@ class EvaluationRunner:
                 if scorer.is_in_life(life):
                     break
         if ended.end is EndReason.DEADLINE and ended.cpu_s < job.limits.cpu_s:
-            # it slept: a device that answers nobody would have all that follow wait as long
+            # The command slept: end the device process, or else all further commands would wait as long for it.
             scorer.close()
         return ended
 
     def start_server(self, job: Job) -> None:
-        """Start the server of a job's problem, and do not wait until it is warm."""
+        """Start the server for a job's problem, without waiting until it is ready."""
         if job.is_python:
             warm_up = job.evaluator
         else:
@@ -314,7 +313,7 @@ class EvaluationRunner:
         self._sandbox.start(job.limits, root_dir=job.root_dir, warm_up=warm_up, companion_folder=job.companion_folder)
 
     def close(self) -> None:
-        """End all servers, and what runs under them."""
+        """End all servers and their commands."""
         self._sandbox.close()
         with self._lock:
             for scorer in self._scorers.values():

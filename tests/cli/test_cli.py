@@ -275,7 +275,7 @@ def test_a_check_reports_how_many_calls_were_repeated(tmp_path: Path) -> None:
         (["show", "nowhere"], "nowhere"),
         (["report", "nowhere"], "nowhere"),
         (["eval", "toy", "--candidate", "none.py"], "none.py"),
-        (["problems", "--root", "/nonexistent"], "/nonexistent is no folder"),
+        (["problems", "--root", "/nonexistent"], "/nonexistent is not a folder"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

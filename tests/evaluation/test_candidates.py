@@ -168,9 +168,9 @@ def test_a_text_of_several_files_is_cut_at_the_lines_that_name_wanted_ones() -> 
     ("settings", "words"),
     [
         ("{files: [rules.py]}", "the first file of a candidate in python is heuristic.py, not rules.py"),
-        ("{files: [heuristic.py, ../rules.py]}", "cannot name a candidate's file"),
-        ("{files: [heuristic.py, eval.py]}", "cannot name a candidate's file"),
-        ("{files: [heuristic.py, rules.cpp]}", "cannot name a candidate's file"),
+        ("{files: [heuristic.py, ../rules.py]}", "is not a valid file name of a candidate"),
+        ("{files: [heuristic.py, eval.py]}", "is not a valid file name of a candidate"),
+        ("{files: [heuristic.py, rules.cpp]}", "is not a valid file name of a candidate"),
         ("{language: rust}", "input should be 'python' or 'cpp', not 'rust'"),
     ],
 )

@@ -194,7 +194,7 @@ def test_what_goes_along_is_counted_and_known_by_its_contents(shop: Path) -> Non
 def test_too_many_entries_are_one_line(shop: Path) -> None:
     for number in range(501):
         (shop / f"row{number}.csv").touch()
-    with pytest.raises(ProblemError, match=r"holds 508 files and folders, at most 500 go with an evaluator: put data"):
+    with pytest.raises(ProblemError, match=r"contains 508 files and folders, and at most 500 are allowed: put data"):
         _ = load_problem(shop).companions
 
 

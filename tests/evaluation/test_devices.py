@@ -42,9 +42,7 @@ def test_auto_takes_the_first_gpu_and_says_so_and_nothing_is_silent_without_one(
     machine[0] = TWO
     assert pin_device("auto", NEURAL) == PinnedDevice("cuda:0", "A", "networks compute on cuda:0, A")
     machine[0] = NONE
-    assert (
-        pin_device("auto", NEURAL).remark == "networks compute on the CPU: this machine shows no GPU (PyTorch 2.9+cpu)"
-    )
+    assert pin_device("auto", NEURAL).remark == "networks compute on the CPU: this machine has no GPU (PyTorch 2.9+cpu)"
     assert not pin_device("auto", NEURAL).careful
     machine[0] = BLIND
     assert pin_device("auto", NEURAL).careful
@@ -59,7 +57,7 @@ def test_who_names_a_device_gets_that_or_one_line(machine: list[DeviceReport]) -
     with pytest.raises(ConfigError, match="unknown device 'gpu': choose auto, cpu"):
         pin_device("gpu", NEURAL)
     machine[0] = NONE
-    with pytest.raises(ConfigError, match=r"this machine shows no GPU .* use --device cpu"):
+    with pytest.raises(ConfigError, match=r"this machine has no GPU .* use --device cpu"):
         pin_device("cuda", NEURAL)
 
 
@@ -114,7 +112,7 @@ def test_doctor_tells_what_it_found() -> None:
         "--device cuda:1: B, 8 MiB, no bfloat16",
         "networks compute on cuda:0",
     ]
-    assert _describe_devices(NONE) == ["networks compute on the CPU: this machine shows no GPU (PyTorch 2.9+cpu)"]
+    assert _describe_devices(NONE) == ["networks compute on the CPU: this machine has no GPU (PyTorch 2.9+cpu)"]
 
 
 def test_pytorch_is_asked_in_a_process_of_its_own_and_may_fail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -127,7 +125,7 @@ def test_pytorch_is_asked_in_a_process_of_its_own_and_may_fail(monkeypatch: pyte
     assert find_devices().cards == (Card("cuda:0", "A", 9, True),)
     monkeypatch.setattr(devices, "QUESTION", "raise SystemExit(3)")
     find_devices.cache_clear()
-    assert find_devices().why_not == "PyTorch 2.9 could not be asked: CalledProcessError"
+    assert find_devices().why_not == "PyTorch 2.9 could not be queried: CalledProcessError"
     find_devices.cache_clear()
 
 

@@ -45,7 +45,7 @@ def test_a_problem_of_the_project_wins_over_one_that_ships(toy: Path, tmp_path: 
 
 def test_a_copy_of_oragent_without_problems_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package_data, "shipped_root", lambda: tmp_path)
-    with pytest.raises(ProblemError, match=r"no problems in .*, and none ships"):
+    with pytest.raises(ProblemError, match=r"no problems in .*, and none is installed"):
         find_problem("toy", tmp_path)
 
 

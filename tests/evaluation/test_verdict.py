@@ -30,7 +30,7 @@ def test_a_result_that_was_printed_is_the_score() -> None:
 @pytest.mark.parametrize(
     ("ended", "status", "words"),
     [
-        (CommandResult(EndReason.LOST, -9), "crashed", "the process that watches over it was killed, 2 times"),
+        (CommandResult(EndReason.LOST, -9), "crashed", "the process that supervises it was killed 2 times"),
         (CommandResult(EndReason.DEADLINE, -9, BLOCK, cpu_s=7.2), "timeout", "no result within 7 CPU seconds"),
         (CommandResult(EndReason.DEADLINE, -9, BLOCK, reason="it slept"), "timeout", "no result: it slept"),
         (

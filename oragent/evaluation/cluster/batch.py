@@ -21,20 +21,20 @@ from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKin
 from oragent.sandbox.isolation.environment import SECRET
 
 WORKER = "oragent.evaluation.cluster.worker"
-# in which a batch system answers
+# Time limit of a command of the batch system.
 CALL_S = 60.0
 LOOK_S = 20.0
-# a job that ends sooner ended in vain
+# A job that ends earlier counts as failed.
 HASTY_S = 60.0
-# such jobs, after which no more are submitted
+# Consecutive failed jobs, after which no more are submitted.
 HASTY = 3
-# after which a worker that finds no scheduler ends
+# Seconds after which a worker that finds no scheduler ends.
 DEATH_S = 300
 
 
 @dataclass(frozen=True)
 class BatchSystem:
-    """The commands of a batch system."""
+    """Commands of a batch system."""
 
     submit: tuple[str, ...]
     cancel: tuple[str, ...]
@@ -52,15 +52,15 @@ IMPORTING = threading.Lock()
 
 
 def _job_classes() -> dict[ClusterKind, Any]:
-    """What writes a job's script.
+    """Import the classes that write job scripts.
 
-    To import it is to have it take the keyboard's interrupt, which is not its own and which no thread but the first can
-    take: meanwhile nobody takes any signal.
+    Importing them installs a handler of SIGINT, which works in the main thread only and which the engine does not want.
+    So ``signal.signal`` is disabled during the import.
     """
     with IMPORTING:
         take, signal.signal = signal.signal, lambda *_: None
         try:
-            # heavy, and optional
+            # Imported here because they are optional and slow to import.
             from dask_jobqueue.lsf import LSFJob
             from dask_jobqueue.pbs import PBSJob
             from dask_jobqueue.slurm import SLURMJob
@@ -70,13 +70,13 @@ def _job_classes() -> dict[ClusterKind, Any]:
 
 
 def job_script(where: ClusterSettings, address: str, tls: Certificates, logs: Path, name: str) -> str:
-    """A job's script."""
+    """Return the script of a job."""
     job = _job_classes()[where.kind]
     files = {"ca-file": tls.ca, "cert": tls.certificate, "key": tls.key}
     words = [word for kind, path in files.items() for word in (f"--tls-{kind}", shlex.quote(str(path)))]
     if where.kind is ClusterKind.LSF:
         account_options = {"project": where.account, "lsf_units": "mb"}
-        # hours and minutes
+        # LSF expects hours and minutes only.
         walltime = where.walltime.rpartition(":")[0]
     else:
         account_options, walltime = {"account": where.account}, where.walltime
@@ -104,7 +104,7 @@ def job_script(where: ClusterSettings, address: str, tls: Certificates, logs: Pa
 
 
 class BatchJobs:
-    """Keeps as many jobs with a batch system as are wanted: one that ended is replaced."""
+    """Keeper of a number of jobs in a batch system, which replaces jobs that ended."""
 
     def __init__(
         self,
@@ -116,18 +116,18 @@ class BatchJobs:
     ) -> None:
         self._where, self._tls, self._folder, self._event, self._look_s = where, tls, folder, event, look_s
         self._system = SYSTEMS[where.kind]
-        # when each was submitted
+        # Time of submission by job number.
         self._jobs: dict[str, float] = {}
         self._closed, self._lock = threading.Event(), threading.Lock()
         self._submitted = self._hasty = 0
         if shutil.which(self._system.submit[0]) is None:
             raise ConfigError(
-                f"--cluster {where.kind} needs the command {self._system.submit[0]}, which is not on the PATH: call it "
+                f"--cluster {where.kind} needs the command {self._system.submit[0]}, which is not on the PATH: run it "
                 "where you submit jobs"
             )
 
     def start(self, address: str) -> None:
-        """Submit all jobs, for a scheduler at an address; those for an earlier one are ended."""
+        """Cancel jobs of an earlier scheduler, and submit all jobs for the scheduler at an address."""
         self._cancel_jobs()
         first = not self._submitted
         with self._lock:
@@ -138,7 +138,7 @@ class BatchJobs:
             threading.Thread(target=self._replace_ended_jobs, daemon=True).start()
 
     def close(self) -> None:
-        """End all jobs."""
+        """Cancel all jobs."""
         self._closed.set()
         self._cancel_jobs()
 
@@ -159,7 +159,7 @@ class BatchJobs:
         answer = self._call_command(words, text)
         match = NUMBER.search(answer)
         if match is None:
-            raise SandboxError(f"{words[0]} does not say which job it made: {_one_line(answer)}")
+            raise SandboxError(f"{words[0]} does not print the number of the job: {_one_line(answer)}")
         if self._where.kind is not ClusterKind.PBS:
             number = match.group()
         else:
@@ -168,7 +168,7 @@ class BatchJobs:
         self._event(f"job {number} submitted")
 
     def _replace_ended_jobs(self) -> None:
-        """Replace jobs that ended, as they do at the end of their time, or when somebody else's are more important."""
+        """Replace jobs that ended at their time limit or were preempted."""
         while not self._closed.wait(self._look_s):
             with suppress(SandboxError), self._lock:
                 for number in self._find_ended_jobs():
@@ -180,7 +180,7 @@ class BatchJobs:
                     again = self._hasty <= HASTY and not self._closed.is_set()
                     self._event(
                         f"job {number} ended after {age_s:.0f} s"
-                        + ("" if again else f"; no more are submitted: look into {self._folder / 'logs'}")
+                        + ("" if again else f"; no more are submitted: see {self._folder / 'logs'}")
                     )
                     if again:
                         self._submit_job(self._address)
@@ -216,4 +216,4 @@ class BatchJobs:
 
 
 def _one_line(text: str) -> str:
-    return one_line(text, 300, "") or "it says nothing"
+    return one_line(text, 300, "") or "it prints nothing"

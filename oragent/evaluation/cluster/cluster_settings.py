@@ -22,13 +22,13 @@ MOST_LOCAL = 512
 
 
 NAME = "oragent cluster"
-# a clock may be off by so much
+# Tolerated error of a clock.
 MARGIN = datetime.timedelta(days=2)
 VALID = datetime.timedelta(days=365)
 
 
 class ClusterKind(StrEnum):
-    """Who starts the workers, and how."""
+    """Ways of starting the workers."""
 
     LOCAL = "local"
     ADDRESS = "address"
@@ -42,7 +42,7 @@ BATCH = (ClusterKind.SLURM, ClusterKind.PBS, ClusterKind.LSF)
 
 @dataclass(frozen=True, config=STRICT)
 class Certificates:
-    """Files by which the two ends of a link know each other."""
+    """Files with which the two ends of a connection authenticate each other."""
 
     ca: Path
     certificate: Path
@@ -51,22 +51,22 @@ class Certificates:
 
 @dataclass(frozen=True, config=STRICT)
 class ClusterSettings:
-    """Where evaluations run.
+    """Settings of the cluster on which evaluations run.
 
     Attributes:
-        address: Address of a scheduler that runs already.
+        address: Address of a running scheduler.
         tls: Certificates for it; None: those of Dask's own configuration.
-        jobs: Number of jobs that are put to a batch system.
-        cores: Evaluations at once in a job, a core each.
-        walltime: Time limit of a job, as the batch system writes it.
-        queue: Queue or partition; None: the batch system's own.
-        directives: Further lines for the head of a job's script, without what marks them.
-        prologue: Lines of shell before the worker starts, such as ``module load``.
+        jobs: Number of jobs to submit to a batch system.
+        cores: Concurrent evaluations per job, one core each.
+        walltime: Time limit of a job, in the format of the batch system.
+        queue: Queue or partition; None: the default of the batch system.
+        directives: Additional directives for the head of a job's script, without their prefix.
+        prologue: Shell commands before the worker starts, such as ``module load``.
         interface: Network interface at which workers on other machines reach the scheduler; None: this machine's name.
-        shared: Folder that all machines see, for certificates and logs of jobs; None: one in the home.
-        wait_s: Seconds without any worker after which a run ends, and can be resumed; None: ten minutes, or a day where
-            jobs wait for their turn.
-        straggler_s: Seconds for which an evaluation may be late before it is started a second time elsewhere.
+        shared: Folder that all machines can access, for certificates and logs of jobs; None: one in the home folder.
+        wait_s: Seconds without any worker after which a run stops (it can be resumed); None: ten minutes, or a day for
+            batch systems.
+        straggler_s: Seconds that an evaluation may be late before a second copy starts on another worker.
     """
 
     kind: ClusterKind
@@ -88,33 +88,37 @@ class ClusterSettings:
 
     def __post_init__(self) -> None:
         if (self.kind is ClusterKind.ADDRESS) != (self.address is not None):
-            raise ValueError("address goes with kind: address, and only with that")
+            raise ValueError("give an address if and only if kind is address")
         if self.address is not None:
             _require_encryption(self.address)
         if self.kind is ClusterKind.LOCAL and self.workers > MOST_LOCAL:
             raise ValueError(f"{self.workers} workers on one machine are too many: at most {MOST_LOCAL}")
         for text in (self.memory, self.walltime, self.queue or "", self.account or "", *self.directives):
             if not text.isprintable():
-                raise ValueError(f"{text!r} cannot stand on one line of a job's script")
+                raise ValueError(f"{text!r} has characters that a job's script cannot contain")
 
     @property
     def patience_s(self) -> float:
-        """Seconds without any worker after which a run ends."""
+        """Seconds without any worker after which a run stops."""
         return self.wait_s or (86_400.0 if self.kind in BATCH else 600.0)
 
     @property
     def expected(self) -> int:
-        """Evaluations at once that are to be had; 0 where only the scheduler knows."""
+        """Expected number of concurrent evaluations; 0 if only the scheduler knows it."""
         return {ClusterKind.LOCAL: self.workers, ClusterKind.ADDRESS: 0}.get(self.kind, self.jobs * self.cores)
 
     @property
     def joining(self) -> int:
-        """Workers that are to come, at least."""
+        """Minimum number of expected workers."""
         return {ClusterKind.LOCAL: self.workers, ClusterKind.ADDRESS: 1}.get(self.kind, self.jobs)
 
 
 def parse_cluster(word: str) -> ClusterSettings:
-    """Read what ``--cluster`` says; a ConfigError if it is unknown or broken, or leads elsewhere without encryption."""
+    """Parse a value of ``--cluster``.
+
+    Raises:
+        ConfigError: The value is unknown or invalid, or leads to another machine without encryption.
+    """
     try:
         if word == ClusterKind.LOCAL or word.startswith("local:"):
             return ClusterSettings(ClusterKind.LOCAL, workers=_worker_count(word))
@@ -126,7 +130,7 @@ def parse_cluster(word: str) -> ClusterSettings:
         raise ConfigError(f"--cluster {word}: {_reason_text(problem)}") from None
     path = Path(word)
     if not path.is_file():
-        raise ConfigError(f"--cluster {word} is not known, and there is no such file; it takes {FORMS}")
+        raise ConfigError(f"--cluster {word} is unknown, and no such file exists: give {FORMS}")
     if path.suffix == ".json":
         return _read_scheduler_file(path)
     return _read_settings_file(path)
@@ -135,44 +139,44 @@ def parse_cluster(word: str) -> ClusterSettings:
 def _worker_count(word: str) -> int:
     _, _, count = word.partition(":")
     if not count.isdecimal():
-        raise ValueError("say how many workers: local:4")
+        raise ValueError("give the number of workers: local:4")
     return int(count)
 
 
 def _read_settings_file(path: Path) -> ClusterSettings:
-    """What a file of ours says; paths in it are meant from where it lies."""
+    """Read a settings file; paths in it are relative to its folder."""
     settings_of_file = settings.build_settings(ClusterSettings, settings.load_settings_tree(path), [], str(path))
     if settings_of_file.tls is None:
         return settings_of_file
     files = {name: path.parent / file for name, file in vars(settings_of_file.tls).items() if isinstance(file, Path)}
     if missing := [str(file) for file in files.values() if not file.is_file()]:
-        raise ConfigError(f"{path}: there is no file {missing[0]}")
+        raise ConfigError(f"{path}: the file {missing[0]} does not exist")
     return replace(settings_of_file, tls=Certificates(**files))
 
 
 def _read_scheduler_file(path: Path) -> ClusterSettings:
-    """The file that a scheduler of Dask leaves for those who look for it."""
+    """Read the file in which a Dask scheduler publishes its address."""
     try:
         address = json.loads(path.read_text(encoding="utf-8"))["address"]
         return ClusterSettings(ClusterKind.ADDRESS, address=str(address))
     except (OSError, UnicodeDecodeError, KeyError, TypeError) as problem:
-        raise ConfigError(f"{path} is not what a scheduler leaves: {problem!r}") from None
+        raise ConfigError(f"{path} is not a scheduler file: {problem!r}") from None
     except ValueError as problem:
         raise ConfigError(f"{path}: {_reason_text(problem)}") from None
 
 
 def _require_encryption(address: str) -> None:
-    """Raise a ValueError if a link would leave this machine without encryption, or the address is none."""
+    """Raise a ValueError if an address is invalid, or leads to another machine without encryption."""
     parts = urlsplit(address)
     try:
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
     if parts.scheme not in ("tcp", "tls") or not host or not port:
-        raise ValueError(f"{address} is no address of a scheduler, such as tls://node1:8786")
+        raise ValueError(f"{address} is not an address of a scheduler, such as tls://node1:8786")
     if parts.scheme == "tcp" and not _is_loopback(host):
         raise ValueError(
-            f"{address} leads beyond this machine and is not encrypted: whoever is on that network could run programs "
+            f"{address} is on another machine and not encrypted: anyone on that network could run programs "
             "here; start the scheduler with certificates and give tls://"
         )
 
@@ -187,7 +191,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _reason_text(problem: ValueError) -> str:
-    """One line of it; pydantic says its own around ours."""
+    """Return the message of an error in one line, without the text that pydantic adds."""
     errors = getattr(problem, "errors", None)
     if callable(errors):
         text = str(errors()[0]["msg"])
@@ -197,8 +201,8 @@ def _reason_text(problem: ValueError) -> str:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Write a key and its certificate, which is also who signs it, into a folder that nobody else can read."""
-    # optional
+    """Write a key and its self-signed certificate into a folder, readable only for this user."""
+    # Imported here because the package is optional.
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

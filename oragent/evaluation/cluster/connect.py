@@ -32,20 +32,20 @@ from oragent.evaluation.cluster.worker_entry import handle_request, unpack_line
 from oragent.evaluation.pool import Places
 from oragent.evaluation.problem import Problem
 
-# for further workers, once there is one, or all that there are cannot be used
+# Time to wait for more workers after the first one, or after all of them were refused.
 GRACE_S = 3.0
 SLACK_S = 20.0
-# in which the workers of this machine are there
+# Time within which the workers on this machine must have started.
 LOCAL_S = 60.0
-# one evaluation more is given out for so many that run
+# One additional evaluation is submitted per this number of running ones.
 AHEAD = 4
-# that are remembered
+# Maximum number of events to remember.
 EVENTS = 10_000
 LOG_BYTES = 4 << 20
 
 
 class Cluster:
-    """The workers of one run, from where they begin to where they end."""
+    """Workers of one run, from their start to their end."""
 
     def __init__(self, content: Content, most_evaluations: int, patience: LatenessRule) -> None:
         self._most, self._loop = most_evaluations, asyncio.get_running_loop()
@@ -53,7 +53,7 @@ class Cluster:
         self._content, self._patience = content, patience
         self._log_path: Path | None = None
         self.places, self.events = Places(), deque[str](maxlen=EVENTS)
-        # evaluations, with the workers that there are now
+        # Concurrent evaluations with the present workers.
         self.at_once = 0
         self.handshakes: list[Handshake] = []
         self.dask_client: DaskClient | None = None
@@ -62,23 +62,23 @@ class Cluster:
 
     @property
     def warning(self) -> str:
-        """One line on what is not held on every worker; empty where all is."""
+        """Guarantees that do not hold on every worker, in one line; empty if all hold."""
         return describe_weakest(self.handshakes)
 
     def make_pool(self, executor: JobExecutor, *, whole: bool = False) -> ClusterPool:
-        """The pool of a search, which evaluates on an executor."""
+        """Return the evaluation pool of a search that runs on an executor."""
         self.dispatch = Dispatcher(executor, self._content, self.places, self.log_event, self._patience, whole=whole)
         return ClusterPool(self.dispatch, self.places)
 
     def log_event(self, text: str) -> None:
-        """Take down what happens; may be called in any thread."""
+        """Record an event; any thread may call this."""
         text = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}"
         self.events.append(text)
         if self._log_path is not None:
             self._append_log([text])
 
     def log_to(self, path: Path) -> None:
-        """Write down what happens in a file, too, from the beginning on."""
+        """Write all events to a file, earlier ones included."""
         self._log_path = path
         self._append_log(list(self.events))
 
@@ -90,8 +90,8 @@ class Cluster:
                     file.writelines(f"{text}\n" for text in lines)
 
     def notify_changed(self) -> None:
-        """There are other workers than before; may be called in any thread."""
-        # the loop may be over
+        """Update the number of places after the workers changed; any thread may call this."""
+        # The event loop may have ended.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._update_places)
 
@@ -99,16 +99,16 @@ class Cluster:
         assert self.dask_client is not None
         workers = self.dask_client.workers
         self.at_once = min(workers.places, self._most or workers.places)
-        # Some wait at the Dask process, so that who has ended one gets the next without asking the engine.
+        # Some evaluations wait at the Dask process, so that a worker gets the next one without asking the engine.
         self.places.resize(self.at_once + self.at_once // AHEAD)
         if self.dask_client.fatal:
             self.places.fail(SandboxError(self.dask_client.fatal))
         self._news.set()
 
     async def wait_ready(self, where: ClusterSettings) -> None:
-        """Wait for workers: for all where they are started here; else for one, and a moment for others."""
+        """Wait for all workers if they are started here; otherwise for the first one, and shortly for others."""
         assert self.dask_client is not None
-        # the Dask process knows better why, and says it first
+        # The Dask process knows more about the cause and gives up first.
         give_up = self._loop.time() + where.patience_s + SLACK_S
         until = self._loop.time() + LOCAL_S if where.kind is ClusterKind.LOCAL else give_up
         workers = self.dask_client.workers
@@ -139,11 +139,11 @@ class Cluster:
     def _describe_no_workers(self, where: ClusterSettings) -> str:
         assert self.dask_client is not None
         why = "; ".join(sorted({f"{host}: {why}" for host, why in self.dask_client.workers.refused.values()})[:3])
-        latest = f"; the latest: {self.events[-1][20:]}" if self.events else ""
+        latest = f"; last event: {self.events[-1][20:]}" if self.events else ""
         return f"no worker of the cluster can be used: {why or f'none came within {where.patience_s:g} s{latest}'}"
 
     def close(self) -> None:
-        """End everything that was started."""
+        """End all started processes and jobs."""
         for part in (self.starter, self.dask_client):
             if part is not None:
                 part.close()
@@ -153,12 +153,12 @@ class Cluster:
 async def connect_cluster(
     where: ClusterSettings, problem: Problem, root: Path, most_evaluations: int = 0
 ) -> AsyncIterator[Cluster]:
-    """A cluster, with workers that have been looked at and have the problem.
+    """Connect to a cluster whose workers have been checked and have received the problem.
 
     Raises:
-        ConfigError: if what it takes is not installed, or not there.
-        SandboxError: if there is no scheduler, or no worker that can be used.
-        OSError: if the machine is at fault.
+        ConfigError: A package or a file is missing.
+        SandboxError: No scheduler answers, or no worker can be used.
+        OSError: This machine failed.
     """
     _require_dask(where)
     content = await asyncio.to_thread(gather_content, problem, root)
@@ -179,7 +179,7 @@ async def connect_cluster(
             "floor": None,
         }
         start = cluster.starter.start if cluster.starter else lambda address: None
-        # Where Dask's own configuration lies, and what of it stands in the environment.
+        # Dask finds its own configuration through these variables.
         variables = {name: value for name, value in os.environ.items() if name.startswith("DASK_") or name == "HOME"}
         cluster.dask_client = DaskClient(order, cluster.log_event, cluster.notify_changed, start, variables)
         cluster.dask_client.start()
@@ -195,17 +195,17 @@ async def connect_cluster(
 async def connect_executor(
     executor: JobExecutor, problem: Problem, root: Path, most_evaluations: int = 0
 ) -> AsyncIterator[Cluster]:
-    """Workers that are somebody else's business: whatever runs a function elsewhere.
+    """Use an executor as a cluster, for workers that are managed elsewhere.
 
     Args:
         executor: Anything with ``submit``, such as a ``concurrent.futures.Executor``.
-        problem: Problem that is searched.
+        problem: Problem of the search.
         root: Root of its project.
-        most_evaluations: Evaluations at once; 0: as many as the executor says that it has workers.
+        most_evaluations: Maximum number of concurrent evaluations; 0: the number of workers of the executor.
     """
     places = most_evaluations or getattr(executor, "_max_workers", 0)
     if not places:
-        raise ConfigError(f"a {type(executor).__name__} does not say how many workers it has: give workers=N as well")
+        raise ConfigError(f"the number of workers of a {type(executor).__name__} is unknown: give workers=N as well")
     cluster = Cluster(await asyncio.to_thread(gather_content, problem, root), places, LatenessRule())
     cluster.at_once = places
     cluster.places.resize(places)
@@ -231,7 +231,7 @@ def _make_starter(
 
 
 def _make_folder(where: ClusterSettings) -> Path | None:
-    """A new folder of this user's alone, for what workers are given; None where somebody else starts them."""
+    """Create a private folder for the files of workers; None if the workers are managed elsewhere."""
     if where.kind is ClusterKind.ADDRESS:
         return None
     if where.kind is ClusterKind.LOCAL:

@@ -1,4 +1,4 @@
-"""Files that evaluations need: identified by their hash, sent to each machine once, kept there unchanged."""
+"""Files that evaluations need: identified by their hash, sent to each machine once, and kept there unchanged."""
 
 import hashlib
 import json
@@ -18,20 +18,20 @@ from oragent.evaluation.job import walk_files
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.messages import is_safe_name
 
-# where a root and a problem outside of it lie on a worker
+# Folder names on a worker, of a root and of a problem outside of it.
 ROOT, APART = "home", "problem"
-# what of a root an evaluator may read beside its problem's folder
+# Folders of a root that an evaluator may read in addition to the problem's folder.
 DATA = ("checkpoints", "data")
 PART_BYTES = 4 << 20
 MOST_BYTES = 4 << 30
 MOST_FILES = 20_000
-# content that nobody asked for so long goes
+# Age after which unused content is removed.
 OLD_S = 14 * 86_400
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A file of the content."""
+    """File of the content."""
 
     name: str
     size: int
@@ -43,42 +43,46 @@ class Content:
     """All files that evaluations of a problem need."""
 
     pieces: tuple[Piece, ...]
-    # name of the problem's evaluator among them
+    # Name of the problem's evaluator among the files.
     evaluator: str
-    # paths on the engine's disk by name; empty on a worker
+    # Paths on the engine's disk by name; empty on a worker.
     paths: Mapping[str, Path]
 
     @cached_property
     def manifest(self) -> str:
-        """The content but for its bytes, as a text; its hash is the content's name."""
+        """Names, sizes and hashes of all files as JSON; the hash of this text identifies the content."""
         pieces = [list(vars(piece).values()) for piece in self.pieces]
         return json.dumps({"evaluator": self.evaluator, "pieces": pieces})
 
     @cached_property
     def digest(self) -> str:
-        """Hash by which a worker knows it."""
+        """Hash that identifies the content."""
         return hashlib.sha256(self.manifest.encode()).hexdigest()
 
     @property
     def size(self) -> int:
-        """Size of all files together."""
+        """Total size in bytes."""
         return sum(piece.size for piece in self.pieces)
 
     @classmethod
     def from_manifest(cls, manifest: str) -> "Content":
-        """Read a manifest back, as a worker does; a SandboxError if it is none, or a name would leave the folder."""
+        """Parse a manifest on a worker.
+
+        Raises:
+            SandboxError: It is not a manifest, or a name would leave the folder.
+        """
         try:
             plain = json.loads(manifest)
             pieces = tuple(Piece(str(name), int(size), str(digest)) for name, size, digest in plain["pieces"])
             evaluator = str(plain["evaluator"])
         except (KeyError, TypeError, ValueError, RecursionError) as problem:
-            raise SandboxError(f"this is no manifest of content: {type(problem).__name__}") from None
-        if not all(is_safe_name(piece.name) for piece in pieces) or evaluator not in {one.name for one in pieces}:
-            raise SandboxError("a manifest of content names files that cannot be its own")
+            raise SandboxError(f"invalid manifest of content: {type(problem).__name__}") from None
+        if not all(is_safe_name(piece.name) for piece in pieces) or evaluator not in {piece.name for piece in pieces}:
+            raise SandboxError("a manifest of content contains invalid file names")
         return cls(pieces, evaluator, {})
 
     def read_parts(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
-        """The bytes of a file, in parts that a message can hold, each with its offset; one empty part for none."""
+        """Yield the bytes of a file in limited parts, each with its offset; an empty file has one empty part."""
         with self.paths[piece.name].open("rb") as file:
             offset = 0
             while (part := file.read(PART_BYTES)) or offset == 0:
@@ -89,7 +93,7 @@ class Content:
 
 
 def gather_content(problem: Problem, root: Path) -> Content:
-    """Look at what goes to the workers: the problem's folder, and data and checkpoints below the root."""
+    """List the files to send to workers: the problem's folder, and data and checkpoints below the root."""
     folder, root = problem.folder.resolve(), root.resolve()
     if folder.is_relative_to(root):
         home = f"{ROOT}/{folder.relative_to(root).as_posix()}"
@@ -103,7 +107,7 @@ def gather_content(problem: Problem, root: Path) -> Content:
     size = sum(path.stat().st_size for path in paths.values())
     if size > MOST_BYTES or len(paths) > MOST_FILES:
         raise ConfigError(
-            f"{folder} with {' and '.join(DATA)} of {root} is too much for every worker to be sent: {len(paths):,} "
+            f"{folder} with {' and '.join(DATA)} of {root} is too large to be sent to every worker: {len(paths):,} "
             f"files of {size / (1 << 30):.1f} GiB, at most {MOST_FILES:,} of {MOST_BYTES >> 30} GiB"
         )
     pieces = tuple(Piece(name, path.stat().st_size, _hash_file(path)) for name, path in sorted(paths.items()))
@@ -111,13 +115,13 @@ def gather_content(problem: Problem, root: Path) -> Content:
 
 
 class ContentStore:
-    """Content that a machine keeps, for all workers of one user on it.
+    """Content on a worker's machine, shared by all workers of one user.
 
-    A file is there whole or not at all, and what is there is read again, once by each worker, before it is used.
+    Files are complete or missing. Each worker verifies existing files once before it uses them.
 
     Raises:
-        OSError: if it cannot be made.
-        SandboxError: if somebody else could change what is in it.
+        OSError: The folder cannot be created.
+        SandboxError: Another user could change its content.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -125,15 +129,15 @@ class ContentStore:
         self._folder.mkdir(mode=0o711, parents=True, exist_ok=True)
         status = self._folder.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-            raise SandboxError(f"{self._folder} is not this user's alone: remove it, or set TMPDIR")
-        # whom root becomes for an evaluation goes through
+            raise SandboxError(f"{self._folder} is accessible to other users: remove it, or set TMPDIR")
+        # Evaluations of root run as an unprivileged user, who must be able to pass through.
         self._folder.chmod(0o711)
         self._contents: dict[str, Content] = {}
         self._drafts: dict[str, Path] = {}
         self._remove_old()
 
     def find_folder(self, digest: str) -> Path | None:
-        """The folder of content that is there, whole and unchanged; None otherwise."""
+        """Return the folder of complete content, or None."""
         folder = self._folder / digest
         if digest in self._contents and digest not in self._drafts:
             if folder.is_dir():
@@ -142,11 +146,11 @@ class ContentStore:
         return None
 
     def evaluator_name(self, digest: str) -> str:
-        """Name of the evaluator in content that is known."""
+        """Return the name of the evaluator of content."""
         return self._contents[digest].evaluator
 
     def begin_draft(self, manifest: str) -> list[int]:
-        """The numbers of the pieces that are to be sent; none where the content is there."""
+        """Start receiving content, and return the numbers of the files to send; none if it is complete."""
         content = Content.from_manifest(manifest)
         folder = self._folder / content.digest
         if folder.is_dir():
@@ -161,10 +165,10 @@ class ContentStore:
         return list(range(len(content.pieces)))
 
     def write_part(self, digest: str, number: int, offset: int, part: bytes) -> None:
-        """Write a part of a piece."""
+        """Write a part of a file."""
         content, draft = self._contents.get(digest), self._drafts.get(digest)
         if content is None or draft is None or not 0 <= number < len(content.pieces):
-            raise SandboxError("a part of content that is not being sent")
+            raise SandboxError("a part of content that was not announced")
         path = draft / content.pieces[number].name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("r+b" if offset else "wb") as file:
@@ -172,15 +176,15 @@ class ContentStore:
             file.write(part)
 
     def finish_draft(self, digest: str) -> Path:
-        """Put content that is complete in its place, for good."""
+        """Verify the complete content and move it to its final folder."""
         content, draft = self._contents[digest], self._drafts[digest]
         if not _is_whole(draft, content.pieces):
             shutil.rmtree(draft, ignore_errors=True)
-            raise SandboxError("the content that was sent is not what its name says")
+            raise SandboxError("the received content does not match its hash")
         for path in (draft, *draft.rglob("*")):
             path.chmod(0o555 if path.is_dir() else 0o444)
         draft.chmod(0o755)
-        # where another worker of this machine was first
+        # Another worker on this machine may have been faster.
         with suppress(OSError):
             draft.rename(self._folder / digest)
         _remove_read_only(draft)

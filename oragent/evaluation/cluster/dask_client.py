@@ -20,20 +20,20 @@ from oragent.evaluation.cluster.worker import last_line
 from oragent.evaluation.cluster.worker_entry import LineConnection, handle_request
 from oragent.sandbox.limits import server_environment
 
-# of one run's Dask process
+# Maximum number of restarts of the Dask process in one run.
 RESTARTS = 5
 MOST_PLACES = 100_000
 MOST_WORKERS = 20_000
 
 
 class KnownWorkers:
-    """The workers in use, by address: what each says of itself, and its places."""
+    """Workers in use, by address, with their handshakes and places."""
 
     def __init__(self) -> None:
         self.workers: dict[str, tuple[Handshake, int]] = {}
-        # host, and why
+        # Host and reason, by address.
         self.refused: dict[str, tuple[str, str]] = {}
-        # those of whom it is not known yet whether they can be used
+        # Number of workers that are still being checked.
         self.looked_at = 0
 
     def take_snapshot(self) -> "KnownWorkers":
@@ -44,17 +44,17 @@ class KnownWorkers:
 
     @property
     def places(self) -> int:
-        """Evaluations that they run at once."""
+        """Number of concurrent evaluations of all workers."""
         return min(sum(places for _, places in list(self.workers.values())), MOST_PLACES)
 
 
 class DaskClient:
-    """An executor: what is put to it is done by a worker of the cluster.
+    """Executor whose work is done by the workers of a cluster.
 
     Args:
-        changed: Function that is called, in a thread of ours, when there are other workers than before.
-        moved: Function that is called with the scheduler's address, once at the start and whenever it is a new one.
-        variables: Environment that its process has beside the allow-list, such as Dask's own.
+        changed: Callback for changes of the workers, called in a thread of this client.
+        moved: Callback that gets the scheduler's address, at the start and whenever it changes.
+        variables: Environment variables of its process in addition to the allow-list, such as Dask's own.
     """
 
     def __init__(
@@ -70,17 +70,17 @@ class DaskClient:
         self._futures: dict[int, Future[str]] = {}
         self._lock, self._number, self._starts = threading.Lock(), 0, 0
         self._closed, self._arrived = False, False
-        # why nothing can be done any more
+        # Reason for a permanent failure.
         self.fatal = ""
         self._process: subprocess.Popen[bytes] | None = None
         self._wire: LineConnection | None = None
         self._reader: threading.Thread | None = None
-        # all that its process may write
+        # The only folder that its process may write to.
         self._scratch = Path(tempfile.mkdtemp(prefix="oragent-dask-"))
         self.workers = KnownWorkers()
 
     def start(self) -> None:
-        """Start its process, and do not wait for a scheduler or a worker."""
+        """Start the Dask process, without waiting for a scheduler or a worker."""
         ours, theirs = socket.socketpair()
         self._starts += 1
         log = tempfile.TemporaryFile()  # noqa: SIM115
@@ -101,9 +101,9 @@ class DaskClient:
         self._reader.start()
 
     def submit(self, fn: Callable[..., str], /, *args: Any) -> "Future[str]":
-        """Have a worker call our one function with a text."""
+        """Submit a request to ``handle_request`` on a worker."""
         if fn is not handle_request or len(args) != 1 or not isinstance(args[0], str):
-            raise SandboxError("a Dask process takes one text for our own function, and nothing else")
+            raise SandboxError("a Dask process accepts one text for our own function only")
         future: Future[str] = Future()
         with self._lock:
             if self.fatal or self._closed:
@@ -117,12 +117,12 @@ class DaskClient:
         return future
 
     def set_isolation_floor(self, not_held: frozenset[str]) -> None:
-        """From now on no worker is used that leaves more undone than this."""
+        """From now on, accept only workers that leave no other guarantees unmet than these."""
         self._order["floor"] = sorted(not_held)
         self._send_message({"do": "floor", "floor": sorted(not_held)})
 
     def close(self) -> None:
-        """End it; nothing that was put to it comes back."""
+        """End the Dask process; pending work fails."""
         self._closed = True
         if self._wire:
             self._wire.end()
@@ -139,7 +139,7 @@ class DaskClient:
             if self._wire:
                 self._wire.send(message)
         except OSError:
-            # its end is seen by who reads
+            # The reading thread handles the end of the process.
             pass
 
     def _read_messages(self, wire: LineConnection, process: "subprocess.Popen[bytes]", log: IO[bytes]) -> None:
@@ -147,7 +147,7 @@ class DaskClient:
             try:
                 self._handle_message(message)
             except (KeyError, TypeError, ValueError, AttributeError, OverflowError, SandboxError) as problem:
-                self._event(f"the Dask process says what it should not ({type(problem).__name__}), and is replaced")
+                self._event(f"the Dask process sent an invalid message ({type(problem).__name__}) and is replaced")
                 break
         wire.close()
         process.kill()
@@ -158,18 +158,18 @@ class DaskClient:
         self.workers.looked_at = 0
         if not self._closed and not self.fatal:
             if self._starts <= RESTARTS and self._arrived:
-                self._event(f"the Dask process ended, and another is started; its last line: {complaint}")
+                self._event(f"the Dask process ended and is replaced; its last line: {complaint}")
                 self._lose_all("the Dask process is gone")
                 self._changed()
                 self.start()
                 return
-            self.fatal = f"the process that speaks with the cluster ended, {self._starts} times: {complaint}"
+            self.fatal = f"the Dask process ended {self._starts} times: {complaint}"
         self._lose_all(self.fatal)
         self._changed()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
         if "number" in message:
-            # else it is none
+            # If not, the message is malformed.
             if "answer" in message:
                 lost = None
             else:
@@ -187,7 +187,7 @@ class DaskClient:
             self._add_worker(str(message["joined"]), int(message["places"]), message["handshake"])
         elif "left" in message:
             if self.workers.workers.pop(_one_line(message["left"]), None):
-                self._event(f"worker {_one_line(message['left'])} is gone, or left alone for a while")
+                self._event(f"worker {_one_line(message['left'])} is gone or paused")
                 self._changed()
         elif "refused" in message:
             if len(self.workers.refused) < MOST_WORKERS:
@@ -205,22 +205,22 @@ class DaskClient:
             self._changed()
 
     def _start_workers(self, address: str) -> None:
-        """Start workers for a scheduler; what keeps them from being started ends the run."""
+        """Start workers for a scheduler; a failure ends the run."""
         try:
             self._moved(address)
         except Exception as problem:
-            # also of a library: nobody waits for workers that never come
+            # Libraries raise errors of any type, and the run must not wait for workers that never come.
             self.fatal = str(problem) or type(problem).__name__
             self._lose_all(self.fatal)
             self._changed()
 
     def _add_worker(self, address: str, places: int, tree: object) -> None:
         if not 1 <= places <= MOST_PLACES or len(self.workers.workers) >= MOST_WORKERS:
-            raise ValueError("so many places")
+            raise ValueError("too many places")
         handshake = read_handshake(tree)
         self.workers.workers[_one_line(address)] = handshake, places
         places_text = f"{places} place{'s' if places > 1 else ''}"
-        self._event(f"worker {_one_line(address)} on {handshake.host} begins, with {places_text}")
+        self._event(f"worker {_one_line(address)} on {handshake.host} starts with {places_text}")
         self._changed()
 
     def _lose_all(self, why: str) -> None:

@@ -1,8 +1,8 @@
 """Process that connects an engine to a Dask cluster: Dask on one side, lines of JSON on the other.
 
-The owner of a worker or a scheduler can run code in every process that is connected to it, because Dask sends pickles.
-So the engine never connects: this process holds no key and no archive, reads no files but Python's and the content, and
-can be replaced.
+Dask sends pickles, so the owner of a worker or a scheduler can run code in every process connected to it. So the engine
+never connects. This process holds no key and no archive, reads only Python's files and the content, and can be
+replaced.
 """
 
 import asyncio
@@ -34,18 +34,18 @@ from oragent.evaluation.cluster.worker_entry import LONGEST, content_missing, ha
 from oragent.sandbox.isolation import kernel, landlock
 from oragent.sandbox.isolation.environment import interpreter_paths
 
-# between two looks at who is there
+# Interval between checks of the workers.
 LOOK_S = 0.5
-# a scheduler that answers nothing for so long is gone
+# Silence after which a scheduler counts as gone.
 SILENT_S = 60.0
-# a worker that cannot be introduced and given the content by then is left alone for a while
+# Time limit for checking a worker and sending it the content; a slower worker is paused.
 ADMIT_S = 600.0
-# workers that are given the content at once
+# Maximum number of workers that receive the content at once.
 SIDE_BY_SIDE = 16
 NAMES = ("hosts", "resolv.conf", "nsswitch.conf", "host.conf", "gai.conf", "services", "passwd", "localtime", "ssl")
 SYSTEM = (*(f"/etc/{name}" for name in NAMES), "/proc", "/sys/fs/cgroup", "/run/systemd/resolve", "/dev/urandom")
 
-# Of a scheduler of ours: no pages for anybody, and no worker is given up because it was not heard of for a while.
+# Settings of our own scheduler: no web pages, and silent workers are not removed.
 CONFIGURATION: dict[str, Any] = {
     "distributed.scheduler.http.routes": [],
     "distributed.scheduler.worker-ttl": None,
@@ -61,7 +61,7 @@ class ClusterBridge:
     def __init__(self, order: Mapping[str, Any], writer: asyncio.StreamWriter) -> None:
         self._order, self._writer = order, writer
         self._roster = WorkerRegistry()
-        # number, key and request of copies nobody could take yet
+        # Number, key and request of copies that wait for a worker.
         self._waiting: deque[tuple[int, str, str]] = deque()
         self._flying: dict[int, asyncio.Task[None]] = {}
         self._admitting: dict[str, asyncio.Task[None]] = {}
@@ -82,7 +82,7 @@ class ClusterBridge:
         self._address = order["address"]
 
     async def run(self, reader: asyncio.StreamReader) -> None:
-        """Serve the engine until it is gone."""
+        """Serve the engine until it ends."""
         scheduler = await self._start_scheduler()
         self._client = await self._connect_client()
         self._send_engine(address=self._address)
@@ -104,7 +104,7 @@ class ClusterBridge:
                 self._floor = frozenset(message["floor"])
 
     async def _start_scheduler(self) -> Any:
-        # heavy, and optional
+        # Imported here because the package is optional and slow to import.
         from distributed import Scheduler
 
         if self._address:
@@ -121,19 +121,19 @@ class ClusterBridge:
         return scheduler
 
     def _make_security(self) -> Any:
-        # heavy, and optional
+        # Imported here because the package is optional and slow to import.
         from distributed.security import Security
 
         files = self._order["tls"]
         if files is None:
-            # what Dask's own configuration says
+            # Settings of Dask's own configuration.
             return Security()
         kinds = {"cert": files["certificate"], "key": files["key"]}
         roles = {f"tls_{role}_{kind}": kinds[kind] for role in ("client", "scheduler", "worker") for kind in kinds}
         return Security(require_encryption=True, tls_ca_file=files["ca"], **roles)
 
     async def _connect_client(self) -> Any:
-        # heavy, and optional
+        # Imported here because the package is optional and slow to import.
         from distributed import Client
 
         give_up = time.monotonic() + self._order["wait_s"]
@@ -148,7 +148,7 @@ class ClusterBridge:
                 if not isinstance(problem, OSError | TimeoutError) or time.monotonic() > give_up:
                     why = f"no scheduler answers at {self._address}: {_one_line(problem)}"
                     if "ssl" in str(problem).lower():
-                        why += "; certificates go into a file (tls: ...), or Dask's own configuration"
+                        why += "; give certificates in a settings file (tls: ...), or in Dask's own configuration"
                     raise SandboxError(why) from None
                 await asyncio.sleep(1.0)
 
@@ -166,7 +166,7 @@ class ClusterBridge:
             if self._roster.places:
                 self._served = now
             elif now - self._served > self._order["wait_s"]:
-                raise SandboxError(f"there is no worker that can be used, for {self._order['wait_s']:g} s now")
+                raise SandboxError(f"no worker could be used for {self._order['wait_s']:g} s")
             await asyncio.sleep(LOOK_S)
 
     def _update_workers(self, there: Mapping[str, int]) -> None:
@@ -182,15 +182,15 @@ class ClusterBridge:
             self._begin_admission(address)
 
     async def _start_over(self, why: str) -> None:
-        """Everything under way is lost with a scheduler; connect to the one that takes its place."""
-        self._report_event(f"{why}: what was under way is lost, and it is waited for")
+        """Report all running work as lost, and connect to the next scheduler."""
+        self._report_event(f"{why}: running evaluations are lost; waiting for it")
         self._update_workers({})
         for number in list(self._flying):
             self._report_lost(number, why)
         with suppress(OSError, TimeoutError):
             await asyncio.wait_for(self._client.close(), 2.0)
         self._client = await self._connect_client()
-        self._report_event("the scheduler is there again")
+        self._report_event("the scheduler is back")
 
     def _begin_admission(self, address: str) -> None:
         self._admitting[address] = asyncio.create_task(self._run_admission(address))
@@ -212,8 +212,8 @@ class ClusterBridge:
                     async with self._gate, self._hosts[handshake.host]:
                         why = await self._send_content(address)
         except Exception as problem:
-            # whatever a worker of another version raises, Dask hands on
-            self._report_event(f"{address} is left alone for a while: {_one_line(problem)}")
+            # Dask passes on any exception that a worker of another version raises.
+            self._report_event(f"{address} is paused: {_one_line(problem)}")
             self._roster.rest_worker(address, time.monotonic())
             return
         if why:
@@ -238,10 +238,12 @@ class ClusterBridge:
             missing = set()
         if not missing:
             return ""
-        return f"it came late, and does not keep a candidate from this, as all others do: {'; '.join(sorted(missing))}"
+        return (
+            f"it joined late and lacks guarantees that all others give; a candidate could: {'; '.join(sorted(missing))}"
+        )
 
     async def _send_content(self, address: str) -> str:
-        """Give a worker what it lacks of the content; one line on what its machine misses."""
+        """Send a worker the files that it lacks, and return what its machine is missing, in one line."""
         content, manifest = self._content, self._content.manifest
         for number in (await self._request_worker(address, do="lacks", manifest=manifest))["lacks"]:
             for offset, part in content.read_parts(content.pieces[int(number)]):
@@ -271,7 +273,7 @@ class ClusterBridge:
         try:
             answer = await future
             if not isinstance(answer, str) or len(answer) >= LONGEST:
-                raise SandboxError("an answer that is no text, or too long")
+                raise SandboxError("the answer is not a text, or too long")
             return answer
         finally:
             future.release()
@@ -283,7 +285,7 @@ class ClusterBridge:
             if address is None:
                 self._waiting.append((number, key, request))
                 if not self._roster.has_free:
-                    # it stays the first
+                    # The request stays first in the queue.
                     self._waiting.rotate(1)
                     return
             else:
@@ -303,7 +305,7 @@ class ClusterBridge:
         except Exception as problem:
             why = f"its worker failed: {_one_line(problem)}"
         if self._flying.pop(number, None) is None:
-            # told before
+            # The loss has already been reported.
             return
         if why:
             self._send_engine(number=number, lost=why)
@@ -331,7 +333,7 @@ def _one_line(problem: object) -> str:
 
 
 def confine_process(readable: list[Path]) -> None:
-    """Give up all files but these, where the kernel can see to it: the network may not be friendly."""
+    """Drop access to all other files if the kernel supports it, because the network may be hostile."""
     paths = [*interpreter_paths(), *map(Path, SYSTEM), *readable]
     with suppress(OSError):
         kernel.no_new_privileges()
@@ -353,18 +355,18 @@ async def _serve_engine(connection: socket.socket) -> None:
 
 
 def main(descriptor: int) -> None:
-    """Serve the engine at the other end of a socket, whose descriptor was inherited."""
-    # heavy, and optional
+    """Serve the engine at the other end of an inherited socket."""
+    # Imported here because the package is optional and slow to import.
     import dask.config
     import distributed  # noqa: F401  all of it, before files are given up
 
     dask.config.set(CONFIGURATION)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    # each worker is a connection or two
+    # Each worker needs one or two connections.
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with suppress(ConnectionError):
         asyncio.run(_serve_engine(socket.socket(fileno=descriptor)))
-    # no thread of anybody's is waited for
+    # Do not wait for threads of libraries.
     os._exit(0)
 
 

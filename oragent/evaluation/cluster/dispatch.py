@@ -1,4 +1,4 @@
-"""Follow jobs on an executor: repeat a lost one, duplicate a late one; the pool of a search on a cluster."""
+"""Dispatch of jobs to an executor, with repeats of lost and copies of late ones; pool of a search on a cluster."""
 
 import asyncio
 import json
@@ -22,41 +22,41 @@ from oragent.evaluation.cluster.worker_entry import (
 )
 from oragent.evaluation.pool import EvaluationPool, Places
 
-# of one evaluation, one after the other, after which something is wrong that no worker will mend
+# Consecutive losses of one evaluation after which the run ends: another worker would not help.
 LOSSES = 10
-# of one evaluation at once
+# Maximum number of concurrent copies of one evaluation.
 COPIES = 3
-# what was lost goes first: others wait for what was begun earlier
+# Order of repeated evaluations: they go first, because others wait for earlier evaluations.
 AGAIN = -1
-# evaluations that must have ended before the time that they took says which are late
+# Number of finished evaluations from which lateness is estimated.
 KNOWN = 5
 RECENT = 200
-# of content that can be sent along with a job
+# Maximum size of content that is sent along with a job.
 WHOLE_BYTES = 256 << 20
 
 
 class EvaluationLost(Exception):
-    """Nothing will come of what was put to a worker: it is gone."""
+    """An evaluation was lost because its worker is gone."""
 
 
 class JobExecutor(Protocol):
-    """The seam: anything that runs a function elsewhere, such as a ``concurrent.futures.Executor``."""
+    """Interface of anything that runs a function elsewhere, such as a ``concurrent.futures.Executor``."""
 
     def submit(self, fn: Callable[..., str], /, *args: Any) -> "Future[str]":
-        """Begin to run a function of ours, which is known by its name, on texts and bytes."""
+        """Start a function of ours, which is identified by its name, on texts and bytes."""
 
 
 @dataclass(frozen=True)
 class LatenessRule:
-    """When an evaluation is late."""
+    """Rule for when an evaluation is late."""
 
     floor_s: float = 30.0
-    # times as long as the longest of the recent ones
+    # Factor on the longest recent duration.
     factor: float = 3.0
 
     def late_s(self, recent: "deque[float]", job: Job) -> float:
-        """Seconds after which a job is started a second time."""
-        # measured twice at 1.2 times its limit, at most
+        """Return the seconds after which a second copy of a job starts."""
+        # The device scorer may measure twice, each time up to 1.2 times the limit.
         bound = job.limits.idle_s + 3 * job.limits.cpu_s
         if len(recent) >= KNOWN:
             usual = self.factor * max(recent)
@@ -66,12 +66,13 @@ class LatenessRule:
 
 
 class Dispatcher:
-    """Evaluates jobs on an executor.
+    """Evaluator of jobs on an executor.
 
     Args:
-        event: Function that takes down, in one line each, what went wrong and what was done.
-        patience: When an evaluation is late.
-        whole: Whether a worker that lacks the content is sent it along with the job, as where nobody else does that.
+        event: Callback for one line on each failure and its handling.
+        patience: Rule for when an evaluation is late.
+        whole: Whether content is sent along with a job if the worker lacks it, for executors that do not send it
+            before.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Dispatcher:
         self.counts: Counter[str] = Counter()
 
     async def evaluate(self, job: Job) -> Evaluation:
-        """See one job through; its caller has taken a place for it."""
+        """Evaluate one job, repeating and duplicating it as necessary; its caller has taken a place for it."""
         text, losses = make_request(job, self._content), 0
         loop = asyncio.get_running_loop()
         copies = {self._begin_copy(text): loop.time()}
@@ -110,7 +111,7 @@ class Dispatcher:
                     return outcome
                 losses += bool(outcome)
                 if losses >= LOSSES:
-                    message = f"the same evaluation was lost {losses} times, and the run ends here: {outcome}"
+                    message = f"the run ends because the same evaluation was lost {losses} times: {outcome}"
                     raise SandboxError(message)
             if not copies:
                 await self._places.take(AGAIN)
@@ -118,7 +119,7 @@ class Dispatcher:
                 copies[self._begin_copy(text, along=not outcome)] = loop.time()
 
     def _begin_copy(self, text: str, *, along: bool = False) -> "asyncio.Future[str]":
-        """Put a job to the executor, in a place that was taken for it and is free again when that has ended."""
+        """Submit a copy of a job. Its place, which has been taken before, is released at its end."""
         self.counts["begun"] += 1
         try:
             if along:
@@ -128,46 +129,44 @@ class Dispatcher:
             copy = asyncio.wrap_future(self._executor.submit(handle_request, *words))
         except (BrokenExecutor, RuntimeError) as problem:
             self._places.give_back()
-            raise SandboxError(f"no evaluation can be put to the executor any more: {problem}") from None
+            raise SandboxError(f"the executor accepts no more evaluations: {problem}") from None
         copy.add_done_callback(self._release_place)
         return copy
 
     def _release_place(self, copy: "asyncio.Future[str]") -> None:
         self._places.give_back()
         if not copy.cancelled():
-            # looked at, whether anybody still waits for it or not
+            # Retrieve the exception, so that asyncio does not warn about it.
             copy.exception()
 
     def _duplicate_late(self, copies: "dict[asyncio.Future[str], float]", text: str) -> None:
         now = asyncio.get_running_loop().time()
         if len(copies) < COPIES and self._places.try_take():
-            self._record_event("late", "an evaluation is late, and begun elsewhere as well; the first result counts")
+            self._record_event("late", "an evaluation is late: a second copy starts, and the first result counts")
             copies[self._begin_copy(text)] = now
         else:
-            # looked at again after as long
+            # Check again after the same time.
             copies[next(iter(copies))] = now
 
     def _read_outcome(self, copy: "asyncio.Future[str]") -> Evaluation | str:
-        """What came of one copy: an evaluation; why there is none; nothing where its worker only lacks the content."""
+        """Return the evaluation of a copy, the reason for its loss, or "" if its worker only lacks the content."""
         try:
             answer = copy.result()
             if self._whole and answer == content_missing(self._content.digest):
                 return ""
             return read_answer(answer)
         except (BrokenExecutor, SandboxError) as problem:
-            raise SandboxError(
-                f"no evaluation can be run on the cluster any more: {escape_text(str(problem))}"
-            ) from None
+            raise SandboxError(f"the cluster can run no more evaluations: {escape_text(str(problem))}") from None
         except WorkerTrouble as problem:
             return self._record_event("trouble", f"a worker could not evaluate: {problem}")
         except MalformedAnswer as problem:
-            return self._record_event("garbled", f"a worker's answer was not taken: {problem}")
+            return self._record_event("garbled", f"a worker's answer was rejected: {problem}")
         except EvaluationLost as problem:
             return self._record_event("lost", f"an evaluation was lost: {problem}")
         except asyncio.CancelledError:
             return self._record_event("lost", "an evaluation was lost: the executor gave it up")
         except Exception as problem:
-            # whatever an executor's own worker raises is not the candidate's fault
+            # The candidate is not responsible for exceptions of an executor's workers.
             return self._record_event("lost", f"an evaluation was lost: {type(problem).__name__}: {problem}")
 
     def _record_event(self, kind: str, text: str) -> str:
@@ -179,7 +178,7 @@ class Dispatcher:
     def _add_content(self, text: str) -> tuple[Any, ...]:
         if self._content.size > WHOLE_BYTES:
             raise ConfigError(
-                f"the content of {self._content.size >> 20} MiB is too much to go with a job: at most "
+                f"the content of {self._content.size >> 20} MiB is too large to send with a job: at most "
                 f"{WHOLE_BYTES >> 20} MiB on an executor of your own"
             )
         parts = [self._content.paths[piece.name].read_bytes() for piece in self._content.pieces]
@@ -187,7 +186,7 @@ class Dispatcher:
 
 
 class ClusterPool(EvaluationPool):
-    """Runs jobs on a cluster, as many at once as its workers have places; each is seen through by a dispatcher."""
+    """Pool on a cluster, with as many concurrent evaluations as its workers have places."""
 
     def __init__(self, dispatch: Dispatcher, places: Places) -> None:
         super().__init__(places)

@@ -1,4 +1,4 @@
-"""Workers as the Dask process knows them: versions, isolation, free space, whether each is used, and what it runs."""
+"""Workers as the Dask process knows them: versions, isolation, free space, state, and running evaluations."""
 
 import hashlib
 import json
@@ -24,40 +24,44 @@ from oragent._base.text_format import escape_text
 from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_mechanisms
 from oragent.sandbox.limits import count_processors, server_environment
 
-# packages whose version can change a score
+# Packages whose version can change a score.
 SCORING = ("numpy", "scipy", "numba", "torch")
 LEAST_ROOM_MB = 256
-# so far off a clock is worth a remark; nothing depends on it
+# Clock error from which it is reported; nothing depends on it.
 CLOCK_S = 60.0
 PATIENCE_S = 120.0
-# characters of what a worker says of itself
+# Maximum length of a text from a worker.
 SHOWN = 200
 
 
 @dataclass(frozen=True)
 class Handshake:
-    """What a worker says of itself."""
+    """Description of a worker by itself."""
 
     host: str
     version: str
-    # hash of oragent's own code
+    # Hash of oragent's own code.
     code: str
     python: str
-    # versions of the packages that can change a score
+    # Versions of the packages that can change a score.
     packages: Mapping[str, str]
     machine: str
-    # processors that it may use
+    # Number of processors that it may use.
     cores: int
-    # what nothing keeps a candidate from there
+    # Guarantees that do not hold there.
     not_held: tuple[str, ...]
-    # seconds since 1970, by its clock
+    # Seconds since 1970, by its clock.
     clock: float
-    # free room for temporary files, in MiB
+    # Free disk space for temporary files, in MiB.
     room_mb: float
 
 
 def make_handshake() -> Handshake:
-    """Look at this machine, in a process of its own, as trying what can be held forks; a SandboxError if that fails."""
+    """Inspect this machine in a separate process, because probing the isolation forks.
+
+    Raises:
+        SandboxError: The inspection failed.
+    """
     try:
         ended = subprocess.run(
             [sys.executable, "-m", __name__],
@@ -70,11 +74,11 @@ def make_handshake() -> Handshake:
         )
         return read_handshake(json.loads(ended.stdout))
     except (subprocess.SubprocessError, OSError, ValueError) as problem:
-        raise SandboxError(f"a worker cannot look at its own machine: {problem}") from None
+        raise SandboxError(f"a worker cannot inspect its machine: {problem}") from None
 
 
 def inspect_machine() -> Handshake:
-    """Inspect this machine, in this process."""
+    """Inspect this machine in this process."""
     missing = missing_guarantees(probe_mechanisms())
     return Handshake(
         host=socket.gethostname(),
@@ -91,7 +95,11 @@ def inspect_machine() -> Handshake:
 
 
 def read_handshake(tree: object) -> Handshake:
-    """Read what a worker says of itself; its texts are cut short and made plain; another form is a SandboxError."""
+    """Parse the description of a worker; its texts are shortened and escaped.
+
+    Raises:
+        SandboxError: It has another form.
+    """
     try:
         if not isinstance(tree, dict) or set(tree) != {field.name for field in fields(Handshake)}:
             raise TypeError("other fields")
@@ -106,29 +114,29 @@ def read_handshake(tree: object) -> Handshake:
             room_mb=float(tree["room_mb"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as problem:
-        raise SandboxError(f"a worker that says of itself what none does: {type(problem).__name__}") from None
+        raise SandboxError(f"invalid description of a worker: {type(problem).__name__}") from None
 
 
 def reason_to_refuse(worker: Handshake, engine: Handshake) -> str:
-    """Why a worker is not used, in one line; empty for one that is."""
+    """Return in one line why a worker is not used; empty if it is."""
     if worker.version != engine.version:
         return f"it has oragent {worker.version}, and the engine {engine.version}: install the same there"
     if worker.code != engine.code:
-        return f"its oragent {worker.version} is not the engine's, though it calls itself so: install the same copy"
+        return f"its oragent {worker.version} differs from the engine's in the code: install the same copy"
     if worker.python.split(".")[:2] != engine.python.split(".")[:2]:
         return f"it has Python {worker.python}, and the engine {engine.python}: scores may differ"
     if worker.machine != engine.machine:
-        return f"it is a machine of another kind, {worker.machine}, and the engine's is {engine.machine}"
+        return f"its machine type is {worker.machine}, and the engine's is {engine.machine}"
     for name, needed in engine.packages.items():
         if (worker_version := worker.packages.get(name, "none")) != needed:
             return f"it has {name} {worker_version}, and the engine {needed}: scores may differ"
     if worker.room_mb < LEAST_ROOM_MB:
-        return f"{worker.room_mb:.0f} MiB are left for its temporary files, at least {LEAST_ROOM_MB} are needed"
+        return f"it has {worker.room_mb:.0f} MiB for temporary files, and at least {LEAST_ROOM_MB} are needed"
     return ""
 
 
 def describe_oddity(worker: Handshake, now: float) -> str:
-    """Describe what is unusual about a worker but harmless; empty for nothing."""
+    """Describe harmless oddities of a worker; empty for none."""
     off_s = worker.clock - now
     if abs(off_s) > CLOCK_S:
         return f"its clock is {off_s:+.0f} s off; no evaluation depends on it"
@@ -136,7 +144,7 @@ def describe_oddity(worker: Handshake, now: float) -> str:
 
 
 def describe_weakest(workers: Sequence[Handshake]) -> str:
-    """One line on what is not held on every worker, as a run begins with it; empty where all is."""
+    """Return one line on guarantees that do not hold on every worker; empty if all hold."""
     missing = [text for text in map(str, Guarantee) if any(text in worker.not_held for worker in workers)]
     if not missing:
         return ""
@@ -145,7 +153,7 @@ def describe_weakest(workers: Sequence[Handshake]) -> str:
         where = f"on {count} of {len(workers)} workers"
     else:
         where = "on its worker"
-    return f"{where} nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor --cluster' says where)"
+    return f"{where} a candidate could: {'; '.join(missing)} (details: 'oragent doctor --cluster')"
 
 
 def _short_text(value: object) -> str:
@@ -170,71 +178,71 @@ def _code_hash() -> str:
 
 
 def handshake_to_json(handshake: Handshake) -> dict[str, Any]:
-    """A handshake as JSON has it."""
+    """Return a handshake as JSON data."""
     return vars(handshake) | {"packages": dict(handshake.packages)}
 
 
 class WorkerStatus(StrEnum):
-    """What a worker is good for."""
+    """State of a worker."""
 
-    # nobody has looked at it yet
+    # Not checked yet.
     NEW = "new"
     FIT = "fit"
-    # its machine was in trouble; it is looked at again later
+    # Its machine had a problem; it is checked again later.
     RESTING = "resting"
     REFUSED = "refused"
 
 
 @dataclass
 class WorkerEntry:
-    """One worker."""
+    """Worker with its state and its running evaluations."""
 
     address: str
     places: int
     standing: WorkerStatus = WorkerStatus.NEW
-    # keys of evaluations by the numbers of their copies
+    # Keys of evaluations by the numbers of their copies.
     running: dict[int, str] = field(default_factory=dict)
-    # time at which it is looked at again, where it rests
+    # Time of the next check if it rests.
     until: float = 0.0
-    # how often its machine was in trouble, one after the other
+    # Number of consecutive problems of its machine.
     troubles: int = 0
 
     @property
     def free(self) -> int:
-        """Number of further evaluations that it can begin."""
+        """Number of further evaluations that it can start."""
         if self.standing is WorkerStatus.FIT:
             return self.places - len(self.running)
         return 0
 
 
 class WorkerRegistry:
-    """The workers of a cluster, as the Dask process knows them."""
+    """Registry of a cluster's workers in the Dask process."""
 
-    # after a trouble; twice as long after each further one
+    # Pause after a problem; doubled after each further one.
     REST_S = 15.0
     LONGEST_REST_S = 300.0
 
     def __init__(self) -> None:
         self.workers: dict[str, WorkerEntry] = {}
-        # who can begin something, the longest free first
+        # Workers with a free place, the longest free first.
         self._free: dict[str, None] = {}
         self._at: dict[int, str] = {}
 
     @property
     def places(self) -> int:
-        """Evaluations that the workers in use can run at once."""
+        """Number of concurrent evaluations of the workers in use."""
         return sum(worker.places for worker in self.workers.values() if worker.standing is WorkerStatus.FIT)
 
     @property
     def has_free(self) -> bool:
-        """True if anybody can begin something."""
+        """True if any worker has a free place."""
         return bool(self._free)
 
     def update(self, places: Mapping[str, int]) -> tuple[list[str], list[int]]:
-        """Hold what a scheduler says against what was known.
+        """Update the registry with the workers of a scheduler.
 
         Returns:
-            Addresses of those who are new; numbers of the copies that are lost with those who are gone.
+            Addresses of new workers, and numbers of the copies that are lost with workers that are gone.
         """
         joined = [address for address in places if address not in self.workers]
         for address in joined:
@@ -243,7 +251,7 @@ class WorkerRegistry:
         return joined, [number for address in gone for number in self.remove_worker(address)]
 
     def remove_worker(self, address: str) -> list[int]:
-        """A worker is gone; the numbers of the copies that are lost with it."""
+        """Remove a worker and return the numbers of the copies that are lost with it."""
         worker = self.workers.pop(address, None)
         self._free.pop(address, None)
         if worker:
@@ -255,19 +263,19 @@ class WorkerRegistry:
         return lost
 
     def accept_worker(self, address: str) -> None:
-        """Use a worker from now on."""
+        """Mark a worker as usable."""
         if worker := self.workers.get(address):
             worker.standing = WorkerStatus.FIT
             self._update_free(worker)
 
     def refuse_worker(self, address: str) -> None:
-        """Never use a worker."""
+        """Mark a worker as unusable for good."""
         if worker := self.workers.get(address):
             worker.standing = WorkerStatus.REFUSED
             self._free.pop(address, None)
 
     def rest_worker(self, address: str, now: float) -> None:
-        """Leave a worker alone for a while, as its machine is in trouble."""
+        """Pause a worker whose machine had a problem."""
         if worker := self.workers.get(address):
             worker.standing = WorkerStatus.RESTING
             worker.until = now + min(self.REST_S * 2.0**worker.troubles, self.LONGEST_REST_S)
@@ -275,7 +283,7 @@ class WorkerRegistry:
             self._free.pop(address, None)
 
     def wake_rested(self, now: float) -> list[str]:
-        """Those who are to be looked at again; they count as new."""
+        """Return the workers whose pause is over; they count as new."""
         resting = [worker for worker in self.workers.values() if worker.standing is WorkerStatus.RESTING]
         rested = [worker for worker in resting if worker.until <= now]
         for worker in rested:
@@ -283,7 +291,7 @@ class WorkerRegistry:
         return [worker.address for worker in rested]
 
     def assign_copy(self, number: int, key: str) -> str | None:
-        """Give a copy of an evaluation to a worker that has no other copy of it; None where nobody can take it."""
+        """Assign a copy of an evaluation to a worker without another copy of it; None if no worker is free."""
         for address in self._free:
             worker = self.workers[address]
             if key not in worker.running.values():
@@ -295,7 +303,7 @@ class WorkerRegistry:
         return None
 
     def end_copy(self, number: int, *, well: bool = True) -> None:
-        """A copy has ended, however; ``well`` where its machine was not in trouble."""
+        """Record the end of a copy; ``well`` means that its machine had no problem."""
         address = self._at.pop(number, None)
         if address:
             worker = self.workers.get(address)

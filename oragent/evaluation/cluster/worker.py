@@ -1,6 +1,6 @@
 """Program of a worker that we start: Dask's worker with our configuration. A worker started by hand works too.
 
-``LocalWorkers`` starts it on this machine, a process each, and replaces one that dies.
+``LocalWorkers`` starts workers on this machine, each in its own process, and replaces those that die.
 """
 
 import os
@@ -18,9 +18,9 @@ from oragent.evaluation.cluster.cluster_settings import Certificates
 from oragent.sandbox.limits import server_environment
 
 LOOK_S = 0.25
-# a worker that ends sooner ended in vain
+# A worker that ends earlier counts as failed.
 HASTY_S = 10.0
-# such ends, one after the other, after which no more are started
+# Consecutive failures after which no more workers are started.
 HASTY = 5
 
 
@@ -32,7 +32,7 @@ class _StartedWorker:
 
 
 class LocalWorkers:
-    """Keeps so many workers going, each with a place for one evaluation."""
+    """Keeper of a number of local workers, each with a place for one evaluation."""
 
     def __init__(self, count: int, tls: Certificates, event: Callable[[str], None]) -> None:
         self._count, self._tls, self._event = count, tls, event
@@ -41,7 +41,7 @@ class LocalWorkers:
         self._address, self._hasty, self._number = "", 0, 0
 
     def start(self, address: str) -> None:
-        """Start all workers, for a scheduler at an address; those of an earlier one are ended."""
+        """End workers of an earlier scheduler, and start all workers for the scheduler at an address."""
         with self._lock:
             first, self._address = not self._address, address
             self._stop_workers()
@@ -98,12 +98,12 @@ class LocalWorkers:
                     else:
                         self._hasty = 0
                     if self._hasty < HASTY:
-                        self._event(f"a worker of this machine ended ({worker.process.returncode}); another is started")
+                        self._event(f"a worker of this machine ended ({worker.process.returncode}) and is replaced")
                         self._clean_up(worker)
                         self._workers[at] = self._start_worker()
                     elif self._hasty == HASTY:
                         self._hasty += 1
-                        self._event(f"workers of this machine end when they are started: {last_line(worker.log)}")
+                        self._event(f"workers of this machine end at their start: {last_line(worker.log)}")
 
     def _stop_workers(self) -> None:
         for worker in self._workers:
@@ -119,22 +119,22 @@ class LocalWorkers:
 
 
 def last_line(log: IO[bytes]) -> str:
-    """The last line of a log that says anything."""
+    """Return the last line of a log that is not empty."""
     log.seek(0)
     lines = [text for text in log.read()[-2000:].decode(errors="replace").splitlines() if text.strip()]
     if lines:
         return escape_text(lines[-1])[:300]
-    return "they say nothing"
+    return "they print nothing"
 
 
-# it ends when its standard input does, as that is its parent's
+# With this option a worker ends when its standard input closes, which happens when its parent ends.
 WITH_PARENT = "--with-parent"
 CONFIGURATION: dict[str, Any] = {"distributed.worker.http.routes": [], "distributed.admin.system-monitor.disk": False}
 
 
 def main(words: list[str]) -> None:
-    """Work until the scheduler is gone, or the parent is."""
-    # heavy, and optional
+    """Work until the scheduler or the parent ends."""
+    # Imported here because the packages are optional and slow to import.
     import dask.config
     from distributed.cli import dask_worker
 

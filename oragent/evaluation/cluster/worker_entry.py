@@ -1,6 +1,6 @@
 """Requests to workers and their answers: JSON of one form, checked field by field, on lines of bounded length.
 
-The one function that is called on a worker is ``handle_request``: texts in, a text out.
+The only function that is called on a worker is ``handle_request``: texts in, a text out.
 """
 
 import atexit
@@ -29,7 +29,7 @@ from oragent.evaluation.problem import load_problem
 from oragent.sandbox.limits import count_processors
 from oragent.sandbox.messages import EndReason, Limits
 
-# of an answer: an evaluator's output is bounded to 1 MiB, which escapes make longer
+# Maximum length of an answer. The output of an evaluator is limited to 1 MiB, and JSON escapes lengthen it.
 MOST_CHARACTERS = 16 << 20
 TEXTS = ("message", "traceback", "log", "output")
 TIMES = ("queued_s", "wall_s", "cpu_s", "peak_mb")
@@ -37,23 +37,23 @@ OF_EVALUATORS = frozenset(Status) - {Status.SCREENED}
 ENDS = frozenset(map(str, EndReason)) | {""}
 
 
-# bytes of a line: an answer in a text of JSON again
+# Maximum size of a line in bytes: an answer inside another JSON text.
 LONGEST = 2 * MOST_CHARACTERS
-# with less room than that a failure may be the disk's fault
+# Free disk space below which a failure may be caused by the disk.
 FULL_MB = 16
 _LOCK = threading.Lock()
 
 
 class MalformedAnswer(OragentError):
-    """What a worker answers is no answer: it, or somebody in its place, does not speak our language."""
+    """The answer of a worker is malformed: the worker may be another program."""
 
 
 class WorkerTrouble(OragentError):
-    """A worker could not evaluate, for reasons of its own machine."""
+    """A worker could not evaluate because of a problem of its machine."""
 
 
 def make_request(job: Job, content: Content) -> str:
-    """A job as a worker gets it; where files lie there is the worker's business."""
+    """Return a job as the request to a worker, which has its own paths."""
     plain = {
         "source": job.source,
         "limits": vars(job.limits),
@@ -67,7 +67,7 @@ def make_request(job: Job, content: Content) -> str:
 
 
 def read_job(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
-    """Read a job as the engine sent it, on a worker that has its content in a folder."""
+    """Parse a job on a worker that has its content in a folder."""
     if (folder / ROOT).is_dir():
         root = folder / ROOT
     else:
@@ -91,23 +91,23 @@ def content_missing(digest: str) -> str:
 
 
 def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
-    """An evaluation as JSON has it."""
+    """Return an evaluation as JSON data."""
     return vars(evaluation) | {"status": str(evaluation.status), "end": str(evaluation.end)}
 
 
 def read_answer(text: object) -> Evaluation:
-    """Read what a worker answers to a job.
+    """Parse the answer of a worker to a job.
 
     Raises:
-        WorkerTrouble: The worker says why it could not evaluate.
-        MalformedAnswer: It is not an answer of a worker of ours.
+        WorkerTrouble: The worker reports that it could not evaluate.
+        MalformedAnswer: It is not an answer of our workers.
     """
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
-        raise MalformedAnswer(f"an answer that is {'too long' if isinstance(text, str) else 'no text'}")
+        raise MalformedAnswer(f"an answer that is {'too long' if isinstance(text, str) else 'not a text'}")
     try:
         plain = json.loads(text)
     except (ValueError, RecursionError):
-        raise MalformedAnswer("an answer that is no JSON") from None
+        raise MalformedAnswer("an answer that is not JSON") from None
     if isinstance(plain, dict) and isinstance(plain.get("trouble"), str):
         raise WorkerTrouble(plain["trouble"][:500])
     if not isinstance(plain, dict) or set(plain) != {"evaluation"}:
@@ -116,29 +116,29 @@ def read_answer(text: object) -> Evaluation:
 
 
 def read_evaluation(plain: object) -> Evaluation:
-    """Read an evaluation, field by field; a MalformedAnswer names the field that is missing or wrong."""
+    """Parse an evaluation field by field; raise a MalformedAnswer if a field is missing or invalid."""
     names = {field.name for field in fields(Evaluation)}
     if not isinstance(plain, dict) or set(plain) != names:
-        raise MalformedAnswer("an evaluation of other fields")
+        raise MalformedAnswer("an evaluation with other fields")
     if not all(isinstance(plain[name], str) for name in ("status", "end", *TEXTS)):
-        raise MalformedAnswer("an evaluation whose texts are none")
+        raise MalformedAnswer("an evaluation with a text field that is not a text")
     if plain["status"] not in OF_EVALUATORS or plain["end"] not in ENDS or not isinstance(plain["metrics"], dict):
         raise MalformedAnswer("an evaluation with an unknown status or end, or no metrics")
     status = Status(plain["status"])
     if (status is Status.OK) != (plain["score"] is not None):
-        raise MalformedAnswer("an evaluation whose score does not go with its status")
+        raise MalformedAnswer("an evaluation whose score does not match its status")
     features = plain["features"]
     if features is not None and not (
         isinstance(features, list) and len(features) <= MAX_FEATURES and all(map(_is_number, features))
     ):
-        raise MalformedAnswer("an evaluation whose features are no numbers")
+        raise MalformedAnswer("an evaluation whose features are not numbers")
     numbers = [plain[name] for name in TIMES]
     if plain["score"] is None:
         numbers += []
     else:
         numbers += [abs(plain["score"]) if _is_number(plain["score"]) else None]
     if not all(_is_number(value) and value >= 0 for value in numbers):
-        raise MalformedAnswer("an evaluation whose figures are no numbers")
+        raise MalformedAnswer("an evaluation whose figures are not numbers")
     try:
         metrics = storable_metrics(plain["metrics"])
     except ValueError as problem:
@@ -156,17 +156,17 @@ def read_evaluation(plain: object) -> Evaluation:
 
 
 def _is_number(value: object) -> bool:
-    """Return True if a value is a finite number; whole ones may be too large for any figure."""
+    """Return True if a value is a finite number that a float can hold."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def pack_line(message: dict[str, Any]) -> bytes:
-    """A message as a line."""
+    """Encode a message as a line."""
     return json.dumps(message).encode() + b"\n"
 
 
 def unpack_line(received: bytes) -> dict[str, Any] | None:
-    """A line as a message; None where the other side is gone, or says what is no message."""
+    """Decode a line; None if the other side is gone or the line is invalid."""
     if not received.endswith(b"\n") or len(received) > LONGEST:
         return None
     try:
@@ -179,7 +179,7 @@ def unpack_line(received: bytes) -> dict[str, Any] | None:
 
 
 class LineConnection:
-    """The engine's end of a socket; who sends may be any thread, who reads is one."""
+    """The engine's end of a socket; any thread may send, one thread reads."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection, self._lock = connection, threading.Lock()
@@ -191,30 +191,30 @@ class LineConnection:
             self._connection.sendall(pack_line(message))
 
     def receive(self) -> dict[str, Any] | None:
-        """Wait for a message; None once there are no more that could be understood."""
+        """Wait for a message; None at the end or after an invalid message."""
         try:
             return unpack_line(self._lines.readline(LONGEST))
         except OSError:
             return None
 
     def end(self) -> None:
-        """Let both sides know that nothing more comes; who reads here closes it."""
-        # the other side may have been the first to go
+        """Shut the connection down for both sides; the reading thread closes it."""
+        # The other side may have closed it first.
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End it for good; for who reads."""
+        """Close the connection; called by the reading thread."""
         self.end()
         self._lines.close()
         self._connection.close()
 
 
 def handle_request(request: str, *parts: bytes) -> str:
-    """Do what an engine asks.
+    """Handle a request of an engine.
 
     Returns:
-        JSON: what came of it; ``trouble`` where this machine is at fault.
+        JSON with the answer; ``trouble`` if this machine is the cause of a failure.
     """
     try:
         fields = json.loads(request)
@@ -237,7 +237,7 @@ def _write_part(fields: Mapping[str, Any], part: bytes) -> dict[str, Any]:
 
 
 def _finish_content(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Put content in its place, and say what its problem misses on this machine."""
+    """Complete the content, and list what its problem is missing on this machine."""
     content = Content.from_manifest(fields["manifest"])
     with _LOCK:
         folder = _content_store().find_folder(content.digest) or _content_store().finish_draft(content.digest)
@@ -254,9 +254,9 @@ def _evaluate_job(fields: Mapping[str, Any], *parts: bytes) -> dict[str, Any]:
         return {"needs": digest}
     evaluation = _process_runner()(read_job(fields["job"], folder, _content_store().evaluator_name(digest)))
     if evaluation.end == EndReason.LOST:
-        return {"trouble": "the process that watches over an evaluation was killed"}
+        return {"trouble": "the process that supervises an evaluation was killed"}
     if evaluation.status is not Status.OK and (room := _room_mb()) < FULL_MB:
-        return {"trouble": f"{room:.0f} MiB are left for temporary files, which may be why an evaluation failed"}
+        return {"trouble": f"an evaluation failed, maybe because only {room:.0f} MiB are left for temporary files"}
     return {"evaluation": evaluation_to_json(evaluation)}
 
 
@@ -278,15 +278,15 @@ def _content_store() -> ContentStore:
     return ContentStore()
 
 
-# by process: a fork of this one has servers of its own
+# Runners by process: a forked process needs its own servers.
 _runners: dict[int, Callable[[Job], Evaluation]] = {}
 
 
 def _process_runner() -> Callable[[Job], Evaluation]:
-    """The runner of this process, whose servers stay for as long as it lives."""
+    """Return the runner of this process, whose servers live as long as the process."""
     with _LOCK:
         if os.getpid() not in _runners:
-            # several stations may share a machine
+            # Several workers may share a machine.
             runner = EvaluationRunner(count_processors(), alone=False)
             atexit.register(runner.close)
             _runners[os.getpid()] = runner

@@ -67,14 +67,14 @@ def test_what_was_changed_since_is_sent_again(content: Content, shelf: ContentSt
 def test_what_is_not_what_its_name_says_is_never_there(content: Content, shelf: ContentStore) -> None:
     for number in shelf.begin_draft(content.manifest):
         shelf.write_part(content.digest, number, 0, b"something else")
-    with pytest.raises(SandboxError, match="not what its name says"):
+    with pytest.raises(SandboxError, match="does not match its hash"):
         shelf.finish_draft(content.digest)
     assert shelf.find_folder(content.digest) is None
 
 
 def test_no_name_leaves_the_folder(content: Content, shelf: ContentStore) -> None:
     for name in ("../x", "/etc/x", "a/../../x", "", "a//b"):
-        with pytest.raises(SandboxError, match="cannot be its own"):
+        with pytest.raises(SandboxError, match="invalid file names"):
             shelf.begin_draft(content.manifest.replace("home/problems/toy/heuristic.py", name))
     for manifest in ("", "[]", "{}", '{"evaluator": 3, "pieces": [[]]}', "[" * 99_999):
         with pytest.raises(SandboxError):

@@ -125,7 +125,7 @@ def test_a_process_that_ends_at_once_is_said_with_its_last_words(monkeypatch) ->
     while not dask_client.fatal and time.monotonic() < give_up:
         time.sleep(0.02)
     dask_client.close()
-    assert "the process that speaks with the cluster ended" in dask_client.fatal
+    assert "the Dask process ended" in dask_client.fatal
     assert "KeyError: 'manifest'" in dask_client.fatal
     assert json.dumps(ended) == "[]"
 

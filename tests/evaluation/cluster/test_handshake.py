@@ -56,7 +56,7 @@ def test_the_first_line_says_the_weakest() -> None:
     less = replace(ENGINE, not_held=(str(Guarantee.OFFLINE),))
     assert describe_weakest([ENGINE, ENGINE]) == ""
     assert describe_weakest([ENGINE, less, ENGINE]).startswith(
-        f"on 1 of 3 workers nothing keeps a candidate from this: {Guarantee.OFFLINE}"
+        f"on 1 of 3 workers a candidate could: {Guarantee.OFFLINE}"
     )
 
 
