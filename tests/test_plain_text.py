@@ -41,7 +41,7 @@ MOST_ODD = {
     "ledger": 3.0,
     "llm": 3.0,
     "milp": 10.0,
-    "programs": 23.0,
+    "programs": 3.5,
     "report": 9.0,
     "sandbox": 1.0,
     "search": 23.0,

@@ -1,1 +1,1 @@
-"""Programs as text: extract them from replies, parse them, check their signature, compute their canonical form."""
+"""Programs as text: extraction from replies, parsing, checks of signatures, and canonical forms."""

@@ -1,4 +1,4 @@
-"""The parts of a model's reply: thoughts, fenced blocks, the prose around them, and edits, applied to the parent."""
+"""Parts of a model's reply: thoughts, fenced blocks, the prose around them, and edits, applied to the parent."""
 
 import re
 import textwrap
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from oragent._base.errors import ReplyError
 
-# the lines at which an edit begins and ends
+# First and last lines of an edit.
 SEARCH = re.compile(r"\s*<{5,9} ?SEARCH\b")
 REPLACE = re.compile(r"\s*>{5,9} ?REPLACE\b")
-# said of an edit that missed
+# Hint for an edit whose lines are not in the parent.
 NEAREST = "The nearest lines of the parent are:"
 
 OPENING = re.compile(r"(?P<before>[^`~]*)(?P<fence>`{3,}+|~{3,}+)(?P<tag>[^`]*)")
@@ -22,22 +22,22 @@ BACKTICKS = re.compile("`+")
 DEFINITION = re.compile(r"^([ \t]+)(?:async\s+)?def\s", re.MULTILINE)
 DIVIDER = re.compile(r"\s*={5,9}\s*$")
 WORD = re.compile(r"\w+|[^\w\s]")
-# of a parent that is looked through, and of what is shown of it
+# Maximum number of lines of a searched parent, and of shown lines.
 MOST_LINES, MOST_SHOWN = 600, 20
 
 
 @dataclass(frozen=True)
 class FencedBlock:
-    """A fenced block."""
+    """Fenced block of a reply."""
 
-    # text inside, its common indentation removed
+    # Text inside, without common indentation.
     text: str
-    # whether the closing fence is there; without it the reply may have been cut
+    # True if the closing fence is present; otherwise the reply may have been cut off.
     closed: bool
 
 
 def fence_text(text: str, tag: str = "") -> str:
-    """Fence a text, with more backticks than it has anywhere, so that it cannot end its own block."""
+    """Fence a text with more backticks than it contains in a row, so that it cannot end its own block."""
     longest = max(map(len, BACKTICKS.findall(text)), default=0)
     mark = "`" * max(3, longest + 1)
     return f"{mark}{tag}\n{text}\n{mark}"
@@ -51,16 +51,16 @@ def language_tag(program: str) -> str:
 
 
 def drop_thoughts(text: str) -> str:
-    """Remove ``<think>...</think>``, also where only one of the two tags is there."""
+    """Remove ``<think>...</think>``, even if one of the two tags is missing."""
     *thoughts, answer = text.split("</think>")
     visible_parts = [part.partition("<think>")[0] if "<think>" in part else "" for part in thoughts]
     return "".join(visible_parts) + ("" if answer.lstrip().startswith("<think>") else answer)
 
 
 def fenced_blocks(text: str) -> tuple[list[FencedBlock], str]:
-    """Split a reply at its fences (three or more backticks or tildes, any or no tag): blocks, and the text outside.
+    """Split a reply at its fences (three or more backticks or tildes, with any tag) into blocks and the text outside.
 
-    Within a block a shorter fence is text, as whoever quotes fences puts longer ones around them.
+    A shorter fence within a block is text, because quoted fences need longer fences around them.
     """
     blocks: list[FencedBlock] = []
     outside: list[str] = []
@@ -69,7 +69,7 @@ def fenced_blocks(text: str) -> tuple[list[FencedBlock], str]:
     for text_line in text.split("\n"):
         opening = OPENING.fullmatch(text_line)
         if opening and inside is not None and (len(opening["fence"]) < len(fence) or not opening["tag"].strip()):
-            # with a tag, and as long as the last one: that was not closed
+            # A fence with a tag and at least the same length starts a new block: the last one was not closed.
             opening = None
         if opening:
             if inside is None:
@@ -80,7 +80,7 @@ def fenced_blocks(text: str) -> tuple[list[FencedBlock], str]:
         elif inside is None:
             outside.append(text_line)
         elif text_line.rstrip().endswith(fence):
-            # also right behind the last statement
+            # The fence may follow the last statement on the same line.
             inside.append(text_line.rstrip().rstrip(fence[0]))
             blocks.append(FencedBlock(_dedent_lines(inside), closed=True))
             inside = None
@@ -105,15 +105,15 @@ def outermost_block(text: str) -> str:
 
 
 def loose_code(text: str) -> list[str]:
-    """Find the statements in prose that has no fences around its code.
+    """Find statements in prose without fences.
 
-    Each piece begins with a line that looks like a statement and takes in what is indented below. Some may be prose
-    after all, and then do not parse.
+    Each piece begins with a line that looks like a statement and includes the indented lines below. Some pieces may be
+    prose, which does not parse.
     """
     pieces = _split_statements(text)
     indented = DEFINITION.search(text)
     if indented and not any(re.match(r"(?:@|def|async|class)\b", piece) for piece in pieces):
-        # the whole program stands to the right, as Markdown has it
+        # The whole program is indented, as in a Markdown code block.
         margin = indented[1]
         pieces = _split_statements("\n".join(text_line.removeprefix(margin) for text_line in text.split("\n")))
     return pieces
@@ -147,7 +147,7 @@ def without_edits(text: str) -> str:
 
 @dataclass(frozen=True)
 class TextEdit:
-    """Lines to find in the parent, and the lines that take their place."""
+    """Lines to find in the parent, and their replacement."""
 
     search: list[str]
     replace: list[str]
@@ -161,11 +161,11 @@ def has_edits(text: str) -> bool:
 def apply_edits(text: str, parent: str) -> str:
     """Apply the edits of a reply to ``parent``, one after the other.
 
-    Lines are compared exactly; where that finds nothing, without regard to white space, and then the replacement moves
-    to the indentation of what was found. The first place that matches is replaced.
+    Lines are compared exactly. If nothing matches, white space is ignored, and the replacement takes the indentation of
+    the lines found. The first match is replaced.
 
     Raises:
-        ReplyError: an edit is not complete, or its lines are not in the parent.
+        ReplyError: An edit is incomplete, or its lines are not in the parent.
     """
     lines = parent.rstrip("\n").split("\n")
     edits = _parse_edits(text)
@@ -188,7 +188,7 @@ def _parse_edits(text: str) -> list[TextEdit]:
     edits: list[TextEdit] = []
     search: list[str] = []
     replace: list[str] = []
-    # the one that grows
+    # The part to which lines are added.
     part: list[str] | None = None
     for text_line in text.split("\n"):
         if SEARCH.match(text_line):
@@ -230,7 +230,7 @@ def _find_lines(lines: list[str], searched_lines: list[str]) -> int | None:
 
 
 def _describe_nearest_lines(lines: list[str], searched_lines: list[str]) -> str:
-    """Return a hint with the lines of the parent that are most similar to the SEARCH lines; empty if none are."""
+    """Return a hint with the lines of the parent that are most similar to the SEARCH lines; empty if no lines are."""
     if len(lines) > MOST_LINES or len(searched_lines) > MOST_SHOWN:
         return ""
     words = [Counter(WORD.findall(text_line)) for text_line in lines]

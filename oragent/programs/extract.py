@@ -1,8 +1,7 @@
 """Extract a program, or JSON, from a reply. Runs in the process of ``parser_worker``, because replies are untrusted.
 
-Every failure is a ``ReplyError`` whose text can be sent back to the model.
-
-A program is completed with what it uses but does not define: imports and helpers that stand elsewhere.
+Every failure is a ``ReplyError`` whose text can be sent back to the model. A program is completed with the imports and
+helpers that it uses but does not define.
 """
 
 import ast
@@ -44,30 +43,30 @@ NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler,
 BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 
 
-# Strings are matched to be kept; one that never closes is matched to the end, so that the scan stays linear.
+# Strings are matched and kept. An unclosed string is matched to the end, so that the scan stays linear.
 TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
-# texts from which trailing commas are taken
+# Maximum number of texts from which trailing commas are removed.
 MOST_MENDED = 20
-# prose has few that open no JSON; the bound keeps a hostile reply cheap
+# Prose contains few brackets that do not open JSON; the limit keeps hostile replies cheap.
 MOST_BRACKETS = 200
 
 
-# a piece of a reply, and a parent, are looked at more than once; nobody changes a tree
+# Cached because pieces of replies and parents are parsed repeatedly. Callers do not change the trees.
 @lru_cache(maxsize=64)
 def parse_piece(source: str) -> ast.Module:
-    """Parse a program, or a piece of a reply that may be one; a `ReplyError` gives the line and what stands there."""
+    """Parse a program or a piece of a reply; a `ReplyError` gives the line and its text."""
     if complaint := size_limits.text_problem(source):
         raise ReplyError(complaint)
     try:
         with warnings.catch_warnings():
-            # a stray backslash in a candidate's string is not our warning
+            # Warnings about strings of a candidate are not ours.
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except SyntaxError as problem:
         shown = (problem.text or "").strip()[:120]
         raise ReplyError(f"syntax error in line {problem.lineno}: {problem.msg}: {shown!r}") from None
     except ValueError as problem:
-        # null bytes, half characters
+        # Null bytes or lone surrogates.
         raise ReplyError(f"the code cannot be read: {problem}") from None
     except (RecursionError, MemoryError):
         raise ReplyError("the code is nested too deeply to be read") from None
@@ -81,11 +80,11 @@ def defined_names(
 
 
 def complete_program(source: str, helpers: Sequence[str], needed: frozenset[str] = frozenset()) -> str:
-    """Put the missing imports and definitions before a program that parses.
+    """Add missing imports and definitions to a valid program.
 
-    Missing names are looked up in helpers, other programs that parse; the last definition of a name wins. Names may be
-    needed though the program itself does not use them. What the statements need that are taken is taken in turn; and
-    imports of what everybody imports alike, such as ``np``.
+    Missing names are taken from helpers, which are other valid programs; the last definition of a name wins. ``needed``
+    lists names that are required even if the program does not use them. Names that the added statements use are added
+    in turn, and so are common imports such as ``np``.
     """
     tree = parse_piece(source)
     statements = [statement for helper in helpers for statement in _list_statements(helper)]
@@ -110,7 +109,7 @@ def complete_program(source: str, helpers: Sequence[str], needed: frozenset[str]
 
 @dataclass(frozen=True)
 class _Statement:
-    """A statement at the top level of a helper: what it defines, and what it needs for that."""
+    """Statement at the top level of a helper, with the names that it defines and needs."""
 
     text: str
     names: frozenset[str]
@@ -137,13 +136,13 @@ def _list_statements(helper: str) -> list[_Statement]:
 
 
 def first_line(node: ast.stmt) -> int:
-    """The first line of a statement, decorators included."""
+    """Return the first line of a statement, including decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def statement_text(lines: Sequence[str], node: ast.stmt) -> str:
-    """The text of a statement of a program of these lines."""
+    """Return the text of a statement of a program, given its lines."""
     return "\n".join(lines[first_line(node) - 1 : node.end_lineno])
 
 
@@ -153,7 +152,7 @@ def _used_names(nodes: list[ast.AST]) -> set[str]:
 
 
 def _bound_names(nodes: list[ast.AST]) -> set[str]:
-    """The names that are given a value anywhere, in whatever scope."""
+    """Return the names that are bound anywhere, in any scope."""
     names: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -168,7 +167,7 @@ def _bound_names(nodes: list[ast.AST]) -> set[str]:
 
 
 def insert_statements(source: str, tree: ast.Module, imports: list[str], definitions: list[str]) -> str:
-    """``source`` with the given statements behind its docstring and its ``__future__`` imports."""
+    """Insert statements after the docstring and the ``__future__`` imports of ``source``."""
     lines = source.split("\n")
     head = 0
     for node in tree.body:
@@ -184,7 +183,7 @@ def insert_statements(source: str, tree: ast.Module, imports: list[str], definit
 
 @dataclass(frozen=True)
 class _Piece:
-    """A part of a reply that may be a program."""
+    """Part of a reply that may be a program."""
 
     text: str
     tree: ast.Module | None
@@ -208,7 +207,7 @@ class _Piece:
 
 
 def extract_program(text: str, function: str, parent: str | None = None, signature: Signature | None = None) -> str:
-    """Take the program out of a reply, as ``replies.extract_code`` describes it; `ReplyError`: there is none."""
+    """Extract the program of a reply, as ``replies.extract_code`` describes; raise a `ReplyError` without one."""
     if signature and signature.language == "cpp":
         return native.extract_program(text, signature.functions, parent)
     text = drop_thoughts(text.replace("\r\n", "\n").replace("\r", "\n"))
@@ -218,7 +217,7 @@ def extract_program(text: str, function: str, parent: str | None = None, signatu
         try:
             return _apply_program_edits(text, function, parent)
         except ReplyError:
-            # perhaps the whole program stands beside them
+            # The reply may contain the whole program in addition to the edits.
             text = without_edits(text)
             if not _has_function([_Piece.parse(block.text) for block in fenced_blocks(text)[0]], function):
                 raise
@@ -282,10 +281,10 @@ def _apply_program_edits(text: str, function: str, parent: str | None) -> str:
 
 
 def _patch_parent(pieces: list[_Piece], parent: str) -> str:
-    """Return the parent with those of its functions and constants replaced that a reply redefines; empty if none are.
+    """Return the parent with the functions and constants of a reply in place of its own; empty without any.
 
-    Each takes the place of the old one, as what is above it may be needed when it is defined. What is new comes before
-    the first of them, imports at the top.
+    Each new definition takes the place of the old one, because it may need definitions above it. Other new definitions
+    are inserted before the first of them, and imports at the top.
     """
     old = _Piece.parse(parent)
     for piece in reversed(pieces):
@@ -313,7 +312,7 @@ def _patch_parent(pieces: list[_Piece], parent: str) -> str:
 
 
 def _bound_name(node: ast.stmt) -> str:
-    """The name that a statement at the top of a program defines; empty where it is none or several."""
+    """Return the name that a top-level statement defines; empty for no or several names."""
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return name
@@ -323,7 +322,7 @@ def _bound_name(node: ast.stmt) -> str:
 
 
 def _loose_pieces(text: str, blocks: list[FencedBlock], outside: str, function: str) -> list[_Piece]:
-    """Return possible code outside of blocks: around fences, between them, or after one that is never closed."""
+    """Return possible code outside of blocks: around fences, between them, or after an unclosed fence."""
     for whole in (_Piece.parse(outermost_block(text)), _Piece.parse(outside)):
         if function in whole.function_names():
             return [whole]
@@ -374,7 +373,7 @@ def _why_not(fenced: list[_Piece], pieces: list[_Piece], function: str) -> str:
 
 
 def extract_json(text: str) -> Any:
-    """Take the first JSON out of a reply, as ``replies.extract_json`` describes it; a `ReplyError` if it has none."""
+    """Extract the first JSON of a reply, as ``replies.extract_json`` describes; raise a `ReplyError` without any."""
     blocks, outside = fenced_blocks(drop_thoughts(text))
     fenced = sorted((block.text for block in blocks), key=lambda block: not block.lstrip().startswith(("{", "[")))
     mended = 0
@@ -391,7 +390,7 @@ def extract_json(text: str) -> Any:
 
 
 def _decode_json(text: str) -> tuple[bool, Any, bool]:
-    """Decode the JSON at the start: whether there is any, its value, and whether a trailing comma may be why not."""
+    """Decode the JSON at the start of a text: success, value, and True if a trailing comma may cause a failure."""
     try:
         return True, json.JSONDecoder(strict=False).raw_decode(text)[0], False
     except json.JSONDecodeError as problem:
@@ -402,6 +401,6 @@ def _decode_json(text: str) -> tuple[bool, Any, bool]:
     except RecursionError:
         raise ReplyError("the JSON in the reply is nested too deeply") from None
     except ValueError:
-        # a number too long to convert
+        # The number is too long to convert.
         pass
     return False, None, False

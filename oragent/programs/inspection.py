@@ -21,20 +21,20 @@ from oragent.programs.parser_client import ParseLimitExceeded
 from oragent.programs.parser_worker import Inspected as Inspected
 from oragent.programs.syntax import Signature
 
-# characters of a primitive
+# Maximum characters of a primitive.
 MOST_EXPRESSION = 2_000
 T = TypeVar("T")
 
-# hashes of texts that may be parsed here
+# Hashes of texts that this process may parse.
 _passed: OrderedDict[bytes, None] = OrderedDict()
 _MOST_PASSED = 100_000
-# Asked for when a reply is read, when it is held against known ones, and when it is scored.
+# Cache: a program is inspected when its reply is read, when it is compared with others, and when it is scored.
 _inspected: OrderedDict[tuple[str, Signature], Inspected] = OrderedDict()
 _MOST_INSPECTED = 512
 _lock = threading.Lock()
 
 
-# random from call to call where they get no seed
+# Random in each call without a seed.
 SEEDABLE = {
     "numpy.random.default_rng": "np.random.default_rng(0)",
     "numpy.random.RandomState": "np.random.RandomState(0)",
@@ -74,10 +74,10 @@ def _digest_text(source: str) -> bytes:
 
 
 def inspect_program(source: str, signature: Signature) -> Inspected:
-    """Look at a program that must be callable as ``signature``.
+    """Inspect a program that must be callable as ``signature``.
 
-    A syntax error, another function or signature, or a text that is too long, nested too deeply or too dear to be read
-    is no exception but the ``problem`` of what is returned.
+    A syntax error, another function or signature, or a text that is too long, too deeply nested or too expensive raises
+    no exception: the result has a ``problem``.
     """
     with _lock:
         cached = _inspected.get((source, signature))
@@ -100,7 +100,7 @@ def _inspect_uncached(source: str, signature: Signature) -> Inspected:
 
 
 def prime_cache(source: str, signature: Signature, answer: object) -> None:
-    """Keep what the child said of a program when it took it out of a reply, so that it is not asked again."""
+    """Store the inspection that the child made when it extracted a program, so that it is not requested again."""
     if isinstance(answer, dict) and not size_limits.text_problem(source):
         _cache_inspection(source, signature, _read_inspection(answer, source, signature))
 
@@ -123,7 +123,7 @@ def _cache_inspection(source: str, signature: Signature, inspected: Inspected) -
 
 
 def fit_to_frame(source: str, signature: Signature) -> str:
-    """Restore the fixed parts of the seed in a program, if there are any; ``rejected`` if its markers are others."""
+    """Restore the fixed parts of the seed in a program, if any; ``rejected`` if its markers differ."""
     if not signature.frame:
         return source
     if regions.has_markers(source):
@@ -149,15 +149,15 @@ def fit_to_frame(source: str, signature: Signature) -> str:
 
 
 def parse_tree(source: str) -> ast.Module:
-    """Parse a program, once it is known that this does no harm; ``rejected`` if it cannot be read or compiled."""
+    """Parse a program after a safety check; ``rejected`` if it cannot be parsed or compiled."""
     _check_safe(source)
     return syntax.parse_program(source)
 
 
-# a good program is shown, sorted and bred from again and again
+# A good program is shown, sorted and used as parent repeatedly.
 @lru_cache(maxsize=4096)
 def program_length(source: str) -> int:
-    """Count the nodes of the syntax tree, without docstrings and load or store marks; ``rejected`` if it has none."""
+    """Count the nodes of the syntax tree, without docstrings and load or store marks; ``rejected`` if it is invalid."""
     _check_safe(source)
     return syntax.count_nodes(source)
 
@@ -171,7 +171,7 @@ def lay_out(source: str) -> str:
 
 
 def signature_of(source: str, function: str) -> Signature:
-    """Read the signature of ``function`` off a problem's seed heuristic; a `ProblemError` says why there is none."""
+    """Read the signature of ``function`` from a problem's seed heuristic; a `ProblemError` gives the reason."""
     try:
         _check_safe(source)
     except CandidateError as problem:
@@ -185,10 +185,10 @@ def outline(source: str, function: str, *, documented: bool = True) -> str:
     return syntax.outline_function(source, function, documented=documented)
 
 
-# of seeds, in every prompt
+# Called for the seed in every prompt.
 @lru_cache(maxsize=64)
 def documentation(source: str, function: str) -> str:
-    """Return the docstring of a top-level function of a valid program; empty if it has none."""
+    """Return the docstring of a top-level function of a valid program; empty without one."""
     named = [node for node in parse_tree(source).body if isinstance(node, ast.FunctionDef) and node.name == function]
     if named:
         return ast.get_docstring(named[-1]) or ""
@@ -196,7 +196,7 @@ def documentation(source: str, function: str) -> str:
 
 
 def parse_expression(text: str) -> ast.expr:
-    """Parse an expression of a problem's author, once it is known that this does no harm; ``rejected`` otherwise."""
+    """Parse an expression of a problem's author after a safety check; ``rejected`` if it is invalid."""
     if problem := _expression_problem(text):
         raise CandidateError(problem, "rejected")
     return tree_of(text.strip(), mode="eval").body
@@ -210,7 +210,7 @@ def _expression_problem(text: str) -> str:
 
 
 def read_program(path: Path, signature: Signature) -> str:
-    """Read a program that can be called as ``signature`` from a file, which a `CandidateError` (``rejected``) names."""
+    """Read a program that is callable as ``signature`` from a file; ``rejected`` errors name the file."""
     try:
         content = read_bounded_bytes(path, LONGEST_ARGUMENT)
         source = content.decode("utf-8", "replace" if len(content) > size_limits.MAX_BYTES else "strict")
@@ -243,7 +243,7 @@ def _check_safe(source: str) -> None:
 
 
 def _ask_problem(kind: str, **fields: str) -> str:
-    """Ask the child what is wrong with a text; empty if nothing is."""
+    """Ask the child for the problem of a text; empty for a valid one."""
     try:
         return _read_field(parser_client.request(kind, **fields), "problem", str)
     except ParseLimitExceeded as hopeless:
@@ -259,11 +259,10 @@ def _read_field(answer: dict[str, object], name: str, kind: type[T]) -> T:
 
 
 def find_unseeded(source: str, language: str = "python") -> str:
-    """Find where a program draws unseeded random numbers or reads the clock, and suggest a replacement.
+    """Find unseeded random numbers or a read of the clock in a program, and suggest a replacement.
 
-    It reads the text alone, so it misses what is hidden well, and never runs anything. The answer is one line, such as
-    ``np.random.default_rng() in line 3 has no seed: write np.random.default_rng(0)``; empty where nothing was found, or
-    the text is no program.
+    It reads the text only, so it misses obfuscated code. The answer is one line, such as ``np.random.default_rng() in
+    line 3 has no seed: write np.random.default_rng(0)``; empty if nothing was found or the program does not parse.
     """
     if language == "cpp":
         return native.find_randomness(source)
@@ -279,7 +278,7 @@ def find_unseeded(source: str, language: str = "python") -> str:
 
 
 def _imported_names(tree: ast.AST) -> dict[str, str]:
-    """Full names of what the program's own names stand for."""
+    """Return the full names of imported names, by their names in the program."""
     full_names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -312,7 +311,7 @@ def _describe_chance(node: ast.AST, full_names: dict[str, str]) -> tuple[int, st
 
 
 def _full_name(node: ast.AST, full_names: dict[str, str]) -> str:
-    """The full name of a dotted name; empty for any other expression, and for names of the program's own."""
+    """Return the full name of a dotted name; empty for other expressions and for the program's own names."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

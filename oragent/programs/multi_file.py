@@ -1,7 +1,7 @@
-"""A candidate of several files as one text: the first file, then each further one below a line that names it.
+"""Candidates of several files as one text: the first file, then each further one below a line with its name.
 
-The line is a comment of Python, or of C++: ``# ---- file: rules.py ----``. So a store, a prompt and a reply know
-programs as texts, however many files they have. Plain operations on text: nothing is parsed here.
+The line is a comment of Python or C++: ``# ---- file: rules.py ----``. So databases, prompts and replies handle
+programs as texts, however many files they have. These are plain operations on text: nothing is parsed here.
 """
 
 import re
@@ -12,7 +12,7 @@ HEAD = re.compile(r"^(?:#|//)[ \t]?-{3,}[ \t]?file:[ \t]?(?P<name>[\w.]{1,100})[
 
 
 def join_files(files: Mapping[str, str]) -> str:
-    """Join files, texts by name, to one text, the main file first."""
+    """Join files, given as texts by name, the main file first."""
     first, *others = files.items()
     parts = [first[1]]
     for name, text in others:
@@ -34,10 +34,10 @@ def with_main(source: str, names: Sequence[str], change: Callable[[str], str]) -
 
 
 def split_files(source: str, names: Sequence[str]) -> dict[str, str]:
-    """Split a text, as `join_files` makes it, into its files by the names that a candidate has, the main one first.
+    """Split a text in the format of `join_files` into its files, by their names, the main one first.
 
-    With a single name the text is that file. A further file that the text does not hold is not there; one that is not
-    wanted stays where it stands, in the file above it; of one that is there twice the last counts.
+    With a single name the text is this file. Missing files are left out. Files that are not in ``names`` stay part of
+    the file above them. If a file occurs twice, the last one counts.
     """
     main, *others = names
     if not others:

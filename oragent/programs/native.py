@@ -1,7 +1,7 @@
-"""C++ programs as text: their signature, their canonical form, and how one is taken out of a reply.
+"""C++ programs as text: signatures, canonical forms, and extraction from replies.
 
-Nothing here understands C++: a text is cut into comments, strings and words by one pattern that is linear in its
-length. Whether it is a program the compiler says, in the sandbox.
+C++ is not parsed: one pattern, linear in the length, cuts a text into comments, strings and words. The compiler, in the
+sandbox, decides about validity.
 """
 
 import re
@@ -23,7 +23,7 @@ CHANCE = re.compile(
     r"\b(?P<chance>random_device|getrandom|arc4random\w*|rdrand\w*|_rdrand\w*|rdtsc\w*|__rdtsc\w*)\b"
     r"|\b(?P<clock>system_clock|steady_clock|high_resolution_clock|clock_gettime|gettimeofday|time\s*\(\s*(?:0|NULL|nullptr)\s*\))"
 )
-# characters: as Python programs have it
+# Maximum characters, as for Python programs.
 MOST = 100_000
 
 
@@ -38,7 +38,7 @@ def signature_text(source: str, function: str) -> str:
 
 
 def documentation(source: str, function: str) -> str:
-    """Return the comment right above a function, without comment signs; empty if there is none."""
+    """Return the comment directly above a function, without comment signs; empty without one."""
     head = _head_pattern(function).search(source)
     lines: list[str] = []
     for text_line in reversed(source[: head.start()].rstrip("\n").split("\n") if head else []):
@@ -49,7 +49,11 @@ def documentation(source: str, function: str) -> str:
 
 
 def check_functions(source: str, functions: tuple[str, ...]) -> None:
-    """Reject, by a `CandidateError`, a text that cannot be a program with these functions, without a compiler."""
+    """Reject a text that cannot be a program with these functions, without a compiler.
+
+    Raises:
+        CandidateError: The text is too large, or does not define a function.
+    """
     if complaint := size_limits.text_problem(source):
         raise CandidateError(complaint, "rejected")
     plain = _without_comments(source)
@@ -73,12 +77,12 @@ def canonical_text(source: str) -> str:
 
 
 def count_words(source: str) -> int:
-    """Number of words and signs, comments aside."""
+    """Return the number of words and signs, without comments."""
     return sum(not (match["space"] or match["comment"]) for match in PIECE.finditer(source))
 
 
 def find_randomness(source: str) -> str:
-    """Find what makes a program random or reads the clock, from its text; empty if there is nothing."""
+    """Find unseeded random numbers or a read of the clock in a program's text; empty if nothing was found."""
     match = CHANCE.search(_without_comments(source))
     if match is None:
         return ""
@@ -87,7 +91,7 @@ def find_randomness(source: str) -> str:
 
 
 def extract_program(text: str, functions: tuple[str, ...], parent: str | None) -> str:
-    """Take a C++ program out of a reply; a `ReplyError` says in words that can be sent back that there is none."""
+    """Extract a C++ program from a reply; a `ReplyError` has a text for the model."""
     request = f"answer with one fenced C++ block that holds the whole program with {' and '.join(functions)}"
     text = drop_thoughts(text.replace("\r\n", "\n").replace("\r", "\n"))
     if not text.strip():

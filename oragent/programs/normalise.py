@@ -1,12 +1,12 @@
-"""Strip a program of what does not change its behaviour, in doubt a part stays; and rename its local variables.
+"""Remove the parts of a program that do not affect its behaviour, and rename its local variables.
 
-Each variable of each function, lambda or comprehension gets a name, in order of appearance, that occurs nowhere else,
-so nothing is captured. Everything else keeps its name: parameters (callers pass them by keyword), functions, classes
-and their attributes, imports, globals, names in ``global`` and ``nonlocal`` statements and in ``match`` patterns. The
-one exception among parameters is that of a lambda given as the ``key`` of min, max or sorted, which call it by
-position.
+In doubt a part stays. Each variable of each function, lambda or comprehension gets a name, in order of appearance, that
+occurs nowhere else, so nothing is captured. All other names stay: parameters (callers pass them by keyword), functions,
+classes and their attributes, imports, globals, names in ``global`` and ``nonlocal`` statements and in ``match``
+patterns. The only parameters that are renamed are those of a lambda given as the ``key`` of min, max or sorted, which
+call it by position.
 
-The standard library's symtable is of no use here: since Python 3.12 it hides the scopes of comprehensions.
+The module symtable of the standard library cannot be used: since Python 3.12 it hides the scopes of comprehensions.
 """
 
 import ast
@@ -22,7 +22,7 @@ _Named = ast.Name | ast.arg
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-# A program that uses one of these may see its own names, text, annotations or definitions.
+# A program that uses one of these may read its own names, text, annotations or definitions.
 _REFLECTIVE = re.compile(
     "eval|exec|compile|locals|globals|vars|dir|getattr|setattr|delattr|hasattr|open|attrgetter|methodcaller|getsource|"
     "get_type_hints|signature|singledispatch|singledispatchmethod|query|evaluate|objmode|breakpoint|"
@@ -34,21 +34,21 @@ _REFLECTIVE_MODULE = re.compile(
 )
 _HIDDEN = re.compile(r"__|\b(?:f_(?:back|builtins|code|globals|locals)|(?:ag|co|cr|gi|tb)_[a-z])")
 _HARMLESS = frozenset(["__init__", "__name__", "__main__"])
-# Dropping an import is safe only where it is certain to succeed.
+# Imports are dropped only if they certainly succeed.
 _MODULES = frozenset(["collections", "functools", "heapq", "itertools", "math", "numpy", "random", "typing"])
 _CONTAINERS = frozenset(["list", "tuple", "set", "frozenset", "dict"])
 _TYPES = _CONTAINERS | {"int", "float", "bool", "complex", "str", "bytes", "object"}
 _TYPING = frozenset(["Any", "List", "Dict", "Set", "Tuple", "Sequence", "Iterable", "Callable"])
-# how many types they take
+# Number of type arguments.
 _GENERICS = {"List": 1, "Set": 1, "Sequence": 1, "Iterable": 1, "Optional": 1, "Dict": 2}
 _ATTRIBUTES = {"numpy": frozenset(["ndarray", "float64", "int64"]), "torch": frozenset(["Tensor"]), "typing": _TYPING}
 _TELLING = frozenset((ast.Name, ast.Attribute, ast.keyword, ast.alias, ast.ImportFrom, ast.Constant))
 
 
 def rename_locals(tree: ast.Module, all_nodes: Sequence[ast.AST]) -> None:
-    """Rename the local variables in ``tree`` in place, or none of them where a name may be seen from within.
+    """Rename the local variables in ``tree`` in place, or none if the program may read names.
 
-    There may be some among its nodes that it has no more.
+    ``all_nodes`` may contain nodes that were removed from the tree.
     """
     if any(map(_is_doubtful, all_nodes)):
         return
@@ -73,7 +73,7 @@ def rename_locals(tree: ast.Module, all_nodes: Sequence[ast.AST]) -> None:
 
 
 def _is_doubtful(node: ast.AST) -> bool:
-    # An exception's text may hold the name of a variable; type parameters have scopes of their own.
+    # An exception's text may contain the name of a variable; type parameters have their own scopes.
     return (isinstance(node, ast.ExceptHandler) and node.name is not None) or bool(getattr(node, "type_params", None))
 
 
@@ -87,11 +87,11 @@ class _Scope:
     def __init__(self, kind: str, parent: "_Scope | None") -> None:
         self.kind, self.parent = kind, parent
         self.bound: set[str] = set()
-        # bound here, but not by an assignment: keeps its name
+        # Names bound here without an assignment, which stay.
         self.fixed: set[str] = set()
 
     def resolve(self, name: str) -> "_Scope | None":
-        """Return the scope that binds ``name`` as it is seen from here; a class body hides from scopes within it."""
+        """Return the scope that binds ``name`` as seen from here; inner scopes do not see the names of a class body."""
         scope: _Scope | None = self
         while scope is not None:
             if name in scope.bound and (scope is self or scope.kind != "class"):
@@ -101,27 +101,27 @@ class _Scope:
 
 
 class _Finder(ast.NodeVisitor):
-    """Collect every scope's bindings, and every use of a name with the scope it stands in, in order of appearance."""
+    """Collector of the bindings of every scope, and of every use of a name with its scope, in order of appearance."""
 
     def __init__(self) -> None:
         self.scope = _Scope("module", None)
         self.scopes = [self.scope]
         self.uses: list[tuple[_Named, _Scope]] = []
-        # names that are not changed in any scope
+        # Names that stay in all scopes.
         self.fixed_names: set[str] = set()
         self._keywords: set[str] = set()
         self._keys: dict[ast.Lambda, tuple[str, _Scope]] = {}
         self._inner: dict[ast.Lambda, _Scope] = {}
 
     def find_owner(self, node: _Named, scope: _Scope) -> _Scope | None:
-        """Return the scope whose local variable ``node`` is, or None where the name must stay."""
+        """Return the scope whose local variable ``node`` is, or None if the name must stay."""
         name, owner = _name_of(node), scope.resolve(_name_of(node))
         if owner is None or owner.kind in ("module", "class") or name in owner.fixed or name in self.fixed_names:
             return None
         return owner
 
     def settle_keys(self) -> None:
-        """Fix the parameters of ``key`` lambdas that could be passed by keyword after all."""
+        """Keep the parameters of ``key`` lambdas that could be passed by keyword."""
         for node, (function, scope) in self._keys.items():
             inner = self._inner[node]
             if scope.resolve(function) is not None:
@@ -182,7 +182,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_ListComp(self, node: _Comprehension) -> None:
         first, *others = node.generators
-        # evaluated outside
+        # The first iterable is evaluated outside.
         self.visit(first.iter)
         self._enter_scope("comprehension")
         self._visit_all([first.target, *first.ifs])
@@ -248,9 +248,9 @@ def list_arguments(args: ast.arguments) -> list[ast.arg]:
 
 
 def normalise(tree: ast.Module, functions: Sequence[str], program_nodes: Sequence[ast.AST] = ()) -> ast.Module | None:
-    """Strip and rename in place for ``ast.unparse``; None where the program may look at itself.
+    """Strip and rename in place for ``ast.unparse``; return None if the program may read itself.
 
-    ``functions`` must stay. The nodes are those that ``drop_docstrings`` has returned; empty where it was not called.
+    ``functions`` must stay. ``program_nodes`` is the result of ``drop_docstrings``; empty if it was not called.
     """
     program_nodes = program_nodes or drop_docstrings(tree)
     if any(_looks_at_itself(node) for node in program_nodes):
@@ -267,7 +267,7 @@ def normalise(tree: ast.Module, functions: Sequence[str], program_nodes: Sequenc
 
 
 def drop_docstrings(tree: ast.Module) -> list[ast.AST]:
-    """Drop docstrings, and other constants that stand as statements, in place; returns the nodes that are left."""
+    """Drop docstrings and other constant statements in place, and return the remaining nodes."""
     program_nodes, dropped = all_nodes(tree), False
     for node in program_nodes:
         for field in _BLOCKS.get(type(node), ()):
@@ -283,7 +283,7 @@ def drop_docstrings(tree: ast.Module) -> list[ast.AST]:
 
 
 def _list_block_fields() -> dict[type[ast.AST], tuple[str, ...]]:
-    """The fields that hold statements, of each type of node that has any."""
+    """Return the fields that contain statements, by type of node."""
     statements = (ast.mod, ast.stmt, ast.ExceptHandler, ast.match_case)
     fields_by_kind: dict[type[ast.AST], tuple[str, ...]] = {}
     for kind in vars(ast).values():
@@ -334,7 +334,7 @@ def _is_hidden(text: str) -> bool:
 
 def _drop_annotations(tree: ast.Module) -> None:
     """Drop annotations of undecorated functions and of their variables, unless evaluating one could raise."""
-    # names of modules and of members of typing that are certain to be bound by now
+    # Names of modules and of members of typing that are certainly bound at this point.
     origins: dict[str, str] = {}
     rebound = _rebound_names(tree)
     for statement in tree.body:
@@ -378,13 +378,13 @@ def _drop_annotation(statement: ast.stmt) -> ast.stmt:
     if isinstance(statement, ast.AnnAssign) and statement.simple:
         if statement.value:
             return ast.copy_location(ast.Assign([statement.target], statement.value), statement)
-        # the statement still makes the name a local one
+        # The statement still makes the name local.
         statement.annotation = ast.Constant(None)
     return statement
 
 
 def _is_safe(node: ast.expr, origins: dict[str, str], rebound: set[str]) -> bool:
-    """Tell whether evaluating the annotation can neither raise nor do anything."""
+    """Return True if evaluating an annotation can neither raise nor have side effects."""
     if "__future__.annotations" in origins.values():
         return True
     match node:
@@ -403,7 +403,7 @@ def _is_safe(node: ast.expr, origins: dict[str, str], rebound: set[str]) -> bool
             if name in _CONTAINERS:
                 parts = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is ...)]
                 return _is_safe(base, origins, rebound) and all(_is_safe(part, origins, rebound) for part in parts)
-            # the text would be parsed
+            # Texts would be parsed.
             typed = not any(isinstance(part, ast.Constant) for part in parts)
             fits = _GENERICS.get(_typing_name(base, origins)) == len(parts)
             return fits and typed and all(_is_safe(part, origins, rebound) for part in parts)
@@ -418,8 +418,8 @@ def _typing_name(node: ast.Name, origins: dict[str, str]) -> str:
 
 
 def _drop_unused(tree: ast.Module, functions: Sequence[str]) -> None:
-    """Drop what the rest does not name: imports that cannot fail, plain functions, constants of the module."""
-    # by each name that a statement is needed for
+    """Drop unused parts: imports that cannot fail, plain functions, constants of the module."""
+    # Statements by each name for which they are needed.
     waiting: dict[str, list[ast.stmt]] = {}
     needed: set[ast.stmt] = set()
     used, fresh = set(functions), list(functions)
@@ -448,7 +448,7 @@ def _drop_unused(tree: ast.Module, functions: Sequence[str]) -> None:
 
 
 def _only_for(statement: ast.stmt) -> set[str] | None:
-    """Return the names whose non-use allows a statement to be dropped; None if it must stay."""
+    """Return the names of a statement that can be dropped if these are unused; None if it must stay."""
     match statement:
         case ast.Import(names=items) | ast.ImportFrom(names=items) if _module_of(statement):
             return {item.asname or item.name for item in items}
@@ -466,7 +466,7 @@ def _only_for(statement: ast.stmt) -> set[str] | None:
 
 
 def _module_of(statement: ast.stmt) -> bool:
-    """Tell whether ``statement`` imports only what is certain to be there."""
+    """Return True if a statement imports only members that certainly exist."""
     match statement:
         case ast.Import(names=items):
             return all(item.name in _MODULES for item in items)
@@ -478,7 +478,7 @@ def _module_of(statement: ast.stmt) -> bool:
 
 @cache
 def _module_members(module: str) -> frozenset[str]:
-    # imported where a program asks: numpy takes a tenth of a second
+    # Imported on demand: numpy takes a tenth of a second.
     return frozenset(dir(import_module(module)))
 
 

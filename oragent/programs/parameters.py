@@ -1,15 +1,15 @@
-"""Parameters that a program declares in comments: read them, and write the program with other values.
+"""Parameters that a program declares in comments: reading them, and writing the program with other values.
 
-A declaration is one comment, on a line of its own or behind the value::
+A declaration is one comment, on a line of its own or after the value::
 
     WINDOW = 23  # param: WINDOW = 23, 5..60
     # param: decay = 0.1, 0.001..1, log
     # param: ROUNDS work
 
 It gives a name, its value (optional), a range and optionally ``int``, ``float`` or ``log``. ``work`` marks the number
-that is the program's amount of work, such as its iterations: more of it takes longer. It needs no range. The name must
-be a constant at the top of the program, a default of a function at the top, or what is assigned on the comment's own
-line. Where the comment and the code give different values, the code counts. Programs are read as text, never run.
+that controls the program's amount of work, such as its iterations; it needs no range. The name must be a constant at
+the top level, a default of a top-level function, or assigned on the comment's own line. If the comment and the code
+give different values, the code counts. Programs are read as text, never run.
 """
 
 import ast
@@ -24,11 +24,11 @@ from oragent._base.errors import CandidateError
 from oragent.programs import inspection
 
 MAX_PARAMETERS = 20
-# of a range
+# Maximum absolute value of a range.
 MAX_BOUND = 1e9
-# characters of a declaration
+# Maximum characters of a declaration.
 MAX_SPEC = 200
-# significant digits of a value that is written
+# Significant digits of written values.
 DIGITS = 6
 
 _NUMBER = r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
@@ -38,28 +38,28 @@ _SPEC = re.compile(
     rf"\s*(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})(?P<flags>(?:\s*,\s*(?:int|float|log|work))*)\s*"
 )
 _WORK = re.compile(rf"(?P<name>[A-Za-z_]\w*)\s*(?:=\s*(?P<value>{_NUMBER})\s*)?,?\s*\bwork\s*")
-# of the value, in both directions: the range of a work parameter without one
+# Default range of a work parameter: its value divided and multiplied by this factor.
 _WORK_RANGE = 1000.0
 _EXAMPLE = "write `# param: window = 23, 5..60`"
 
 
 @dataclass(frozen=True)
 class ProgramParameter:
-    """A number of a program, with the range in which it may be changed."""
+    """Number of a program, with the range in which it may change."""
 
-    # name of the constant or of the default
+    # Name of the constant or of the default.
     name: str
-    # value in the program
+    # Value in the program.
     value: float
-    # lower end of the range
+    # Lower end of the range.
     low: float
-    # upper end of the range, above ``low``
+    # Upper end of the range, above ``low``.
     high: float
-    # true if it must stay a whole number
+    # True if it must stay an integer.
     is_integer: bool = False
-    # true if it is searched by orders of magnitude; ``low`` is positive then
+    # True if it is searched by orders of magnitude; ``low`` is then positive.
     is_logarithmic: bool = False
-    # true if it is the program's amount of work: a larger value takes longer
+    # True if it is the program's amount of work: a larger value takes longer.
     is_work: bool = False
 
 
@@ -73,7 +73,7 @@ class ParameterReading:
 
 @dataclass(frozen=True)
 class _Binding:
-    """A number in the text: its characters, its value, and the line of its statement."""
+    """Number in the text: its characters, its value, and the line of its statement."""
 
     start: int
     end: int
@@ -84,7 +84,7 @@ class _Binding:
 
 @dataclass(frozen=True)
 class _Declaration:
-    """A comment: its line, its text, and where the text begins."""
+    """Comment with a declaration: its line, its text, and the start of the text."""
 
     line: int
     spec: str
@@ -92,7 +92,7 @@ class _Declaration:
 
 
 def read_parameters(source: str) -> ParameterReading:
-    """Read the parameters that a Python program declares; a program that cannot be read declares none."""
+    """Read the parameters that a Python program declares; an invalid program declares none."""
     if "param:" not in source:
         return ParameterReading()
     try:
@@ -115,7 +115,7 @@ def read_parameters(source: str) -> ParameterReading:
 
 
 def read_value(source: str, name: str) -> float:
-    """Return the value of a constant or default of a program, declared or not; ``rejected`` if the name has none."""
+    """Return the value of a constant or default of a program, declared or not; ``rejected`` without a value."""
     return _declared_binding(_ProgramText(source), name).value
 
 
@@ -125,7 +125,7 @@ def write_values(source: str, values: Mapping[str, float]) -> str:
     Values have six significant digits; an ``int`` stays one if its value is whole.
 
     Raises:
-        CandidateError: ``rejected``: the program cannot be read, or binds no number to a name.
+        CandidateError: ``rejected``: the program is invalid, or binds no number to a name.
     """
     text = _ProgramText(source)
     changes: list[tuple[int, int, str]] = []
@@ -140,7 +140,7 @@ def write_values(source: str, values: Mapping[str, float]) -> str:
                 changes.append((start, end, number))
     for start, end, number in sorted(changes, reverse=True):
         source = f"{source[:start]}{number}{source[end:]}"
-    # only numbers differ from a text that has been examined
+    # Only numbers differ from an accepted text.
     inspection.mark_safe(source)
     return source
 
@@ -181,7 +181,7 @@ def _read_declaration(text: "_ProgramText", declaration: _Declaration) -> Progra
 
 
 def _declared_binding(text: "_ProgramText", name: str) -> _Binding:
-    """The number that a name is bound to: where it is declared, or at the top of the program."""
+    """Return the number that a name is bound to at its declaration, or at the top level."""
     for declaration in text.declarations:
         match = _match_spec(declaration.spec)
         if match and match["name"] == name:
@@ -196,7 +196,7 @@ def _format_value(value: float, was_integer: bool) -> str:
 
 
 class _ProgramText:
-    """A parsed program with the places of its numbers and comments; ``rejected`` if it is no Python program."""
+    """Parsed program with the positions of its numbers and comments; ``rejected`` if it is not valid Python."""
 
     def __init__(self, source: str) -> None:
         self._tree = inspection.parse_tree(source)
@@ -211,7 +211,7 @@ class _ProgramText:
             if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
         )
         self._string_starts = [start for start, _ in spans]
-        # latest end of all that begin before
+        # Latest end of all strings up to each start.
         self._string_ends = [*accumulate((end for _, end in spans), max)]
         self._top: dict[str, list[_Binding]] = {}
         self._by_line: dict[tuple[str, int], list[_Binding]] = {}
@@ -222,7 +222,7 @@ class _ProgramText:
                     self._top.setdefault(name, []).append(binding)
 
     def find_binding(self, name: str, line: int | None = None) -> _Binding:
-        """Return the number that a name is bound to on a line, or at the top; ``rejected`` unless it is just one."""
+        """Return the number that a name is bound to on a line, or at the top; ``rejected`` unless it is unique."""
         if line is not None:
             bindings = self._by_line.get((name, line), [])
         else:
@@ -241,7 +241,7 @@ class _ProgramText:
 
     @cached_property
     def declarations(self) -> list[_Declaration]:
-        """Comments that declare parameters; the same text within a string is none."""
+        """Comments that declare parameters, without texts inside strings."""
         declarations = []
         for number, line in enumerate(self._lines, 1):
             matches = _COMMENT.finditer(line)
@@ -252,7 +252,7 @@ class _ProgramText:
         return declarations
 
     def _named_values(self) -> Iterator[tuple[str, ast.expr, bool]]:
-        """Assignments and defaults: name, value, and True for those at the top of the program."""
+        """Yield assignments and defaults: name, value, and True for those at the top level."""
         top = set(map(id, self._tree.body))
         for node in ast.walk(self._tree):
             match node:
@@ -283,7 +283,7 @@ class _ProgramText:
         return _Binding(start, end, -float(value) if is_negative else float(value), isinstance(value, int), node.lineno)
 
     def _offset(self, line: int, column: int) -> int:
-        """The character of a line and a column, which the syntax tree counts in bytes."""
+        """Return the index of the character at a line and a column, which the syntax tree counts in bytes."""
         prefix = self._lines[line - 1].encode(errors="surrogatepass")[:column]
         return self._starts[line - 1] + len(prefix.decode(errors="replace"))
 

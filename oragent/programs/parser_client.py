@@ -1,7 +1,7 @@
 """Client of the process that parses untrusted text: parsing alone can hang a process or fill its memory.
 
-The engine parses only text that this process accepted (see ``inspection``). Its answers are untrusted as well: JSON of
-bounded length, checked field by field.
+The engine parses only text that this process accepted (see ``inspection``). Its answers are untrusted, too: JSON of
+limited length, checked field by field.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ from oragent.programs.parser_worker import CPU_S, MEMORY_MB
 from oragent.sandbox.isolation.mechanisms import FORBID
 
 T = TypeVar("T")
-# bytes of an answer: a canonical form, a reply's JSON
+# Maximum bytes of an answer: a canonical form, or the JSON of a reply.
 LONGEST = 64 << 20
-# by the clock on the wall, for a machine with other things to do; the kernel counts CPU time
+# Wall-clock limit, for busy machines; the kernel limits CPU time.
 PATIENCE_S = 120.0
-# what an event loop waits for an answer; a usual text takes a tenth of that
+# Maximum wait of an event loop for an answer; a usual text takes a tenth of it.
 BRIEF_S = 0.005
-# of a request that a pipe takes at once
+# Maximum size of a request that a pipe accepts at once.
 BRIEF_BYTES = 32 << 10
-# attempts at a request: what dies of something else must not blame the text
+# Attempts at a request, because the child may die for other reasons than the text.
 STARTS = 2
-# texts that were the end of a child
+# Maximum number of remembered texts that ended a child.
 REMEMBERED = 4096
 ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", FORBID)
 PACKAGE = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ _THIS_THREAD = threading.local()
 
 
 class _NotReadyYet(BaseException):
-    """The answer is not available yet. A ``BaseException``, so that no handler takes it for a failure of the text."""
+    """The answer is not available yet. A ``BaseException``, so that no handler treats it as a failure of the text."""
 
 
 class _WorkerEnded(Exception):
@@ -65,7 +65,7 @@ class _WorkerEnded(Exception):
 
 
 class ParserClient:
-    """One child, started when it is first needed, and again when a text was too much for it."""
+    """Client of one child, which is started on demand, and again after a text exceeded its limits."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -74,18 +74,18 @@ class ParserClient:
         self._log: Any = None
         self._refused_requests: OrderedDict[bytes, str] = OrderedDict()
         self._received = bytearray()
-        # key of the request whose answer nobody has waited for yet
+        # Key of the request whose answer has not been read yet.
         self._pending = b""
 
     def request(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Send a request to the parser process.
 
         Returns:
-            What it answers; nothing about it is checked yet, but that it is an object.
+            The answer, of which only the type has been checked.
 
         Raises:
-            ParseLimitExceeded: if the text takes more than it may; from the second time on at once.
-            OragentError: if no child can be started.
+            ParseLimitExceeded: The text exceeds the limits; remembered for later requests.
+            OragentError: The child cannot be started.
         """
         body = json.dumps({"kind": kind, "fields": fields}).encode()
         key = hashlib.sha256(body).digest()
@@ -103,18 +103,18 @@ class ParserClient:
         except _NotReadyYet:
             raise
         except BaseException:
-            # an interrupt: the answer to this would be taken for that to the next request
+            # After an interrupt, the next request would read the answer to this one.
             self.close()
             raise
         finally:
             self._lock.release()
 
     def close(self) -> None:
-        """End the child, if there is one."""
+        """End the child, if any."""
         with self._lock:
             process, self._process = self._process, None
             self._received, self._pending = bytearray(), b""
-            # a fork's parent goes on using it
+            # After a fork, the parent process continues to use it.
             if process is None or self._owner != os.getpid():
                 return
             process.kill()
@@ -143,7 +143,7 @@ class ParserClient:
                     break
                 continue
             self._pending = b""
-            # nobody has asked for more
+            # The child must not send unrequested data.
             if answer.get("last") is not False or self._received:
                 self.close()
             if isinstance(content := answer.get("answer"), dict):
@@ -157,7 +157,7 @@ class ParserClient:
         if self._pending in (b"", key):
             return process
         try:
-            # whoever waits for that will ask again
+            # The caller of the pending request will repeat it.
             worn = self._read_message(process).get("last") is not False
             self._pending = b""
         except _WorkerEnded:
@@ -183,7 +183,7 @@ class ParserClient:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            # an interrupt from the keyboard is ours to handle
+            # An interrupt from the keyboard is handled by this process.
             start_new_session=True,
         )
         try:
@@ -234,10 +234,10 @@ _CLIENT = ParserClient()
 
 
 async def run_briefly(work: Callable[[], T]) -> T:
-    """Run work that uses the parser process, for an event loop: directly if answers come at once, else in a thread.
+    """Run work that uses the parser process in an event loop: directly if answers come at once, else in a thread.
 
-    A thread for each usual text would cost more than parsing it. The work begins anew where an answer takes longer, and
-    may change nothing before.
+    A thread for each usual text would cost more than parsing it. The work is restarted if an answer takes longer, so it
+    must have no side effects before.
     """
     _THIS_THREAD.is_brief = True
     try:
@@ -263,7 +263,7 @@ def _send_request(process: subprocess.Popen[bytes], body: bytes) -> None:
 
 
 def _exit_code_of(process: subprocess.Popen[bytes]) -> int:
-    """Return the exit code of a child that gives no answer; kill it if it still runs."""
+    """Return the exit code of a child that does not answer; kill it if it still runs."""
     try:
         return process.wait(1.0)
     except subprocess.TimeoutExpired:

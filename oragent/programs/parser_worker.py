@@ -1,6 +1,6 @@
 """Process that parses untrusted text; ``parser_client`` starts it and sends it one request after the other.
 
-It has no files but Python's own, no network, an empty environment and bounded memory; a kernel timer ends each request
+It has no files but Python's own, no network, an empty environment and limited memory; a kernel timer ends each request
 that takes too long. ``parser_client`` checks its answers, because a text that exploits Python's parser controls this
 process.
 """
@@ -28,10 +28,10 @@ from oragent.sandbox.isolation import environment, kernel, landlock, seccomp
 from oragent.sandbox.isolation.guest import DEVICES, drop_privileges
 from oragent.sandbox.isolation.mechanisms import Mechanism, is_allowed
 
-# a request's; a usual program takes a thousandth of that
+# CPU limit of a request; a usual program takes a thousandth of it.
 CPU_S = 2.0
 MEMORY_MB = 512
-# a process that still holds so much after a request makes room for a fresh one
+# A process that still holds this much memory after a request is replaced.
 WORN_MB = 256
 
 
@@ -39,20 +39,20 @@ WORN_MB = 256
 class Inspected:
     """Result of the inspection of a program."""
 
-    # reason why the program cannot be used, one line; empty where it can
+    # Reason why the program cannot be used, one line; empty if it can.
     problem: str
-    # form in which equal programs read the same; the text as it is where it cannot be used
+    # Canonical form, which is the same for equal programs; the unchanged text if it cannot be used.
     canonical: str
-    # SHA-256 of the canonical form, hex digits: the key under which equal programs are scored once
+    # SHA-256 of the canonical form, hex digits: the key under which equal programs are scored once.
     fingerprint: str
-    # number of nodes of its syntax tree, without docstrings; 0 where it cannot be used
+    # Number of nodes of its syntax tree, without docstrings; 0 if it cannot be used.
     length: int
 
 
 def inspect_local(source: str, signature: Signature) -> Inspected:
     """Inspect a program that must be callable as ``signature``, in this process; errors are returned as data.
 
-    ``inspection`` does so, too, for programs that are marked as safe.
+    ``inspection`` also calls this for programs that are marked as safe.
     """
     try:
         if signature.language == "cpp":
@@ -93,7 +93,7 @@ def _inspect_files(source: str, signature: Signature) -> tuple[str, int]:
 
 
 def hash_text(text: str) -> str:
-    """SHA-256 of a text, hex digits."""
+    """Return the SHA-256 of a text, hex digits."""
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
@@ -117,7 +117,7 @@ def _spread_blocks(source: str, frame: list[str]) -> dict[str, Any]:
 
 
 def _vet_program(source: str) -> dict[str, Any]:
-    """Do all that is ever done with a program's text, whatever it defines."""
+    """Do everything that is ever done with a program's text, whatever it defines."""
     try:
         syntax.compile_program(source)
         syntax.canonical_form(source, "")
@@ -134,7 +134,7 @@ def _lay_out_program(source: str) -> dict[str, Any]:
 
 
 def _check_expression(text: str) -> dict[str, Any]:
-    """Say why a text cannot be used as an expression in a program; empty if it can."""
+    """Return why a text cannot be used as an expression in a program; empty if it can."""
     problem = ""
     try:
         syntax.compile_program(f"({text.strip()}\n)")
@@ -155,7 +155,7 @@ def _extract_program(
         return {"problem": str(problem)}
     answer: dict[str, Any] = {"source": source}
     if signature is not None and look:
-        # who wants to look at the program is told so then
+        # A failure of the inspection is reported when the program is inspected.
         with suppress(MemoryError, RecursionError):
             answer["inspected"] = _inspect_program(source, signature)
     return answer
@@ -192,7 +192,7 @@ REQUESTS: Mapping[str, Callable[..., dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Answer requests on standard input until there are none, or until this process is worn out."""
+    """Answer requests on standard input until it ends, or until this process holds too much memory."""
     resident = _Resident()
     out = os.fdopen(os.dup(1), "wb")
     confine_parser()
@@ -220,7 +220,7 @@ class _Resident:
 
 
 def _answer_request(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
-    # nobody handles its signal, so that it ends also what never looks up
+    # The signal of the timer has no handler, so it also ends code that never returns to the interpreter.
     signal.setitimer(signal.ITIMER_PROF, CPU_S)
     try:
         return {"answer": REQUESTS[kind](**fields)}
@@ -237,7 +237,7 @@ def _answer_request(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
             syntax.count_nodes,
             syntax.outline_function,
         ):
-            # of a text that was dear nothing may stay
+            # Clear the caches, so that an expensive text does not stay in memory.
             cached.cache_clear()
 
 
@@ -247,8 +247,8 @@ def _send_message(out: Any, message: dict[str, Any]) -> None:
 
 
 def confine_parser() -> None:
-    """Give up, for good, all rights that parsing does not need; skip mechanisms that the kernel lacks."""
-    # whoever asks decides what an interrupt ends
+    """Irreversibly drop all rights that parsing does not need; skip mechanisms that the kernel lacks."""
+    # The client decides about interrupts.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     package = Path(__file__).parents[1]
     if kernel.LINUX:
@@ -256,7 +256,7 @@ def confine_parser() -> None:
     kernel.lower_limits(
         {
             resource.RLIMIT_DATA: MEMORY_MB << 20,
-            # where that bounds nothing
+            # A second limit, for systems on which RLIMIT_DATA has no effect.
             resource.RLIMIT_AS: MEMORY_MB << 22,
             resource.RLIMIT_FSIZE: 0,
             resource.RLIMIT_CORE: 0,

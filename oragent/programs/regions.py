@@ -1,8 +1,9 @@
-"""Programs of which a part is fixed: what lies outside of the markers EVOLVE-BLOCK-START and EVOLVE-BLOCK-END.
+"""Programs with fixed parts: all text outside of the markers EVOLVE-BLOCK-START and EVOLVE-BLOCK-END.
 
-Other frameworks have them, each in a comment on a line of its own. A frame is the seed in pieces: fixed text, block,
-fixed text, ..., fixed text; the marker lines belong to the fixed ones. A candidate is what it has between its own
-markers, put into the frame; one without markers is taken apart by what the frame defines (``spread``, which parses).
+Other frameworks use the same markers, each in a comment on its own line. A frame is the seed in pieces: fixed text,
+block, fixed text, ..., fixed text; the marker lines belong to the fixed text. A candidate is the text between its own
+markers, put into the frame. A candidate without markers is divided by the names that the frame defines
+(``spread_program``, which parses).
 """
 
 import ast
@@ -18,7 +19,7 @@ KEEP = "keep the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END, and chan
 
 
 def split_frame(seed: str) -> tuple[str, ...]:
-    """Split a seed into fixed text and blocks, alternating; empty without markers, `ProblemError` if one is missing."""
+    """Split a seed into fixed text and blocks, alternating; empty without markers, `ProblemError` for unpaired ones."""
     pieces = _split_at_markers(seed)
     if pieces is None:
         raise ProblemError(
@@ -35,7 +36,7 @@ def has_markers(source: str) -> bool:
 
 
 def extract_blocks(source: str, frame: Sequence[str]) -> list[str]:
-    """Return the texts between the markers; ``rejected``, if these are not those of the frame."""
+    """Return the texts between the markers; ``rejected`` if the markers differ from those of the frame."""
     pieces = _split_at_markers(source)
     if pieces is None or len(pieces) != len(frame):
         count = len(frame) // 2
@@ -51,21 +52,20 @@ def fill_frame(frame: Sequence[str], blocks: Sequence[str]) -> str:
 
 
 def spread_program(source: str, frame: Sequence[str]) -> list[str]:
-    """Take a Python program without markers apart: what the frame fixes goes, the rest goes to the blocks.
+    """Divide a Python program without markers: statements that the frame fixes are dropped, others go to the blocks.
 
-    A statement at the top level goes to the block of the seed that defines its name, a new one to that of the statement
-    after it, as helpers stand before what uses them; among several blocks only. Markers of the frame are at the top
-    level.
+    A top-level statement goes to the block of the seed that defines its name. A new one goes to the block of the next
+    statement, because helpers precede their users. Markers of the frame are at the top level.
 
     Raises:
-        CandidateError: ``rejected``, if a text does not parse.
+        CandidateError: ``rejected``: a text does not parse.
     """
     fixed = {name for piece in frame[::2] for name in _names_in(piece)}
     homes = {name: index for index, block in enumerate(frame[1::2]) for name in _names_in(block)}
     lines, statements = source.split("\n"), list[tuple[int | None, str]]()
     for node in syntax.parse_program(source).body:
         names = _bound_names(node)
-        # neither what is fixed, nor docstrings, nor what is done at the end
+        # Skip fixed statements, docstrings, and code that runs at the end.
         if not names or names <= fixed:
             continue
         home = next((homes[name] for name in sorted(names) if name in homes), None)
@@ -82,7 +82,7 @@ def spread_program(source: str, frame: Sequence[str]) -> list[str]:
 
 
 def _split_at_markers(source: str) -> list[str] | None:
-    """Fixed text and blocks in turn; None where markers do not come in pairs."""
+    """Split a text into fixed text and blocks; None if markers are not paired."""
     pieces, begun = [], 0
     for index, mark in enumerate(MARK.finditer(source)):
         opens = mark["end"] == "START"
@@ -104,7 +104,7 @@ def _names_in(text: str) -> set[str]:
     try:
         return {name for node in syntax.parse_program(text).body for name in _bound_names(node)}
     except CandidateError:
-        # a piece of a function: it defines nothing by itself
+        # Part of a function, which defines nothing by itself.
         return set()
 
 

@@ -1,4 +1,4 @@
-"""Extract a program, or JSON, from a model's reply, whatever its format.
+"""Extraction of a program, or JSON, from a model's reply in any format.
 
 A child process with limits (``parser_worker``) reads the reply. Each failure is a ``ReplyError`` with a text for the
 model.
@@ -14,17 +14,16 @@ from oragent.programs.syntax import Signature, signature_to_json
 
 
 def extract_code(text: str, function: str, parent: str | None = None, signature: Signature | None = None) -> str:
-    """Take the program out of a reply: of several that define ``function`` at their top level, the last.
+    """Extract the program of a reply: the last one that defines ``function`` at its top level.
 
-    A reply may fence its code, with any tag or none, in one block or several, or not at all; forget the last fence;
-    think aloud; leave out imports and helpers that stand in another block or in the parent; or answer with
-    SEARCH/REPLACE edits of the parent.
+    A reply may have one or several fenced blocks, with any tag, or none. It may lack the last fence, think aloud, omit
+    imports and helpers that are in another block or in the parent, or answer with SEARCH/REPLACE edits of the parent.
 
-    The signature is what the program must define, where it is to be inspected next: that is done at once, unless a
-    frame has to be put around it first. The source that is returned ends with one newline.
+    The signature is given if the program is inspected next: this is then done in the same request, except with a frame.
+    The returned source ends with one newline.
 
     Raises:
-        ReplyError: there is no such program.
+        ReplyError: The reply has no such program.
     """
     fields: dict[str, Any] = {
         "function": function,
@@ -35,7 +34,7 @@ def extract_code(text: str, function: str, parent: str | None = None, signature:
     try:
         answer = _request_answer("code", text, **fields, look=look)
     except ReplyError:
-        # perhaps it is the program that takes too much, and not the reply
+        # The inspection of the program, not the reply, may exceed the limits.
         answer = _request_answer("code", text, **fields, look=False)
     source = _read_text(answer, "source")
     if len(source) > size_limits.MAX_REPLY + size_limits.MAX_BYTES:
@@ -54,13 +53,13 @@ def apply_edits(text: str, parent: str) -> str:
 
 
 def extract_json(text: str) -> Any:
-    """Take the first JSON object or array out of a reply.
+    """Extract the first JSON object or array of a reply.
 
-    A fenced block of nothing else goes before other blocks, and those before prose. Trailing commas, and line breaks
-    inside strings, are forgiven.
+    Fenced blocks that start with JSON take precedence over other blocks, and blocks over prose. Trailing commas, and
+    line breaks inside strings, are accepted.
 
     Raises:
-        ReplyError: there is none, or it is cut off.
+        ReplyError: The reply has no JSON, or it is cut off.
     """
     try:
         return json.loads(_read_text(_request_answer("json", text), "value"))

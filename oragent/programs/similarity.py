@@ -1,8 +1,8 @@
-"""Similarity of two programs: 1 minus the edit distance of their syntax trees, as a share of the larger one.
+"""Similarity of two programs: 1 minus the edit distance of their syntax trees, relative to the larger one.
 
-The trees are ordered and labelled, an insertion, a deletion and a change of a label cost 1 each (Zhang & Shasha 1989,
-doi:10.1137/0218082); APTED, which others use, finds the same distance. Names that a program gives itself, numbers,
-comments, docstrings and imports make no difference (Song et al. 2024, arXiv:2404.08817, and TIDE, arXiv:2601.21239).
+The trees are ordered and labelled; an insertion, a deletion and a change of a label cost 1 each (Zhang & Shasha 1989,
+doi:10.1137/0218082). APTED, which others use, finds the same distance. Local names, numbers, comments, docstrings and
+imports make no difference (Song et al. 2024, arXiv:2404.08817, and TIDE, arXiv:2601.21239).
 """
 
 import ast
@@ -15,36 +15,35 @@ from oragent._base.ast_utils import tree_of
 
 TOKEN = re.compile(r"\w+|\S")
 MOST_TOKENS = 20_000
-# steps of a comparison: about half a second
+# Maximum steps of a comparison: about half a second.
 MOST_WORK = 600_000
 LEFT_OUT = (ast.Import, ast.ImportFrom, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 NUMBER, NAME, TEXT = "number", "name", "text"
 
 
-# steps of 64 tokens each in all comparisons of a program: some tenths of a second
+# Maximum steps, of 64 tokens each, in all comparisons of a program: some tenths of a second.
 MOST_TOKEN_WORK = 10_000_000
-# steps that a token takes besides
+# Additional steps per token.
 _SETUP = 10
 
 
 @dataclass(frozen=True)
 class PostorderTree:
-    """An ordered tree in postorder, with the place of the leftmost leaf below each node."""
+    """Ordered tree in postorder, with the index of the leftmost leaf below each node."""
 
     labels: tuple[str, ...]
     leftmost: tuple[int, ...]
 
     @property
     def keyroots(self) -> list[int]:
-        """Places of the nodes that have a left sibling, and of the root: the highest one for each leftmost leaf."""
+        """Indices of the nodes with a left sibling, and of the root: the highest one for each leftmost leaf."""
         return sorted({leaf: index for index, leaf in enumerate(self.leftmost)}.values())
 
 
 def likeness(first: str, second: str) -> float:
     """Compute the similarity of two programs in [0, 1] from their trees, or from their tokens.
 
-    Tokens stand in for trees where a program is not Python, or a comparison of trees would take more than
-    ``MOST_WORK``.
+    Tokens are used if a program is not Python, or if a comparison of trees would take more than ``MOST_WORK`` steps.
     """
     try:
         trees = postorder_tree(tree_of(first)), postorder_tree(tree_of(second))
@@ -58,13 +57,13 @@ def likeness(first: str, second: str) -> float:
 
 
 def comparison_steps(first: PostorderTree, second: PostorderTree) -> int:
-    """Number of steps that a comparison takes."""
+    """Return the number of steps that a comparison takes."""
     steps = [sum(index - tree.leftmost[index] + 1 for index in tree.keyroots) for tree in (first, second)]
     return steps[0] * steps[1]
 
 
 def postorder_tree(program: ast.Module) -> PostorderTree:
-    """Build the tree of a program that is compared."""
+    """Build the tree of a program for comparisons."""
     labels: list[str] = []
     leftmost: list[int] = []
 
@@ -123,7 +122,7 @@ def _compared_children(node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(child, LEFT_OUT):
             continue
         if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant) and isinstance(child.value.value, str):
-            # a docstring, or text that does nothing
+            # A docstring, or another text without effect.
             continue
         yield child
 
@@ -149,10 +148,10 @@ def _label_node(node: ast.AST) -> str:
 
 
 def find_nearest(tokens: Sequence[str], candidates: Sequence[Sequence[str]], threshold: float) -> int | None:
-    """Find the text from which one, given as tokens, differs least, and by less than a threshold.
+    """Find the candidate with the smallest token distance below a threshold.
 
-    It is the place of the first of equally near ones, or None. Those that come when ``MOST_TOKEN_WORK`` is done are not
-    looked at.
+    Returns:
+        Index of the first of equally near candidates, or None. Candidates beyond ``MOST_TOKEN_WORK`` are not compared.
     """
     best: tuple[float, int] | None = None
     work = 0
@@ -170,16 +169,16 @@ def may_be_near(first: Counter[str], second: Counter[str], threshold: float) -> 
     """Return True if two texts can differ by less than a threshold, judged by their token counts alone."""
     longest = max(first.total(), second.total(), 1)
     bound = min(int(threshold * longest) + 1, longest)
-    # each of these takes an edit of its own
+    # Each of these tokens takes its own edit.
     return max((first - second).total(), (second - first).total()) < bound
 
 
 def token_distance(first: Sequence[str], second: Sequence[str]) -> float:
-    """Compute the edit distance of two sequences (Levenshtein 1966) over the length of the longer one, in [0, 1].
+    """Compute the edit distance of two sequences (Levenshtein 1966) relative to the longer one, in [0, 1].
 
-    A column of the table is two numbers whose bits say where it goes up and where down, and a step is some operations
-    on them (Myers 1999, doi:10.1145/316542.316550, as Hyyrö 2003 has it for the whole distance): Python's numbers have
-    as many bits as it takes, so thirty thousand tokens take half a second.
+    A column of the table is stored as two integers whose bits mark increases and decreases, and a step is a few
+    operations on them (Myers 1999, doi:10.1145/316542.316550, in the variant of Hyyrö 2003 for the whole distance).
+    Python's integers have any number of bits, so thirty thousand tokens take half a second.
     """
     if len(first) < len(second):
         first, second = second, first

@@ -1,7 +1,7 @@
 """Size limits of a program's text, each with its reason.
 
 They are checked before and after parsing. The checks take time proportional to the text and give the same result on
-every machine. A text that passes can still be expensive to parse; the limits of ``parser_worker`` bound that.
+every machine. An accepted text can still be expensive to parse; ``parser_worker`` limits that.
 """
 
 import ast
@@ -9,23 +9,23 @@ import re
 
 from oragent._base.ast_utils import all_nodes, child_nodes
 
-# characters: four times the longest program, and more than any model writes at once
+# Maximum characters of a reply: four times the longest program, and more than any model writes at once.
 MAX_REPLY = 400_000
-# of a program: a hundred times what people and models write
+# Maximum bytes of a program: a hundred times what people and models write.
 MAX_BYTES = 100_000
-# of a program, a table of numbers in it included
+# Maximum lines of a program, including tables of numbers.
 MAX_LINES = 20_000
-# levels of the syntax tree: visitors recurse, and Python's own compiler can crash on deeper ones
+# Maximum depth of the syntax tree: visitors recurse, and Python's own compiler can crash on deeper trees.
 MAX_DEPTH = 100
-# of a dotted name: the parser joins them one by one, which takes memory by the square of their number
+# Maximum parts of a dotted name: the parser joins them one by one, which takes quadratic memory.
 MAX_PARTS = 50
-# of a whole number: turning one into text takes time by the square of them
+# Maximum digits of an integer: converting it to text takes quadratic time.
 MAX_DIGITS = 4_000
-# nodes that are compiled: each way out of a ``try`` gets a copy of its ``finally``
+# Maximum compiled nodes: each exit from a ``try`` gets a copy of its ``finally``.
 MAX_COPIES = 200_000
 
 _DOTTED = re.compile(rf"(?<![\w.])(?:[^\W\d]\w*[\s\\]*\.[\s\\]*){{{MAX_PARTS}}}")
-# in these Python itself bounds no digits
+# Python does not limit the digits of these notations.
 _NUMBER = re.compile(rf"\b0[xXoObB][\w]{{{MAX_DIGITS // 2}}}")
 _EXITS = ast.Return | ast.Break | ast.Continue
 _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar"))
@@ -41,7 +41,7 @@ def text_problem(source: str) -> str:
     try:
         size = len(source.encode())
     except UnicodeEncodeError:
-        # halves of characters: no file could hold them
+        # Lone surrogates cannot be stored in a file.
         return "the program holds characters that are no valid text; send plain UTF-8"
     if problem := size_problem(size):
         return problem
@@ -79,7 +79,7 @@ def _is_long(node: ast.AST) -> bool:
 
 
 def _count_compiled_nodes(node: ast.AST) -> tuple[int, int]:
-    """Count the nodes that are compiled, with every copy of a ``finally`` block, and the exits among them."""
+    """Count the compiled nodes, including every copy of a ``finally`` block, and the exits among them."""
     count, exits = 1, int(isinstance(node, _EXITS))
     final: list[ast.stmt] = node.finalbody if isinstance(node, _TRIES) else []
     last = {id(statement) for statement in final}
@@ -89,7 +89,7 @@ def _count_compiled_nodes(node: ast.AST) -> tuple[int, int]:
             count, exits = count + below, exits + leaving
     if final:
         final_counts = [_count_compiled_nodes(statement) for statement in final]
-        # one for the end of the block, one for an exception
+        # One for the end of the block, one for an exception.
         copies = exits + 2
         count += copies * sum(below for below, _ in final_counts)
         exits += copies * sum(leaving for _, leaving in final_counts)

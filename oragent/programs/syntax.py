@@ -1,4 +1,4 @@
-"""Programs as text: parse them, hold them to a signature, and know equal ones by their canonical form."""
+"""Programs as text: parsing, checks of signatures, and canonical forms."""
 
 import ast
 import copy
@@ -18,19 +18,19 @@ from oragent.programs.normalise import drop_docstrings, normalise
 class Signature:
     """Signature of the function that the evaluator calls."""
 
-    # name of the function that evolves
+    # Name of the function that evolves.
     function: str
-    # names of the parameters in their order; they are passed by position or by keyword
+    # Names of the parameters in order; they are passed by position or by keyword.
     parameters: tuple[str, ...]
-    # text of the ``def ...:`` line as a model is shown it
+    # Text of the ``def ...:`` line as shown to a model.
     text: str
-    # further functions that the program must define
+    # Further functions that the program must define.
     others: tuple["Signature", ...] = ()
-    # language of the program, ``python`` or ``cpp``
+    # Language of the program, ``python`` or ``cpp``.
     language: str = "python"
-    # names of its files, the main one first, where it has several
+    # Names of its files, the main one first, if it has several.
     files: tuple[str, ...] = ()
-    # fixed text and blocks of the seed, alternating, from ``regions.split_frame``; empty if all may change
+    # Fixed text and blocks of the seed, alternating, from ``regions.split_frame``; empty if all may change.
     frame: tuple[str, ...] = ()
 
     @property
@@ -57,7 +57,7 @@ def signature_to_json(signature: Signature) -> dict[str, object]:
 
 
 def read_signature(source: str, function: str) -> Signature:
-    """Read the signature of ``function`` off a problem's seed heuristic; a `ProblemError` says why there is none."""
+    """Read the signature of ``function`` from a problem's seed heuristic; a `ProblemError` gives the reason."""
     try:
         node = _find_definition(parse_program(source), function)
         header = copy.copy(node)
@@ -67,7 +67,7 @@ def read_signature(source: str, function: str) -> Signature:
         raise ProblemError(f"the seed heuristic is no valid program: {problem}") from None
 
 
-# of the seed, in every prompt that shows no program
+# Called for the seed in every prompt without a program.
 @lru_cache(maxsize=16)
 def outline_function(source: str, function: str, *, documented: bool = True) -> str:
     """Return the definition of ``function`` with ``...`` as its body, documented or not; ``rejected`` without one."""
@@ -80,12 +80,12 @@ def outline_function(source: str, function: str, *, documented: bool = True) -> 
     return ast.unparse(node)
 
 
-# asked when a reply is read, and again before an evaluation is spent
+# Called when a reply is read, and again before its evaluation.
 @lru_cache(maxsize=64)
 def check_program(source: str, signature: Signature) -> None:
-    """Reject a Python program that cannot be called as ``signature``, before an evaluation is spent on it.
+    """Reject a Python program that cannot be called as ``signature``, before it is evaluated.
 
-    Parameters that follow the wanted ones are fine if they have defaults, and so is any code around the function.
+    Additional parameters are allowed if they have defaults, and so is any code around the function.
 
     Raises:
         CandidateError: ``rejected``: too long, not Python, or another function or signature.
@@ -94,7 +94,7 @@ def check_program(source: str, signature: Signature) -> None:
 
 
 def check_tree(tree: ast.Module, signature: Signature) -> None:
-    """Do what `check_program` does, with a program that has been parsed and compiled."""
+    """Do the same as `check_program` with a program that has been parsed and compiled."""
     for expected in (signature, *signature.others):
         node = _find_definition(tree, expected.function)
         count, names = len(expected.parameters), _parameter_names(node)
@@ -110,11 +110,11 @@ def check_tree(tree: ast.Module, signature: Signature) -> None:
 
 
 def compile_program(source: str) -> ast.Module:
-    """Parse a program that Python can compile; the code itself is of no use here. ``rejected`` if it cannot."""
+    """Parse a program and check that Python can compile it; ``rejected`` if not."""
     tree = parse_program(source)
     try:
         with warnings.catch_warnings():
-            # a candidate's doubtful style is no business of ours
+            # Warnings about a candidate's code are not ours.
             warnings.simplefilter("ignore")
             compile(tree, "candidate.py", "exec", dont_inherit=True)
     except SyntaxError as problem:
@@ -125,11 +125,11 @@ def compile_program(source: str) -> ast.Module:
 
 
 def canonical_form(source: str, function: str, *others: str) -> str:
-    """Rewrite a program so that equal ones read the same.
+    """Rewrite a program so that equal programs have the same text.
 
-    Formatting, comments, docstrings, annotations, unused imports and definitions go, and local variables are called
-    ``v0``, ``v1``, ... in order of appearance: wherever that cannot change what the program does. A program that may
-    look at its own names or text (``eval``, ``locals``, ``inspect``, dunder attributes, ...) is returned as it is.
+    Formatting, comments, docstrings, annotations, unused imports and definitions are removed, and local variables are
+    renamed to ``v0``, ``v1``, ... in order of appearance, if this cannot change the behaviour. A program that may read
+    its own names or text (``eval``, ``locals``, ``inspect``, dunder attributes, ...) is returned unchanged.
 
     Raises:
         CandidateError: ``rejected``: the source does not parse.
@@ -137,16 +137,16 @@ def canonical_form(source: str, function: str, *others: str) -> str:
     return _cached_canonical_form(source, (function, *others))
 
 
-# breeding, the cache of scores and the archive ask for the same ones
+# Breeding, the cache of scores and the archive request the same forms.
 @lru_cache(maxsize=512)
 def _cached_canonical_form(source: str, functions: tuple[str, ...]) -> str:
     return reduce_tree(parse_program(source), source, functions)
 
 
 def reduce_tree(tree: ast.Module, source: str, functions: Sequence[str], nodes: Sequence[ast.AST] = ()) -> str:
-    """Do what `canonical_form` does, with a program that has been parsed; its tree is spent by that.
+    """Do the same as `canonical_form` with a parsed program; this changes its tree.
 
-    The nodes are those without docstrings, where these have been dropped.
+    ``nodes`` are those without docstrings, if these have been dropped.
     """
     normalised = normalise(tree, functions, nodes)
     if normalised is None:
@@ -154,7 +154,7 @@ def reduce_tree(tree: ast.Module, source: str, functions: Sequence[str], nodes: 
     try:
         return ast.unparse(normalised)
     except (ValueError, RecursionError):
-        # an f-string or a number that has no text on this Python
+        # An f-string or a number that this Python cannot write as text.
         return source
 
 
@@ -163,7 +163,7 @@ def fingerprint(source: str, function: str) -> str:
     return hashlib.sha256(canonical_form(source, function).encode()).hexdigest()
 
 
-# a good program is bred from, or shown to a model, again and again
+# A good program is a parent, or shown to a model, repeatedly.
 @lru_cache(maxsize=512)
 def count_nodes(source: str) -> int:
     """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program."""
@@ -171,7 +171,7 @@ def count_nodes(source: str) -> int:
 
 
 def parse_program(source: str) -> ast.Module:
-    """Parse a program of bounded size and depth; ``rejected``, with the line of a syntax error."""
+    """Parse a program of limited size and depth; ``rejected`` with the line of a syntax error."""
     if problem_text := size_limits.text_problem(source):
         raise _rejection(problem_text)
     try:

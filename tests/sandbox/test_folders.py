@@ -84,7 +84,7 @@ def test_what_is_brought_is_bounded_in_all(folder: Path) -> None:
         (folder / name).write_bytes(bytes(40))
     found, left_out = taken(folder, "*", room=100)
     assert sorted(found) == ["a", "b"]
-    assert left_out == {"c": "it has 40 bytes, and 20 are left of those that may be brought"}
+    assert left_out == {"c": "it has 40 bytes, and only 20 more may be brought back"}
 
 
 def test_a_flood_of_files_ends_somewhere(folder: Path) -> None:

@@ -257,7 +257,7 @@ def test_means_are_tried_once_where_all_work_and_again_when_a_server_dies(
 ) -> None:
     if not all(report.works for report in probe_mechanisms()):
         pytest.skip("not held on this machine: a means that does not work is tried by every server")
-    monkeypatch.setattr(client, "_ALL_MEANS", set())
+    monkeypatch.setattr(client, "_ALL_MECHANISMS", set())
     commands: list[list[str]] = []
     start = subprocess.Popen
 
