@@ -28,7 +28,7 @@ ODD_PHRASES = {
 RIDDLE = r"^(?:What|Who|Where|How|Whether|Which)\b"
 # Odd phrases per 1,000 lines of each package; the aim is 3.
 MOST_ODD = {
-    "_base": 16.0,
+    "_base": 1.5,
     "api": 11.0,
     "authoring": 18.5,
     "cli": 12.0,
@@ -41,7 +41,7 @@ MOST_ODD = {
     "ledger": 3.0,
     "llm": 3.0,
     "milp": 10.0,
-    "programs": 3.5,
+    "programs": 2.0,
     "report": 9.0,
     "sandbox": 1.0,
     "search": 23.0,

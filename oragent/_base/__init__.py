@@ -1,1 +1,1 @@
-"""Values that every part uses: errors, settings, budgets, files, directions, statistics, output."""
+"""Values that every package uses: errors, settings, budgets, files, directions, statistics, output."""

@@ -26,7 +26,7 @@ def tree_of(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | a
     """Parse a text: a program, or one expression.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: as ``ast.parse`` does.
+        SyntaxError, ValueError, RecursionError, MemoryError: As ``ast.parse`` does.
     """
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -40,7 +40,7 @@ def tree_of(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | a
     raise AssertionError("the last attempt raises")
 
 
-# of each type of node: those that may hold nodes
+# Fields that may contain nodes, by type of node.
 _fields: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
 
@@ -62,7 +62,7 @@ def child_nodes(node: ast.AST) -> list[ast.AST]:
 def all_nodes(root: ast.AST) -> list[ast.AST]:
     """Return ``root`` and all nodes below it, level by level, without load and store marks."""
     ordered = [root]
-    # which grows meanwhile
+    # The list grows during the loop.
     for node in ordered:
         ordered += child_nodes(node)
     return ordered

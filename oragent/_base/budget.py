@@ -14,15 +14,15 @@ from pydantic_core import ArgsKwargs
 
 from oragent._base.settings import STRICT
 
-# bounds that both must be reached with ``until: both``
+# Bounds that must both be reached with ``until: both``.
 JOINT = ("evaluations", "model_calls")
-# share of the bound on time, and its ends
+# Grace period as a share of the bound on time, and its limits in seconds.
 GRACE, LEAST_GRACE_S, MOST_GRACE_S = 0.1, 1.0, 30.0
 
 
 @checked(frozen=True, config=STRICT)
 class Budget:
-    """The bounds of a run; None means no bound.
+    """Bounds of a run; None means no bound.
 
     A bound that is set replaces the default one: a budget of 60 seconds has no bound on evaluations.
 
@@ -31,9 +31,9 @@ class Budget:
         model_calls: Replies of models.
         tokens: Tokens of prompts and replies.
         money: US dollars by the price list. Models without a known price count as free.
-        seconds: Seconds by the clock, over all sittings.
+        seconds: Wall-clock seconds, over all sittings.
         until: ``first``: the first bound reached ends the run. ``both``: the run ends when evaluations and model calls
-            are both reached; rounds are completed, so the last one may exceed them. Other bounds hold as usual.
+            are both reached; rounds are completed, so the last one may exceed them. Other bounds apply as usual.
 
     Raises:
         ValueError: ``until`` is ``both`` and one of its two bounds is not set.
@@ -83,7 +83,7 @@ class Budget:
         return min(max(GRACE * (self.seconds or 0.0), LEAST_GRACE_S), MOST_GRACE_S)
 
     def name_reached_bound(self, spent: "Spent") -> str | None:
-        """Say which bound is reached first; None while none is."""
+        """Return a description of the bound that was reached first; None if no bound was reached."""
         reached = {name: limit for name, limit in self.named_bounds.items() if getattr(spent, name) >= limit}
         if self.joint_bounds and all(name in reached for name in self.joint_bounds):
             words = " and ".join(f"{reached[name]:g} {name.replace('_', ' ')}" for name in self.joint_bounds)
@@ -107,7 +107,7 @@ class Budget:
         """Predict which bound is reached first at the present rate.
 
         Returns:
-            Name of the bound, and the seconds until then; None where nothing can be predicted yet.
+            Name of the bound, and the seconds until then; None without a prediction.
         """
         remaining: list[tuple[float, str]] = []
         for name, used in vars(spent).items():
@@ -116,14 +116,16 @@ class Budget:
                 remaining.append((max(0.0, limit - used), name))
             elif limit is not None and used:
                 remaining.append((max(0.0, limit - used) * spent.seconds / used, name))
-        joint = [one for one in remaining if one[1] in self.joint_bounds]
-        remaining = [one for one in remaining if one not in joint] + ([max(joint)] if len(joint) == len(JOINT) else [])
+        joint = [item for item in remaining if item[1] in self.joint_bounds]
+        remaining = [item for item in remaining if item not in joint] + (
+            [max(joint)] if len(joint) == len(JOINT) else []
+        )
         if remaining:
             return (min(remaining)[1], min(remaining)[0])
         return None
 
     def remaining(self, spent: "Spent", granted: "Spent | None" = None) -> "Spent":
-        """Return what remains of each bound, at least 0; ``sys.maxsize`` where there is no bound, and for seconds.
+        """Return what remains of each bound, at least 0; ``sys.maxsize`` for seconds and for missing bounds.
 
         Joint bounds count as unused until both are reached, whatever was granted to work in progress.
         """
@@ -140,7 +142,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Spent:
-    """Amount of each bound of a ``Budget`` that was used, or may be used, in the units of the bound."""
+    """Amounts that were used, or may be used, in the units of the bounds of a ``Budget``."""
 
     evaluations: int = 0
     model_calls: int = 0
@@ -150,16 +152,16 @@ class Spent:
 
     @classmethod
     def from_tree(cls, tree: object) -> "Spent":
-        """Read what was spent from plain data.
+        """Parse spent amounts from plain data.
 
         Raises:
-            ValueError: if it has other names, or values that are no finite numbers of at least 0.
+            ValueError: It has other names, or values that are not finite numbers of at least 0.
         """
         names = {field.name for field in fields(cls)}
         if not isinstance(tree, dict) or not set(tree) <= names:
-            raise ValueError("spending of another form")
+            raise ValueError("amounts of another form")
         if not all(type(value) in (int, float) and 0 <= value < 1e18 for value in tree.values()):
-            raise ValueError("spending that is no number")
+            raise ValueError("an amount that is not a number")
         return cls(**tree)
 
     def __add__(self, addend: "Spent") -> "Spent":
@@ -185,7 +187,7 @@ class Spent:
         return Spent(evaluations, model_calls, tokens, self.money / count)
 
     def split_by_weights(self, weights: Sequence[int]) -> list["Spent"]:
-        """Split in proportion to positive weights; each share gets at least one of what suffices for all."""
+        """Split in proportion to positive weights; each share gets at least 1 if there is enough for all."""
         counted = (self.evaluations, self.model_calls, self.tokens)
         evaluations, model_calls, tokens = (_apportion_with_floor(whole, weights) for whole in counted)
         money = [self.money * weight / sum(weights) for weight in weights]
@@ -196,11 +198,11 @@ class Spent:
 
 
 def apportion(whole: int, weights: Sequence[int]) -> list[int]:
-    """Divide a whole number in proportion to weights, by largest remainders; the first of equal remainders wins.
+    """Divide an integer in proportion to weights, by largest remainders; the first of equal remainders wins.
 
     Args:
-        whole: Number to divide, 0 or more.
-        weights: Numbers, 0 or more; counted as equal where all are 0.
+        whole: Integer to divide, 0 or more.
+        weights: Numbers, 0 or more; equal weights are used if all are 0.
     """
     if any(weights):
         weights = weights

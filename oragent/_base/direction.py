@@ -5,14 +5,14 @@ from enum import StrEnum
 
 
 class Direction(StrEnum):
-    """Direction in which a score is good."""
+    """Direction of good scores."""
 
     MAXIMIZE = "maximize"
     MINIMIZE = "minimize"
 
     @property
     def sign(self) -> float:
-        """Factor that turns a score into a fitness, of which more is better: 1 or -1."""
+        """Factor that turns a score into a fitness, of which higher is better: 1 or -1."""
         if self is Direction.MAXIMIZE:
             return 1.0
         return -1.0
@@ -30,7 +30,7 @@ class Direction(StrEnum):
         return "lower"
 
     def fitness(self, score: float) -> float:
-        """Return the score with the sign that makes more better."""
+        """Return the score with the sign that makes higher values better."""
         return self.sign * score
 
     def better(self, first: float, second: float) -> bool:

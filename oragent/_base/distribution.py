@@ -15,16 +15,16 @@ from typing import Any
 
 from oragent._base.errors import ConfigError
 
-# on the package index, where "oragent" is another project
+# Name on the package index, on which "oragent" is another project.
 NAME = "operations-research-agents"
 PACKAGE = Path(__file__).resolve().parents[1]
-# extras that no command of oragent needs
+# Extras that no command of oragent needs.
 DEVELOPMENT = {"all", "docs", "test"}
 CPU_BUILD = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
 
 
 def extra_install_command(extra: str) -> str:
-    """Return the command that adds an extra, such as ``neural``, to this copy, in the way in which it was installed."""
+    """Return the command that adds an extra, such as ``neural``, to this copy, by its method of installation."""
     checkout = _checkout_root()
     if checkout:
         if checkout == Path.cwd():
@@ -39,7 +39,7 @@ def extra_install_command(extra: str) -> str:
 
 
 def package_install_command(name: str) -> str:
-    """Return the command that installs another package beside this copy."""
+    """Return the command that installs another package into the environment of this copy."""
     if _environment_tool() == "pipx":
         return f"pipx inject {NAME} {name}"
     if _environment_tool():
@@ -198,7 +198,7 @@ def _environment_tool() -> str:
 
 
 def _pip_command() -> str:
-    """Return the pip command of this interpreter: ``pip`` alone where the path's first pip belongs to it."""
+    """Return the pip command of this interpreter: ``pip`` alone if it is the first one on the path."""
     installed = _installed_distribution()
     if installed is not None and (installed.read_text("INSTALLER") or "").strip() == "uv":
         return "uv pip"
@@ -228,7 +228,7 @@ def _requirement_with_extra(extra: str) -> str:
 
 
 def _read_install_origin(installed: Distribution) -> dict[str, Any]:
-    """Read pip's record of an installation from elsewhere than an index; empty for one from an index."""
+    """Read pip's record of an installation from a URL or folder; empty for one from an index."""
     try:
         origin = json.loads(installed.read_text("direct_url.json") or "{}")
     except ValueError:

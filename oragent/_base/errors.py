@@ -1,11 +1,11 @@
-"""The exceptions of oragent: each is one clear line on what was wrong, what was expected, what to do.
+"""Exceptions of oragent: each has a one-line message with the error, the expectation and a remedy.
 
 A candidate's failure leaves the sandbox as data, never as an exception.
 """
 
 from oragent._base.protocol import Status
 
-# statuses that an evaluation without a score can have
+# Statuses of an evaluation without a score.
 FAILURES = tuple(status for status in Status if status is not Status.OK)
 
 
@@ -18,7 +18,7 @@ class ConfigError(OragentError):
 
 
 class UntrustedError(OragentError):
-    """A folder asks for code, a command, an address or a key that its user did not name."""
+    """A folder requests code, a command, an address or a key that its user did not name."""
 
 
 class ProblemError(OragentError):
@@ -26,14 +26,14 @@ class ProblemError(OragentError):
 
 
 class CandidateError(OragentError):
-    """A candidate returned something wrong, raised, or died.
+    """A candidate returned an invalid value, raised, or died.
 
     Attributes:
         status: Status of the evaluation, a value of ``oragent._base.protocol.Status``.
         traceback: Traceback of the candidate; may be empty.
 
     Raises:
-        ProblemError: ``status`` is none of these, or is ``ok``.
+        ProblemError: ``status`` is unknown, or is ``ok``.
     """
 
     def __init__(self, message: str, status: str = Status.INVALID, traceback: str = "") -> None:
@@ -47,7 +47,7 @@ class CandidateError(OragentError):
 
 
 class ReplyError(OragentError):
-    """A model's reply holds no usable program; the text tells the model, once, what to correct."""
+    """A model's reply contains no usable program; the model gets the text once, to correct its reply."""
 
 
 class ModelError(OragentError):
@@ -55,19 +55,19 @@ class ModelError(OragentError):
 
 
 class ModelTimeout(ModelError):
-    """A model sent nothing for as long as its ``timeout_s`` allows; it was not asked again, as a reply may be paid."""
+    """A model sent nothing within its ``timeout_s``; the request is not repeated, because the reply may be paid."""
 
 
 class MilpError(OragentError):
-    """An optimisation model contradicts itself, or a file does not hold one."""
+    """An optimisation model contradicts itself, or a file does not contain one."""
 
 
 class SandboxError(OragentError):
-    """Evaluations cannot be run at all, for a reason that no candidate causes."""
+    """Evaluations cannot run, for a reason that no candidate causes."""
 
 
 class TableError(OragentError):
-    """A table cannot be read: what it is, where, and what was expected."""
+    """A table cannot be read; the message gives the cause, the place and the expectation."""
 
 
 class StoreError(OragentError):
@@ -75,7 +75,7 @@ class StoreError(OragentError):
 
 
 class WorkspaceError(OragentError):
-    """A folder is no workspace, or a file of one, a label, an answer or a judgement has the wrong form."""
+    """A folder is not a workspace, or one of its files, a label, an answer or a judgement has the wrong form."""
 
 
 class BudgetExhausted(OragentError):

@@ -1,4 +1,4 @@
-"""Replace files atomically, name them, read them within bounds; refuse links; tell kinds of folders and disks."""
+"""Files and folders: atomic replacement, names, bounded reading, links, kinds of folders and of disks."""
 
 import os
 import re
@@ -13,16 +13,16 @@ from pathlib import Path
 from oragent._base.errors import ConfigError, StoreError
 
 TABLE = Path("/proc/self/mounts")
-# Their locks and shared memory do not work as a database needs. Shares of a virtual machine's host are not listed: only
-# one machine uses them.
+# Locks and shared memory on these file systems do not meet the needs of a database. Shares of a virtual machine's host
+# are not listed, because only one machine uses them.
 NETWORK_KINDS = """
     nfs nfs4 cifs smb3 smbfs afs ceph glusterfs lustre beegfs beegfs_nodev gpfs pvfs2 orangefs panfs wekafs ncpfs coda
     davfs fuse.ceph fuse.glusterfs fuse.sshfs fuse.s3fs fuse.davfs2 fuse.rclone fuse.gcsfuse fuse.juicefs fuse.beegfs
 """
 NETWORK_FILE_SYSTEMS = frozenset(NETWORK_KINDS.split())
-# pipes that a shell opens for a command
+# Pipes that a shell opens for a command.
 SHELL_PIPES, STANDARD_INPUT = Path("/dev/fd"), Path("/dev/stdin")
-# bytes of a file that an argument names
+# Maximum bytes of a file that an argument names.
 LONGEST_ARGUMENT = 4 << 20
 ESCAPE = re.compile(r"\\([0-7]{3})")
 
@@ -38,7 +38,7 @@ def open_replacement(path: Path) -> Iterator[Path]:
         OSError: The draft cannot be written; the old file is unchanged.
     """
     draft = path.with_name(f".{path.stem}.{os.getpid()}.new{path.suffix}")
-    # a link of that name, put there beforehand, would be written through
+    # Remove an existing link of this name, so that it is not written through.
     draft.unlink(missing_ok=True)
     try:
         yield draft
@@ -69,10 +69,10 @@ def file_stem(
 
     Args:
         text: Any text.
-        default: Name to use where nothing of the text is left.
+        default: Name to use if nothing of the text remains.
         allowed: Characters to keep, as in brackets of a regular expression.
         filler: Character that replaces a run of others; fillers and dots at both ends are removed.
-        limit: Largest length.
+        limit: Maximum length.
         each: Whether each replaced character counts, so that texts of different length have different names.
     """
     stem = re.sub(f"[^{allowed}]" + ("" if each else "+"), filler, text).strip(f"{filler}.")
@@ -90,11 +90,11 @@ def name_dated_folder(parent: Path) -> Path:
 
 
 def read_start(path: Path, characters: int) -> str:
-    """Read the start of a plain file; a link or a pipe is not opened for reading.
+    """Read the start of a regular file; links and pipes are not read.
 
     Raises:
-        OSError: if it is no plain file, or cannot be read.
-        UnicodeDecodeError: if it is not UTF-8.
+        OSError: It is not a regular file, or cannot be read.
+        UnicodeDecodeError: It is not UTF-8.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with open(descriptor, encoding="utf-8") as file:
@@ -104,19 +104,20 @@ def read_start(path: Path, characters: int) -> str:
 
 
 def read_bounded(path: Path, limit: int) -> str:
-    """Read a plain file of somebody else as UTF-8; a pipe or a device is not read, so that nothing waits for it.
+    """Read an untrusted regular file as UTF-8; pipes and devices, which could block, are not read.
 
     Raises:
-        OSError: if it is no plain file, is longer, or cannot be read.
-        UnicodeDecodeError: if it is not UTF-8.
+        OSError: It is not a regular file, is longer, or cannot be read.
+        UnicodeDecodeError: It is not UTF-8.
     """
     return read_bounded_bytes(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_bounded_bytes(path: Path, limit: int) -> bytes:
-    """Read a plain file of somebody else as ``read_bounded`` does.
+    """Read an untrusted regular file as ``read_bounded`` does, without decoding it.
 
-    A pipe that the shell made for this command (``<(command)``, ``/dev/stdin``) is read too: its writer is the user's.
+    A pipe that the shell made for this command (``<(command)``, ``/dev/stdin``) is read, too: the user controls its
+    writer.
     """
     from_shell = path.parent == SHELL_PIPES or path == STANDARD_INPUT
     if from_shell:
@@ -138,11 +139,11 @@ def read_argument(path: Path, what: str, limit: int = LONGEST_ARGUMENT) -> str:
 
     Args:
         path: Path from the user.
-        what: Content that is expected, for the message: "a program".
-        limit: Largest number of bytes.
+        what: Expected content, for the message: "a program".
+        limit: Maximum number of bytes.
 
     Raises:
-        ConfigError: It is missing, is not a plain file, is longer, or is not UTF-8.
+        ConfigError: It is missing, is not a regular file, is longer, or is not UTF-8.
     """
     try:
         return read_bounded(path, limit)
@@ -155,7 +156,7 @@ def read_argument(path: Path, what: str, limit: int = LONGEST_ARGUMENT) -> str:
 
 
 def first_link(root: Path, below: Path) -> Path | None:
-    """Return the first link on the path from ``root``, itself excluded, to a file below it; None if there is none."""
+    """Return the first link on the path from ``root``, itself excluded, to a file below it; None without links."""
     path = root
     for part in below.relative_to(root).parts:
         path = path / part
@@ -165,10 +166,10 @@ def first_link(root: Path, below: Path) -> Path | None:
 
 
 def expect_no_links(path: Path) -> None:
-    """See that what is read, written or removed lies in a folder that oragent made, perhaps for somebody else."""
+    """Raise a StoreError if a path contains links, which oragent does not create in its folders."""
     waiting = [path]
     while waiting:
-        # What cannot be listed is reached by nobody, or is no such folder.
+        # Skip what cannot be listed.
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_symlink():
@@ -183,14 +184,14 @@ def refuse_link(path: Path) -> StoreError:
 
 
 def make_plain_folder(path: Path) -> None:
-    """Make a folder, and those above it, if it is not there; nothing is to be written through a link in its place."""
+    """Create a folder and its parents if necessary; raise an OSError if a link is in its place."""
     if path.is_symlink():
         raise OSError(f"{path} is a link, which may lead elsewhere: remove it")
     path.mkdir(parents=True, exist_ok=True)
 
 
 def remove_files(folder: Path, names: Collection[str]) -> None:
-    """Remove files of a folder, and the folder if it is empty then; no link is followed."""
+    """Remove files of a folder, and then the folder if it is empty; links are not followed."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         for name in names:
@@ -198,7 +199,7 @@ def remove_files(folder: Path, names: Collection[str]) -> None:
                 os.unlink(name, dir_fd=descriptor)
     finally:
         os.close(descriptor)
-    # not empty
+    # The folder is not empty.
     with suppress(OSError):
         folder.rmdir()
 
@@ -223,14 +224,14 @@ def network_file_system(path: Path, table: Path | None = None) -> str:
         if len(words) < 3:
             continue
         point = Path(ESCAPE.sub(lambda match: chr(int(match[1], 8)), words[1]))
-        # Of two at one point, the later hides the other.
+        # Of two mounts at one point, the later one hides the other.
         if resolved.is_relative_to(point) and len(point.parts) >= longest:
             kind, longest = words[2], len(point.parts)
     return kind if kind in NETWORK_FILE_SYSTEMS else ""
 
 
 class FolderKind(StrEnum):
-    """What a folder holds."""
+    """Kind of a folder by its content."""
 
     SEARCH = "search"
     COMPARISON = "comparison"
@@ -243,7 +244,7 @@ class FolderKind(StrEnum):
     WORKSPACE_BENCH = "workspace benchmark"
 
 
-# The first row whose names are all there decides: every product records model calls in run.db.
+# The first row whose names all exist decides: every product records model calls in run.db.
 NAMES = {
     FolderKind.STUDY: {"comparison.yaml", "study.md"},
     FolderKind.COMPARISON: {"comparison.yaml"},

@@ -7,17 +7,17 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-# length of what follows
+# Length of the body.
 HEAD = struct.Struct("<Q")
-# in one call of the kernel, which takes a thousand
+# Maximum number of buffers in a system call; the kernel allows a thousand.
 MOST_PARTS = 64
 Buffer = bytes | memoryview
-# wiped after each use
+# Buffer that is wiped after each use.
 _PASSAGE = mmap.mmap(-1, 1 << 18, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 class ConnectionClosed(Exception):
-    """The other side is gone."""
+    """The other side has closed the connection."""
 
 
 def pack_message(message: dict[str, Any]) -> bytes:
@@ -41,10 +41,10 @@ def take_body(buffer: bytearray) -> bytes | None:
 def send_message(
     connection: socket.socket, message: dict[str, Any], files: tuple[int, ...] = (), after: Sequence[Buffer] = ()
 ) -> None:
-    """Send a message, and the bytes ``after`` it, as a whole, so that who waits for it is woken once.
+    """Send a message and the bytes ``after`` it in one call, so that the receiver is woken once.
 
     Raises:
-        ConnectionClosed: if nobody is there to take it.
+        ConnectionClosed: The other side has closed the connection.
     """
     parts = [memoryview(pack_message(message)), *(memoryview(part) for part in after if len(part))]
     try:
@@ -58,11 +58,11 @@ def send_message(
 
 
 def receive_bytes(connection: socket.socket, length: int) -> bytes:
-    """Wait for so many bytes.
+    """Receive a number of bytes.
 
     Raises:
-        ConnectionClosed: if no more come.
-        TimeoutError: if the connection has a time limit and it ran out.
+        ConnectionClosed: The other side has closed the connection.
+        TimeoutError: The time limit of the connection is exceeded.
     """
     body = bytearray()
     try:
@@ -74,14 +74,14 @@ def receive_bytes(connection: socket.socket, length: int) -> bytes:
 
 
 def stream_bytes(connection: socket.socket, length: int, take: Callable[[memoryview], None]) -> None:
-    """Wait for so many bytes, and leave none of them in this process's memory, which others are forked from.
+    """Receive a number of bytes without leaving any in this process's memory, which forked processes inherit.
 
-    ``take`` is called with each part of them, and keeps nothing of it.
+    ``take`` is called with each part of them and must not keep it.
 
     Raises:
-        ConnectionClosed: if no more come.
-        TimeoutError: if the connection has a time limit and it ran out.
-        OSError: what ``take`` raised; all bytes have been read then, too.
+        ConnectionClosed: The other side has closed the connection.
+        TimeoutError: The time limit of the connection is exceeded.
+        OSError: Raised by ``take``, after all bytes have been read.
     """
     problem: OSError | None = None
     used = 0
@@ -95,8 +95,8 @@ def stream_bytes(connection: socket.socket, length: int, take: Callable[[memoryv
                 try:
                     if problem is None:
                         take(passage[:count])
-                except OSError as found:
-                    problem = found
+                except OSError as error:
+                    problem = error
         except (ConnectionResetError, BrokenPipeError) as gone:
             raise ConnectionClosed(str(gone)) from None
         finally:
@@ -106,11 +106,11 @@ def stream_bytes(connection: socket.socket, length: int, take: Callable[[memoryv
 
 
 def receive_message(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Wait for a message.
+    """Receive a message.
 
     Raises:
-        ConnectionClosed: if none comes any more.
-        TimeoutError: if the connection has a time limit and it ran out.
+        ConnectionClosed: The other side has closed the connection.
+        TimeoutError: The time limit of the connection is exceeded.
     """
     try:
         head, files, _, _ = socket.recv_fds(connection, HEAD.size, 4)

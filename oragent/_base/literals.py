@@ -1,4 +1,4 @@
-"""Read an untrusted Python literal: numbers, texts, and collections of them.
+"""Reader of untrusted Python literals: numbers, texts, and collections of them.
 
 ``ast.literal_eval`` evaluates nothing, but its parser alone can hang a process or fill its memory. This reader accepts
 only the forms of literals, in time linear in the length of the text.
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from oragent._base.ast_utils import tree_of
 
 MAX_CHARACTERS = 1_000_000
-# collections within collections
+# Maximum depth of nested collections.
 MAX_DEPTH = 40
 
 _TOKEN = re.compile(
@@ -35,10 +35,10 @@ class _Token(NamedTuple):
 
 
 def read_literal(text: str) -> Any:
-    """Read what ``ast.literal_eval`` reads, and also ``nan``, ``inf`` and numpy scalars such as ``np.float64(3.85)``.
+    """Read a literal as ``ast.literal_eval`` does, also with ``nan``, ``inf`` and ``np.float64(3.85)``.
 
     Raises:
-        ValueError: The text is no literal, or exceeds ``MAX_CHARACTERS`` or ``MAX_DEPTH``.
+        ValueError: The text is not a literal, or exceeds ``MAX_CHARACTERS`` or ``MAX_DEPTH``.
     """
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"a literal of {len(text):,} characters, at most {MAX_CHARACTERS:,} are read")
@@ -53,7 +53,7 @@ def read_literal(text: str) -> Any:
 
 class _Items(NamedTuple):
     values: list[Any]
-    # of a dict; else empty
+    # Keys of a dict; otherwise empty.
     keys: list[Any]
     commas: int
 
@@ -65,7 +65,7 @@ class _Reader:
         self._depth = 0
 
     def read_items(self, closing: str) -> _Items:
-        """Read comma-separated values up to and with a closing bracket; empty: up to the end."""
+        """Read comma-separated values through a closing bracket; an empty ``closing`` stands for the end."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise ValueError(f"a literal nested deeper than {MAX_DEPTH} levels")
@@ -89,7 +89,7 @@ class _Reader:
     def _read_value(self) -> Any:
         value = self._read_signed()
         while self._next.text in ("+", "-") and self._next.kind == "sign" and type(value) in (int, float):
-            # with its sign
+            # The sign belongs to the addend.
             addend = self._read_signed()
             if not isinstance(addend, complex):
                 raise ValueError("only complex numbers are sums")
@@ -127,7 +127,7 @@ class _Reader:
         pieces = [_parse_text(text)]
         while self._next.kind == "text":
             pieces.append(_parse_text(self._take_token().text))
-        if len({type(one) for one in pieces}) > 1:
+        if len({type(piece) for piece in pieces}) > 1:
             raise ValueError("bytes and text do not mix")
         return (b"" if isinstance(pieces[0], bytes) else "").join(pieces)
 
@@ -139,7 +139,7 @@ class _Reader:
             self._take_token(")")
             return set()
         if name not in _NAMES:
-            raise ValueError(f"{name!r} is no value")
+            raise ValueError(f"{name!r} is not a value")
         return _NAMES[name]
 
     def _read_numpy_call(self) -> Any:
@@ -172,12 +172,12 @@ class _Reader:
 
 def _split_tokens(text: str) -> Iterator[_Token]:
     position = depth = 0
-    # outside of brackets, a literal ends with its line
+    # Outside of brackets, a literal ends with its line.
     is_begun = has_ended = False
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
-            raise ValueError(f"{text[position : position + 10]!r} is no part of a literal")
+            raise ValueError(f"{text[position : position + 10]!r} is not part of a literal")
         position = match.end()
         if match.lastgroup == "space":
             has_ended |= is_begun and depth == 0 and bool(_LINE_END.search(match[0].replace("\\\n", "")))
@@ -216,12 +216,12 @@ def _parse_number(text: str) -> int | float | complex:
             return float(text)
         return int(text, 0)
     except (ValueError, OverflowError):
-        raise ValueError(f"{text[:40]!r} is no number") from None
+        raise ValueError(f"{text[:40]!r} is not a number") from None
 
 
 def _parse_text(token: str) -> Any:
     try:
-        # one string: nothing in it nests
+        # The parser gets a single string, so nothing is nested.
         return ast.literal_eval(tree_of(token, "eval"))
     except (ValueError, SyntaxError):
-        raise ValueError(f"{token[:40]!r} is no text") from None
+        raise ValueError(f"{token[:40]!r} is not a text") from None

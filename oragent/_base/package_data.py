@@ -1,19 +1,19 @@
-"""Files that ship with oragent beside its code: problems, weights of networks, settings, prices.
+"""Data files of the package: problems, network weights, settings, prices.
 
-In a checkout they lie in its root; ``setup.py`` copies them to ``oragent/shipped`` of an installed package.
+In a checkout they are in its root; ``setup.py`` copies them to ``oragent/shipped`` of an installed package.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 
 FOLDERS = "problems", "configs", "checkpoints"
-# files in ``configs`` that hold no settings
+# Files in ``configs`` that contain no settings.
 OTHERS = "prices", "variants"
 HERE = Path(__file__).resolve().parents[1] / "shipped"
 
 
 def shipped_root() -> Path:
-    """Return the folder that holds ``FOLDERS``."""
+    """Return the folder that contains ``FOLDERS``."""
     if (HERE / "problems").is_dir():
         return HERE
     return HERE.parents[1]

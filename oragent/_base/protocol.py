@@ -1,4 +1,4 @@
-"""The marked result block that every ``eval.py`` prints: write it, parse it.
+"""Marked result block that every ``eval.py`` prints: formatting and parsing.
 
 ::
 
@@ -14,9 +14,10 @@
     __SCORE_END__
     __SANDBOX_SUCCESS__
 
-or, when it has no score, ``__SANDBOX_ERROR__`` and a line of JSON: ``{"status", "message", "traceback"}``, with
-``"metrics"`` where there are some.
-Values are Python literals; nothing of a block is ever evaluated. Standard library only.
+or, without a score, ``__SANDBOX_ERROR__`` and a line of JSON: ``{"status", "message", "traceback"}``, and optionally
+``"metrics"``.
+
+Values are Python literals; nothing of a block is ever evaluated. This module uses the standard library only.
 """
 
 import json
@@ -28,34 +29,34 @@ from typing import Any
 from oragent._base.literals import read_literal
 from oragent._base.text_format import shorten
 
-# collections within collections in metrics, as ``read_literal`` bounds them
+# Maximum depth of nested collections in metrics, as in ``read_literal``.
 MAX_DEPTH = 40
-# of a whole number: Python writes no longer ones as text
+# Maximum bits of an integer: Python does not convert longer ones to text.
 MAX_BITS = 12_000
 MAX_FEATURES = 64
-# CPU seconds of a guest's first call that do not count: imports and compilation fit
+# CPU seconds of a guest's first call that do not count, for imports and compilation.
 FIRST_S = 5.0
 RESULT, SUCCESS, ERROR = "__SANDBOX_RESULT__", "__SANDBOX_SUCCESS__", "__SANDBOX_ERROR__"
 
 
 class Status(StrEnum):
-    """How an evaluation ended."""
+    """Outcome of an evaluation."""
 
-    # scored
+    # The candidate was scored.
     OK = "ok"
-    # the candidate returned something that is not a solution
+    # The candidate returned something that is not a solution.
     INVALID = "invalid"
-    # the candidate raised
+    # The candidate raised.
     ERROR = "error"
-    # the time limit was reached
+    # The time limit was reached.
     TIMEOUT = "timeout"
-    # the memory limit was reached
+    # The memory limit was reached.
     MEMORY = "memory"
-    # a process died, or the evaluator printed no result
+    # A process died, or the evaluator printed no result.
     CRASHED = "crashed"
-    # the program has the wrong form, or failed its check
+    # The program has the wrong form, or failed its check.
     REJECTED = "rejected"
-    # ended before a full score: it could not reach the elites, or answers as one of them does
+    # Ended before a full score: it cannot reach the elites, or gives the same answers as one of them.
     SCREENED = "screened"
 
     @property
@@ -70,8 +71,8 @@ class Result:
 
     Attributes:
         metrics: Figures for people and models.
-        features: Cell of the archive (whole numbers), or measured numbers if ``problem.yaml`` says so; None: the
-            problem has no features.
+        features: Cell of the archive (integers), or measured numbers if ``problem.yaml`` says so; None: the problem has
+            no features.
         score: Score in natural units; ``problem.yaml`` gives the direction.
     """
 
@@ -85,11 +86,11 @@ class Failure:
     """Reason why an evaluation has no score."""
 
     status: Status
-    # reason, one line
+    # Reason, one line.
     message: str
-    # traceback of the candidate; empty where it raised nothing
+    # Traceback of the candidate; empty if it raised nothing.
     traceback: str = ""
-    # of an evaluation that was ended early; no score
+    # Metrics of an evaluation that ended early without a score.
     metrics: dict[str, Any] = field(default_factory=dict)
 
 
@@ -149,7 +150,7 @@ def _parse_failure(block: list[str]) -> Failure:
         failure = Failure(status, storable_text(fields["message"]), storable_text(fields.get("traceback", "")), metrics)
     except (IndexError, KeyError, TypeError, ValueError, RecursionError):
         return _reject_block(f"the line after {ERROR} must be JSON with status, message and traceback")
-    # An evaluation that ended a race has metrics; without them only the search may call a candidate screened.
+    # An evaluation that ended in a race has metrics; without them only the search may mark a candidate as screened.
     raced = failure.status is Status.SCREENED and bool(failure.metrics)
     if failure.status.failed or raced:
         return failure
@@ -187,7 +188,7 @@ def storable_metrics(metrics: dict[Any, Any]) -> dict[str, Any]:
     Lone surrogates are replaced, and keys that JSON does not have become texts.
 
     Raises:
-        ValueError: They are nested too deeply, or hold a whole number that is too long.
+        ValueError: They are nested too deeply, or contain an integer that is too long.
     """
     checked: dict[str, Any] = _make_storable(metrics, 0)
     return checked
@@ -234,7 +235,7 @@ def is_finite(score: float) -> bool:
     try:
         return math.isfinite(score)
     except OverflowError:
-        # an int beyond the range of floats
+        # The int is beyond the range of floats.
         return False
 
 
@@ -242,7 +243,7 @@ def _shorten_repr(value: object, width: int = 60) -> str:
     try:
         text = repr(value)
     except ValueError:
-        # a whole number that is too long for Python to write
+        # The integer is too long for Python to write.
         text = "a whole number that is too long"
     return shorten(text, width, "...")
 

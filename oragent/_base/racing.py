@@ -3,7 +3,7 @@
 A candidate is measured in blocks that mix the sizes. After each block its differences from an elite on the same
 instances are tested, as in F-Race (Birattari et al. 2002). The instances are a finite set that the elite has seen
 completely, so the test uses the finite population correction (Cochran 1977, "Sampling Techniques", section 2.6). The
-end of a race is a function of terms and values alone, so it can be computed without an evaluation.
+end of a race depends on terms and values only, so it can be computed without an evaluation.
 """
 
 import json
@@ -15,22 +15,22 @@ from typing import Any, Self
 
 from oragent._base.direction import Direction
 
-# metric: value of each instance, by problem size
+# Metric: value of each instance, by problem size.
 BY_INSTANCE = "by_instance"
-# metric: hash of the answers on the first instances
+# Metric: hash of the answers on the first instances.
 BEHAVIOUR = "behaviour"
-# metric of an ended evaluation: number of measured instances and estimated score
+# Metric of an ended evaluation: number of measured instances and estimated score.
 RACED = "raced"
-# probability, of each test, that a candidate as good as the elite is ended
+# Probability, in each test, that a candidate as good as the elite is ended.
 ERROR = 0.01
-# degrees of freedom that a test needs: fewer differences may be alike by chance
+# Minimum degrees of freedom of a test: fewer differences may be similar by chance.
 LEAST = 3
-# instances of a size after which a test is made
+# Instances of a size after which a test is made.
 LOOKS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-# of values, so that they are the same in the output, in the store and here
+# Digits of values, so that they are the same in the output, in the store and here.
 DIGITS = 6
 
-# by size, in the order of the instances
+# Values by size, in the order of the instances.
 Values = Mapping[str, Sequence[float]]
 
 
@@ -38,18 +38,18 @@ Values = Mapping[str, Sequence[float]]
 class RaceStop:
     """Early end of an evaluation."""
 
-    # number of instances that were measured
+    # Number of measured instances.
     measured: int
-    # number of instances in all
+    # Total number of instances.
     planned: int
-    # None where nothing tells
+    # Estimated score; None if unknown.
     estimated_score: float | None
-    # one line
+    # Reason, one line.
     reason: str
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """The same as metrics of an evaluation."""
+        """The same data as metrics of an evaluation."""
         return {RACED: {"done": self.measured, "planned": self.planned, "estimate": self.estimated_score}}
 
 
@@ -58,11 +58,11 @@ class RaceTerms:
     """Conditions under which an evaluation ends early."""
 
     direction: Direction
-    # values of the elite that the candidate must be able to reach; None: no such test
+    # Values of the elite that the candidate must be able to reach; None: no such test.
     bar: Values | None = None
-    # number of instances of each size whose answers are hashed; 0: none
+    # Number of instances of each size whose answers are hashed; 0 for none.
     probes: int = 0
-    # hashes of answers of elites, which end an evaluation
+    # Hashes of answers of elites, which end an evaluation.
     twins: frozenset[str] = field(default_factory=frozenset)
 
     def dumps(self) -> str:
@@ -72,10 +72,10 @@ class RaceTerms:
 
     @classmethod
     def loads(cls, text: str) -> Self:
-        """Read what ``dumps`` wrote.
+        """Parse the output of ``dumps``.
 
         Raises:
-            ValueError: The text is something else.
+            ValueError: The text has another form.
         """
         terms = json.loads(text)
         if not isinstance(terms, dict) or terms.keys() - {"direction", "bar", "probes", "twins"}:
@@ -95,7 +95,7 @@ class RaceTerms:
         """Test whether a candidate with these values can still reach the bar.
 
         Returns:
-            The early end; None where the evaluation continues, also if the bar is about other instances.
+            The early end; None if the evaluation continues, also if the bar is about other instances.
         """
         bar = self.bar
         if bar is None or {size: len(values) for size, values in bar.items()} != dict(planned):
@@ -121,7 +121,7 @@ class RaceTerms:
         )
 
     def check_twin(self, behaviour: str, seen: Values, planned: Mapping[str, int]) -> RaceStop | None:
-        """End an evaluation whose answers are those of a shorter elite."""
+        """Return an early end if the answers are those of an elite that is not longer."""
         if behaviour not in self.twins:
             return None
         measured, total = sum(map(len, seen.values())), sum(planned.values())
@@ -131,7 +131,7 @@ class RaceTerms:
         return RaceStop(measured, total, None, f"ended after {measured} of {total} instances: {reason}")
 
     def replay_race(self, values: Values, behaviour: str) -> RaceStop | None:
-        """Compute how a race with these terms would have ended for a program whose values are all known."""
+        """Compute the end of a race with these terms for a program whose values are all known."""
         planned = {size: len(of_size) for size, of_size in values.items()}
         for step in race_steps(planned, self.probes):
             if ended := self.check_stop(
@@ -145,7 +145,7 @@ class RaceTerms:
         return (self.check_twin(behaviour, seen, planned) if behaviour else None) or self.check_bar(seen, planned)
 
     def is_behaviour_known(self, step: Mapping[str, int], planned: Mapping[str, int]) -> bool:
-        """Return True if all instances whose answers are hashed are measured, and there are such instances."""
+        """Return True if all instances whose answers are hashed have been measured, and at least one is hashed."""
         return self.probes > 0 and all(step[size] >= min(self.probes, count) for size, count in planned.items())
 
 
@@ -168,7 +168,7 @@ def race_steps(planned: Mapping[str, int], probes: int = 0) -> Iterator[dict[str
 
 
 def read_instance_values(metrics: Mapping[str, Any]) -> dict[str, list[float]] | None:
-    """Read the value of each instance from metrics; None where they are missing or have another form."""
+    """Read the value of each instance from metrics; None if they are missing or have another form."""
     sizes = metrics.get(BY_INSTANCE)
     if not isinstance(sizes, Mapping) or not sizes:
         return None
@@ -183,7 +183,7 @@ def read_instance_values(metrics: Mapping[str, Any]) -> dict[str, list[float]] |
 
 
 def read_race_estimate(metrics: Mapping[str, Any]) -> float | None:
-    """Read the estimated score of an evaluation that was ended early; None where metrics hold none."""
+    """Read the estimated score of an evaluation that was ended early; None without an estimate."""
     race = metrics.get(RACED)
     if isinstance(race, Mapping):
         score = race.get("estimate")
@@ -196,7 +196,7 @@ def read_race_estimate(metrics: Mapping[str, Any]) -> float | None:
 
 
 def displayed_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metrics without those that only races read: for prompts, pages and terminals."""
+    """Return metrics without those that only races use, for prompts, pages and terminals."""
     return {name: value for name, value in metrics.items() if name not in (BY_INSTANCE, BEHAVIOUR)}
 
 

@@ -1,4 +1,4 @@
-"""JSON and YAML of somebody else, in bounds of size, depth, values and aliases; the only reader of YAML in folders."""
+"""Safe loading of untrusted JSON and YAML, with limits on size, depth, values and aliases."""
 
 import json
 import re
@@ -12,26 +12,26 @@ from oragent._base.files import read_bounded
 
 MAX_BYTES = 4 << 20
 MAX_DEPTH = 100
-# with the content of each alias, counted as often as it is named
+# Aliases count with their content, each time that they are used.
 MAX_VALUES = 100_000
-# characters: such whole numbers fit into a float, in base 60 they do not take seconds
+# Maximum characters of a number: such integers fit into a float, and reading them in base 60 takes no seconds.
 MAX_NUMBER = 250
-# characters: longer whole numbers can all have one hash
+# Maximum characters of an integer key: longer ones can be chosen to have equal hashes.
 MAX_NUMBER_KEY = 18
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# not a hash
+# Numbers in any notation of YAML, but no hash values.
 NUMBER = re.compile(r"[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|[0-9_:]+|[0-9_:]*\.[0-9_]*(?:[eE][-+][0-9]+)?)")
 TEXT_TAGS = (None, "!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:binary")
 REMEDY = "restore the original file"
 
 
-# of whole numbers: they fit into a float
+# Maximum bits of an integer, so that it fits into a float.
 MAX_BITS = 1000
 
 
 @dataclass(slots=True)
 class _Collection:
-    """A list or mapping whose end is not reached yet."""
+    """List or mapping whose end has not been reached."""
 
     anchor: str | None
     is_mapping: bool
@@ -44,8 +44,8 @@ def load_yaml(path: Path) -> Any:
     """Parse a YAML file of a folder.
 
     Raises:
-        OSError: It cannot be read, is not a plain file, or has more than ``MAX_BYTES``.
-        yaml.YAMLError: It is not UTF-8, is no YAML, or exceeds another limit; the text is one line.
+        OSError: It cannot be read, is not a regular file, or has more than ``MAX_BYTES``.
+        yaml.YAMLError: It is not UTF-8, is not YAML, or exceeds another limit; the text is one line.
     """
     try:
         return parse_yaml(read_bounded(path, MAX_BYTES))
@@ -57,7 +57,7 @@ def parse_yaml(text: str) -> Any:
     """Parse YAML within the limits of this module.
 
     Raises:
-        yaml.YAMLError: It is no YAML, or exceeds a limit; the text is one line.
+        yaml.YAMLError: It is not YAML, or exceeds a limit; the text is one line.
     """
     if len(text) > MAX_BYTES:
         raise _exceed(f"is longer than {MAX_BYTES:,} bytes")
@@ -73,14 +73,14 @@ def parse_yaml(text: str) -> Any:
 
 def _check_events(text: str) -> None:
     opened = [_Collection(None, is_mapping=False)]
-    # values and height; None: its end is not reached yet
+    # Values and height; None until the end is reached.
     anchors: dict[str, tuple[int, int] | None] = {}
     for event in yaml.parse(text, LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
             opened.append(_Collection(event.anchor, isinstance(event, yaml.MappingStartEvent)))
             if event.anchor is not None:
                 anchors[event.anchor] = None
-            # added to the parent at its end
+            # Added to the parent at its end.
             values, height = 0, 0
         elif isinstance(event, yaml.CollectionEndEvent):
             ended = opened.pop()
@@ -89,7 +89,7 @@ def _check_events(text: str) -> None:
             _check_number(event, is_key=opened[-1].is_mapping and opened[-1].items % 2 == 0)
             values, height = 1, 1
         elif isinstance(event, yaml.AliasEvent):
-            # an unknown one is refused when the tree is made
+            # Unknown aliases are refused later, when the tree is built.
             size = anchors.get(event.anchor or "", (1, 1))
             if size is None:
                 raise _exceed("holds a value that contains itself")
@@ -125,17 +125,17 @@ def _exceed(reason: str) -> yaml.YAMLError:
 
 
 def parse_json(text: str, most: int | None = None) -> Any:
-    """Parse JSON of bounded depth.
+    """Parse JSON of limited depth.
 
     Args:
         text: The JSON.
-        most: Most characters; None: any number.
+        most: Maximum number of characters; None for no limit.
 
     Raises:
-        ValueError: if it is no JSON, is nested too deeply, is too long, or holds a whole number that is too long.
+        ValueError: It is not JSON, is nested too deeply, is too long, or contains an integer that is too long.
     """
     if most is not None and len(text) > most:
-        raise ValueError(f"JSON of {len(text):,} characters, and {most:,} is the limit")
+        raise ValueError(f"the JSON has {len(text):,} characters; the limit is {most:,}")
     try:
         tree = json.loads(text)
     except RecursionError:
@@ -145,7 +145,7 @@ def parse_json(text: str, most: int | None = None) -> Any:
 
 
 def check_bounds(tree: Any) -> None:
-    """Check the depth and the whole numbers of parsed JSON."""
+    """Check the depth and the integers of parsed JSON."""
     level = [tree]
     for _ in range(MAX_DEPTH):
         if any(isinstance(item, int) and item.bit_length() > MAX_BITS for item in level):

@@ -14,10 +14,10 @@ from oragent._base.errors import ConfigError
 from oragent._base.files import read_bounded
 from oragent._base.safe_load import MAX_BYTES, parse_yaml
 
-# of dataclasses that hold settings: an unknown key is an error
+# Configuration of dataclasses with settings: an unknown key is an error.
 STRICT = ConfigDict(extra="forbid")
 UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
-# what to do about a text that was cut off in {key: a text, and more}
+# Hint for a text that was cut off, as in {key: a text, and more}.
 COMMA = "within {...} a comma ends a value, so put a text with commas in quotes"
 T = TypeVar("T")
 
@@ -49,13 +49,13 @@ def build_settings(schema: type[T], tree: dict[str, Any], overrides: Sequence[st
 
 
 def dump_settings(settings: object) -> dict[str, Any]:
-    """Turn settings into the plain tree that ``build_settings`` takes, defaults included."""
+    """Convert settings into the plain tree that ``build_settings`` takes, defaults included."""
     tree: dict[str, Any] = TypeAdapter(type(settings)).dump_python(settings, mode="json")
     return tree
 
 
 def load_settings_tree(path: Path) -> dict[str, Any]:
-    """Read a file of settings as a tree; a shipped file may be given by its name. An empty file is an empty tree."""
+    """Read a settings file as a tree; an installed file may be given by its name. An empty file is an empty tree."""
     path = package_data.find_settings_file(path)
     try:
         tree = parse_yaml(read_bounded(path, MAX_BYTES))
@@ -74,7 +74,7 @@ def load_settings_tree(path: Path) -> dict[str, Any]:
 
 def explain_validation_error(problem: ValidationError, schema: type) -> str:
     """Describe a validation error in one line: the key, what was expected, the nearest valid key."""
-    # often why another one is missing
+    # An unknown key is often the reason why another one is missing.
     unknown = [error for error in problem.errors() if error["type"] in UNKNOWN]
     error = (unknown or problem.errors())[0]
     path = [str(part) for part in error["loc"]]
@@ -91,7 +91,7 @@ def explain_validation_error(problem: ValidationError, schema: type) -> str:
         return f"unknown key {key!r}: {hint}"
     if error["type"] in ("missing", "missing_argument"):
         return f"key {key!r} is missing"
-    # our own words, about several keys at once
+    # A message of our own about several keys.
     if error["type"] == "value_error" and "ctx" in error:
         if key:
             return f"{key}: {error['ctx']['error']}"

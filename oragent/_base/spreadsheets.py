@@ -1,6 +1,6 @@
-"""Excel workbooks as text: each sheet as CSV, with the values that were saved; nothing in a file is run.
+"""Excel workbooks as text: each sheet as CSV, with the saved values; nothing in a file is run.
 
-A workbook is untrusted: its size, its cells and its merged ranges are bounded before and while it is read.
+A workbook is untrusted: its size, its cells and its merged ranges are limited before and while it is read.
 """
 
 import csv
@@ -16,19 +16,20 @@ from oragent._base.distribution import extra_install_command
 from oragent._base.errors import TableError
 from oragent._base.table_dialects import SHEET, STRONG_COMMA, RawRow, find_header, plain_number
 
-# of all parts of a workbook, unpacked
+# Maximum unpacked size of all parts of a workbook.
 MAX_XML_BYTES = 128 << 20
 MAX_CELLS, MAX_ROWS, MAX_MERGED = 4_000_000, 1_100_000, 20_000
 MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
 
 
 def workbook_text(content: bytes) -> str:
-    """Return a workbook as CSV; of several sheets that hold something, each below a line with its name.
+    """Return a workbook as CSV; each of several sheets with content follows a line with its name.
 
-    Merged cells below the titles have their value in each cell. A formula that was saved without a value stays one.
+    Merged cells below the titles have their value in each cell. A formula that was saved without a value stays a
+    formula.
 
     Raises:
-        TableError: if openpyxl is not installed, or the content is no workbook within the bounds.
+        TableError: openpyxl is not installed, or the content is not a workbook within the limits.
     """
     try:
         import openpyxl
@@ -38,15 +39,15 @@ def workbook_text(content: bytes) -> str:
     _require_bounded(content)
     try:
         with warnings.catch_warnings():
-            # of features that no value depends on, such as validation
+            # Warnings are about features on which no value depends, such as validation.
             warnings.simplefilter("ignore")
             sheets = _read_sheets(openpyxl, content)
     except TableError:
         raise
     except Exception as problem:
-        # a broken file raises whatever its first broken part does
+        # A broken file can raise any error.
         detail = f"{type(problem).__name__}: {problem}"
-        raise TableError(f"is no workbook that can be read: {detail}") from None
+        raise TableError(f"cannot be read as a workbook: {detail}") from None
     if len(sheets) == 1:
         return next(iter(sheets.values()))
     return "\n".join(f"{SHEET}{title}\n{text}" for title, text in sheets.items())
@@ -69,7 +70,7 @@ def _require_bounded(content: bytes) -> None:
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, RuntimeError, EOFError):
         raise TableError("is a broken workbook; open it in Excel and save it again") from None
     if not named:
-        raise TableError("is no Excel workbook; expected .xlsx or CSV")
+        raise TableError("is not an Excel workbook; expected .xlsx or CSV")
     if size > MAX_XML_BYTES:
         raise TableError(f"unpacks to more than {MAX_XML_BYTES >> 20} MiB; save it as CSV")
     if any(b"<!DOCTYPE" in head or b"<!ENTITY" in head for head in heads):
@@ -99,7 +100,7 @@ def _read_sheets(openpyxl: Any, content: bytes) -> dict[str, str]:
 
 
 def _read_grid(sheet: Any, budget: list[int]) -> list[list[Any]]:
-    # what a file says of its size is not believed
+    # The size that a file states is untrusted.
     sheet.reset_dimensions()
     grid = []
     for row in sheet.iter_rows(values_only=True):
@@ -115,7 +116,7 @@ def _read_grid(sheet: Any, budget: list[int]) -> list[list[Any]]:
 
 
 def _show_formulas(grid: list[list[Any]], formulas: list[list[Any]]) -> None:
-    """Put formulas into cells whose value was not saved, as programs that write workbooks leave them."""
+    """Show formulas in cells without a saved value, as programs that write workbooks leave them."""
     for row, formula_row in zip(grid, formulas, strict=False):
         for at, formula in enumerate(formula_row[: len(row)]):
             if row[at] is None and isinstance(formula, str) and formula.startswith("="):
@@ -123,7 +124,7 @@ def _show_formulas(grid: list[list[Any]], formulas: list[list[Any]]) -> None:
 
 
 def _fill_merged(grid: list[list[Any]], xml: bytes) -> None:
-    """Give each cell of a merged range the range's value, from the header on: titles stay single."""
+    """Copy the value of each merged range to all its cells, from the header on; titles stay single."""
     rows = [RawRow(tuple(_cell_text(value) for value in row), number) for number, row in enumerate(grid)]
     filled = [row for row in rows if row.filled]
     if filled:
@@ -142,13 +143,13 @@ def _fill_merged(grid: list[list[Any]], xml: bytes) -> None:
                 return
             in_header = top == header and right > left and row is grid[top]
             for at in range(left, min(right, len(row) - 1) + 1):
-                # a merged heading is joined with the line below it
+                # A merged heading is joined with the line below it.
                 if row[at] is None and not in_header:
                     row[at] = grid[top][left]
 
 
 def _read_typed_commas(grid: list[list[Any]], rows: list[list[str]]) -> None:
-    """Write the numbers of columns with texts such as ``1.250,50`` as Python does; cells that are numbers stay."""
+    """Convert the numbers of columns with texts such as ``1.250,50`` to Python's format; numeric cells stay."""
     for column in range(len(grid[0]) if grid else 0):
         typed = [at for at, row in enumerate(grid) if isinstance(row[column], str)]
         if any(STRONG_COMMA.fullmatch(rows[at][column]) for at in typed):

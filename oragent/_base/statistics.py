@@ -12,14 +12,14 @@ from oragent._base.text_format import format_count
 
 ALPHA = 0.05
 RESAMPLES = 10_000
-# of a sum, in units of the largest difference: beyond them lies rounding
+# Digits of a sum, in units of the largest difference; further digits are rounding errors.
 TIE_DIGITS = 12
-# pairs up to which all sign patterns are counted, as they are fewer than RESAMPLES
+# Maximum number of pairs for which all sign patterns are counted, as they are fewer than RESAMPLES.
 EXACT = 13
 
 
 class Alternative(StrEnum):
-    """Alternative hypothesis of a test; chosen before the figures are seen."""
+    """Alternative hypothesis of a test; chosen before the figures are known."""
 
     TWO_SIDED = "two-sided"
     GREATER = "greater"
@@ -35,7 +35,7 @@ class Alternative(StrEnum):
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """A mean with its 95 % interval."""
+    """Mean with its 95 % interval."""
 
     mean: float
     low: float
@@ -60,7 +60,7 @@ def success_share(successes: Sequence[bool]) -> MeanInterval:
     If all outcomes are equal the bootstrap interval is a point. The exact binomial interval is returned instead
     (Clopper & Pearson 1934, doi:10.1093/biomet/26.4.404): 0 to 0.168 for 0 of 20.
     """
-    # takes long to import
+    # Imported here because it is slow to import.
     from scipy.stats import binomtest
 
     interval = bootstrap_mean(list(map(float, successes)))
@@ -71,7 +71,7 @@ def success_share(successes: Sequence[bool]) -> MeanInterval:
 
 
 def sign_flip_test(differences: Sequence[float], alternative: Alternative = Alternative.TWO_SIDED) -> float | None:
-    """Test whether paired differences lie evenly around zero: the sign-flip permutation test of their mean.
+    """Test whether paired differences are symmetric around zero: the sign-flip permutation test of their mean.
 
     Fisher 1935, "The Design of Experiments", section 21: under the null hypothesis both signs are equally likely. All
     patterns of signs are counted for up to ``EXACT`` pairs, and drawn with a fixed seed beyond.
@@ -83,7 +83,7 @@ def sign_flip_test(differences: Sequence[float], alternative: Alternative = Alte
     Returns:
         The p-value; None for fewer than two pairs. With n pairs it is never below ``least_p(n, alternative)``.
     """
-    # takes long to import
+    # Imported here because it is slow to import.
     from scipy.stats import permutation_test
 
     sample = np.asarray(differences, dtype=float)
@@ -94,7 +94,7 @@ def sign_flip_test(differences: Sequence[float], alternative: Alternative = Alte
     scale = np.abs(sample).max()
 
     def sum_scaled(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-        # Rounding makes sums equal that differ only by the order of their terms.
+        # Rounding makes sums equal that differ only in the order of their terms.
         sums: NDArray[np.float64] = np.round(np.sum(values, axis=axis) / scale, TIE_DIGITS)
         return sums
 
@@ -119,9 +119,9 @@ def mcnemar(
     hypothesis the counts of the others are binomial with probability one half.
 
     Returns:
-        The p-value; None without a case, 1 where the two differ on no case.
+        The p-value; None without a case, 1 if the two differ on no case.
     """
-    # takes long to import
+    # Imported here because it is slow to import.
     from scipy.stats import binomtest
 
     pairs = list(zip(map(bool, first), map(bool, second), strict=True))

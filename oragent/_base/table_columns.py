@@ -9,7 +9,7 @@ from oragent._base.errors import TableError
 from oragent._base.table_values import Cell, Table
 
 MISSING = frozenset({"", "-", "–", "na", "n/a", "nan", "null", "none", "?", "k.a."})
-# labels of a row of sums
+# Labels of a row of sums.
 TOTALS = frozenset({"total", "totals", "grand total", "sum", "summe", "gesamt", "somme", "totale", "suma", "合计"})
 CURRENCY = r"[€$£¥]|EUR|USD|GBP|CHF|JPY|CNY|RMB"
 AFFIXED = re.compile(
@@ -18,12 +18,12 @@ AFFIXED = re.compile(
 )
 PLAIN = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?", re.ASCII)
 LEADING_ZERO = re.compile(r"0\d+")
-# rows above a total, values of a column in which extremes are looked for
+# Minimum rows above a total, and minimum values of a column in which extremes are noted.
 MIN_ROWS, MIN_VALUES = 3, 5
-# times the median of the sizes
+# Factor on the median of the absolute values.
 EXTREME = 1000.0
 MAX_NOTES = 30
-# relative
+# Relative tolerance of a sum.
 SAME_SUM = 1e-6
 
 
@@ -35,14 +35,14 @@ def read_columns(
     notes: list[str],
     separator: str,
 ) -> Table:
-    """Turn rows of texts into a table with types.
+    """Convert rows of texts into a table with types.
 
     Args:
         name: Name of the table.
         header: Names of the columns, as they are in the file.
         rows: Cells, each row as long as the header.
         lines: Line of each row in the file.
-        notes: Steps so far.
+        notes: Notes so far.
         separator: Character between the cells in the file.
 
     Raises:
@@ -66,7 +66,7 @@ def read_columns(
 
 
 def _distinct_heads(header: Sequence[str], notes: list[str]) -> tuple[str, ...]:
-    """Names of the columns without spaces at the ends; a name that is missing or taken gets a number."""
+    """Return the names of the columns, stripped; missing and repeated names get a number."""
     heads: dict[str, None] = {}
     for place, text in enumerate(header):
         name = text.strip() or f"column {place + 1}"
@@ -118,7 +118,7 @@ def _strip_signs(
 
 
 def _type_column(head: str, cells: Sequence[str], is_percent: bool, notes: list[str]) -> list[Cell]:
-    """Numbers where all cells are numbers or missing; otherwise each cell by itself, identifiers as texts."""
+    """Return numbers if all cells are numbers or missing; otherwise convert cell by cell, identifiers to texts."""
     texts = [cell.strip() for cell in cells]
     present = [text for text in texts if text.casefold() not in MISSING]
     if any(LEADING_ZERO.fullmatch(text) for text in present):
@@ -147,7 +147,7 @@ def _number(text: str) -> int | float:
 
 
 def _drop_total(rows: list[tuple[Cell, ...]], lines: Sequence[int], notes: list[str]) -> list[tuple[Cell, ...]]:
-    """Leave out a last row that holds the sums of the rows above it."""
+    """Drop a last row that contains the sums of the rows above it."""
     if len(rows) <= MIN_ROWS:
         return rows
     *above, last = rows
@@ -174,7 +174,7 @@ def _is_sum(total: Cell, cells: Sequence[Cell]) -> bool:
 
 
 def _note_extremes(head: str, cells: Sequence[Cell], lines: Sequence[int], notes: list[str]) -> None:
-    """Note a value that is very much larger than the others, and a single negative one."""
+    """Note a value that is much larger than the others, and a single negative one."""
     numbers = zip(cells, lines, strict=False)
     values = [(float(cell), line) for cell, line in numbers if cell and isinstance(cell, int | float)]
     if len(values) < MIN_VALUES:

@@ -1,6 +1,6 @@
 """Tables as spreadsheets export them: separators, decimal commas, title lines, headers of two lines, footnotes.
 
-Nothing is guessed. Each step follows from the whole file, is listed in a note, and leaves plain CSV as it is; where two
+Nothing is guessed. Each step follows from the whole file, is listed in a note, and leaves plain CSV unchanged; if two
 readings are possible, the table gets a flaw.
 """
 
@@ -11,56 +11,56 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-# begins the line above each sheet of a workbook, where there are several
+# Start of the line above each sheet of a workbook with several sheets.
 SHEET = "=== sheet "
-# by which the separator is found
+# Sample from which the separator is determined.
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 1 << 16, 200
 DECIMAL_COMMAS = "decimal commas: 1.234,5 is read as 1234.5"
 TWO_READINGS = "can be read in two ways"
-# of a table
+# Maximum size of a table.
 MAX_COLUMNS, MAX_CELLS = 2_000, 4_000_000
-# lines above a header
+# Maximum number of lines above a header.
 MAX_TITLES = 20
-# thousands apart, or not
+# Digits with or without thousands separators.
 GROUPS = r"(?:[1-9]\d{{0,2}}(?:[{mark}\u00a0\u202f'’ ]\d{{3}})+|\d+)"
 SIGNED = r"[-+\u2212]?{number}-?"
 COMMA = re.compile(SIGNED.format(number=GROUPS.format(mark=".") + r"(?:,\d+)?"), re.ASCII)
 POINT = re.compile(SIGNED.format(number=GROUPS.format(mark=",") + r"(?:\.\d+)?(?:[eE][-+]?\d{1,3})?"), re.ASCII)
-# as 1.250,50
+# Numbers such as 1.250,50.
 STRONG_COMMA = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:[.\u00a0\u202f'’ ]\d{3})+,\d+-?", re.ASCII)
-# 2300, or 2.3, as the column says
+# 2300 or 2.3, depending on the column.
 POINT_GROUPS = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:\.\d{3})+-?", re.ASCII)
-# the same in a sentence
+# The same inside a sentence.
 GROUPED_IN_TEXT = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?!\w|[.,]\d)")
 SEPARATES = re.compile("[\u00a0\u202f'’ ]")
 DIGIT = re.compile(r"(?<![^\W\d_])\d")
 
 
 class RawRow(NamedTuple):
-    """A line of a file, cut into cells."""
+    """Line of a file, split into cells."""
 
-    # texts of the cells
+    # Texts of the cells.
     cells: tuple[str, ...]
-    # number of the line in the file, from 1 on
+    # Number of the line in the file, from 1 on.
     line: int
-    # whether an empty line stands before it
+    # True if an empty line precedes it.
     after_gap: bool = False
 
     @property
     def filled(self) -> int:
-        """Number of cells that hold something."""
+        """Number of cells that are not empty."""
         return sum(1 for cell in self.cells if cell.strip())
 
 
 def find_separator(text: str) -> str:
-    """Return the character that separates the cells: the one that cuts most lines into the same number of cells."""
+    """Return the separator: the character that splits most lines into the same number of cells."""
     sample = text[:SAMPLE_CHARACTERS]
     best, separator = (0.0, 0, 0), ","
     for candidate in SEPARATORS:
         rows = _sample_rows(sample, candidate)
         widths = [len(cells) for cells in rows]
         common = max(set(widths), key=lambda width: (widths.count(width), width), default=1)
-        # What cuts within quotes breaks their rules, or leaves quotes in cells.
+        # A character inside quotes breaks the rules of quoting, or leaves quotes in cells.
         has_rules = bool(_sample_rows(sample, candidate, strict=True))
         plainness = 2 * has_rules + (not any('"' in cell for cells in rows for cell in cells))
         if common > 1:
@@ -71,16 +71,16 @@ def find_separator(text: str) -> str:
             best, separator = score, candidate
     header = sample.lstrip("\r\n").partition("\n")[0]
     if separator == "," and ";" in header and not set('",') & set(header.replace(", ", "")):
-        # 'item;cost, EUR' above 'rye;1,5': both characters cut each line in two
+        # 'item;cost, EUR' above 'rye;1,5': both characters split each line in two.
         return ";"
     return separator
 
 
 def split_rows(text: str, separator: str) -> list[RawRow]:
-    """Cut a text into rows; empty ones are left out.
+    """Split a text into rows; empty rows are left out.
 
     Raises:
-        csv.Error: It cannot be cut, or is too large; the message names the line.
+        csv.Error: It cannot be split, or is too large; the message names the line.
     """
     reader, rows, gap = csv.reader(io.StringIO(text, newline=""), delimiter=separator), [], False
     try:
@@ -100,7 +100,7 @@ def split_rows(text: str, separator: str) -> list[RawRow]:
 
 
 def find_header(rows: Sequence[RawRow]) -> int:
-    """Return the index of the header: the first row of at least two cells, if all above hold a single title each."""
+    """Return the index of the header: the first row of at least two cells, if all rows above are single titles."""
     for index, row in enumerate(rows[: MAX_TITLES + 1]):
         if row.filled > 1:
             return index
@@ -108,7 +108,7 @@ def find_header(rows: Sequence[RawRow]) -> int:
 
 
 def clean_rows(rows: list[RawRow], notes: list[str]) -> list[RawRow]:
-    """Return header and rows without titles, footnotes and empty columns, a header of two lines made one."""
+    """Return header and rows without titles, footnotes and empty columns; a header of two lines is joined."""
     first = find_header(rows)
     if first:
         title = next(cell for cell in rows[0].cells if cell.strip()).strip()[:40]
@@ -131,18 +131,18 @@ def read_numbers(
     lines: Sequence[int],
     default: str = "",
 ) -> tuple[list[tuple[str, ...]], frozenset[int]]:
-    """Return the rows with numbers as Python writes them, such as ``1234.5`` for ``1.234,5``.
+    """Return the rows with numbers in Python's format, such as ``1234.5`` for ``1.234,5``.
 
     Args:
         header: Names of the columns.
         rows: Cells, below the header.
-        notes: List that gets a sentence where decimal commas were read.
+        notes: List that gets a sentence if decimal commas were read.
         flaws: List that gets a sentence for each column that can be read in two ways.
         lines: Line of each row in the file.
         default: Decimal mark of columns that can be read in two ways; empty: such a column is a flaw.
 
     Returns:
-        The rows, and the positions of the columns that can be read in two ways and are left as they are.
+        The rows, and the positions of the columns that can be read in two ways and are unchanged.
     """
     marks: dict[int, str] = {}
     unclear: dict[int, int] = {}
@@ -178,8 +178,8 @@ def read_plain_numbers(
 ) -> tuple[list[tuple[str, ...]], frozenset[int]]:
     """Return the rows of a table with commas between its cells, as ``read_numbers`` does.
 
-    Numbers have decimal points there, and the cells are left as they are, unless a cell such as ``1.250,50`` shows that
-    the table has decimal commas.
+    Its numbers have decimal points and are unchanged, unless a cell such as ``1.250,50`` shows that the table has
+    decimal commas.
     """
     if any(STRONG_COMMA.fullmatch(cell.strip()) for row in rows for cell in row):
         return read_numbers(header, rows, notes, flaws, lines)
@@ -198,8 +198,8 @@ def _doubt_points(
 ) -> bool:
     """Return True if the points of a column more likely separate thousands, as in 950 above 2.300.
 
-    A program writes all figures of a column with three decimals, or 2.3 without the zeros. A column in which all have
-    three gets a note.
+    Programs write all figures of a column with three decimals, or 2.3 without the zeros. A column with three decimals
+    in all figures gets a note.
     """
     texts = [cell.strip() for cell, _ in _column_cells(rows, lines, column)]
     grouped = [text for text in texts if POINT_GROUPS.fullmatch(text)]
@@ -245,7 +245,7 @@ def _sample_rows(sample: str, separator: str, *, strict: bool = False) -> list[l
 
 
 def _is_apart(rows: Sequence[RawRow], index: int) -> bool:
-    """Return True if an empty line stands somewhere between the last full row and this one."""
+    """Return True if an empty line is between the last full row and this one."""
     while index > 0 and rows[index].filled == 1:
         if rows[index].after_gap:
             return True
@@ -262,7 +262,7 @@ def _drop_empty_columns(rows: list[RawRow]) -> list[RawRow]:
 
 
 def _join_header(rows: list[RawRow], notes: list[str]) -> list[RawRow]:
-    """Make a header of two lines one: the first has gaps, as merged cells leave them, and the second fills them."""
+    """Join a header of two lines: the first has gaps, as merged cells leave them, and the second fills them."""
     if len(rows) < 3 or len(rows[0].cells) != len(rows[1].cells):
         return rows
     upper, lower = rows[0].cells, rows[1].cells
@@ -282,7 +282,7 @@ def _join_header(rows: list[RawRow], notes: list[str]) -> list[RawRow]:
 
 
 def _column_mark(cells: Sequence[tuple[str, int]]) -> tuple[str, int]:
-    """Return the decimal mark of a column, ``mixed``, ``unclear``, or nothing; and the line that shows it."""
+    """Return the decimal mark of a column, ``mixed``, ``unclear``, or an empty text; and the line that shows it."""
     commas, points, unclear, texts = 0, 0, 0, 0
     for cell, line in cells:
         text = cell.strip()
@@ -296,7 +296,7 @@ def _column_mark(cells: Sequence[tuple[str, int]]) -> tuple[str, int]:
         elif as_point:
             points = points or line
         else:
-            # words such as k.A. say nothing of the numbers beside
+            # Words such as k.A. say nothing about the other numbers.
             texts += any(letter.isdigit() for letter in text)
     if commas and points:
         if not texts:
@@ -310,7 +310,7 @@ def _column_mark(cells: Sequence[tuple[str, int]]) -> tuple[str, int]:
 
 
 def plain_number(cell: str, mark: str) -> str:
-    """Return a number with this decimal mark as Python writes it; any other text as it is."""
+    """Return a number with this decimal mark in Python's format, and any other text unchanged."""
     text = cell.strip()
     if not (COMMA if mark == "," else POINT).fullmatch(text):
         return cell

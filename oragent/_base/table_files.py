@@ -23,13 +23,13 @@ from oragent._base.table_values import CSV_ENDINGS, REFUSED, Cell, Table
 
 ENCODINGS = ("utf-8-sig", "cp1252")
 MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-# of a database
+# Maximum number of tables in a database.
 MAX_TABLES = 50
 MERGED_NOTE = "merged cells: the value is read in each of the cells"
 
 
 def read_stdin(form: str, seconds: str, memory: str) -> int:
-    """Parse stdin in a child process; print the tables as JSON, or one line on stderr why not.
+    """Parse stdin in a child process; print the tables as JSON, or an error as one line on stderr.
 
     Args:
         form: Ending of the name of the file.
@@ -71,8 +71,8 @@ def parse_text(text: str, name: str = "", separator: str = "", notes: Sequence[s
     Args:
         text: The text.
         name: Name of the table.
-        separator: Character between cells; empty: it is found.
-        notes: Steps so far.
+        separator: Character between cells; empty: it is determined from the text.
+        notes: Notes so far.
     """
     notes = list(notes)
     if not separator:
@@ -162,7 +162,7 @@ def _require_bounds(columns: int, rows: int) -> None:
 
 
 def _plain_cell(value: Any) -> Cell:
-    """A cell as JSON has it; dates as ISO texts."""
+    """Return a cell as JSON data; dates become ISO texts."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):

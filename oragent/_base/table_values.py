@@ -1,9 +1,9 @@
-"""Tables as values: typed cells, distinct column names, and the steps by which they were read."""
+"""Tables as values: typed cells, distinct column names, and notes on how they were read."""
 
 from dataclasses import dataclass
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt")
-# exit code of a child process that refuses a file
+# Exit code of a child process that refuses a file.
 REFUSED = 3
 
 Cell = str | int | float | bool | None
@@ -11,10 +11,10 @@ Cell = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose cells have types.
+    """Table whose cells have types.
 
     Attributes:
-        name: Of the sheet or database table; empty if the file holds one table.
+        name: Name of the sheet or database table; empty if the file contains one table.
         header: Distinct names of the columns.
         rows: Cells by row, each as long as the header; None for a missing number.
         notes: Steps by which the table was read, one sentence each.

@@ -15,12 +15,12 @@ from oragent._base.errors import TableError
 from oragent._base.table_values import CSV_ENDINGS, REFUSED, Table
 from oragent._base.text_format import escape_text
 
-# of a file
+# Maximum bytes of a file.
 MAX_BYTES = 64 << 20
 ENDINGS = (*CSV_ENDINGS, ".xlsx", ".xlsm", ".parquet", ".sqlite", ".sqlite3", ".db")
-# CPU seconds of the child, and one more for each MiB
+# CPU seconds of the child, plus one for each MiB.
 CPU_S = 10
-# bytes of address space of the child
+# Bytes of address space of the child.
 MEMORY = 4 << 30
 CHILD = "import sys; from oragent._base.table_files import read_stdin; sys.exit(read_stdin(*sys.argv[1:]))"
 
@@ -66,5 +66,6 @@ def _parse_in_child(content: bytes, form: str) -> tuple[Table, ...]:
         raise TableError(f"cannot be read within {seconds} CPU seconds and {MEMORY >> 30} GiB: save a smaller table")
     plain = json.loads(ended.stdout)
     return tuple(
-        Table(one["name"], tuple(one["header"]), tuple(map(tuple, one["rows"])), tuple(one["notes"])) for one in plain
+        Table(table["name"], tuple(table["header"]), tuple(map(tuple, table["rows"])), tuple(table["notes"]))
+        for table in plain
     )

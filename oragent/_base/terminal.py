@@ -1,7 +1,7 @@
-"""The console of every command, which escapes untrusted characters.
+"""Console of every command, which escapes untrusted characters.
 
 Much of the printed text comes from candidates, models, documents and foreign problems. The console escapes all text, so
-that no caller has to.
+that callers need not do it.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from oragent._base.text_format import escape_text
 
 
 def print_line(console: Console, text: object, style: str = "") -> None:
-    """Print a text as it is, on one line however wide the terminal is."""
+    """Print a text unchanged, on one line whatever the width of the terminal."""
     console.print(Text(str(text), style=style), soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""Make text fit to be displayed or kept: escape, shorten, bound, count. Candidates, models and files are untrusted."""
+"""Formatting of untrusted text for display and storage: escape, shorten, limit, count."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ SUSPECT = re.compile("[^\t\n -~]+")
 
 
 def escape_text(text: str) -> str:
-    """Write characters that cannot be seen as escapes; normalise line ends; keep tabs and spaces of any width.
+    """Replace invisible characters by escapes, normalise line ends, and keep tabs and spaces of any width.
 
-    Escaped are control characters (they control a terminal), marks of direction and of form (they change the displayed
+    Escaped are control characters (they control a terminal), direction and format marks (they change the displayed
     text), lone surrogates (they cannot be encoded) and unassigned characters.
     """
     return SUSPECT.sub(_escape_match, text.replace("\r\n", "\n"))
@@ -34,7 +34,7 @@ def _escape_character(char: str) -> str:
 
 
 def hide_addresses(text: str) -> str:
-    """Return the output of a program without addresses in memory, so that it is the same in every run."""
+    """Replace memory addresses in the output of a program, so that it is the same in every run."""
     return ADDRESS.sub("0x...", text)
 
 
@@ -58,7 +58,7 @@ def one_line(text: str, width: int = 200, mark: str = "…") -> str:
 
 
 def join_some(texts: Sequence[str], most: int, separator: str = ", ", noun: str = "more") -> str:
-    """Join the first ``most`` of some texts, and tell how many are left out."""
+    """Join the first ``most`` texts, and state how many are left out."""
     if len(texts) > most:
         left_out = f" and {len(texts) - most} {noun}"
     else:
