@@ -7,7 +7,7 @@ from oragent._base.distribution import extra_install_command
 __all__ = ["need"]
 
 EXTRAS = {
-    "cryptography": "cluster", "genai_prices": "models", "openai": "models", "matplotlib": "figures", "pulp": "formulate", "dask_jobqueue": "cluster", "distributed": "cluster", "libsumo": "driving",
+    "cryptography": "cluster", "genai_prices": "models", "openai": "models", "matplotlib": "figures", "mcp": "mcp", "pulp": "formulate", "dask_jobqueue": "cluster", "distributed": "cluster", "libsumo": "driving",
     "openpyxl": "workspace",
     "pyarrow": "tables",
     "safetensors": "neural", "starlette": "web", "sumo": "driving", "torch": "neural", "traci": "driving",

@@ -38,6 +38,8 @@ SEARCHING = {"report", "evals", "cli", "api", "__init__"}  # who may import the 
 HEAVY = {
     "scipy",
     "genai_prices",
+    "mcp",
+    "mcp_types",
     "matplotlib",
     "openai",
     "pandas",

@@ -1,11 +1,10 @@
 """Experiments and networks: ``probe``, ``sweep``, ``study`` and ``train``."""
 
-import json
 from dataclasses import asdict
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -14,6 +13,7 @@ from rich.table import Table
 from oragent._base import files
 from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.publishing import publish_result
 from oragent._base.text_format import escape_text
 from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import (
@@ -61,7 +61,6 @@ Practice = Annotated[
 ]
 Seconds = Annotated[float, typer.Option(min=0.1, help="CPU seconds of all runs together.")]
 Device = Annotated[str, typer.Option(help=DEVICE_HELP)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def probe(
@@ -75,18 +74,15 @@ def probe(
         Path | None, typer.Option(metavar="FILE", help="Python file with observe(hook, data), called at hooks.")
     ] = None,
     device: Device = AUTO,
-    as_json: AsJson = False,
     root: Root = None,
 ) -> None:
     """Run one program on training or practice instances: score, calls and CPU seconds by size, and what it prints."""
-    resolved, base = _load_problem(problem, root, as_json)
+    resolved, base = _load_problem(problem, root)
     source, subset = read_program(program, resolved.signature), Subset.choose(size, instances, practice)
     with ExperimentRunner(resolved, base, device=device) as runner:
         result = runner.probe(source, subset, seconds, _read_observer(observer))
-    if as_json:
-        _print_json({**asdict(result), "score": result.score})
-    else:
-        _show_probe(result, resolved, subset.mode)
+    publish_result({**asdict(result), "score": result.score})
+    _show_probe(result, resolved, subset.mode)
     raise typer.Exit(0 if result.score is not None else 1)
 
 
@@ -110,13 +106,12 @@ def sweep(
     write: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the best program to this file.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Runs at once, at most 4; 0: all cores.")] = 0,
     device: Device = AUTO,
-    as_json: AsJson = False,
     root: Root = None,
 ) -> None:
     """Run a program with other values of its parameters on training or practice instances."""
-    resolved, base = _load_problem(problem, root, as_json)
+    resolved, base = _load_problem(problem, root)
     source, subset = read_program(program, resolved.signature), Subset.choose(size, instances, practice)
-    words = parameters or _declared_parameters(source, as_json)
+    words = parameters or _declared_parameters(source)
     with ExperimentRunner(resolved, base, workers=workers or count_processors(), device=device) as runner:
         result = runner.sweep(source, words, subset, seconds, settings, seed)
     best = result.best
@@ -125,17 +120,15 @@ def sweep(
             files.replace_file(write, result.write_program(best))
         except OSError as problem_:
             raise StoreError(f"cannot write {write}: {problem_}") from None
-    if as_json:
-        _print_json({**asdict(result), "best": None if best is None else asdict(best)})
-    else:
-        _show_sweep(result, write)
+    publish_result({**asdict(result), "best": best})
+    _show_sweep(result, write)
     raise typer.Exit(0 if best is not None else 1)
 
 
-def _load_problem(name: str, root: Path | None, as_json: bool) -> tuple[Problem, Path]:
+def _load_problem(name: str, root: Path | None) -> tuple[Problem, Path]:
     problem = find_problem(name, find_project_root(root))
     require_all(problem)
-    if not as_json and (warning := unguarded_warning(problem)):
+    if warning := unguarded_warning(problem):
         print_caution(warning)
     return problem, evaluation_root(problem, root)
 
@@ -146,10 +139,10 @@ def _read_observer(path: Path | None) -> str:
     return files.read_argument(path, "an observer")
 
 
-def _declared_parameters(source: str, as_json: bool) -> list[str]:
+def _declared_parameters(source: str) -> list[str]:
     """Names of the parameters that a program declares; wrong declarations are reported."""
     reading = read_parameters(source)
-    for problem in reading.problems if not as_json else ():
+    for problem in reading.problems:
         console.print(f"[bold yellow]ignored:[/] {escape(problem)}", highlight=False, soft_wrap=True)
     if not reading.parameters:
         if reading.problems:
@@ -160,10 +153,6 @@ def _declared_parameters(source: str, as_json: bool) -> list[str]:
             f"name a parameter, such as window=5,10,20, or declare it: `# param: window = 23, 5..60`{wrong}"
         )
     return [parameter.name for parameter in reading.parameters]
-
-
-def _print_json(tree: dict[str, Any]) -> None:
-    print_text(json.dumps(tree, default=str))
 
 
 def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from oragent._base.errors import ConfigError
+from oragent._base.publishing import publish_result
 from oragent.cli.options import console
 
 # exit codes
@@ -21,7 +22,6 @@ def model(
     ] = None,
     file: Annotated[Path | None, typer.Option(metavar="LINES", help="File with more lines, run first.")] = None,
     scenario: Annotated[str, typer.Option(help="Scenario to begin with, made by an earlier 'keep NAME'.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print each result as one line of JSON.")] = False,
     solver: Annotated[str, typer.Option(help="Back end; `oragent doctor` lists them.")] = "highs",
     gap: Annotated[float, typer.Option(min=0, help="Relative gap at which a solve may stop.")] = 0.0,
     nodes: Annotated[int | None, typer.Option(min=0, help="Branch-and-bound nodes of a solve.")] = None,
@@ -41,6 +41,7 @@ def model(
     from oragent.milp.operations.command import read_lines, run_lines
 
     if schema:
+        publish_result(schemas())
         console.file.write(json.dumps(schemas(), indent=1) + "\n")
         raise typer.Exit
     if not path.exists():
@@ -49,6 +50,7 @@ def model(
     limits = SolveLimits(
         solver=solver, gap=gap, nodes=nodes, iterations=iterations, seed=seed, seconds=time, threads=threads
     )
-    results = run_lines(path, every, limits, console, scenario=scenario, as_json=as_json)
+    results = run_lines(path, every, limits, console, scenario=scenario)
+    publish_result({"results": results})
     last = next((result.status for result in reversed(results) if result.status), "optimal")
     raise typer.Exit(SOLVED if last in ("optimal", "feasible") else UNSOLVED)

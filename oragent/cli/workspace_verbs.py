@@ -16,7 +16,6 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the works
 Old = Annotated[str, typer.Argument(help="Revision of git, REVISION:FILE, a model file, or . for the working tree.")]
 New = Annotated[str, typer.Argument(help="As OLD (default: the working tree).")]
 At = Annotated[str, typer.Option("--at", help="Revision of git, REVISION:FILE, or a model file (default: now).")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as one line of JSON.")]
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program, seconds of a solve (120).")]
 Gap = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
 Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 4096).")]
@@ -35,12 +34,12 @@ def register(workspace: typer.Typer) -> None:
 
 
 def _commands(
-    folder: Path, as_json: bool, time: float | None = None, gap: float | None = None, memory: int | None = None
+    folder: Path, time: float | None = None, gap: float | None = None, memory: int | None = None
 ) -> VerbCommands:
     from oragent.workspace.settings import EffortOptions
     from oragent.workspace.verb_commands import VerbCommands
 
-    return VerbCommands(folder, console, EffortOptions(time, gap, memory), as_json)
+    return VerbCommands(folder, console, EffortOptions(time, gap, memory))
 
 
 def adopt(
@@ -60,7 +59,6 @@ def verify(
     neutral: Annotated[
         list[str] | None, typer.Option(help="CELL=VALUE of a new cell at which it has no effect; repeatable.")
     ] = None,
-    as_json: Json = False,
     time: Time = None,
     gap: Gap = None,
     memory: Memory = None,
@@ -69,7 +67,7 @@ def verify(
 
     Exit code 1 if the former optimum is not preserved.
     """
-    raise typer.Exit(_commands(folder, as_json, time, gap, memory).verify(old, new, neutral or ()))
+    raise typer.Exit(_commands(folder, time, gap, memory).verify(old, new, neutral or ()))
 
 
 def whatif(
@@ -79,13 +77,12 @@ def whatif(
         typer.Argument(help="data/demand.csv[Paris, wk3]=120, or a change such as 'demand[Paris, *] *= 1.1'."),
     ],
     at: At = ".",
-    as_json: Json = False,
     time: Time = None,
     gap: Gap = None,
     memory: Memory = None,
 ) -> None:
     """Show the effect of other values in cells of data, or of changes of the model; nothing is written."""
-    raise typer.Exit(_commands(folder, as_json, time, gap, memory).try_changes(changes, at))
+    raise typer.Exit(_commands(folder, time, gap, memory).try_changes(changes, at))
 
 
 def price(
@@ -93,51 +90,47 @@ def price(
     row: Annotated[str, typer.Argument(help="Rows or data of the model, such as capacity[Lyon, *].")],
     step: Annotated[str, typer.Option(help="Step up and down (default: 1).")] = "",
     at: At = ".",
-    as_json: Json = False,
     time: Time = None,
     gap: Gap = None,
     memory: Memory = None,
 ) -> None:
     """Show the optimum with a step more and a step less of rows or data, solved again also for integers."""
     line = f"price {row}{f' by {step}' if step else ''}"
-    raise typer.Exit(_commands(folder, as_json, time, gap, memory).ask("price", [line], at))
+    raise typer.Exit(_commands(folder, time, gap, memory).ask("price", [line], at))
 
 
 def why_infeasible(
     folder: Folder,
     at: At = ".",
-    as_json: Json = False,
     time: Time = None,
     memory: Memory = None,
 ) -> None:
     """Show rows and bounds that cannot hold together. Exit code 3 if the model is infeasible."""
-    raise typer.Exit(_commands(folder, as_json, time, None, memory).ask("why-infeasible", ["conflict"], at))
+    raise typer.Exit(_commands(folder, time, None, memory).ask("why-infeasible", ["conflict"], at))
 
 
 def repair(
     folder: Folder,
     rows: Annotated[list[str] | None, typer.Argument(help="Rows that may change; none: all.")] = None,
     at: At = ".",
-    as_json: Json = False,
     time: Time = None,
     memory: Memory = None,
 ) -> None:
     """Show the least total change of right-hand sides that makes the model feasible."""
     line = " ".join(["repair", *(rows or ())])
-    raise typer.Exit(_commands(folder, as_json, time, None, memory).ask("repair", [line], at))
+    raise typer.Exit(_commands(folder, time, None, memory).ask("repair", [line], at))
 
 
 def diff_model(
     folder: Folder,
     old: Old,
     new: New = ".",
-    as_json: Json = False,
     time: Time = None,
     gap: Gap = None,
     memory: Memory = None,
 ) -> None:
     """Show rows, variables and data that differ between two models, each with its effect. Exit code 1 if any do."""
-    raise typer.Exit(_commands(folder, as_json, time, gap, memory).compare(old, new))
+    raise typer.Exit(_commands(folder, time, gap, memory).compare(old, new))
 
 
 def audit_edits(
@@ -147,7 +140,6 @@ def audit_edits(
     plan: Annotated[
         Path | None, typer.Option(help="Planned edits: a line CELL = VALUE each, or JSON with data and edits.")
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """List each cell of data that differs. With a plan, exit code 1 unless edits and planned edits are the same."""
-    raise typer.Exit(_commands(folder, as_json).audit(old, new, plan))
+    raise typer.Exit(_commands(folder).audit(old, new, plan))

@@ -41,6 +41,7 @@ from oragent.search.starting import InitialPrograms
 from oragent.search.store import ISOLATION, Store
 from oragent.search.strategies import FUNCTION, choose_strategy
 from oragent.search.strategies.scripted import make_player
+from oragent.search.strategies.submitted import SUBMITTED
 from oragent.search.strategy import Strategy
 
 # in a run's folder
@@ -369,6 +370,11 @@ async def _open_models(
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
+    if name == SUBMITTED and SUBMITTED not in overrides.makers:
+        raise ConfigError(
+            "clients submit the programs of this run: continue it with the tool open_run of 'oragent mcp', or repeat "
+            "it with 'oragent run --replay RUN'"
+        )
     if config.model.name.endswith(FUNCTION) and config.model.name not in overrides.makers:
         raise ConfigError(
             f"the model {config.model.name} is a Python function, which no folder can keep: give it again, "

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent.milp.opening import print_note
 from oragent.milp.operations.printing import print_fields, print_result
@@ -27,7 +28,7 @@ HIDDEN = {"verb", "ok", "warnings", "results", "limits"}
 class VerbCommands:
     """Commands on one folder that print to one console."""
 
-    def __init__(self, folder: Path, console: Console, options: EffortOptions, as_json: bool) -> None:
+    def __init__(self, folder: Path, console: Console, options: EffortOptions, as_json: bool = False) -> None:
         self.folder = folder
         self.console = console
         self.options = options
@@ -71,6 +72,7 @@ class VerbCommands:
             return self._print(perform(first, second), FAILS)
 
     def _print(self, result: VerbResult, code: int) -> int:
+        publish_result(result)
         if self.as_json:
             self.console.file.write(result.model_dump_json() + "\n")
         else:

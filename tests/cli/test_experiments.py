@@ -56,7 +56,7 @@ def test_a_probe_prints_a_table_and_json(command, program: Path) -> None:
     assert "size" in text
     assert all(len(line) <= 80 for line in text.splitlines())
     code, text = command("probe", "tsp_constructive", str(program), "--instances", "2:4", "--json")
-    tree = json.loads(text)
+    tree = json.loads(text)["result"]
     (size,) = tree["sizes"]
     assert (code, size["size"], size["instances"], size["calls"]) == (0, 50, 2, 98)
     assert tree["score"] == size["score"]
@@ -83,7 +83,7 @@ def test_a_sweep_ranks_settings_and_writes_the_best(command, program: Path, tmp_
 def test_declared_ranges_are_searched_without_a_word(command, program: Path) -> None:
     words = ["--instances", "2", "--settings", "6", "--json"]
     code, text = command("sweep", "tsp_constructive", str(program), *words)
-    rows = json.loads(text)["rows"]
+    rows = json.loads(text)["result"]["rows"]
     assert code == 0
     assert {*rows[0]["values"]} == {"WEIGHT", "NEAR"}
     assert 5 <= len(rows) <= 7
@@ -112,7 +112,7 @@ def test_a_timeout_says_how_far_it_came(command, tmp_path: Path) -> None:
         PROGRAM.replace("    nodes =", "    if len(unvisited_nodes) == 40:\n        sum(range(30000000))\n    nodes =")
     )
     code, text = command("probe", "tsp_constructive", str(path), "--seconds", "2", "--json")
-    (size,) = json.loads(text)["sizes"]
+    (size,) = json.loads(text)["result"]["sizes"]
     assert (code, size["status"], size["score"]) == (1, "timeout", None)
     assert f"{size['instances']} of 64 instances were done" in size["message"]
     assert 0 < size["instances"] < 10

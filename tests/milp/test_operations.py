@@ -384,12 +384,13 @@ def test_a_name_of_data_and_rows_is_refused_unless_it_means_the_same() -> None:
     assert session.ask("whatif rows.demand *= 1.2").objective.difference.value == pytest.approx(0.6)
 
 
-def test_the_command_prints_json_and_keeps_scenarios(tmp_path, capsys) -> None:
+def test_the_command_returns_results_and_keeps_scenarios(tmp_path, capsys) -> None:
     path = tmp_path / "m.json"
     write_indexed(models.sites(), path)
     console = Terminal()
-    run_lines(path, ["whatif open[Lyon] = 0", "keep closed"], SolveLimits(), console, as_json=True)
-    lines = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+    first = run_lines(path, ["whatif open[Lyon] = 0", "keep closed"], SolveLimits(), console)
+    lines = [json.loads(result.model_dump_json()) for result in first]
+    capsys.readouterr()
     assert [line["id"] for line in lines] == ["r1", "r2"]
     results = run_lines(path, ["solve"], SolveLimits(), console, scenario="closed")
     assert results[0].objective.value == pytest.approx(lines[0]["objective"]["after"]["value"])

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from oragent._base.errors import MilpError
 from oragent._base.files import replace_file
+from oragent._base.publishing import publish_progress
 from oragent.milp.as_json import load_json
 from oragent.milp.files import read_bytes
 from oragent.milp.opening import open_model, print_note
@@ -28,7 +29,6 @@ def run_lines(
     console: Console,
     *,
     scenario: str = "",
-    as_json: bool = False,
 ) -> list[AnyResult]:
     """Run lines on the model of a file and print each result as it comes.
 
@@ -48,11 +48,8 @@ def run_lines(
                 continue
             result = session.ask(line)
             results.append(result)
-            if as_json:
-                console.file.write(result.model_dump_json() + "\n")
-                console.file.flush()
-            else:
-                print_result(result, console)
+            publish_progress("result", {"result": result})
+            print_result(result, console)
     finally:
         if session.scenario_lines() != kept:
             write_scenarios(path, session.scenario_lines())

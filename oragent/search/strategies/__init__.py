@@ -13,7 +13,7 @@ from pathlib import Path
 from oragent._base.errors import ConfigError
 from oragent._base.files import LONGEST_ARGUMENT
 from oragent.search.config import Config, register_section
-from oragent.search.strategies import portfolio
+from oragent.search.strategies import portfolio, submitted
 from oragent.search.strategy import Strategy
 
 __all__ = ["FUNCTION", "GROUP", "STRATEGIES", "choose_strategy", "load_strategy", "resolve_strategy"]
@@ -42,6 +42,8 @@ def choose_strategy(config: Config) -> Strategy:
         return load_strategy(Path(file))
     if name in STRATEGIES:
         return STRATEGIES[name]
+    if name == submitted.SUBMITTED:
+        return submitted.STRATEGY
     if name.endswith(FUNCTION):
         plain = name.removesuffix(FUNCTION)
         raise ConfigError(

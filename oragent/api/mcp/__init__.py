@@ -1,0 +1,1 @@
+"""MCP server: tools and resources with which a coding agent searches, models and verifies."""

@@ -1,0 +1,223 @@
+"""A run whose programs a client submits: an ordinary search in the background, with a queue in place of a model."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from oragent._base.budget import Spent
+from oragent._base.errors import ConfigError, OragentError
+from oragent.ledger import Interrupted
+from oragent.llm.model import Model, Reply, Request
+from oragent.search.candidate import Committed
+from oragent.search.engine import Engine
+from oragent.search.events import EventKind, Progress, RunEvent, SearchResult
+from oragent.search.folder import RunFolder
+from oragent.search.launch import LaunchOptions, search
+from oragent.search.store import Store
+from oragent.search.strategies.submitted import SUBMITTED, Submission
+
+# submissions that wait for a round
+MOST_WAITING = 64
+ENDED = "the server ended"
+
+
+@dataclass
+class _Waiting:
+    submission: Submission
+    # number of the round that scored it
+    round: asyncio.Future[int] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class SubmissionQueue:
+    """Stands in for a model: each request is answered with the next submission."""
+
+    def __init__(self) -> None:
+        self._waiting: asyncio.Queue[_Waiting | None] = asyncio.Queue()
+        self._in_rounds: dict[int, _Waiting] = {}
+        self._is_closed = False
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Return the next submission.
+
+        Raises:
+            Interrupted: The queue was closed.
+        """
+        begun = time.monotonic()
+        while (waiting := await self._waiting.get()) is not None:
+            # the client has given it up before a round took it
+            if waiting.round.cancelled():
+                continue
+            self._in_rounds[int(request.key.partition(".")[0])] = waiting
+            seconds = time.monotonic() - begun
+            return Reply(
+                waiting.submission.dump(), tokens_in=0, tokens_out=0, money=0.0, seconds=seconds, model=SUBMITTED
+            )
+        self._waiting.put_nowait(None)
+        raise Interrupted(ENDED)
+
+    async def submit(self, submission: Submission) -> int:
+        """Queue a submission and return the number of the round that scored it.
+
+        Raises:
+            ConfigError: Too many submissions wait already.
+            OragentError: The run ended before.
+        """
+        if self._is_closed:
+            raise ConfigError("the run has ended: open_run with a larger budget continues it")
+        if self._waiting.qsize() >= MOST_WAITING:
+            raise ConfigError(f"{MOST_WAITING} submissions wait already: wait for their answers")
+        waiting = _Waiting(submission)
+        self._waiting.put_nowait(waiting)
+        return await waiting.round
+
+    def settle(self, number: int) -> None:
+        """Answer the submission of a committed round."""
+        waiting = self._in_rounds.pop(number, None)
+        if waiting is not None and not waiting.round.done():
+            waiting.round.set_result(number)
+
+    def close(self, reason: str) -> None:
+        """Answer no further requests; submissions that wait fail."""
+        self._is_closed = True
+        failed = list(self._in_rounds.values())
+        self._in_rounds.clear()
+        while not self._waiting.empty():
+            waiting = self._waiting.get_nowait()
+            if waiting is not None:
+                failed.append(waiting)
+        self._waiting.put_nowait(None)
+        for waiting in failed:
+            if not waiting.round.done():
+                waiting.round.set_exception(ConfigError(f"the program was not scored: {reason}"))
+
+
+@dataclass(frozen=True)
+class RunState:
+    """Where an open run stands."""
+
+    spent: Spent
+    best: str
+    best_score: float
+    seed_score: float
+
+
+class AgentRun:
+    """An open run; a client submits its programs."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self._queue = SubmissionQueue()
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._engine: Engine | None = None
+        self._progress: Progress | None = None
+        # rounds that the folder holds and the search first takes back
+        self._recorded, self._committed = 0, 0
+        self._task: asyncio.Task[SearchResult] | None = None
+
+    @property
+    def path(self) -> Path:
+        """Folder of the run."""
+        return self.folder.path
+
+    @property
+    def is_open(self) -> bool:
+        """True if programs can be submitted."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def state(self) -> RunState:
+        """Spending, and the best program so far."""
+        assert self._progress is not None
+        progress = self._progress
+        return RunState(progress.spent, progress.best.id, progress.best.score, progress.seed.score)
+
+    async def begin(self) -> None:
+        """Start the search and wait until the seed heuristic has a score.
+
+        Raises:
+            OragentError: The search cannot begin.
+        """
+        self._task = asyncio.create_task(self._search())
+        self._task.add_done_callback(self._note_end)
+        await asyncio.shield(self._ready)
+
+    async def submit(self, submission: Submission) -> Committed:
+        """Score a program within the budget of the run and return the candidate.
+
+        Raises:
+            ConfigError: A parent is unknown, or the run has ended.
+        """
+        known = await asyncio.to_thread(self._read_ids)
+        unknown = [parent for parent in submission.parents if parent not in known]
+        if unknown:
+            raise ConfigError(f"no candidate {unknown[0]} in this run: the tool archive lists ids")
+        number = await self._queue.submit(submission)
+        return (await asyncio.to_thread(self._read_round, number))[0]
+
+    async def close(self, reason: str = ENDED) -> None:
+        """End the search; evaluations in progress end, are kept, and count."""
+        if self._engine is not None:
+            self._engine.stop(reason)
+        self._queue.close(reason)
+        if self._task is not None:
+            with contextlib.suppress(OragentError, asyncio.CancelledError):
+                await asyncio.wait([self._task])
+
+    async def _search(self) -> SearchResult:
+        def make_queue(settings: object) -> Model:
+            return self._queue
+
+        folder = self.folder
+        return await search(
+            folder.config,
+            folder.root,
+            folder.problem,
+            lambda: folder,
+            self._take_progress,
+            steering=self._steer,
+            overrides=LaunchOptions(makers={SUBMITTED: make_queue}, key=SecretStr("")),
+            on_event=self._take_event,
+        )
+
+    @contextlib.contextmanager
+    def _steer(self, engine: Engine) -> Iterator[None]:
+        self._engine = engine
+        try:
+            yield
+        finally:
+            self._engine = None
+
+    def _take_progress(self, progress: Progress) -> None:
+        self._progress = progress
+        self._committed += 1
+        if self._committed >= self._recorded and not self._ready.done():
+            self._ready.set_result(None)
+
+    def _take_event(self, event: RunEvent) -> None:
+        if event.kind is EventKind.BEGUN:
+            self._recorded = int(str(event.data["rounds"]))
+        elif event.kind is EventKind.BUDGET:
+            self._queue.settle(event.round)
+
+    def _note_end(self, task: asyncio.Task[SearchResult]) -> None:
+        if task.cancelled():
+            problem: BaseException | None = ConfigError(ENDED)
+        else:
+            problem = task.exception()
+        reason = str(problem) if problem is not None else task.result().reason
+        self._queue.close(reason)
+        if not self._ready.done():
+            self._ready.set_exception(problem or ConfigError(reason))
+
+    def _read_ids(self) -> set[str]:
+        with Store(self.folder.database, readonly=True) as store:
+            return {record.id for record in store.records()}
+
+    def _read_round(self, number: int) -> list[Committed]:
+        with Store(self.folder.database, readonly=True) as store:
+            return list(store.records(number))

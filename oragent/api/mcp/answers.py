@@ -1,0 +1,85 @@
+"""Answers of tools: bounded JSON without keys of the environment."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from oragent._base.errors import ConfigError
+from oragent._base.text_format import escape_text, shorten_middle
+from oragent.api.documents import JsonValue, dump_json, to_plain
+
+# characters of an answer
+MOST_CHARACTERS = 9_000
+# entries of a list, and characters of a text, that are tried in this order until an answer is short enough
+CUTS = ((100, 6000), (40, 2000), (20, 800), (10, 300), (5, 100), (2, 40))
+PAGE = 20
+# characters of a page of a text
+TEXT_PAGE = 3_000
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+# characters; shorter values are no keys
+SHORTEST_SECRET = 8
+HIDDEN = "[hidden]"
+
+
+def write_answer(value: object) -> str:
+    """Write a value as JSON of at most ``MOST_CHARACTERS``; long lists and texts are cut, and say so."""
+    plain = to_plain(value)
+    text = dump_json(plain)
+    for items, characters in CUTS:
+        if len(text) <= MOST_CHARACTERS:
+            break
+        text = dump_json(_cut(plain, items, characters))
+    return hide_secrets(text)
+
+
+def hide_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """Replace values of variables of the environment that hold keys."""
+    for name, secret in (os.environ if environment is None else environment).items():
+        if SECRET_NAME.search(name) and len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, HIDDEN)
+    return text
+
+
+def quote_output(text: str, head: int = 300, tail: int = 700) -> str:
+    """Return the output of an untrusted program, escaped and shortened."""
+    return shorten_middle(escape_text(text.strip()), head, tail)
+
+
+def page_of(entries: Sequence[object], page: int) -> dict[str, JsonValue]:
+    """Return one page of a list: ``entries``, ``page``, ``pages``, ``total``.
+
+    Raises:
+        ConfigError: There is no such page.
+    """
+    pages = max(1, -(-len(entries) // PAGE))
+    if not 1 <= page <= pages:
+        raise ConfigError(f"there is no page {page}: expected 1 to {pages}")
+    shown = entries[(page - 1) * PAGE : page * PAGE]
+    return {"entries": to_plain(shown), "page": page, "pages": pages, "total": len(entries)}
+
+
+def page_of_text(text: str, page: int) -> dict[str, JsonValue]:
+    """Return one page of a text: ``text``, ``page``, ``pages``.
+
+    Raises:
+        ConfigError: There is no such page.
+    """
+    pages = max(1, -(-len(text) // TEXT_PAGE))
+    if not 1 <= page <= pages:
+        raise ConfigError(f"there is no page {page}: expected 1 to {pages}")
+    return {"text": escape_text(text[(page - 1) * TEXT_PAGE : page * TEXT_PAGE]), "page": page, "pages": pages}
+
+
+def _cut(value: JsonValue, items: int, characters: int) -> JsonValue:
+    if isinstance(value, str) and len(value) > characters:
+        return f"{value[:characters]}... ({len(value) - characters} characters left out)"
+    if isinstance(value, list):
+        kept = [_cut(entry, items, characters) for entry in value[:items]]
+        return [*kept, f"({len(value) - items} entries left out)"] if len(value) > items else kept
+    if isinstance(value, dict):
+        names = list(value)[:items]
+        kept_names = {name: _cut(value[name], items, characters) for name in names}
+        if len(value) > items:
+            kept_names["(left out)"] = len(value) - items
+        return kept_names
+    return value

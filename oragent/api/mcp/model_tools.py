@@ -1,0 +1,135 @@
+"""Tools for optimisation models: open, describe, ask, verify, convert."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from oragent._base.errors import ConfigError, MilpError
+from oragent._base.text_format import one_line
+from oragent.api.mcp.answers import page_of_text
+from oragent.api.mcp.problems import Page
+from oragent.api.mcp.registry import ToolFunction
+from oragent.api.mcp.workplace import Workplace
+from oragent.milp.convert import SOURCES, convert_model, form_of, write_source
+from oragent.milp.opening import open_model
+from oragent.milp.operations import ModelSession, SolveLimits, parse_line
+from oragent.milp.operations import requests as ops
+
+# models that one server holds open
+MOST_MODELS = 16
+MOST_LINES = 20
+# seconds of a solve
+SOLVE_S = 60.0
+OMITTED = {"request"}
+
+ModelHandle = Annotated[str, Field(description="Handle from model_open.")]
+
+
+class _OpenModel:
+    """A session, used by one call at a time."""
+
+    def __init__(self, session: ModelSession) -> None:
+        self.session = session
+        self.lock = asyncio.Lock()
+
+
+def model_tools(place: Workplace) -> Sequence[ToolFunction]:
+    """Make the tools for models."""
+    models: dict[str, _OpenModel] = {}
+
+    def find(model: str) -> _OpenModel:
+        if model not in models:
+            known = ", ".join(models) or "none"
+            raise ConfigError(f"no open model {one_line(model, 40)!r}: open are {known}; call model_open")
+        return models[model]
+
+    async def model_open(
+        path: Annotated[str, Field(description="A .json, .lp or .mps file, a program (.py), or a run's folder.")],
+        seconds: Annotated[float, Field(gt=0, le=3600, description="Limit of each solve.")] = SOLVE_S,
+        gap: Annotated[float, Field(ge=0, lt=1)] = 0.0,
+    ) -> object:
+        """Open an optimisation model and describe it. A program runs in the sandbox."""
+        if len(models) >= MOST_MODELS:
+            # the oldest one is closed
+            models.pop(next(iter(models)))
+        resolved = place.resolve(path)
+        notes: list[str] = []
+        opened = await place.work(lambda: open_model(resolved, tell=notes.append))
+        session = ModelSession(opened, SolveLimits(seconds=seconds, gap=gap), folder=resolved.parent)
+        handle = next(f"m{number}" for number in range(1, 10**9) if f"m{number}" not in models)
+        models[handle] = _OpenModel(session)
+        result = await place.work(lambda: session.ask("describe"))
+        return {"model": handle, "notes": notes, "describe": _dump(result)}
+
+    async def model_describe(model: ModelHandle, reference: str = "") -> object:
+        """Describe a model, or one family or member of it, such as ship or ship[Paris, *]."""
+        return await _ask(place, find(model), [f"describe {reference}".strip()])
+
+    async def model_ask(
+        model: ModelHandle,
+        lines: Annotated[list[str], Field(min_length=1, max_length=MOST_LINES)],
+    ) -> object:
+        """Run lines of operations in order, such as solve, why x[a], whatif demand[*] *= 1.1, keep, conflict.
+
+        A question changes nothing. The resource oragent://grammar lists all lines.
+        """
+        return await _ask(place, find(model), lines)
+
+    async def model_verify(
+        model: ModelHandle,
+        solution: Annotated[str, Field(description="A .json, .csv or .sol file.")],
+    ) -> object:
+        """Check the values of a file against the model: rows that it breaks, objective, gap."""
+        path = place.resolve(solution)
+        return await _ask(place, find(model), [f'verify "{path}"'])
+
+    async def model_convert(
+        model: ModelHandle,
+        to: Annotated[str, Field(description="json, lp, mps, pulp, pyomo, gurobipy, mathopt.")],
+        out: Annotated[str, Field(description="File to write; empty: source is returned.")] = "",
+        page: Page = 1,
+    ) -> object:
+        """Write the present scenario of a model in another form: a file, or source of a modelling library."""
+        opened = find(model)
+        async with opened.lock:
+            present = opened.session.model
+            if not out:
+                if to not in SOURCES:
+                    raise ConfigError(
+                        f"{one_line(to, 40)!r} needs a file: give out; without it, to is one of {SOURCES}"
+                    )
+                return page_of_text(await place.work(lambda: write_source(present, to)), page)
+            target = place.resolve(out, exists=False)
+            form = form_of(target, to)
+            await place.work(lambda: convert_model(present, target, form))
+            return {"wrote": str(target.relative_to(place.root)), "form": form}
+
+    return [model_open, model_describe, model_ask, model_verify, model_convert]
+
+
+async def _ask(place: Workplace, opened: _OpenModel, lines: Sequence[str]) -> dict[str, object]:
+    requests = [_parse(place, line) for line in lines]
+    results: list[object] = []
+    async with opened.lock:
+        for line, request in zip(lines, requests, strict=True):
+            try:
+                results.append(_dump(await place.work(lambda asked=request: opened.session.ask(asked))))  # type: ignore[misc]
+            except MilpError as problem:
+                if not results:
+                    raise
+                return {"results": results, "failed_line": line, "error": one_line(str(problem), 600)}
+    return {"results": results}
+
+
+def _parse(place: Workplace, line: str) -> ops.AnyRequest:
+    """Parse a line; files that it names must lie within the server's folder."""
+    request = parse_line(line)
+    if isinstance(request, ops.VerifyRequest | ops.InverseRequest | ops.DiffRequest):
+        return request.model_copy(update={"file": str(place.resolve(request.file))})
+    return request
+
+
+def _dump(result: object) -> object:
+    return result.model_dump(mode="json", exclude=OMITTED, exclude_defaults=True)  # type: ignore[attr-defined]

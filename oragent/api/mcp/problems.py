@@ -1,0 +1,197 @@
+"""Tools for problems: list, describe, evaluate, probe, sweep, make, check."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from oragent._base.errors import ConfigError
+from oragent._base.racing import displayed_metrics
+from oragent._base.text_format import one_line
+from oragent.api.experiments import evaluate as evaluate_program
+from oragent.api.experiments import probe as probe_program
+from oragent.api.experiments import sweep as sweep_program
+from oragent.api.mcp.answers import page_of, page_of_text, quote_output
+from oragent.api.mcp.registry import ToolFunction
+from oragent.api.mcp.workplace import Workplace
+from oragent.authoring import contract, scaffold
+from oragent.evaluation import Evaluation
+from oragent.evaluation.problem import Problem, list_problems
+from oragent.search.experiments import CPU_S
+from oragent.search.genetics.variation import child_of_seed
+from oragent.search.strategies.submitted import Submission
+
+# rows of a sweep that an answer shows
+ROWS = 12
+PARTS = ("text", "seed", "knowledge")
+MODES = ("train", "val")
+
+ProblemName = Annotated[str, Field(description="Name, or folder in the server's folder.")]
+Program = Annotated[str, Field(description="Whole text of the program.")]
+Page = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, le=600, description="CPU seconds.")]
+Sizes = Annotated[list[int], Field(description="Empty: all.")]
+
+
+def describe_evaluation(evaluation: Evaluation) -> dict[str, object]:
+    """Return an evaluation as an object; what the program printed is quoted as untrusted output."""
+    return {
+        "status": str(evaluation.status),
+        "score": evaluation.score,
+        "message": one_line(evaluation.message, 400),
+        "metrics": {name: value for name, value in displayed_metrics(evaluation.metrics).items() if _is_short(value)},
+        "cpu_s": evaluation.cpu_s,
+        "untrusted_output": quote_output("\n".join(filter(None, (evaluation.traceback, evaluation.log)))),
+    }
+
+
+def problem_tools(place: Workplace) -> Sequence[ToolFunction]:
+    """Make the tools for problems."""
+
+    async def list_problems(page: Page = 1) -> object:
+        """List problems: name, function that evolves, direction, title."""
+        return page_of(await place.work(lambda: _list_problems(place)), page)
+
+    async def describe_problem(problem: ProblemName, part: str = "text", page: Page = 1) -> object:
+        """Describe a problem. part: text, seed (the program to improve) or knowledge."""
+        if part not in PARTS:
+            raise ConfigError(f"unknown part {one_line(part, 40)!r}: expected {', '.join(PARTS)}")
+        return _describe_problem(place.find_problem(problem), part, page)
+
+    async def evaluate(problem: ProblemName, program: Program = "", mode: str = "train") -> object:
+        """Score a program (empty: the seed) on train or val. It does not enter a run; use submit for that."""
+        loaded = place.find_problem(problem)
+        _check_mode(place, loaded, mode)
+        source = Submission(program).program if program else None
+        return describe_evaluation(
+            await place.work(lambda: evaluate_program(loaded, source, mode=mode, root=place.root))
+        )
+
+    async def probe(
+        problem: ProblemName,
+        program: Program,
+        sizes: Sizes = [],  # noqa: B006 a schema needs the default
+        instances: str = "",
+        practice: bool = False,
+        seconds: Seconds = CPU_S,
+    ) -> object:
+        """Run a program on training instances (practice: drawn as those of val): score and time by size, output."""
+        loaded, source = place.find_problem(problem), Submission(program).program
+        result = await place.work(
+            lambda: probe_program(
+                loaded, source, sizes=sizes, instances=instances, practice=practice, seconds=seconds, root=place.root
+            )
+        )
+        rows = [
+            {
+                "size": row.size,
+                "status": str(row.status),
+                "score": row.score,
+                "instances": row.instances,
+                "calls": row.calls,
+                "seconds": row.seconds,
+                "message": one_line(row.message, 200),
+            }
+            for row in result.sizes
+        ]
+        output = quote_output(result.output)
+        return {"score": result.score, "sizes": rows, "skipped": result.skipped, "untrusted_output": output}
+
+    async def sweep(
+        problem: ProblemName,
+        program: Program,
+        parameters: Annotated[list[str], Field(description="Such as window=5,10,20 or window=5..60.")],
+        sizes: Sizes = [],  # noqa: B006 a schema needs the default
+        practice: bool = False,
+        seconds: Seconds = CPU_S,
+        settings: Annotated[int, Field(ge=1, le=200)] = 24,
+    ) -> object:
+        """Try values of a program's parameters on training instances; returns the best rows and program."""
+        loaded, source = place.find_problem(problem), Submission(program).program
+        result = await place.work(
+            lambda: sweep_program(
+                loaded,
+                source,
+                parameters,
+                sizes=sizes,
+                practice=practice,
+                seconds=seconds,
+                settings=settings,
+                root=place.root,
+            )
+        )
+        best = result.best
+        rows = [{"values": row.values, "score": row.score, "seconds": row.seconds} for row in result.ranked[:ROWS]]
+        return {
+            "present": {"values": result.rows[0].values, "score": result.rows[0].score},
+            "rows": rows,
+            "tried": len(result.rows),
+            "skipped": result.skipped,
+            "program": "" if best is None else result.write_program(best),
+        }
+
+    async def new_problem(name: str) -> object:
+        """Make the folder problems/NAME of a new problem that runs at once; edit its files, then check_problem."""
+        parent = place.resolve("problems", exists=False)
+        folder = await place.work(lambda: scaffold.new(name, parent))
+        return {"folder": str(folder.relative_to(place.root)), "files": sorted(path.name for path in folder.iterdir())}
+
+    async def check_problem(problem: ProblemName) -> object:
+        """Check that a problem's folder meets the contract: findings that are not ok, with what to do."""
+        folder = place.find_problem(problem).folder
+        findings = await place.work(lambda: list(contract.check_problem(folder, place.root, child_of_seed, quick=True)))
+        wrong = [
+            {"level": finding.level.name, "title": finding.title, "detail": one_line(finding.detail, 500)}
+            for finding in findings
+            if finding.level.name != "OK"
+        ]
+        failures = sum(entry["level"] == "FAILURE" for entry in wrong)
+        return {"passed": not failures, "checks": len(findings), "failures": failures, "findings": wrong}
+
+    return [list_problems, describe_problem, evaluate, probe, sweep, new_problem, check_problem]
+
+
+def _list_problems(place: Workplace) -> list[dict[str, object]]:
+    return [
+        {
+            "name": problem.name,
+            "function": problem.about.function,
+            "better": problem.about.direction.comparative,
+            "title": problem.about.title,
+        }
+        for problem in list_problems(place.root)
+    ]
+
+
+def _describe_problem(problem: Problem, part: str, page: int) -> dict[str, object]:
+    about = problem.about
+    texts = {"text": problem.brief, "seed": problem.seed, "knowledge": problem.knowledge}
+    head: dict[str, object] = {}
+    if part == "text" and page == 1:
+        head = {
+            "name": problem.name,
+            "title": about.title,
+            "function": about.function,
+            "outline": problem.outline,
+            "better": about.direction.comparative,
+            "sizes": about.sizes,
+            "timeout_s": about.timeout_s,
+            "heuristic_s": about.heuristic_s,
+            "features": [feature.name for feature in about.features],
+        }
+    return {**head, **page_of_text(texts[part], page)}
+
+
+def _check_mode(place: Workplace, problem: Problem, mode: str) -> None:
+    if mode not in MODES:
+        raise ConfigError(
+            f"mode {one_line(mode, 40)!r} is not open to agents: expected train or val; final_report scores test"
+        )
+    if mode == "val" and any(run.is_open and run.folder.problem.name == problem.name for run in place.runs.values()):
+        raise ConfigError(
+            f"a run of {problem.name} is open: submit the program there, so that its score on val counts in the budget"
+        )
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, bool | int | float | str) or (isinstance(value, list | tuple) and len(value) <= 4)

@@ -1,0 +1,37 @@
+"""Registry of tools: every package that offers tools adds a group, and the server asks all groups."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from oragent.api.mcp.workplace import Workplace
+
+# a function with annotated parameters; its first line of documentation describes the tool
+ToolFunction = Callable[..., Awaitable[object]]
+# makes the tools of a group for a server
+ToolGroup = Callable[[Workplace], Sequence[ToolFunction]]
+
+
+@dataclass(frozen=True)
+class ToolEntry:
+    """A tool of a server."""
+
+    name: str
+    # for the model: what it does, one or two sentences
+    description: str
+    function: ToolFunction
+
+
+_GROUPS: dict[str, ToolGroup] = {}
+
+
+def register_tools(name: str, group: ToolGroup) -> None:
+    """Add a group of tools, such as those of a product; a group of the same name is replaced."""
+    _GROUPS[name] = group
+
+
+def list_tools(workplace: Workplace) -> list[ToolEntry]:
+    """List the tools of all groups, in the order of registration."""
+    functions = [function for group in _GROUPS.values() for function in group(workplace)]
+    return [
+        ToolEntry(function.__name__, " ".join((function.__doc__ or "").split()), function) for function in functions
+    ]

@@ -1,0 +1,67 @@
+"""Resources: texts that a client reads by address, such as a problem, a run, a page or the grammar."""
+
+from importlib.resources import files
+
+from oragent._base.errors import ConfigError, OragentError
+from oragent.api.mcp.answers import hide_secrets, write_answer
+from oragent.api.mcp.workplace import Workplace
+from oragent.evaluation.problem import list_problems
+from oragent.milp.operations import schemas
+from oragent.report.run import load_run
+
+# characters
+MOST_TEXT = 20_000
+
+
+def read_problems(place: Workplace) -> str:
+    """Return the names and titles of all problems."""
+    return "\n".join(f"{problem.name}: {problem.about.title}" for problem in list_problems(place.root))
+
+
+def read_problem(place: Workplace, name: str) -> str:
+    """Return the text of a problem, with its seed."""
+    problem = place.find_problem(name)
+    return _bound(f"# {problem.about.title}\n\n{problem.brief}\n\n## Seed\n\n{problem.seed}")
+
+
+def read_runs(place: Workplace) -> str:
+    """Return the names of all runs, the latest first."""
+    return "\n".join(
+        place.name_run(path.parent) for path in sorted(place.outputs.glob("*/*/run.db"), reverse=True)[:200]
+    )
+
+
+def read_run(place: Workplace, problem: str, name: str) -> str:
+    """Return the state of a run as JSON."""
+    data = load_run(place.find_run(f"{problem}/{name}"))
+    return write_answer(
+        {
+            "problem": data.about.problem,
+            "better": data.about.direction.comparative,
+            "seed": data.seed.score,
+            "best": {"id": data.best.id, "score": data.best.score},
+            "evaluations": data.spend.evaluations,
+            "candidates": data.spend.candidates,
+            "failures": {str(status): len(records) for status, records in data.failures.items()},
+            "end": data.end,
+        }
+    )
+
+
+def read_grammar() -> str:
+    """Return the forms of all lines of operations, with what each does."""
+    lines = [f"{entry['syntax']}\n    {entry['summary']}" for entry in schemas().values()]
+    return (files("oragent.api.mcp") / "grammar.txt").read_text(encoding="utf-8") + "\n".join(lines) + "\n"
+
+
+def describe_failure(problem: Exception) -> str:
+    """Return one line on why a resource cannot be read."""
+    if isinstance(problem, OragentError | OSError):
+        return hide_secrets(str(problem))
+    return str(ConfigError("the resource cannot be read"))
+
+
+def _bound(text: str) -> str:
+    if len(text) <= MOST_TEXT:
+        return hide_secrets(text)
+    return hide_secrets(text[:MOST_TEXT] + "\n(cut: the tool describe_problem has all pages)\n")

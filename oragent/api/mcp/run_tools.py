@@ -1,0 +1,244 @@
+"""Tools for runs: open, submit, archive, programs, differences, comparison on val, final report."""
+
+import difflib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from oragent import report as reports
+from oragent._base.errors import ConfigError, OragentError
+from oragent._base.files import read_bounded, replace_file
+from oragent._base.text_format import one_line
+from oragent.api.mcp.agent_runs import AgentRun
+from oragent.api.mcp.answers import page_of, page_of_text
+from oragent.api.mcp.problems import Page, Program, describe_evaluation
+from oragent.api.mcp.registry import ToolFunction
+from oragent.api.mcp.workplace import Workplace
+from oragent.evaluation.problem import evaluation_root
+from oragent.report.chance import compare_pairs
+from oragent.report.fresh import score_fresh
+from oragent.report.held_out import HeldOutScorer, check_best, score_held_out
+from oragent.report.run import RunData, load_run
+from oragent.search.candidate import Committed
+from oragent.search.config import read_config
+from oragent.search.folder import make_folder, reopen
+from oragent.search.strategies.submitted import SUBMITTED, Submission
+
+# runs that one server holds open
+MOST_RUNS = 8
+# log of the final report in the folder of a run
+FINAL_LOG = "final_report.json"
+MOST_LOG = 1 << 20
+FIGURES = ("score", "ci95")
+
+RunName = Annotated[str, Field(description="PROBLEM/NAME.")]
+CandidateId = Annotated[str, Field(description="Such as 3.0; best; seed.")]
+
+
+def run_tools(place: Workplace) -> Sequence[ToolFunction]:
+    """Make the tools for runs."""
+
+    async def open_run(
+        problem: str = "",
+        run: str = "",
+        evaluations: Annotated[int, Field(ge=2, le=100_000, description="Budget of the whole run.")] = 50,
+        seed: Annotated[int, Field(ge=0)] = 0,
+    ) -> object:
+        """Begin a run of a problem, or continue the run named; then submit programs to it."""
+        if bool(problem) == bool(run):
+            raise ConfigError("name either a problem to begin a run, or a run to continue")
+        async with place.opening:
+            if run:
+                agent_run = await _continue_run(place, run, evaluations)
+            else:
+                agent_run = await _begin_run(place, problem, evaluations, seed)
+        return {"run": place.name_run(agent_run.path), **asdict(agent_run.state)}
+
+    async def submit(
+        run: RunName,
+        program: Program,
+        parents: Annotated[list[str], Field(description="Ids of the candidates that it changes.")] = [],  # noqa: B006
+        idea: Annotated[str, Field(description="What is new, one sentence.")] = "",
+    ) -> object:
+        """Score a program on val and add it to the archive of an open run; costs one evaluation."""
+        agent_run = place.open_run(run)
+        record = await agent_run.submit(Submission(program, tuple(parents), idea))
+        state = agent_run.state
+        spent, bound = state.spent.evaluations, agent_run.folder.config.budget.evaluations
+        return {
+            "id": record.id,
+            "placed": record.placed,
+            "is_best": state.best == record.id,
+            **describe_evaluation(record.candidate.evaluation),
+            "best": {"id": state.best, "score": state.best_score},
+            "evaluations": {"spent": spent, "budget": bound},
+        }
+
+    async def list_runs(page: Page = 1) -> object:
+        """List runs: name and whether this server holds them open."""
+        folders = sorted(place.outputs.glob("*/*/run.db"), reverse=True)
+        rows = [
+            {"run": place.name_run(path.parent), "open": path.parent.resolve() in place.runs}
+            for path in folders
+            if path.resolve().is_relative_to(place.root)
+        ]
+        return page_of(rows, page)
+
+    async def archive(run: RunName, page: Page = 1) -> object:
+        """List the elites of a run, best first, with the spending and the end of the run."""
+        data = await place.work(lambda: load_run(place.find_run(run)))
+        rows = [_summarise(record) for record in _rank(data)]
+        spent = {"evaluations": data.spend.evaluations, "cpu_s": round(data.spend.cpu_s, 2)}
+        head = {"better": data.about.direction.comparative, "seed": data.seed.score, "best": _summarise(data.best)}
+        return {**head, "spent": spent, "end": data.end, **page_of(rows, page)}
+
+    async def get_program(run: RunName, id: CandidateId, page: Page = 1) -> object:
+        """Return a candidate of a run: its program, parents, score and failure."""
+        data = await place.work(lambda: load_run(place.find_run(run)))
+        record = _find_record(data, id)
+        return {
+            **_summarise(record),
+            "parents": record.candidate.parents,
+            "message": one_line(record.candidate.evaluation.message, 400),
+            **page_of_text(record.source, page),
+        }
+
+    async def diff(run: RunName, first: CandidateId, second: CandidateId, page: Page = 1) -> object:
+        """Return the difference of two programs of a run, as a unified diff."""
+        data = await place.work(lambda: load_run(place.find_run(run)))
+        old, new = _find_record(data, first), _find_record(data, second)
+        texts = old.source.splitlines(), new.source.splitlines()
+        lines = difflib.unified_diff(texts[0], texts[1], old.id, new.id, lineterm="")
+        return page_of_text("\n".join(lines) or "(equal programs)", page)
+
+    async def compare(run: RunName, first: CandidateId, second: CandidateId) -> object:
+        """Compare two candidates of a run instance by instance on val: gain of the second, interval, p-value."""
+        data = await place.work(lambda: load_run(place.find_run(run)))
+        return _compare(data, _find_record(data, first), _find_record(data, second))
+
+    async def final_report(run: RunName) -> object:
+        """End a run: score its best program and the seed on the test and fresh sets, once, and write its report."""
+        folder = place.find_run(run)
+        async with place.opening:
+            agent_run = place.runs.pop(folder, None)
+            if agent_run is not None:
+                await agent_run.close("the final report was made")
+            return await place.work(lambda: _make_final_report(folder))
+
+    return [open_run, submit, list_runs, archive, get_program, diff, compare, final_report]
+
+
+async def _begin_run(place: Workplace, problem: str, evaluations: int, seed: int) -> AgentRun:
+    _check_room(place)
+    loaded = place.find_problem(problem)
+    names = {"strategy.name": SUBMITTED, "model.name": SUBMITTED, "budget.evaluations": evaluations, "seed": seed}
+    config = read_config(None, [f"{name}={value}" for name, value in names.items()])
+    home = evaluation_root(loaded)
+    agent_run = AgentRun(make_folder(home, place.outputs, loaded, config))
+    await agent_run.begin()
+    place.runs[agent_run.path.resolve()] = agent_run
+    return agent_run
+
+
+async def _continue_run(place: Workplace, run: str, evaluations: int) -> AgentRun:
+    folder = place.find_run(run)
+    if (folder / FINAL_LOG).exists():
+        raise ConfigError(f"the final report of {one_line(run)} was made, so it is closed: begin a new run")
+    present = place.runs.get(folder)
+    if present is not None and present.is_open:
+        return present
+    _check_room(place)
+    opened = reopen(folder, [f"budget.evaluations={evaluations}"])
+    if opened.config.strategy_name != SUBMITTED:
+        raise ConfigError(
+            f"{one_line(run)} is a run of the strategy {opened.config.strategy_name}: it takes no programs of clients"
+        )
+    agent_run = AgentRun(opened)
+    await agent_run.begin()
+    place.runs[folder] = agent_run
+    return agent_run
+
+
+def _check_room(place: Workplace) -> None:
+    if sum(agent_run.is_open for agent_run in place.runs.values()) >= MOST_RUNS:
+        raise ConfigError(f"{MOST_RUNS} runs are open already: make the final report of one of them first")
+
+
+def _rank(data: RunData) -> list[Committed]:
+    by_id = {record.id: record for island in data.islands for record in island}
+    return [by_id[elite.id] for elite in data.all_elites]
+
+
+def _find_record(data: RunData, name: str) -> Committed:
+    if name in ("best", "seed"):
+        return data.best if name == "best" else data.seed
+    record = next((entry for entry in data.records if entry.id == name), None)
+    if record is None:
+        raise ConfigError(f"no candidate {one_line(name, 40)!r} in this run: the tool archive lists ids")
+    return record
+
+
+def _summarise(record: Committed) -> dict[str, object]:
+    evaluation = record.candidate.evaluation
+    return {
+        "id": record.id,
+        "score": record.score,
+        "status": str(evaluation.status),
+        "features": evaluation.features,
+        "origin": record.candidate.origin,
+        "cpu_s": evaluation.cpu_s,
+    }
+
+
+def _compare(data: RunData, first: Committed, second: Committed) -> dict[str, object]:
+    for record in (first, second):
+        if record.score is None:
+            raise ConfigError(f"candidate {record.id} has no score: {one_line(record.candidate.evaluation.message)}")
+    figures = [{**record.candidate.evaluation.metrics, "score": record.score} for record in (first, second)]
+    paired = compare_pairs(data.about.direction, figures[0], figures[1])
+    head: dict[str, object] = {"first": first.id, "second": second.id, "scores": [first.score, second.score]}
+    if paired is None:
+        return {**head, "paired": None, "note": "the evaluator prints no results by instance"}
+    return {**head, "set": "val", "paired": asdict(paired)}
+
+
+def _make_final_report(folder: Path) -> dict[str, object]:
+    log = folder / FINAL_LOG
+    if log.is_symlink():
+        raise ConfigError(f"{log.name} of this run is a link: it is not read")
+    if log.exists():
+        recorded = json.loads(read_bounded(log, MOST_LOG))
+        return {**recorded, "note": "made before; a run has one final report"}
+    begun = datetime.now().isoformat(timespec="seconds")
+    data = load_run(folder)
+    # written first: from now on the run takes no programs
+    replace_file(log, json.dumps({"begun": begun, "best": data.best.id}))
+    scorer = HeldOutScorer(reopen(folder, only_read=True))
+    result: dict[str, object] = {
+        "begun": begun,
+        "best": data.best.id,
+        "val": {"seed": data.seed.score, "best": data.best.score},
+        "test": _score_set(lambda: score_held_out(folder, scorer)),
+        "fresh": _score_set(lambda: score_fresh(folder, scorer)),
+    }
+    check = check_best(folder)
+    result["check"] = {"passed": check.passed, "sentence": check.sentence}
+    result["report"] = Path(reports.write(folder)).name
+    replace_file(log, json.dumps(result))
+    return result
+
+
+def _score_set(score: Callable[[], Mapping[str, Any] | None]) -> dict[str, object]:
+    try:
+        figures = score()
+    except OragentError as problem:
+        return {"missing": one_line(str(problem), 300)}
+    if figures is None:
+        return {"missing": "the evaluator has no such set"}
+    scores = {name: {key: figures[name][key] for key in FIGURES if key in figures[name]} for name in ("seed", "best")}
+    return {**scores, "paired": figures.get("paired")}

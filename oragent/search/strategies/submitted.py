@@ -1,0 +1,103 @@
+"""Programs from outside: each round scores one program that a client submits, such as a coding agent.
+
+The client takes the place of the model: a submission is stored as a reply before it is used, so that a killed run
+scores nothing twice and a replay needs no client. The process that holds the run passes submissions on
+(``oragent.api.mcp.agent_runs``).
+"""
+
+import json
+import re
+from dataclasses import asdict, dataclass, field
+
+from oragent._base.errors import BudgetExhausted, ConfigError, ModelError
+from oragent._base.safe_load import parse_json
+from oragent.llm.model import Message
+from oragent.search.config import Blocks
+from oragent.search.prompting.search_summary import TITLE, program_mark
+from oragent.search.round_context import RoundContext
+from oragent.search.strategy import Strategy
+
+# name of the strategy, and of the model in its place
+SUBMITTED = "submitted"
+# origin of a submitted program
+ORIGIN = "agent"
+ROLE = "code"
+PROMPT = "Submit a program as JSON: program, parents, idea."
+CANDIDATE_ID = re.compile(r"\d{1,9}\.\d{1,9}")
+# characters
+MOST_PROGRAM = 200_000
+MOST_IDEA = 600
+MOST_PARENTS = 8
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A program that a client submits.
+
+    Raises:
+        ConfigError: The program is empty or too long, or a parent is not the id of a candidate.
+    """
+
+    program: str
+    # ids of candidates
+    parents: tuple[str, ...] = field(default=())
+    # what is new about it, in a few words
+    idea: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.program.strip():
+            raise ConfigError("the program is empty: submit its whole text")
+        if len(self.program) > MOST_PROGRAM:
+            raise ConfigError(
+                f"the program has {len(self.program):,} characters; at most {MOST_PROGRAM:,} are allowed: shorten it"
+            )
+        if len(self.idea) > MOST_IDEA:
+            raise ConfigError(f"the idea has {len(self.idea):,} characters; at most {MOST_IDEA} are allowed")
+        if len(self.parents) > MOST_PARENTS:
+            raise ConfigError(f"{len(self.parents)} parents; at most {MOST_PARENTS} are allowed")
+        for parent in self.parents:
+            if not CANDIDATE_ID.fullmatch(parent):
+                raise ConfigError(f"{parent[:40]!r} is not the id of a candidate: expected an id such as 12.0")
+
+    def dump(self) -> str:
+        """Return the submission as JSON."""
+        return json.dumps(asdict(self))
+
+
+def parse_submission(text: str) -> Submission:
+    """Read a submission from JSON.
+
+    Raises:
+        ConfigError: It has another form.
+    """
+    try:
+        tree = parse_json(text, 8 * MOST_PROGRAM)
+        return Submission(str(tree["program"]), tuple(map(str, tree["parents"])), str(tree["idea"]))
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError("a submission is an object with program, parents and idea") from None
+
+
+async def score_submission(run: RoundContext) -> None:
+    """Score the next program that the client submits.
+
+    A replay has no further reply after the last submission; the round is empty then, so that rounds before it are
+    committed.
+    """
+    try:
+        reply = await run.ask(ROLE, [Message("user", PROMPT)])
+    except ModelError as problem:
+        raise BudgetExhausted(str(problem)) from None
+    try:
+        submission = parse_submission(reply.text)
+    except ConfigError as problem:
+        run.reject(reply.text, str(problem), (), ORIGIN, 0)
+        return
+    candidate = await run.evaluate(submission.program, submission.parents, ORIGIN, 0)
+    words = " ".join(submission.idea.split())
+    if words:
+        run.note(TITLE, f"{program_mark(candidate.source)} {words}")
+
+
+STRATEGY = Strategy(
+    name=SUBMITTED, round=score_submission, islands=1, window=4, blocks=Blocks.NONE, tuning=0.0, remembers=False
+)
