@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -35,11 +36,16 @@ ANSWERS = {
     "first argument": "args[0]",
     "first argument in shape": "np.resize(args[0], SHAPE)",
 }
+# answers of the default pass, which takes seconds
+FEW = "zeros", "random", "first argument in shape"
+# instances of a problem whose evaluation takes over ten CPU seconds
+INSTANCES = {"tsp_gls": "0:2"}
 
 
 def evaluate(folder: Path, candidate: Path | None) -> Result | None:
     """Score a program on ``train``; None if it has no score."""
     words = [sys.executable, folder / "eval.py", "--mode=train", f"--root_dir={PROJECT}", "--heuristic_s=none"]
+    words += [f"--instances={INSTANCES[folder.name]}"] if folder.name in INSTANCES else []
     words += [f"--candidate={candidate}"] if candidate else []
     ended = parse(subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder).stdout)
     return ended if isinstance(ended, Result) else None
@@ -52,13 +58,13 @@ def seed_score(folder: Path) -> float:
     return seed.score
 
 
-def check_answers(folder: Path, shape: str, tmp_path: Path) -> None:
+def check_answers(folder: Path, shape: str, tmp_path: Path, names: Iterable[str] = ANSWERS) -> None:
     about = yaml.safe_load((folder / "problem.yaml").read_text())
     sign = -1 if about["direction"] == "minimize" else 1
     better = {}
-    for name, answer in ANSWERS.items():
+    for name in names:
         program = tmp_path / f"{name}.py"
-        expression = answer.replace("SHAPE", shape)
+        expression = ANSWERS[name].replace("SHAPE", shape)
         arguments = "args = (*args, *kwargs.values())"
         program.write_text(
             f"import numpy as np\ndef {about['function']}(*args, **kwargs):\n    {arguments}\n    return {expression}\n"
@@ -67,6 +73,10 @@ def check_answers(folder: Path, shape: str, tmp_path: Path) -> None:
         if ended is not None and sign * ended.score > sign * seed_score(folder):
             better[name] = ended.score
     assert better == {}, seed_score(folder)
+
+
+def test_few_trivial_answers_do_not_beat_the_seed_of_tsp_constructive(tmp_path: Path) -> None:
+    check_answers(PROJECT / "problems" / "tsp_constructive", SHAPES["tsp_constructive"], tmp_path, FEW)
 
 
 @pytest.mark.slow

@@ -3,8 +3,12 @@
 While the scorer evaluates a candidate, it keeps a sample of the calls. Then a fresh process repeats these calls in
 another order. Memory of other calls and chance show as different answers. This is a check of honest programs and not a
 guarantee: it cannot find a program that behaves itself in the process of the check.
+
+The check takes at most 5 % of the CPU time of the evaluation, or 0.05 s if that is more. It repeats at least one call,
+and no further call that would exceed the limit at the mean time of a call.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import SystemRandom
@@ -13,9 +17,12 @@ from typing import Any
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.guest import Guest
+from oragent.harness.process import GuestProcess
 
 # calls that are repeated, at most
 SAMPLE = 20
+# CPU time of the check: share of the evaluation, and seconds that it may always take
+SHARE, LEAST_S = 0.05, 0.05
 MISMATCH = (
     "answers a call differently in a fresh process that repeats calls in another order: a heuristic must be a function "
     "of its arguments, without a memory of other calls and without random numbers of its own"
@@ -57,7 +64,7 @@ class CallSample:
 
 
 def check_purity(guest: Guest, sample: CallSample) -> int:
-    """Repeat the calls of a sample in a fresh process, in random order.
+    """Repeat calls of a sample in a fresh process, in random order, within the CPU time of a check.
 
     Returns:
         The number of repeated calls.
@@ -69,18 +76,28 @@ def check_purity(guest: Guest, sample: CallSample) -> int:
     calls = SystemRandom().sample(sample.calls, len(sample.calls))
     if not calls:
         return 0
+    limit_s = max(LEAST_S, SHARE * (time.process_time() + guest.cpu_s))
+    mean_s = guest.heuristic_seconds / max(guest.call_count, 1)
     process = guest.make_fresh_process()
+    count = 0
     try:
         for call in calls:
-            guest.where = call.where
-            try:
-                agrees = call.agrees(guest.ask_fresh_process(process, call.request))
-            except CandidateError as problem:
-                if problem.status not in FAILURES:
-                    raise
-                raise CandidateError(f"{MISMATCH}: {problem}", Status.REJECTED, problem.traceback) from None
-            if not agrees:
-                raise CandidateError(f"{MISMATCH} ({guest.where})", Status.REJECTED)
+            if count and process.cpu_s + mean_s > limit_s:
+                break
+            _repeat_call(guest, process, call)
+            count += 1
     finally:
         guest.end_fresh_process(process)
-    return len(calls)
+    return count
+
+
+def _repeat_call(guest: Guest, process: GuestProcess, call: SampledCall) -> None:
+    guest.where = call.where
+    try:
+        agrees = call.agrees(guest.ask_fresh_process(process, call.request))
+    except CandidateError as problem:
+        if problem.status not in FAILURES:
+            raise
+        raise CandidateError(f"{MISMATCH}: {problem}", Status.REJECTED, problem.traceback) from None
+    if not agrees:
+        raise CandidateError(f"{MISMATCH} ({guest.where})", Status.REJECTED)

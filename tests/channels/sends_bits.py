@@ -20,6 +20,8 @@ BITS = 3
 # a number of the run, which the test sets before this text
 SALT = globals().get("SALT", "")
 KEY = 0x0FA018
+# bytes of a block of memory
+BLOCK = 1 << 21
 STRIDE = 12  # bits of an inode number below those that say the rule: fewer than a processor takes at a time
 COLD = "lib2to3", "idlelib", "turtledemo", "ensurepip", "distutils", "tkinter", "unittest", "wsgiref"
 libc = ctypes.CDLL(None, use_errno=True)
@@ -303,8 +305,64 @@ def receive_time():
     return int(10 * time.time()) % 8
 
 
-# no namespace separates the clock and the kernel's memory of names
+def open_cold_files():
+    """Open the cold files for reading; a lock needs no right to write."""
+    return [os.open(path, os.O_RDONLY) for path in cold_files()]
+
+
+# locks live as long as their descriptors are open
+held = []
+
+
+def send_locks(rule):
+    """Lock a file for each bit, and the last one, and keep them open."""
+    held[:] = open_cold_files()
+    for bit, descriptor in enumerate(held):
+        if bit == BITS or rule >> bit & 1:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_locked(descriptor):
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return False
+
+
+def receive_locks():
+    descriptors = open_cold_files()
+    taken = [is_locked(descriptor) for descriptor in descriptors]
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return sum(bit << place for place, bit in enumerate(taken[:BITS])) if taken[BITS] else None
+
+
+def send_memory_pressure(rule):
+    """Take as many blocks of memory as the rule says, which the kernel then has free and warm."""
+    blocks = [mmap.mmap(-1, BLOCK) for _ in range(rule + 1)]
+    for block in blocks:
+        for offset in range(0, BLOCK, mmap.PAGESIZE):
+            block[offset] = 1
+
+
+def receive_memory_pressure():
+    """Take blocks of memory, and find the one before which they become slower."""
+    blocks, seconds = [], []
+    for _ in range(9):
+        begun = time.perf_counter()
+        block = mmap.mmap(-1, BLOCK)
+        for offset in range(0, BLOCK, mmap.PAGESIZE):
+            block[offset] = 1
+        seconds.append(time.perf_counter() - begun)
+        blocks.append(block)
+    return int(np.argmax(np.diff(seconds)))
+
+
+# no namespace separates the clock, the kernel's memory of names and its free memory
 OPEN = {
+    "memory pressure": (send_memory_pressure, receive_memory_pressure),
     "missing names": (send_missing_names, receive_missing_names),
     "time of the end": (send_time, receive_time),
 }
@@ -325,6 +383,7 @@ CHANNELS = {
     "files": (send_file, receive_file),
     "a process left behind": (send_child, receive_child),
     "room on disks": (send_room, receive_room),
+    "locks": (send_locks, receive_locks),
 }
 
 

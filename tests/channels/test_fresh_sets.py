@@ -63,6 +63,8 @@ NAMES = (
     "files",
     "a process left behind",
     "room on disks",
+    "locks",
+    "memory pressure",
     "missing names",
     "time of the end",
 )

@@ -1,5 +1,6 @@
 """The check that a candidate is a function of its arguments."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from oragent.harness import Guest
 from oragent._base.errors import CandidateError
 from oragent.harness.answers import is_same_answer
-from oragent.harness.purity import SAMPLE, CallSample, check_purity
+from oragent.harness.purity import LEAST_S, SAMPLE, SHARE, CallSample, check_purity
 
 NUMBERS = range(40)
 COUNTS = "calls = 0\ndef f(x):\n    global calls\n    calls += 1\n    return x + (calls % 3 == 0)"
@@ -79,6 +80,18 @@ def test_the_calls_of_a_reveal_are_repeated(guest_of: Callable[[str], Guest]) ->
     with pytest.raises(CandidateError) as caught:
         check_purity(guest, guest.sample)
     assert caught.value.status == "rejected"
+
+
+def test_the_check_takes_a_small_share_of_the_cpu_time(guest_of: Callable[[str], Guest]) -> None:
+    slow = "import time\ndef f(x):\n    end = time.process_time() + 0.04\n    while time.process_time() < end: pass\n    return x"
+    guest = guest_of(slow)
+    for number in NUMBERS:
+        guest(number)
+    # 40 calls of 0.04 s and the scorer: a call more may take what a process needs to start
+    count = check_purity(guest, guest.sample)
+    allowed = max(LEAST_S, SHARE * (time.process_time() + guest.cpu_s))
+    assert 1 <= count <= allowed / 0.04
+    assert guest.check_s < 2 * allowed
 
 
 def test_a_sample_keeps_every_call_equally_often() -> None:
