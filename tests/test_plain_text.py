@@ -30,7 +30,7 @@ RIDDLE = r"^(?:What|Who|Where|How|Whether|Which)\b"
 MOST_ODD = {
     "_base": 1.5,
     "api": 11.0,
-    "authoring": 18.5,
+    "authoring": 3.0,
     "cli": 12.0,
     "converse": 35.5,
     "domains": 31.5,
@@ -42,7 +42,7 @@ MOST_ODD = {
     "llm": 3.0,
     "milp": 10.0,
     "programs": 2.0,
-    "report": 9.0,
+    "report": 3.0,
     "sandbox": 1.0,
     "search": 23.0,
     "solvers": 25.5,

@@ -53,6 +53,13 @@ CALLS = {
     "dpp_ga": (50, "enough for loops over all pairs of genes in plain Python"),
 }
 LABELS = {"whose best is": "source of the best", "printed": "as published"}  # of keys of ``published``
+# Problems with a page of their own: picture, page and names.
+OTHERS = (
+    ("training", "neural", ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")),
+    ("driving", "driving", ("driving", "driving_long", "driving_stateful")),
+)
+# columns of the grid of pictures
+COLUMNS = 3
 KINDS = {
     "best known": "Reference: mean of the best known values.",
     "lower bound": "Reference: a lower bound, so the gap to the optimum is smaller.",
@@ -136,17 +143,31 @@ def padding(measured: dict[str, Any]) -> str:
 
 def index(figures: dict[str, Any]) -> str:
     """Return the text of the gallery's first page."""
-    rows = []
+    rows, cells = [], []
     for name in SOLVERS:
         about = load_problem(ROOT / "problems" / name).about
         published = about.published.get("best", "")
         rows.append(f"| [{name}]({name}.md) | {about.title} | {figures[name]['val']['score']:g} | {published} |")
+        picture = f"[![{name}](../images/problems/{name}.png)]({name}.md)"
+        cells.append(f"{picture} [{name}]({name}.md)")
+    for picture, target, names in OTHERS:
+        cells.append(f"[![{names[0]}](../images/{picture}.png)](../{target}.md) [{', '.join(names)}](../{target}.md)")
+    cells += [""] * (-len(cells) % COLUMNS)
+    grid = [f"| {' | '.join(cells[start : start + COLUMNS])} |" for start in range(0, len(cells), COLUMNS)]
+    grid.insert(1, "|---" * COLUMNS + "|")
     return "\n".join([
         "<!-- Made by docs/tools/make_gallery.py; not to be edited. -->",
-        "# The classical problems",
+        "# Problems",
         "",
-        "Choose a problem here and compare its seed with the best published score. The nine problems use the instances and",
-        "protocols of ReEvo (Ye et al. 2024, arXiv:2402.01145), with the differences that their notes name.",
+        "Choose one of the sixteen problems that ship. The pictures show solutions of evolved programs, the flow of vehicles,",
+        "and the training of the networks.",
+        "",
+        *grid,
+        "",
+        "## The classical problems",
+        "",
+        "The nine problems use the instances and protocols of ReEvo (Ye et al. 2024, arXiv:2402.01145), with the differences",
+        "that their notes name.",
         "",
         "- The *guided* track (default) limits the CPU seconds of the heuristic's calls (`heuristic_s`). On the *open* track",
         "  (`limits.heuristic_s=null`) the calls may take all of the time that the solver leaves.",
@@ -157,6 +178,11 @@ def index(figures: dict[str, Any]) -> str:
         "| problem | what evolves | seed (val) | best published |",
         "|---|---|---|---|",
         *rows,
+        "",
+        "## Networks and driving",
+        "",
+        "[Neural solvers](../neural.md) evolve a bias on the attention of POMO or LEHD. [Driving](../driving.md) evolves one",
+        "controller for all vehicles on a weaving road.",
         "",
         "```{toctree}",
         ":hidden:",

@@ -1,4 +1,4 @@
-"""Evaluate candidates for a check, in the same sandbox as a search, and say what was found."""
+"""Evaluate candidates for a check, in the same sandbox as a search, and report the findings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -42,14 +42,14 @@ class ContractFinding:
 
     # how bad it is
     level: Level
-    # what was looked at
+    # subject of the check
     title: str
-    # what came out, and what to do about it; a failure's may have several lines
+    # result and remedy; a failure's may have several lines
     detail: str
 
 
 def make_finding(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> ContractFinding:
-    """Make a finding of ``level`` where there is a complaint, and a good one where that is empty."""
+    """Make a finding of ``level`` from a complaint, or a good one if the complaint is empty."""
     if complaint:
         return ContractFinding(level, title, complaint)
     return ContractFinding(Level.OK, title, praise)
@@ -72,7 +72,7 @@ Breed = Callable[[Problem, np.random.Generator], Child]
 
 @dataclass(frozen=True)
 class ScoringBench:
-    """Where the candidates of a check are scored."""
+    """Problem, root and limits with which a check scores candidates."""
 
     problem: Problem
     root: Path
@@ -94,10 +94,10 @@ class ScoringBench:
         patience: float = 1.0,
         observer: str = "",
     ) -> Evaluation:
-        """Score a candidate; the seed where none is given.
+        """Score a candidate; by default the seed.
 
-        ``cpu_s`` is a limit lower than usual, after which what sleeps is ended, too. ``patience`` is a factor on the
-        time that an evaluation may take. ``observer`` is the text of a program that watches.
+        ``cpu_s`` is a lower limit than usual, which also ends sleeping candidates. ``patience`` is a factor
+        on the time that an evaluation may take. ``observer`` is the text of a program that watches.
         """
         limits = Limits(patience * self.timeout_s, self.problem.about.memory_mb)
         if cpu_s is not None and cpu_s < self.timeout_s:

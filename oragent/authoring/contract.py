@@ -82,13 +82,13 @@ def check_problem(
         folder: Folder of the problem.
         root: Root of the project, for data and checkpoints; None: the project that the folder lies in, or the folder.
         breed: Function that makes children of the seed, by which score and features are tried.
-        timeout_s: CPU seconds that one evaluation may take; default: what the problem says.
+        timeout_s: CPU seconds that one evaluation may take; by default the limit in problem.yaml.
         quick: Whether to evaluate in mode val just once, leave out single sizes and mode test, and breed fewer
             variants.
 
     Yields:
-        Findings as they are made; after a failure without which nothing else makes sense there are no more. A full
-        check is about 30 evaluations, most of them in mode train.
+        Findings as they are made. A failure that makes the other checks useless ends them. A full check is about 30
+        evaluations, most of them in mode train.
     """
     try:
         problem = load_problem(folder)
@@ -197,7 +197,7 @@ def _check_features(declared: tuple[Feature, ...], seed: Seed) -> ContractFindin
 
 
 def _describe_misfit(declared: tuple[Feature, ...], features: tuple[float, ...] | None) -> str:
-    """Say why the features of an evaluation are no cell of the archive; empty if they are."""
+    """Explain why the features of an evaluation do not name a cell of the archive; empty if they do."""
     if features is None:
         if declared:
             return f"problem.yaml declares {len(declared)}, the evaluator printed None"
@@ -255,7 +255,7 @@ def _describe_unfit(text: str, parameters: tuple[str, ...]) -> str:
     try:
         tree = parse_expression(text)
     except CandidateError as problem:
-        return f"{text!r} is no Python expression ({problem}); mend it in problem.yaml"
+        return f"{text!r} is not a Python expression ({problem}); mend it in problem.yaml"
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}

@@ -1,9 +1,9 @@
 """Make the folder of a problem: from a template that runs at once, from another problem, or from a foreign task.
 
 A task has a program with marked blocks, an evaluator, and perhaps a configuration. OpenEvolve has
-``initial_program.py``, ``evaluator.py`` and ``config.yaml``; ShinkaEvolve ``initial.py`` and ``evaluate.py``. What
-cannot be taken over is said, line by line. The folder is a stranger's: links in it are left out, and its programs are
-read in the child with limits, as all are.
+``initial_program.py``, ``evaluator.py`` and ``config.yaml``; ShinkaEvolve ``initial.py`` and ``evaluate.py``. Each part
+that cannot be converted is listed. The folder is untrusted: links in it are left out, and its programs are parsed in a
+child process with limits.
 """
 
 import re
@@ -25,8 +25,19 @@ from oragent.programs import regions
 from oragent.programs.inspection import documentation, inspect_program, signature_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
+# files of each template, by the name that they get
+FULL_FILES = {"problem.yaml": "problem.yaml", "eval.py": "eval.py.txt", "heuristic.py": "heuristic.py.txt"}
+SOURCES = {
+    "full": FULL_FILES,
+    # ``eval.py`` imports nothing of oragent
+    "plain": {**FULL_FILES, "eval.py": "plain_eval.py.txt"},
+    # one size, without features, drawing and fresh instances
+    "minimal": {
+        "problem.yaml": "minimal_problem.yaml",
+        "eval.py": "minimal_eval.py.txt",
+        "heuristic.py": "minimal_heuristic.py.txt",
+    },
+}
 PROGRAMS = ("initial_program.py", "initial.py")
 EVALUATORS = ("evaluator.py", "evaluate.py")
 CONFIGS = ("config.yaml", "config.yml")
@@ -47,20 +58,15 @@ HINTS = {
 }
 
 
-def new(name: str, parent: Path, *, plain: bool = False) -> Path:
-    """Make the folder of a new problem in ``parent``; ``plain``: its ``eval.py`` imports nothing of ours."""
+def new(name: str, parent: Path, template: str = "full") -> Path:
+    """Make the folder of a new problem in ``parent``; ``template`` is ``full``, ``plain`` or ``minimal``."""
     if not NAME.fullmatch(name):
-        raise ProblemError(f"{name!r} is no name for a problem: use letters, digits and _, such as my_problem")
+        raise ProblemError(f"{name!r} is not a name for a problem: use letters, digits and _, such as my_problem")
     folder = parent / name
-    sources = {
-        "problem.yaml": "problem.yaml",
-        "eval.py": "plain_eval.py.txt" if plain else "eval.py.txt",
-        "heuristic.py": "heuristic.py.txt",
-    }
     try:
         parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir()
-        for target, source in sources.items():
+        for target, source in SOURCES[template].items():
             text = (files("oragent.authoring") / "template" / source).read_text(encoding="utf-8")
             (folder / target).write_text(text, encoding="utf-8")
     except FileExistsError as problem:
@@ -81,14 +87,14 @@ def copy(problem: Problem, parent: Path) -> Path:
     except (OSError, shutil.Error) as fault:
         raise ProblemError(f"{folder} cannot be made: {getattr(fault, 'strerror', None) or fault}") from None
     for path in (folder, *folder.rglob("*")):
-        # what a package manager installed may be read-only
+        # files that a package manager installed may be read-only
         path.chmod(path.stat().st_mode | 0o200)
     return folder
 
 
 @dataclass(frozen=True)
 class ImportedTask:
-    """What became of a task: the folder, and a line for each thing that was taken over or left."""
+    """Problem made of a task: its folder, and a line for each part that was converted or left out."""
 
     folder: Path
     taken: tuple[str, ...]
@@ -100,7 +106,7 @@ def import_task(task: Path, parent: Path, name: str | None = None) -> ImportedTa
     task = task.resolve()
     name = name or re.sub(r"\W+", "_", task.name)
     if not NAME.fullmatch(name):
-        raise ProblemError(f"{name!r} is no name for a problem: give one with --name, of letters, digits and _")
+        raise ProblemError(f"{name!r} is not a name for a problem: give one with --name, of letters, digits and _")
     program, evaluator = _one_of(task, PROGRAMS), _one_of(task, EVALUATORS)
     seed, scorer = _read_text(task / program), _read_text(task / evaluator)
     config = _read_config(task)
@@ -130,7 +136,7 @@ def _one_of(task: Path, names: tuple[str, ...]) -> str:
     for name in names:
         if (task / name).is_file():
             return name
-    raise ProblemError(f"{task} is no task that can be imported: it has no {' or '.join(names)}")
+    raise ProblemError(f"{task} cannot be imported as a task: it lacks {' or '.join(names)}")
 
 
 def _read_text(path: Path) -> str:

@@ -86,7 +86,7 @@ IN_PROCESS = (
 
 
 def describe_randomness(source: str, language: str = "python") -> str:
-    """Describe the random parts in a heuristic's text; empty if there are none."""
+    """Describe the random parts in a heuristic's text; empty if it has no random part."""
     sources = find_unseeded(source, language)
     if sources:
         return f"the candidate itself is random, and not the evaluator: {sources}"
@@ -272,22 +272,22 @@ def _join_sorted(names: set[str]) -> str:
 
 @dataclass(frozen=True)
 class MisbehaviourCase:
-    """A way to misbehave."""
+    """Candidate that breaks a rule, and the statuses that it should get."""
 
-    # what the candidate does
+    # fault of the candidate, as a verb
     name: str
-    # body of its function, after the seed was renamed to ``_wrapped``; empty: its text is no program
+    # body of its function, after the seed was renamed to ``_wrapped``; empty: its text does not parse
     body: str
     # statuses that name the fault
     expected: frozenset[Status]
-    # what to do where it gets a score
+    # remedy if it gets a score
     advice: str
-    # level of the finding where it gets a score
+    # level of the finding if it gets a score
     level: Level = Level.FAILURE
 
 
 def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
-    """Score a candidate of each kind in mode train."""
+    """Score a candidate of each kind in mode train; in mode val too if it gets a score there."""
     if bench.problem.signature.language == "python":
         cases = _python_cases
     else:
@@ -298,7 +298,12 @@ def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFind
             cpu_s = seed.train.cpu_s + HEAD_START_S
         else:
             cpu_s = seed.patience_s
-        yield _judge_case(case, bench.run(_write_candidate(bench, case), mode="train", cpu_s=cpu_s))
+        source = _write_candidate(bench, case)
+        ended = bench.run(source, mode="train", cpu_s=cpu_s)
+        if ended.score is not None:
+            # The first stage of a cascade may be lenient. A search counts scores of mode val.
+            ended = bench.run(source)
+        yield _judge_case(case, ended)
 
 
 def _python_cases(forged: str) -> list[MisbehaviourCase]:

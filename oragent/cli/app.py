@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from oragent import __version__
@@ -28,8 +29,25 @@ from oragent.cli.options import console
 
 # exit code of an error
 ERROR = 1
+# titles of the groups of commands in the help, in their order
+SEARCH = "Search for heuristics"
+MODELS = "Formulate, solve and explore models"
+WORKSPACE = "Models in folders"
+OTHERS = "Everything else"
+PANELS = (SEARCH, MODELS, WORKSPACE, OTHERS)
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+class ProductGroup(TyperGroup):
+    """Commands in the order of their groups in the help."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:
+        """Return the names of all commands, sorted by group."""
+        return sorted(
+            self.commands, key=lambda name: PANELS.index(getattr(self.commands[name], "rich_help_panel", OTHERS))
+        )
+
+
+app = typer.Typer(cls=ProductGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def main() -> None:
@@ -63,40 +81,45 @@ def version(show_version: Annotated[bool, typer.Option("--version", help="Print 
         console.print(__version__, highlight=False)
 
 
-app.command()(problems.problems)
-app.command()(machine.settings)
-app.command()(search.run)
-app.command()(search.resume)
-app.command(name="compare")(search.compare_strategies)
-app.command()(experiments.study)
-app.command(name="eval", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
-    problems.evaluate_candidate
-)
-app.command()(experiments.probe)
-app.command()(experiments.sweep)
-app.command(name="show")(runs.show_run)
-app.command()(runs.report)
-app.command()(runs.figure)
-app.command()(runs.watch)
-app.command()(runs.steer)
-app.command()(runs.memory)
-app.command()(runs.rescore)
-app.command()(formulate.solve)
-app.command()(model.model)
-app.command()(convert.convert)
-app.command()(formulate.formulate)
-app.command()(formulate.verify)
-app.command()(formulate.rerun)
-app.command()(converse.converse)
-app.add_typer(workspace.workspace, name="workspace")
+app.command(rich_help_panel=SEARCH)(problems.problems)
+app.command(rich_help_panel=SEARCH)(search.run)
+app.command(rich_help_panel=SEARCH)(search.resume)
+app.command(name="show", rich_help_panel=SEARCH)(runs.show_run)
+app.command(rich_help_panel=SEARCH)(runs.report)
+app.command(rich_help_panel=SEARCH)(runs.watch)
+app.command(rich_help_panel=SEARCH)(runs.steer)
+app.command(name="compare", rich_help_panel=SEARCH)(search.compare_strategies)
+app.command(rich_help_panel=SEARCH)(problems.new)
+app.command(rich_help_panel=SEARCH)(problems.check)
+app.command(name="import-task", rich_help_panel=SEARCH)(problems.import_task)
+app.command(
+    name="eval",
+    rich_help_panel=SEARCH,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(problems.evaluate_candidate)
+app.command(rich_help_panel=SEARCH)(experiments.probe)
+app.command(rich_help_panel=SEARCH)(experiments.sweep)
+app.command(rich_help_panel=SEARCH)(runs.rescore)
+app.command(rich_help_panel=SEARCH)(runs.memory)
+app.command(rich_help_panel=SEARCH)(runs.figure)
+
+app.command(rich_help_panel=MODELS)(formulate.formulate)
+app.command(rich_help_panel=MODELS)(formulate.verify)
+app.command(rich_help_panel=MODELS)(formulate.rerun)
+app.command(rich_help_panel=MODELS)(formulate.solve)
+app.command(rich_help_panel=MODELS)(model.model)
+app.command(rich_help_panel=MODELS)(convert.convert)
+app.command(rich_help_panel=MODELS)(converse.converse)
+
+app.add_typer(workspace.workspace, name="workspace", rich_help_panel=WORKSPACE)
+
+app.command(rich_help_panel=OTHERS)(machine.doctor)
+app.command(rich_help_panel=OTHERS)(machine.settings)
 formulate.bench.command(name="workspace")(workspace.bench_workspace)
-app.add_typer(formulate.bench, name="bench")
-app.command()(agents.mcp)
-app.command()(experiments.train)
-app.command()(machine.doctor)
-app.command()(problems.new)
-app.command(name="import-task")(problems.import_task)
-app.command()(problems.check)
+app.add_typer(formulate.bench, name="bench", rich_help_panel=OTHERS)
+app.command(rich_help_panel=OTHERS)(experiments.study)
+app.command(rich_help_panel=OTHERS)(experiments.train)
+app.command(rich_help_panel=OTHERS)(agents.mcp)
 
 
 def _add_json(commands: typer.Typer, prefix: str = "") -> None:

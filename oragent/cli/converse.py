@@ -83,8 +83,10 @@ def bench_converse(
         Path | None, typer.Option(help="Folder of what-if questions; --agents gold, T-P-P or lines.")
     ] = None,
     problem: Annotated[str, typer.Option(help="District that can be enumerated; empty: that of --outputs.")] = "sfusd",
-    agents: Annotated[str, typer.Option(help="T-P-P,C-P-P,C-P-R,C-N-R,rules.")] = "rules",
-    paradigms: Annotated[str, typer.Option(help="default,one-shot,aware,conversation.")] = "conversation",
+    agents: Annotated[str, typer.Option(help="T-P-P, C-P-P, C-P-R, C-N-R, rules; with commas between.")] = "rules",
+    paradigms: Annotated[
+        str, typer.Option(help="default, one-shot, aware, conversation; with commas between.")
+    ] = "conversation",
     styles: Annotated[str, typer.Option(help="vague,precise.")] = "vague,precise",
     feedback: Annotated[str, typer.Option(help="binary,rich.")] = "binary,rich",
     utilities: Annotated[str, typer.Option(help="all, paper, a number, or a file of them.")] = "all",

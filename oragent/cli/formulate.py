@@ -46,13 +46,13 @@ def formulate(
     method: Annotated[str | None, typer.Option(help="two_calls, or another method (default: two_calls).")] = None,
     preset: Annotated[str, typer.Option(help="default or paper (default: default; of a replay, as it was).")] = "",
     without: Annotated[str, typer.Option(help="Modules to leave out, with commas between.")] = "",
-    extra: Annotated[str, typer.Option("--with", help="Modules to add: conductor,terminology,reviewer.")] = "",
+    extra: Annotated[
+        str, typer.Option("--with", help="Modules to add, with commas between: conductor, terminology, reviewer.")
+    ] = "",
     tolerance: Annotated[str, typer.Option(help="Tolerances of checks: strict, ormind or orspace.")] = "",
     accept_infeasible: Annotated[
         bool | None,
-        typer.Option(
-            "--accept-infeasible/--no-accept-infeasible", help="Accept a confirmed proof of infeasibility as an answer."
-        ),
+        typer.Option("--infeasible/--no-infeasible", help="Accept a confirmed proof of infeasibility as an answer."),
     ] = None,
     temperature: Annotated[float | None, typer.Option(help="Temperature of every call (default: 0).")] = None,
     repairs: Annotated[int | None, typer.Option(min=0, help="Revisions after errors, at most (default: 2).")] = None,
@@ -189,11 +189,11 @@ def bench_formulate(
     tolerance: Annotated[str | None, typer.Option(help="strict, ormind or orspace.")] = None,
     accept_infeasible: Annotated[
         bool | None,
-        typer.Option("--accept-infeasible/--no-accept-infeasible", help="Accept infeasibility as an answer."),
+        typer.Option("--infeasible/--no-infeasible", help="Accept infeasibility as an answer."),
     ] = None,
     solve_checks: Annotated[
         bool | None,
-        typer.Option("--solve-checks/--no-solve-checks", help="Solve the checker rows (default: yes)."),
+        typer.Option("--check-rows/--no-check-rows", help="Solve the checker rows (default: yes)."),
     ] = None,
     metamorphic: Annotated[bool | None, typer.Option("--metamorphic", help="Test every answer by properties.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,

@@ -38,9 +38,7 @@ Trust = Annotated[
 Watch = Annotated[bool, typer.Option("--watch", help="Show the live page while the search runs.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
 ReplyTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")]
-ReplySeconds = Annotated[
-    float | None, typer.Option("--timeout-s", "--timeout", min=1.0, help="Seconds for a reply (default: 120).")
-]
+ReplySeconds = Annotated[float | None, typer.Option("--timeout", min=1.0, help="Seconds for a reply (default: 120).")]
 Seeds = Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")]
 LabelsReadable = Annotated[
     bool | None, typer.Option("--labels-readable", help="Run even if programs could read the labels.")

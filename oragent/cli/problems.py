@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from oragent._base import package_data
-from oragent._base.errors import ProblemError
+from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.protocol import Status
 from oragent._base.racing import displayed_metrics
 from oragent._base.text_format import one_line
@@ -159,9 +159,17 @@ def new(
     name: Annotated[str, typer.Argument(help="Name of the problem and its folder.")],
     parent: Annotated[Path, typer.Option(help="Where to make the folder.")] = Path(),
     plain: Annotated[bool, typer.Option("--plain", help="An eval.py without any import of oragent.")] = False,
+    minimal: Annotated[bool, typer.Option("--minimal", help="One size, no features, no drawing.")] = False,
 ) -> None:
     """Make the folder of your own problem; it works at once."""
-    folder = scaffold.new(name, parent, plain=plain)
+    if plain and minimal:
+        raise ConfigError("--plain and --minimal are different templates: give one of them")
+    template = "full"
+    if plain:
+        template = "plain"
+    elif minimal:
+        template = "minimal"
+    folder = scaffold.new(name, parent, template)
     console.print(f"made {folder}: try 'oragent check {folder}', then 'oragent run {folder}'", soft_wrap=True)
 
 

@@ -203,8 +203,6 @@ def _run_search(
         opened.append(open_folder())
         title = f"[bold]{escape(problem.name)}[/] by {escape(config.strategy_name)} in {escape(str(opened[0].path))}"
         console.print(title, highlight=False, soft_wrap=True)
-        if (beside := opened[0].problem.companions).files:
-            console.print(f"[dim]{beside}[/]", highlight=False, soft_wrap=True)
         # workers say what they hold
         here = "" if config.cluster else isolation_warning(isolation)
         for missing in filter(None, (here, unguarded_warning(opened[0].problem))):

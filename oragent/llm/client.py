@@ -55,10 +55,7 @@ class ModelClient:
         base_url = settings.base_url or os.environ.get(ADDRESS)
         self._key_name = settings.api_key_env or KEY
         if not key and not base_url:
-            raise ModelError(
-                f"{KEY} is not set: set it, or set {ADDRESS} to a server that asks for no key, "
-                "or do without a model: 'oragent run PROBLEM --strategy gp' needs none"
-            )
+            raise ModelError(f"{KEY} is not set: set it, or set {ADDRESS} to a server that asks for no key")
         if not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
             raise ModelError(f"{self._key_name} holds a character that no key has: copy it again")
         self._prices = prices or Prices()
@@ -193,7 +190,7 @@ class ModelClient:
         elif problem.status == 404:
             advice = f": check --model (now {self.settings.name!r}) and {ADDRESS}"
         elif not problem.status:
-            advice += f" {ADDRESS} or model.base_url sets its address; a search needs no model with --strategy gp"
+            advice += f" {ADDRESS} or model.base_url sets its address"
         elif (problem.wait_s or 0.0) > LONGEST_WAIT_S:
             advice = f": it asks to wait {problem.wait_s:.0f} s"
         return problem.message + advice

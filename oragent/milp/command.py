@@ -25,6 +25,7 @@ from oragent.milp.solving import solve
 
 # relative difference of optima up to which two solvers agree
 CONFIRMED = 1e-6
+EXPLAIN_CONFLICT = "Add --explain to see which rows and bounds contradict each other, and the least change that helps."
 # columns of a terminal between two columns of a table
 GUTTER = 3
 # variables, rows, or sentences on a topic that are shown; the page and the files have all
@@ -69,6 +70,8 @@ def solve_file(request: SolveFileRequest, console: Console) -> Solution:
     print_solution(milp, solution, console)
     if request.explain:
         _print_remarks(explained(milp, solution), console)
+    elif solution.status is SolveStatus.INFEASIBLE:
+        print_line(console, EXPLAIN_CONFLICT)
     if change is not None and request.point is not None:
         _print_inverse(milp, change, request.point, console)
     if request.confirm:

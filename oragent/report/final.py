@@ -79,7 +79,7 @@ def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> 
     Stored scores are used again as long as the evaluator is the same.
 
     Returns:
-        The round; None if the evaluator has none.
+        The round; None if the evaluator has no final round.
 
     Raises:
         ProblemError: if the problem changed since, or no elite has a score.
@@ -107,7 +107,7 @@ def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> 
 
 
 def read_final(path: Path, direction: Direction) -> Final | None:
-    """Return the stored final round of a run; None if there is none or its file is broken."""
+    """Return the stored final round of a run; None if it is missing or its file is broken."""
     try:
         entries = load_yaml(path / FILE)["elites"]
         final = _rank_entries(direction, entries)

@@ -35,8 +35,8 @@ class Sets:
 
     Attributes:
         scores: By the name of the set, ``val``, ``test`` and ``fresh`` in this order: those of seed and best.
-        seed: Seed by which the fresh set is drawn again; None where there is none.
-        pairs: By the name of the set: the test of best against seed, instance by instance; only where there is one.
+        seed: Seed by which the fresh set is drawn again; None if it was not drawn.
+        pairs: By the name of the set: the test of best against seed, instance by instance; only for sets with the test.
         figures: By the name of the set: name and values, of seed and best, of every other figure that is a number.
     """
 
@@ -172,7 +172,7 @@ def collect_sets(
 
 
 def _list_numbers(seed: dict[str, Any], best: dict[str, Any]) -> list[tuple[str, float, float]]:
-    """Return the numbers that both have beside their score, without times."""
+    """Return the numbers of both except score and times."""
     names = [name for name in best if name in seed and name != "score" and not str(name).endswith("seconds")]
     pairs = [(str(name), seed[name], best[name]) for name in names if name not in (BY_INSTANCE, "fresh_seed")]
     return [pair for pair in pairs if all(type(value) in (int, float) for value in pair[1:])]

@@ -90,7 +90,7 @@ class HeldOutScorer:
         return problem.make_job(source, self.folder.root, limits, mode, config.problem_size, words)
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
-        """Return the metrics of a program, and its score; a ProblemError if it has none."""
+        """Return the metrics of a program, and its score; a ProblemError if it has no score."""
         evaluation = self.evaluate(source, mode, *arguments)
         if evaluation.status is not Status.OK:
             raise ProblemError(f"{self.folder.problem.name} in mode {mode}: {evaluation.status}: {evaluation.message}")
@@ -99,7 +99,7 @@ class HeldOutScorer:
 
 
 def best_text(path: Path) -> str:
-    """Read the text of a run's best program; a StoreError if there is none, or it cannot be read."""
+    """Read the text of a run's best program; a StoreError if the file is missing or cannot be read."""
     best = best_file(path)
     if not best.is_file():
         raise StoreError(f"{path} has no {best.name}: nothing was scored")
@@ -129,7 +129,7 @@ def score_held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str,
 
 
 def hash_identity(scorer: HeldOutScorer) -> str:
-    """Return a hash of what figures depend on beside the best program: evaluator, seed heuristic, size, device."""
+    """Return a hash of the inputs of figures except the best program: evaluator, seed heuristic, size, device."""
     problem = scorer.folder.problem
     evaluator = problem.evaluator.read_text(encoding="utf-8", errors="replace")
     # Figures of before there was a choice stay known.
@@ -173,7 +173,7 @@ class Rescored:
     new_score: float | None
     # how the new evaluation ended
     status: str
-    # reason where it has no score
+    # reason for a missing score
     message: str = ""
 
 
@@ -220,7 +220,7 @@ class BestCheck:
     program: str
     # true if every repeated answer was the same; None if the check could not be made
     passed: bool | None
-    # reason why it failed, or could not be made; empty where it passed
+    # reason why it failed, or could not be made; empty if it passed
     reason: str = ""
     cpu_s: float = 0.0
     # number of calls that were repeated; None if the evaluator does not print it
@@ -258,7 +258,7 @@ def check_best(path: Path) -> BestCheck:
 
 
 def read_check(path: Path) -> BestCheck | None:
-    """Return the stored check of the present best program; None if there is none or its file is broken."""
+    """Return the stored check of the present best program; None if it is missing or its file is broken."""
     try:
         tree = load_yaml(path / CHECK_FILE)
         passed = None if tree["passed"] is None else bool(tree["passed"])

@@ -52,7 +52,7 @@ MAX_TREE = 3000
 
 @dataclass(frozen=True)
 class Map:
-    """An island, or all of them where there is one feature."""
+    """An island, or all islands if the problem has one feature."""
 
     columns: tuple[int, ...]
     rows: tuple[int, ...]

@@ -33,7 +33,7 @@ MARKS |= {UNTRIED: "not tried"}
 class Branch:
     """An idea in a tree."""
 
-    # steps from the root; 1 for what was tried at the root
+    # steps from the root; 1 for an idea tried at the root
     depth: int
     title: str
     # text of the idea: how to do it
@@ -42,7 +42,7 @@ class Branch:
     candidate: str
     # score of its solution, or how it failed
     outcome: str
-    # whether it is better than what it started from, in words
+    # comparison with the program that it started from, in words
     verdict: str
     report: str
     # experiments on it, one line each
@@ -61,7 +61,7 @@ class ReportTree:
 
 @dataclass(frozen=True)
 class ActionRow:
-    """What one kind of action cost and gained."""
+    """Cost and gain of one kind of action."""
 
     action: str
     rounds: int
@@ -86,7 +86,7 @@ class ActionRow:
 class Research:
     """Notes of a run."""
 
-    # long-term memory at the end, with what came after it was written; empty where none was written
+    # long-term memory at the end, with later lessons; empty if the run wrote no memory
     memory: str
     # latest trees, the latest first
     trees: tuple[ReportTree, ...]

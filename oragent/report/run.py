@@ -55,7 +55,7 @@ class Spend:
 
     # number of programs that were tried, equal ones and rejected ones included, probes not
     candidates: int
-    # number of programs that were run for what they print
+    # number of programs that were run for their output alone
     probes: int
     # number of those that were ended before a full score, as they did badly until then
     screened: int
@@ -176,9 +176,9 @@ class RunData:
     # line of first parents from the best candidate back to the oldest
     descent: tuple[Committed, ...]
     spend: Spend
-    # notes of its research rounds; None where the strategy has none
+    # notes of its research rounds; None if the strategy has no such rounds
     research: Research | None
-    # reason for its end; None where it was killed, or still runs
+    # reason for its end; None if it was killed, or still runs
     end: str | None
     # runs for sweeps and probes on training instances, and their CPU seconds
     experiments: tuple[int, float] = (0, 0.0)
@@ -186,13 +186,13 @@ class RunData:
     checks: PurityChecks = field(default_factory=PurityChecks)
     # check of the best program; None if it was not made
     check: BestCheck | None = None
-    # scores on the held-out and fresh sets beside those on ``val``; None if not made
+    # scores on ``val``, the held-out and the fresh set; None if not made
     sets: Sets | None = None
     # messages that were shown to the user while it ran
     remarks: tuple[str, ...] = ()
     # spending against its budget
     spent: Spent = field(default_factory=Spent)
-    # pictures of what the best program does; none if they were not drawn
+    # pictures of solutions of the best program; empty if not drawn
     pictures: tuple[Picture, ...] = ()
     # final round of its best elites; None if it was not made
     final: Final | None = None
@@ -231,7 +231,7 @@ def load_run(folder: Path) -> RunData:
     """Read a run.
 
     Raises:
-        StoreError: if this is no run's folder, its database is corrupted, or nothing in it has a score yet.
+        StoreError: if this is not a run's folder, its database is corrupted, or no candidate in it has a score yet.
         ConfigError: if its ``config.yaml`` is not the configuration of a run.
     """
     _expect_run(folder)
@@ -297,7 +297,7 @@ def _expect_run(folder: Path) -> None:
         hint = f"; it holds {len(runs)} of them, the latest is {runs[-1]}"
     else:
         hint = ""
-    raise StoreError(f"{folder} is no run's folder: {' and '.join(missing)} expected in it{hint}")
+    raise StoreError(f"{folder} is not a run's folder: {' and '.join(missing)} expected in it{hint}")
 
 
 def _group_failures(records: Sequence[Committed]) -> dict[Status, tuple[Committed, ...]]:

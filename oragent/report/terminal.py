@@ -54,7 +54,7 @@ class EliteRow:
     score: float | None
     # gain on the seed, above 0 is better
     change: str
-    # islands where it was kept
+    # islands that kept it
     islands: str
     # features of the candidate, its cell of the archive
     cell: str

@@ -105,7 +105,7 @@ def test_metrics_must_be_there_and_plain(checked: Checked, metrics: str, expecte
 @pytest.mark.parametrize(
     ("primitive", "expected"),
     [
-        ("x +", "'x +' is no Python expression"),
+        ("x +", "'x +' is not a Python expression"),
         ("'y * 2'", "'y * 2' uses 'y'; only x, np, math and torch are known in it"),
         ("np.sqroot(x)", "primitive 'np.sqroot(x)' fails on the seed's arguments"),
         ("'[x for _ in range(3)][7]'", "IndexError"),

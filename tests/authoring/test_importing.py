@@ -61,6 +61,43 @@ def test_an_imported_task_passes_the_check(task: str, tmp_path: Path) -> None:
     )
 
 
+CASCADE = """
+import importlib.util
+
+
+def run(program_path):
+    spec = importlib.util.spec_from_file_location("program", program_path)
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    return program.search_algorithm()
+
+
+def evaluate_stage1(program_path):
+    try:
+        run(program_path)
+    except Exception:
+        return {"runs_successfully": 0.0, "combined_score": 0.0}
+    return {"runs_successfully": 1.0, "combined_score": 0.5}
+
+
+def evaluate(program_path):
+    try:
+        x, y, value = run(program_path)
+        return {"runs_successfully": 1.0, "combined_score": 1 / (1 + abs(float(x)) + abs(float(y)))}
+    except Exception as problem:
+        return {"runs_successfully": 0.0, "error": str(problem)}
+"""
+
+
+@pytest.mark.slow
+def test_a_lenient_first_stage_is_no_failure_of_the_check(task: Path, tmp_path: Path) -> None:
+    """The first stage accepts any result, and names a program that fails by ``runs_successfully`` alone."""
+    (task / "evaluator.py").write_text(CASCADE)
+    made = import_task(task, tmp_path / "problems")
+    found = list(check_problem(made.folder, None, child_of_seed, quick=True))
+    assert [(one.title, one.detail) for one in found if one.level is Level.FAILURE] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["function_minimization", "spread_points"])
 def test_an_imported_task_is_searched_within_its_markers(task: str, tmp_path: Path) -> None:

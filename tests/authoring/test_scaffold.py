@@ -61,7 +61,7 @@ def test_a_new_problem_passes_the_full_check(tmp_path: Path) -> None:
 
 
 def test_a_new_plain_problem_passes_but_for_the_warning_that_forging_is_not_held(tmp_path: Path) -> None:
-    findings = check_problem(new("sack", tmp_path, plain=True), tmp_path, child_of_seed, quick=True)
+    findings = check_problem(new("sack", tmp_path, "plain"), tmp_path, child_of_seed, quick=True)
     assert complaints(findings) == [(Level.WARNING, "candidate that forges a result")]
 
 
@@ -97,7 +97,7 @@ def test_a_new_problem_draws_how_full_the_sack_is_on_request(tmp_path: Path) -> 
 
 def test_the_plain_script_gives_the_same_score(tmp_path: Path) -> None:
     plain, guarded = (
-        bench(new("plain", tmp_path, plain=True)).run(),
+        bench(new("plain", tmp_path, "plain")).run(),
         bench(new("guarded", tmp_path)).run(),
     )
     assert plain.score == pytest.approx(guarded.score, abs=1e-12)
@@ -145,9 +145,17 @@ def test_breeding_improves_on_the_seed_at_once(tmp_path: Path) -> None:
         assert max(scores) > sack.run(mode="train").score
 
 
+def test_the_minimal_problem_is_short_passes_the_check_and_gains(tmp_path: Path) -> None:
+    folder = new("sack", tmp_path, "minimal")
+    assert len((folder / "eval.py").read_text().splitlines()) < 30
+    assert complaints(check_problem(folder, tmp_path, child_of_seed, quick=True)) == []
+    run = oragent.run(folder, strategy="gp", seed=0, evaluations=12, outputs=tmp_path / "outputs")
+    assert run.best.score > 1.05 * run.seed.score
+
+
 @pytest.mark.parametrize("plain", [False, True])
 def test_problem_yaml_and_eval_py_name_the_same_sizes(tmp_path: Path, plain: bool) -> None:
-    folder = new("sack", tmp_path, plain=plain)
+    folder = new("sack", tmp_path, "plain" if plain else "full")
     declared = yaml.safe_load((folder / "problem.yaml").read_text())["sizes"]
     written = imported(folder).SIZES
     assert written.pop("fresh", declared["test"]) == tuple(declared["test"]) or plain
@@ -165,7 +173,7 @@ def test_a_new_problem_has_fresh_and_practice_instances(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "my problem", "my-problem", "2opt", "../sack", "a/b", "."])
 def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ProblemError, match="is no name for a problem"):
+    with pytest.raises(ProblemError, match="is not a name for a problem"):
         new(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -188,5 +196,5 @@ def test_every_template_is_shipped() -> None:
     root = PACKAGE.parent.parent
     setup = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["oragent"]
     templates = [str(path.relative_to(PACKAGE.parent)) for path in (PACKAGE / "template").iterdir()]
-    assert len(templates) == 5
+    assert len(templates) == 8
     assert all(any(fnmatch.fnmatch(path, pattern) for pattern in setup) for path in templates)

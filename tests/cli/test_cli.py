@@ -267,7 +267,7 @@ def test_a_check_reports_how_many_calls_were_repeated(tmp_path: Path) -> None:
         (["run", "toy", "--model", "m"], "OPENAI_API_KEY is not set"),
         (
             ["run", "toy", "--model", "m", "model.base_url=http://127.0.0.1:9/v1"],
-            "OPENAI_BASE_URL or model.base_url sets its address; a search needs no model with --strategy gp",
+            "OPENAI_BASE_URL or model.base_url sets its address",
         ),
         (["run", "toy", "budget.money=2"], "budget.money would never end this search, as strategy 'gp' asks no model"),
         (["compare", "toy", "budget.money=2", "--model", "scripted"], "would never end this search"),

@@ -38,6 +38,13 @@ def test_a_model_without_a_solution_says_why_and_ends_otherwise(tmp_path: Path) 
         assert words in done.stdout
 
 
+def test_an_infeasible_model_leads_to_the_explanation(tmp_path: Path) -> None:
+    (tmp_path / "clash.lp").write_text(CLASH)
+    (tmp_path / "steel.lp").write_text(STEEL)
+    assert "--explain" in oragent("solve", "clash.lp", cwd=tmp_path).stdout
+    assert "--explain" not in oragent("solve", "steel.lp", cwd=tmp_path).stdout
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

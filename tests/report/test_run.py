@@ -185,7 +185,7 @@ def no_direction(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("broken", "error", "words"),
     [
-        (no_folder, StoreError, "is no run's folder: config.yaml and run.db expected"),
+        (no_folder, StoreError, "is not a run's folder: config.yaml and run.db expected"),
         (no_config, StoreError, "config.yaml expected"),
         (no_database, StoreError, "run.db expected"),
         (parent_of_runs, StoreError, "the latest is"),

@@ -150,7 +150,7 @@ def _read_details(reader: RunReader, names: list[str]) -> dict[str, dict[str, An
 
 
 def _summarize(data: dict[str, Any]) -> str:
-    """Write what is readable without JavaScript: the result, its evidence and the best program."""
+    """Write the part that needs no JavaScript: the result, its evidence and the best program."""
     summary, trust = data["summary"], data["trust"]
     seed, best = (data["details"].get(summary[name]) for name in ("seed", "best"))
     scores = [format_score(detail["score"]) for detail in (seed, best) if detail is not None]

@@ -67,7 +67,7 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
                 # such as NUL in a path, deep JSON
                 return JSONResponse({"error": f"the request cannot be read ({type(problem).__name__})"}, 400, HEADERS)
             except ClientDisconnect:
-                # nobody reads the answer
+                # the client is gone, so the answer is not read
                 return JSONResponse({"error": "the request did not come to its end"}, 400, HEADERS)
 
         return checked
@@ -202,7 +202,7 @@ def serve(
 
 @contextmanager
 def open_companion(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
-    """Serve the page of a run from another process, print its address, and open it where there is a screen."""
+    """Serve the page of a run from another process, print its address, and open it if the machine has a screen."""
     command = [sys.executable, "-m", "oragent", "watch", str(folder)]
     process = subprocess.Popen(
         command,
@@ -215,7 +215,7 @@ def open_companion(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
     try:
         line = _read_line(process)
         if not line:
-            raise ConfigError("the page could not be opened: try 'oragent watch' beside the run")
+            raise ConfigError("the page could not be opened: try 'oragent watch' while the run goes on")
         address = line.removeprefix("open ").split(" ")[0]
         tell(f"page: {address}")
         if sys.stdout.isatty() and (sys.platform == "darwin" or os.environ.get("DISPLAY")):

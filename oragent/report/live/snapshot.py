@@ -1,6 +1,6 @@
 """A read-only snapshot of a run's folder as plain data, for the live page and for files that hold its data.
 
-``run.db`` may come from somebody else and may be written at this moment. Each query has a time limit, and a broken,
+``run.db`` is untrusted, and a run may write to it at the same time. Each query has a time limit, and a broken,
 truncated or unknown database is one line of text.
 """
 
@@ -408,7 +408,7 @@ def _describe_call(row: Row) -> dict[str, Any]:
 
 
 def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Find the reply that wrote each candidate: its key and model, empty where no model wrote it."""
+    """Find the reply that wrote each candidate: its key and model, empty if no model wrote it."""
     possible = [
         [] if row["call"] is None else list_possible_keys(row["round"], row["branch"], row["call"]) for row in rows
     ]

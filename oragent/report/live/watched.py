@@ -1,4 +1,4 @@
-"""The folders below a root that ``oragent watch`` shows: their kind, what is read of them, and ranks of strategies."""
+"""Folders below a root that ``oragent watch`` shows: their kinds, their entries, and ranks of strategies."""
 
 import math
 import os
@@ -47,7 +47,7 @@ class ListedFolder:
     path: Path
     # time of its last change, seconds since 1970
     changed: float
-    # name of a finished page in it; empty if there is none
+    # name of a finished page in it; empty if it has no page
     page: str
 
     def describe(self) -> dict[str, object]:
@@ -128,7 +128,7 @@ class Watched:
         is_inside = bool(owners) and ".." not in below.parts and file.resolve() == file and below.suffix == ".html"
         if not is_inside or not file.is_file() or file.stat().st_size > MAX_PAGE:
             raise StoreError(
-                f"there is no page {escape_text(path)[:200]!r}: oragent report RUN writes that of a folder"
+                f"page {escape_text(path)[:200]!r} does not exist: oragent report RUN writes the page of a folder"
             )
         return file.read_bytes()
 

@@ -43,7 +43,7 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
-    # an axis reads in the units of what it shows, not as +2.094e3
+    # ticks show the values themselves, not offsets from +2.094e3
     "axes.formatter.useoffset": False,
     # powers of ten below and beyond
     "axes.formatter.limits": (-5, 9),
@@ -126,7 +126,7 @@ class Drawing:
 
     @property
     def inline(self) -> str:
-        """The ``<svg>`` element for a page: no prologue, a largest width only, no id that nobody refers to."""
+        """Return the ``<svg>`` element for a page, without prologue and unused ids, with a largest width only."""
         svg = self.svg[self.svg.index("<svg") :]
         referred = set(re.findall(r"""(?:url\(|href=")#([^)"]+)""", svg))
         svg = re.sub(r' id="([^"]*)"', lambda match: match.group() if match.group(1) in referred else "", svg)

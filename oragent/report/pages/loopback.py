@@ -1,4 +1,4 @@
-"""What servers of pages share: loopback only, a token in the address, Host and Origin of each request checked."""
+"""Rules for servers of pages: loopback only, a token in the address, Host and Origin of each request checked."""
 
 import hmac
 import socket

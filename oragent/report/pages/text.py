@@ -55,8 +55,8 @@ def clip_text(text: str, lines: int = 400, width: int = MAX_WIDTH) -> tuple[str,
 def diff_texts(old_text: str, new_text: str, lines: int = 200) -> tuple[tuple[DiffLine, ...], int]:
     """Compare two programs line by line.
 
-    A program that was written by a machine, out of its syntax tree, has no layout of its own; the other one's layout is
-    dropped then too, so that what is left is what changed.
+    A program that was printed from its syntax tree has no layout of its own. The layout of the other one is dropped
+    then too, so that only real changes are left.
 
     Returns:
         At most ``lines`` lines of a unified comparison with three lines of context, and how many were left out.
