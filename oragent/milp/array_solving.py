@@ -149,7 +149,7 @@ def _checked_point(arrays: Arrays, linear: Arrays, result: SolverResult, options
     if worst > FEASIBLE:
         note = f"the solver's point breaks the model by {worst:.2g}: rescale the figures"
         return ArraySolution(SolveStatus.UNKNOWN, note=note)
-    objective = arrays.objective_at(values) + arrays.sense.sign * arrays.penalty_at(values)
+    objective = arrays.worth_at(values)
     bound = proven_bound(linear, result)
     gap = abs(objective - bound) / max(1.0, abs(objective))
     # a bound on the wrong side of the point only shows the solver's tolerances
@@ -257,7 +257,7 @@ def _solve_goals(
         solution,
         status=SolveStatus.OPTIMAL if all_proven else SolveStatus.FEASIBLE,
         values=values,
-        objective=arrays.objective_at(values) + arrays.sense.sign * arrays.penalty_at(values),
+        objective=arrays.worth_at(values),
         bound=None,
         gap=None,
         row_duals=None,

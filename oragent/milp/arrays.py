@@ -203,6 +203,10 @@ class Arrays:
             return linear
         return linear + sum(term.at(values.__getitem__) for term in self.features.quadratic)
 
+    def worth_at(self, values: Vector) -> float:
+        """Return the objective of a point, with the prices of soft rows that it breaks."""
+        return self.objective_at(values) + self.sense.sign * self.penalty_at(values)
+
     def penalty_at(self, values: Vector) -> float:
         """Return the total price of soft rows that a point breaks, at least 0."""
         if not self.features.soft_rows:

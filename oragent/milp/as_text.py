@@ -20,7 +20,7 @@ import numpy as np
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse
 from oragent.milp.features import FurtherObjective, ModelFeatures, QuadraticTerm, SemiContinuous
-from oragent.milp.highs import as_highs, quiet_engine
+from oragent.milp.highs import as_highs_model, quiet_engine
 from oragent.milp.linearise import linearise_milp
 from oragent.milp.lp_reader import needs_own_reader, read_lp
 from oragent.milp.model import (
@@ -73,25 +73,30 @@ MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:i
 def to_text(milp: Milp, form: str) -> str:
     """Write a model in the form ``mps`` or ``lp``; meanings and units are lost.
 
-    Parts such as indicators are written as linear rows, and further objectives are left out.
+    A quadratic objective stays. Parts such as indicators are written as linear rows, and further objectives are left
+    out.
 
     Raises:
         MilpError: A part cannot be written as linear rows.
     """
     if not milp.is_linear:
-        milp, _ = linearise_milp(milp)
+        try:
+            milp, _ = linearise_milp(milp, keeps_square=True)
+        except MilpError as problem:
+            raise MilpError(f"a file of form {form} cannot hold this model, a .json file can: {problem}") from None
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
     arrays = Arrays.from_milp(safe)
     # HiGHS writes them wrongly, or not
     idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)
-    lp = as_highs(arrays.with_idle_row(idle) if len(idle) else arrays)
+    model = as_highs_model(arrays.with_idle_row(idle) if len(idle) else arrays)
+    lp = model.lp_
     lp.col_names_ = [variable.name for variable in safe.variables]
     # they have no limits: dropped when read
     idle_names = ["idle_row"] * (lp.num_row_ - len(safe.rows))
     lp.row_names_ = [row.name for row in safe.rows] + idle_names
     engine = quiet_engine()
-    engine.passModel(lp)
+    engine.passModel(model)
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
         engine.writeModel(str(path))

@@ -44,6 +44,11 @@ class QuadraticTerm(Generic[Key]):
     def __post_init__(self) -> None:
         check_finite(self.value, "a quadratic coefficient")
 
+    @property
+    def keys(self) -> tuple[Key, Key]:
+        """The two variables."""
+        return self.first, self.second
+
     def rekey(self, key: Callable[[Key], NewKey]) -> "QuadraticTerm[NewKey]":
         """Return it with other keys."""
         return QuadraticTerm(key(self.first), key(self.second), self.value)

@@ -166,7 +166,7 @@ def run_highs(
         solver.setOptionValue("mip_max_nodes", min(nodes or RESTART_NODES, RESTART_NODES) if is_small else nodes)
     solver.setOptionValue("mip_rel_gap", gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
-    if solver.passModel(_as_model(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
+    if solver.passModel(as_highs_model(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
         return HighsRun(SolverClaim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
     if start is not None:
         solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
@@ -179,6 +179,10 @@ def run_highs(
     if solver.getModelStatus() == _STATUS.kOptimal and solver.getInfo().primal_solution_status != _POINT:
         # "optimal", and the point breaks the model: presolve did it
         solver.setOptionValue("presolve", "off")
+        solver.run()
+    if start is not None and _contradicts_bound(solver, arrays, gap):
+        # HiGHS 1.16 may return a start with semi-continuous variables as the optimum
+        solver.clearSolver()
         solver.run()
     claim = CLAIMS.get(solver.getModelStatus(), SolverClaim.STOPPED)
     info, solution = solver.getInfo(), solver.getSolution()
@@ -197,6 +201,15 @@ def run_highs(
     else:
         bound = info.mip_dual_bound
     return HighsRun(claim, values, bound, duals, solver)
+
+
+def _contradicts_bound(solver: Any, arrays: Arrays, gap: float) -> bool:
+    """Return True if the point of a claimed optimum of an integer model is worse than the solver's bound."""
+    info = solver.getInfo()
+    if solver.getModelStatus() != _STATUS.kOptimal or info.mip_node_count < 0:
+        return False
+    best, bound = arrays.objective_at(np.array(solver.getSolution().col_value)), info.mip_dual_bound
+    return bool(abs(best - bound) > (gap + 1e-6) * max(1.0, abs(best)))
 
 
 def quiet_engine() -> Any:
@@ -235,13 +248,12 @@ def as_highs(arrays: Arrays) -> Any:
     return lp
 
 
-def _as_model(arrays: Arrays) -> Any:
-    """The model with its quadratic objective, if it has one."""
-    lp = as_highs(arrays)
-    if not arrays.features.quadratic:
-        return lp
+def as_highs_model(arrays: Arrays) -> Any:
+    """The model in the solver's own form, with its quadratic objective, if it has one."""
     model = highspy.HighsModel()
-    model.lp_ = lp
+    model.lp_ = as_highs(arrays)
+    if not arrays.features.quadratic:
+        return model
     # HiGHS minimises c'x + x'Qx / 2 and reads the lower triangle of Q by column
     entries: dict[tuple[int, int], float] = {}
     for term in arrays.features.quadratic:

@@ -9,7 +9,7 @@ Make one with ``IndexedModelBuilder`` (``indexed_builder``), ``indexed_names.fro
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Self
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse
+from oragent.milp.features import ModelFeatures, QuadraticTerm
 from oragent.milp.linked import LinkedVector, Positions, Vector
 from oragent.milp.model import Relation, Sense
 from oragent.milp.plain import quoted
@@ -104,7 +105,7 @@ class RowFamily(Family):
 
 @dataclass(frozen=True, eq=False)
 class IndexedObjective:
-    """An objective: linear terms over the columns."""
+    """An objective: linear and quadratic terms over the columns."""
 
     name: str
     sense: Sense
@@ -113,15 +114,19 @@ class IndexedObjective:
     constant: float = 0.0
     unit: str = ""
     meaning: str = ""
-    # of a weighted sum of objectives of the same priority
-    weight: float = 1.0
+    # larger than 0 for objectives that flat solves optimise before or after the active one, whose priority is 0
+    weight: float = 0.0
     # larger ones are optimised first
     priority: int = 0
+    # share of its optimum that objectives of lower priority may give up
+    slack: float = 0.0
+    # products of columns, added to the linear terms
+    quadratic: tuple[QuadraticTerm[int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class IndexedModel:
-    """A linear model with ``n`` columns and ``m`` rows, and the structure of its names."""
+    """A model with ``n`` columns and ``m`` linear rows, and the structure of its names."""
 
     name: str
     sets: tuple[IndexSet, ...]
@@ -151,6 +156,8 @@ class IndexedModel:
     # names that a flat file gave, if they differ from ``family[label, label]``; else empty
     flat_columns: tuple[str, ...] = field(default=(), repr=False)
     flat_rows: tuple[str, ...] = field(default=(), repr=False)
+    # quadratic rows, logic, curves and soft rows, by column and row; its fields for objectives stay empty
+    features: ModelFeatures[int] = field(default_factory=ModelFeatures)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -171,6 +178,18 @@ class IndexedModel:
         if name not in self._set_of:
             raise MilpError(f"the model has no set {quoted(name)}: it has {', '.join(map(quoted, self._set_of))}")
         return self._set_of[name]
+
+    @property
+    def is_linear(self) -> bool:
+        """Return True if the active objective and all rows are linear, without any feature."""
+        return not self.features and not self.objective.quadratic
+
+    @property
+    def feature_counts(self) -> tuple[str, ...]:
+        """What the model states next to linear rows, such as ``indicators: 4``; empty for a linear model."""
+        parts = {part.name: getattr(self.features, part.name) for part in fields(self.features)}
+        parts["quadratic"] = [term for goal in self.objectives for term in goal.quadratic]
+        return tuple(f"{name.replace('_', ' ')}: {len(members)}" for name, members in parts.items() if members)
 
     def families(self) -> Iterator[Family]:
         """All parameters, variable families and row families."""
@@ -235,6 +254,7 @@ class IndexedModel:
             matrix=self.matrix,
             row_low=np.where(self.relations == RELATION_CODES[Relation.AT_MOST], -np.inf, rhs),
             row_high=np.where(self.relations == RELATION_CODES[Relation.AT_LEAST], np.inf, rhs),
+            features=replace(self.features, quadratic=goal.quadratic) if goal.quadratic else self.features,
         )
 
     def check(self) -> Self:
@@ -257,6 +277,7 @@ class IndexedModel:
             raise MilpError("the entries of the rows do not fit their number: the model is damaged")
         if len(self.columns) and not 0 <= int(self.columns.min()) <= int(self.columns.max()) < columns:
             raise MilpError("an entry names a column that the model does not have: the model is damaged")
+        _check_features(self)
         return self
 
 
@@ -266,6 +287,27 @@ def product_keys(sizes: Sequence[int]) -> Keys:
         return np.zeros((1, 0), dtype=np.int32)
     grid = np.indices(tuple(sizes), dtype=np.int32).reshape(len(sizes), -1)
     return np.ascontiguousarray(grid.T)
+
+
+def _check_features(model: IndexedModel) -> None:
+    """Refuse features that name columns or rows beyond the model, or that belong to objectives."""
+    features, (rows, columns) = model.features, model.shape
+    if features.quadratic or features.goals:
+        raise MilpError("features of the model hold terms of an objective: state them with the objective")
+    named = [*features.keys(), *(key for goal in model.objectives for term in goal.quadratic for key in term.keys)]
+    if any(not 0 <= column < columns for column in named):
+        raise MilpError(f"a feature names a column beyond the {columns} of the model: the model is damaged")
+    if any(not 0 <= soft.row < rows for soft in features.soft_rows):
+        raise MilpError(f"a soft row is beyond the {rows} rows of the model: the model is damaged")
+    names = [part.name for part in features.parts]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise MilpError(f"two features have the name {quoted(twice)}: rename one")
+    whole = model.integer.tolist()
+    low, high = model.low.base.tolist(), model.high.base.tolist()
+    for part in features.indicators:
+        if not whole[part.binary] or low[part.binary] < 0 or high[part.binary] > 1:
+            raise MilpError(f"indicator {quoted(part.name)}: its variable is not binary")
 
 
 def _check_families(model: IndexedModel, kind: str, families: Sequence[Family], count: int) -> None:

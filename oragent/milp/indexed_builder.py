@@ -210,7 +210,7 @@ class IndexedModelBuilder:
         constant: float = 0.0,
         unit: str = "",
         meaning: str = "",
-        weight: float = 1.0,
+        weight: float = 0.0,
         priority: int = 0,
     ) -> None:
         """Add an objective, or terms to the one of that name; the first one is active."""

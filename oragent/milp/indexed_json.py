@@ -10,9 +10,11 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from oragent._base.errors import MilpError
-from oragent.milp.as_json import check_keys, from_dict, load_json
+from oragent.milp.as_json import check_keys, from_dict, load_json, validation_line
+from oragent.milp.features import ModelFeatures, QuadraticTerm
 from oragent.milp.indexed import (
     RELATION_CODES,
     RELATIONS,
@@ -32,10 +34,12 @@ from oragent.milp.model import Relation, Sense, check_choice
 from oragent.milp.plain import plain
 
 VERSION = 2
+FEATURES = TypeAdapter(ModelFeatures[int])
 TOP = {"version", "name", "meaning", "sets", "parameters", "variables", "rows", "objectives", "cells", "columns"}
+TOP |= {"matrix", "features"}
 NEEDED = {"version", "sets", "parameters", "variables", "rows", "objectives", "cells", "columns", "matrix"}
 FAMILY = {"name", "sets", "keys", "positions", "unit", "meaning", "guessed"}
-OBJECTIVE = {"name", "sense", "cost", "constant", "unit", "meaning", "weight", "priority"}
+OBJECTIVE = {"name", "sense", "cost", "constant", "unit", "meaning", "weight", "priority", "slack", "quadratic"}
 LINKED = {"base", "places", "cells", "factors"}
 
 
@@ -59,6 +63,7 @@ def is_version_2(data: object) -> bool:
 
 def indexed_to_dict(model: IndexedModel) -> dict[str, Any]:
     """Turn a model into plain lists, dicts, texts and finite numbers."""
+    features = FEATURES.dump_python(model.features, mode="json", exclude_defaults=True)
     return {
         "version": VERSION,
         "name": model.name,
@@ -83,12 +88,13 @@ def indexed_to_dict(model: IndexedModel) -> dict[str, Any]:
             "rhs": _linked_dict(model.rhs),
             "names": list(model.flat_rows),
         },
+        **({"features": features} if features else {}),
     }
 
 
 def indexed_from_dict(data: object) -> IndexedModel:
     """Build a model from what ``indexed_to_dict`` gives; ``MilpError`` if it does not describe one."""
-    model = check_keys(data, "the model", TOP | {"matrix"}, NEEDED)
+    model = check_keys(data, "the model", TOP, NEEDED)
     if model["version"] != VERSION:
         raise MilpError(f"the model has version {plain(str(model['version']))}: expected {VERSION}, or no version")
     columns = check_keys(model["columns"], "columns", {"low", "high", "integer", "names"}, {"low", "high", "integer"})
@@ -121,7 +127,10 @@ def indexed_from_dict(data: object) -> IndexedModel:
             rhs=_read_linked(matrix["rhs"], "rhs"),
             flat_columns=tuple(map(str, columns.get("names", ()))),
             flat_rows=tuple(map(str, matrix.get("names", ()))),
+            features=FEATURES.validate_python(model.get("features", {})),
         )
+    except ValidationError as problem:
+        raise MilpError(validation_line(problem, "features")) from None
     except (TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError) as problem:
         raise MilpError(f"not a model of version 2: {type(problem).__name__}: {plain(str(problem), 100)}") from None
     _check_links(indexed)
@@ -238,6 +247,8 @@ def _objective_dict(goal: IndexedObjective) -> dict[str, Any]:
         "meaning": goal.meaning,
         "weight": goal.weight,
         "priority": goal.priority,
+        "slack": goal.slack,
+        "quadratic": [[term.first, term.second, term.value] for term in goal.quadratic],
     }
 
 
@@ -250,8 +261,10 @@ def _read_objective(entry: object) -> IndexedObjective:
         float(_finite([data.get("constant", 0.0)], "the constant")[0]),
         str(data.get("unit", "")),
         str(data.get("meaning", "")),
-        float(_finite([data.get("weight", 1.0)], "the weight")[0]),
+        float(_finite([data.get("weight", 0.0)], "the weight")[0]),
         int(data.get("priority", 0)),
+        float(_finite([data.get("slack", 0.0)], "the slack")[0]),
+        tuple(QuadraticTerm(int(first), int(second), value) for first, second, value in data.get("quadratic", ())),
     )
 
 

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays
+from oragent.milp.features import FurtherObjective, ModelFeatures
 from oragent.milp.indexed import (
     RELATION_CODES,
     RELATIONS,
@@ -31,10 +32,10 @@ from oragent.milp.indexed import (
     VariableFamily,
 )
 from oragent.milp.indexed_builder import NUMBERED, looks_ordered
-from oragent.milp.linearise import linearise_milp
 from oragent.milp.linked import LinkedVector
 from oragent.milp.model import Milp, Objective, Row, Variable, VariableKind
-from oragent.milp.plain import plain
+from oragent.milp.plain import number as number_text
+from oragent.milp.plain import plain, quoted
 
 BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", re.DOTALL)
 GROUPS = re.compile(r"[\])}][\[({]|,")
@@ -94,20 +95,13 @@ class _Group:
 
 
 def from_milp(milp: Milp, corrections: FamilyCorrections | None = None) -> IndexedModel:
-    """Give a flat model families from its names; the parts that were guessed are marked.
-
-    Raises:
-        MilpError: The model has a part, such as a quadratic objective, that linear rows cannot represent.
-    """
-    if milp.features:
-        milp, _ = linearise_milp(milp)
+    """Give a flat model families from its names; the parts that were guessed are marked."""
     corrections = corrections or FamilyCorrections()
     variables = _group_names([variable.name for variable in milp.variables], corrections.separator)
     rows = _group_names([row.name for row in milp.rows], corrections.separator)
     sets = _SetPool(corrections)
     sets.learn([*variables, *rows])
     arrays = Arrays.from_milp(milp)
-    objective = milp.objective
     model = IndexedModel(
         name=milp.name,
         meaning=milp.meaning,
@@ -115,16 +109,8 @@ def from_milp(milp: Milp, corrections: FamilyCorrections | None = None) -> Index
         parameters=(),
         variables=tuple(_variable_family(milp, group, sets) for group in variables),
         rows=tuple(_row_family(milp, group, sets) for group in rows),
-        objectives=(
-            IndexedObjective(
-                objective.name or "objective",
-                milp.sense,
-                LinkedVector.of_numbers(arrays.cost),
-                objective.constant,
-                objective.unit,
-                objective.meaning,
-            ),
-        ),
+        objectives=_objectives(milp, arrays),
+        features=replace(arrays.features, quadratic=(), goals=()),
         cells=np.zeros(0),
         low=LinkedVector.of_numbers(arrays.low),
         high=LinkedVector.of_numbers(arrays.high),
@@ -183,7 +169,60 @@ def to_milp(model: IndexedModel, *, flat: bool = True) -> Milp:
         goal.sense,
         model.name,
         model.meaning,
+        _named_features(model, columns, rows),
     )
+
+
+def _objectives(milp: Milp, arrays: Arrays) -> tuple[IndexedObjective, ...]:
+    """The objective and the further ones; the sum of those that are weighed against each other comes first."""
+    objective = milp.objective
+    cost = LinkedVector.of_numbers(arrays.cost)
+    name, unit, meaning = objective.name or "objective", objective.unit, objective.meaning
+    quadratic = arrays.features.quadratic
+    own = IndexedObjective(name, milp.sense, cost, objective.constant, unit, meaning, quadratic=quadratic)
+    further = tuple(_further_objective(goal, len(arrays.cost)) for goal in arrays.features.goals)
+    weighed = [goal for goal in further if goal.weight and goal.priority == 0]
+    if not weighed:
+        return own, *further
+    total, constant, title = arrays.cost.copy(), own.constant, name
+    for goal in weighed:
+        factor = goal.weight * goal.sense.sign * own.sense.sign
+        total += factor * goal.cost.base
+        constant += factor * goal.constant
+        title += f" {'-' if factor < 0 else '+'} {number_text(abs(factor))} {goal.name}"
+    summed = IndexedObjective(title, own.sense, LinkedVector.of_numbers(total), constant, quadratic=quadratic)
+    return summed, own, *(replace(goal, weight=0.0) if goal in weighed else goal for goal in further)
+
+
+def _further_objective(goal: FurtherObjective[int], columns: int) -> IndexedObjective:
+    cost = np.zeros(columns)
+    for column, value in goal.terms.items():
+        cost[column] = value
+    return IndexedObjective(
+        goal.name,
+        goal.sense,
+        LinkedVector.of_numbers(cost),
+        goal.constant,
+        weight=goal.weight,
+        priority=goal.priority,
+        slack=goal.slack,
+    )
+
+
+def _named_features(model: IndexedModel, columns: Sequence[str], rows: Sequence[str]) -> ModelFeatures[str]:
+    """Features by name; objectives after the active one become further objectives, if they are linear."""
+    if len(model.objectives) == 1 and model.is_linear:
+        return ModelFeatures()
+    goals = []
+    for goal in model.objectives[1:]:
+        if goal.quadratic:
+            raise MilpError(f"objective {quoted(goal.name)} is quadratic: make it the active one, or leave it out")
+        cost = goal.cost.evaluate(model.cells)
+        terms = {int(column): float(cost[column]) for column in np.flatnonzero(cost)}
+        weight, priority, slack = goal.weight, goal.priority, goal.slack
+        goals.append(FurtherObjective(goal.name, terms, goal.sense, goal.constant, weight, priority, slack))
+    features = replace(model.features, quadratic=model.objective.quadratic, goals=tuple(goals))
+    return features.rekey(columns.__getitem__, rows.__getitem__)
 
 
 def split_brackets(name: str) -> tuple[str, tuple[str, ...]] | None:

@@ -80,14 +80,21 @@ def linearise(arrays: Arrays, abilities: frozenset[Ability], names: Sequence[str
     return build.result()
 
 
-def linearise_milp(milp: Milp) -> tuple[Milp, tuple[str, ...]]:
+def linearise_milp(milp: Milp, *, keeps_square: bool = False) -> tuple[Milp, tuple[str, ...]]:
     """Return a model with linear rows only, and one line for each part that was replaced; goals are dropped.
+
+    Args:
+        milp: The model.
+        keeps_square: Whether a quadratic objective stays.
 
     Raises:
         MilpError: A part cannot be written with linear rows.
     """
     names = [variable.name for variable in milp.variables]
-    linear = linearise(Arrays.from_milp(milp), frozenset({Ability.LINEAR, Ability.INTEGER}), names)
+    abilities = {Ability.LINEAR, Ability.INTEGER}
+    if keeps_square:
+        abilities.add(Ability.QUADRATIC_OBJECTIVE)
+    linear = linearise(Arrays.from_milp(milp), frozenset(abilities), names)
     return milp_of_arrays(milp, linear), linear.notes
 
 
@@ -120,7 +127,9 @@ def milp_of_arrays(milp: Milp, linear: Linearised) -> Milp:
             rows.append(Row(name, terms, Relation.AT_LEAST, low, meaning))
     costs = {columns[place]: float(arrays.cost[place]) for place in np.flatnonzero(arrays.cost).tolist()}
     objective = replace(milp.objective, terms=costs)
-    return replace(milp, variables=tuple(variables), rows=tuple(rows), objective=objective, features=ModelFeatures())
+    quadratic = tuple(term.rekey(columns.__getitem__) for term in arrays.features.quadratic)
+    features = ModelFeatures(quadratic=quadratic)
+    return replace(milp, variables=tuple(variables), rows=tuple(rows), objective=objective, features=features)
 
 
 @dataclass

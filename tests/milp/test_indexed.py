@@ -157,7 +157,7 @@ def test_a_builder_refuses_what_does_not_fit() -> None:
             call()
 
 
-def test_logic_is_linearised_and_a_square_is_refused() -> None:
+def test_logic_and_squares_stay_in_the_model() -> None:
     binary = Variable("on", 0, 1, VariableKind.INTEGER)
     make = Variable("make", 0, 10)
     only = Indicator("only", "on", True, {"make": 1.0}, Relation.AT_LEAST, 4.0)
@@ -169,6 +169,9 @@ def test_logic_is_linearised_and_a_square_is_refused() -> None:
         features=ModelFeatures(indicators=(only,)),
     )
     assert ModelSession(from_milp(milp)).ask("whatif on = 1").objective.after.value == pytest.approx(3)
-    square = replace(milp, features=ModelFeatures(quadratic=(QuadraticTerm("make", "make", 1.0),)))
-    with pytest.raises(MilpError):
-        from_milp(square)
+    square = ModelFeatures(quadratic=(QuadraticTerm("make", "make", 1.0),))
+    asked = ModelSession(
+        from_milp(replace(milp, variables=(replace(binary, kind="continuous"), make), features=square))
+    )
+    found = asked.ask("whatif make >= 2").objective
+    assert (found.before.value, found.after.value) == (pytest.approx(-1), pytest.approx(5))

@@ -65,4 +65,7 @@ def write_source(model: IndexedModel, form: str) -> str:
     """
     if form not in SOURCES:
         raise MilpError(f"{form!r} is no modelling library that can be written: expected {', '.join(SOURCES)}")
+    if not model.is_linear:
+        parts = ", ".join(model.feature_counts)
+        raise MilpError(f"a program for {form} holds linear rows only, and the model has {parts}: write .lp or .json")
     return SOURCES[form](StructureReader(model).read()).write()

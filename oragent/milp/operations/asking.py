@@ -6,7 +6,8 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
-from oragent.milp.model import Sense
+from oragent.milp.features import ModelFeatures, QuadraticRow, QuadraticTerm
+from oragent.milp.model import Relation, Sense
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.conflicting import SMALL_ENOUGH, conflict_families
 from oragent.milp.operations.expressions import evaluate_expression
@@ -53,6 +54,7 @@ ROOM = 1e-9
 # relative distance from which two points count as different, and prices that count as none
 APART = 1e-4
 NOISE = 1e-7
+SOFT = "the model has soft rows, whose prices belong to its objective: drop them to ask for another objective"
 # members that a search for other optima tries one by one
 MOST_DIRECTIONS = 50
 
@@ -127,7 +129,8 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
         warnings.append("the two have different objectives, so the difference means nothing")
     decided = is_decided(change.difference) or SolveStatus.INFEASIBLE in (first.status, second.status)
     conflict: tuple[ConflictFamily, ...] = ()
-    if second.status is SolveStatus.INFEASIBLE and len(after.model.columns) <= SMALL_ENOUGH:
+    is_small = len(after.model.columns) <= SMALL_ENOUGH and not after.model.features
+    if second.status is SolveStatus.INFEASIBLE and is_small:
         conflict = conflict_families(after)[1]
     moves: tuple[Moved, ...] = ()
     if first.point is not None and second.point is not None and len(first.point) == len(second.point):
@@ -192,7 +195,7 @@ def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
     coefficients, constant = terms.as_cost(model.shape[1])
     cost = coefficients.evaluate(model.cells)
     sense = Sense.MAXIMIZE if request.direction == "most" else Sense.MINIMIZE
-    goal = replace(arrays, cost=cost, constant=constant, sense=sense)
+    goal = _with_objective(arrays, cost, constant, sense)
     limits = _objective_limits(study, scenario, request)
     found, other = _solve_arrays(study, scenario, _with_objective_limit(goal, arrays, limits[0]))
     if found.point is None and found.status is not SolveStatus.UNBOUNDED:
@@ -210,7 +213,7 @@ def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
     units = {family.unit for family in model.variables if cost[family.positions].any()}
     at_point = Figure(unit=model.objective.unit)
     if found.point is not None:
-        at_point = Figure.exact(arrays.objective_at(found.point), model.objective.unit)
+        at_point = Figure.exact(arrays.worth_at(found.point), model.objective.unit)
     result = ExtremeResult(
         figure=Figure.between(found.objective, low, high, unit=units.pop() if len(units) == 1 else ""),
         objective=at_point,
@@ -271,10 +274,10 @@ def alternatives(study: ModelStudy, request: ops.AlternativesRequest) -> Alterna
             break
         points.append(point)
     unit = scenario.model.objective.unit
-    best = arrays.objective_at(first)
+    best = arrays.worth_at(first)
     solutions = []
     for point in points[1:]:
-        worth = arrays.objective_at(point)
+        worth = arrays.worth_at(point)
         solutions.append(
             AlternativePlan(
                 objective=Figure.exact(worth, unit),
@@ -304,7 +307,7 @@ def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vect
     """An optimum that differs from all points: members that are used as little, others as much as possible."""
     arrays, outcome = scenario.known.arrays, scenario.known.outcome
     if arrays.integer.any():
-        face = _limited(arrays, arrays, arrays.objective_at(points[0]))
+        face = _limited(arrays, arrays, arrays.worth_at(points[0]))
     elif outcome.row_duals is None or outcome.status is not SolveStatus.OPTIMAL:
         return None
     else:
@@ -318,7 +321,7 @@ def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vect
         *((np.where(np.arange(len(mean)) == column, 1.0, 0.0), Sense.MAXIMIZE) for column in unused),
     ]
     for cost, sense in directions:
-        found, _ = _solve_arrays(study, scenario, replace(face, cost=cost, constant=0.0, sense=sense))
+        found, _ = _solve_arrays(study, scenario, _with_objective(face, cost, 0.0, sense))
         if found.point is None or arrays.largest_violation(found.point) > FEASIBLE:
             continue
         if all((np.abs(found.point - point) > APART * np.maximum(1.0, np.abs(point))).any() for point in points):
@@ -351,7 +354,7 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
         raise MilpError(f"frontier of {quoted(first.name)} with itself: name two objectives")
     one, two = scenario.model.to_arrays(first), scenario.model.to_arrays(second)
     ends = [_lexicographic(study, scenario, one, two), _lexicographic(study, scenario, two, one)]
-    best, worst = (two.objective_at(end[0]) for end in (ends[1], ends[0]))
+    best, worst = (two.worth_at(end[0]) for end in (ends[1], ends[0]))
     points = [ends[0]]
     for share in np.linspace(0, 1, request.count)[1:-1]:
         limit = worst + share * (best - worst)
@@ -359,9 +362,7 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
     points.append(ends[1])
     entries: list[FrontierEntry] = []
     for point, proven in points:
-        figures = [
-            Figure.exact(arrays.objective_at(point), goal.unit) for arrays, goal in ((one, first), (two, second))
-        ]
+        figures = [Figure.exact(arrays.worth_at(point), goal.unit) for arrays, goal in ((one, first), (two, second))]
         entry = FrontierEntry(first=figures[0], second=figures[1], proven=proven)
         if all(not _is_same(entry, other) for other in entries):
             entries.append(entry)
@@ -383,9 +384,36 @@ def _is_same(one: FrontierEntry, two: FrontierEntry) -> bool:
 def _limited(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
     """A model in which another objective is at least as good as a figure."""
     room = ROOM * max(1.0, abs(limit))
+    if by.features.soft_rows:
+        raise MilpError(SOFT)
+    if by.features.quadratic:
+        return _with_quadratic_limit(arrays, by, limit + by.sense.sign * room)
     if by.sense.sign > 0:
         return with_row(arrays, by.cost, -np.inf, limit - by.constant + room)
     return with_row(arrays, by.cost, limit - by.constant - room, np.inf)
+
+
+def _with_quadratic_limit(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
+    terms = {column: float(by.cost[column]) for column in np.flatnonzero(by.cost).tolist()}
+    relation = Relation.AT_MOST if by.sense.sign > 0 else Relation.AT_LEAST
+    rows = arrays.features.quadratic_rows
+    name = f"limit {len(rows) + 1} of an objective"
+    row = QuadraticRow(name, terms, by.features.quadratic, relation, limit - by.constant)
+    return replace(arrays, features=replace(arrays.features, quadratic_rows=(*rows, row)))
+
+
+def _with_objective(
+    arrays: Arrays, cost: Vector, constant: float, sense: Sense, quadratic: tuple[QuadraticTerm[int], ...] = ()
+) -> Arrays:
+    """The model with another objective."""
+    if arrays.features.soft_rows:
+        raise MilpError(SOFT)
+    features = arrays.features
+    if features:
+        features = replace(features, quadratic=quadratic)
+    elif quadratic:
+        features = ModelFeatures(quadratic=quadratic)
+    return replace(arrays, cost=cost, constant=constant, sense=sense, features=features)
 
 
 def _lexicographic(study: ModelStudy, scenario: ModelScenario, first: Arrays, second: Arrays) -> tuple[Vector, bool]:
@@ -393,7 +421,7 @@ def _lexicographic(study: ModelStudy, scenario: ModelScenario, first: Arrays, se
     found, _ = _solve_arrays(study, scenario, first)
     if found.point is None or found.objective is None:
         raise MilpError(f"no frontier: a step of it is {found.status}; solve each objective alone first")
-    base = replace(first, cost=second.cost, constant=second.constant, sense=second.sense)
+    base = _with_objective(first, second.cost, second.constant, second.sense, second.features.quadratic)
     again, _ = _solve_arrays(study, scenario, _limited(base, first, found.objective))
     proven = found.status is SolveStatus.OPTIMAL and again.status is SolveStatus.OPTIMAL
     if again.point is None:

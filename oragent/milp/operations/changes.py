@@ -193,6 +193,7 @@ def _drop(model: IndexedModel, rows: Positions) -> IndexedModel:
             families.append(replace(family, keys=family.keys[remains], positions=positions))
     counts = np.diff(model.starts)[kept]
     flat = tuple(name for name, keep in zip(model.flat_rows, kept, strict=True) if keep) if model.flat_rows else ()
+    soft = tuple(replace(one, row=int(new_position[one.row])) for one in model.features.soft_rows if kept[one.row])
     return replace(
         model,
         rows=tuple(families),
@@ -202,6 +203,7 @@ def _drop(model: IndexedModel, rows: Positions) -> IndexedModel:
         relations=model.relations[kept],
         rhs=model.rhs.select(np.flatnonzero(kept)),
         flat_rows=flat,
+        features=replace(model.features, soft_rows=soft),
     )
 
 

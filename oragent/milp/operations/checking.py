@@ -1,7 +1,7 @@
 """Operations that check: solutions of files, what would make them optimal, and two models against each other."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +66,7 @@ def verify(study: ModelStudy, request: ops.VerifyRequest) -> VerifyResult:
         study.pool.add_point(vector)
     study.solve(scenario)
     unit = scenario.model.objective.unit
-    worth = scenario.known.arrays.objective_at(vector)
+    worth = scenario.known.arrays.worth_at(vector)
     low, high = scenario.known.outcome.span()
     best = scenario.known.outcome.objective
     gap = Figure(unit=unit) if best is None else Figure.between(worth - best, worth - high, worth - low, unit)
@@ -136,6 +136,22 @@ def diff_entries(study: ModelStudy, scenario: ModelScenario, other: IndexedModel
                 entries.append(DiffEntry(of=of, name=family.name, change="added", members=len(family)))
             else:
                 entries += _family_entries(study, scenario, other, mine[name], family)
+    return [*entries, *_feature_entries(model, other)]
+
+
+def _feature_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
+    """Features, by name of their variables, that only one of the models has."""
+    entries = []
+    mine, theirs = (to_milp(one, flat=False).features for one in (model, other))
+    for part in fields(mine):
+        first, second = getattr(mine, part.name), getattr(theirs, part.name)
+        for change, only in (
+            ("removed", [one for one in first if one not in second]),
+            ("added", [one for one in second if one not in first]),
+        ):
+            if only:
+                name = part.name.replace("_", " ")
+                entries.append(DiffEntry(of="features", name=name, change=change, members=len(only)))
     return entries
 
 

@@ -44,6 +44,7 @@ def conflict(study: ModelStudy, request: ops.ConflictRequest) -> ConflictResult:
         trial = study.scenario(study.trial)
         if study.solve(trial).status is SolveStatus.INFEASIBLE:
             scenario = trial
+    _require_rows(scenario, "conflict")
     if study.solve(scenario).status is not SolveStatus.INFEASIBLE:
         raise MilpError(f"no conflict: the model is {study.solve(scenario).status}")
     subset, families = conflict_families(scenario, study.base)
@@ -58,6 +59,12 @@ def conflict(study: ModelStudy, request: ops.ConflictRequest) -> ConflictResult:
             warnings=warnings,
         ),
     )
+
+
+def _require_rows(scenario: ModelScenario, verb: str) -> None:
+    if scenario.model.features:
+        parts = ", ".join(scenario.model.feature_counts)
+        raise MilpError(f"'{verb}' takes linear rows and bounds only, and the model has {parts}")
 
 
 def conflict_families(
@@ -208,6 +215,7 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
         trial = study.scenario(study.trial)
         if study.solve(trial).status is SolveStatus.INFEASIBLE:
             scenario = trial
+    _require_rows(scenario, "repair")
     model = scenario.model
     names: list[str] | None = None
     if request.references:

@@ -70,6 +70,8 @@ def _row_of_cell(model: IndexedModel, cell: int) -> str:
 
 def _sensitivity(study: ModelStudy, scenario: ModelScenario) -> Sensitivity:
     study.point(scenario)
+    if not scenario.model.is_linear:
+        raise MilpError("no ranges: the model is not linear; ask 'price', which solves again")
     solution = solve(to_milp(scenario.model, flat=False), study.limits.seconds, study.limits.gap)
     if solution.sensitivity is None:
         raise MilpError(f"no ranges: the model is {solution.status}, without an optimal basis")
@@ -98,7 +100,7 @@ def _why_row(study: ModelStudy, scenario: ModelScenario, chosen: Slice, point: V
     else:
         member, at = priced, "data"
     low = high = None
-    if chosen.kind == "rows" and not scenario.model.integer.any():
+    if chosen.kind == "rows" and not scenario.model.integer.any() and scenario.model.is_linear:
         interval = _sensitivity(study, scenario).rhs_ranges[chosen.names[0]]
         low, high = (end if np.isfinite(end) else None for end in (interval.low, interval.high))
     return solved(study, scenario, WhyResult(member=member, at=at, holds_from=low, holds_to=high))
@@ -135,7 +137,7 @@ def _why_variable(study: ModelStudy, scenario: ModelScenario, chosen: Slice, poi
         effect, warning = _forced(study, scenario, forced)
         warnings += warning
     reduced, holds = None, (None, None)
-    if not model.integer.any():
+    if not model.integer.any() and model.is_linear:
         sensitivity = _sensitivity(study, scenario)
         reduced = Figure.exact(sensitivity.reduced_costs[name], model.objective.unit)
         interval = sensitivity.bound_ranges.get(name)

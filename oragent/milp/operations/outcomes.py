@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from oragent.milp import array_solving
 from oragent.milp.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.milp.model import Sense
 from oragent.milp.solution import SolveStatus
@@ -70,6 +71,8 @@ class Outcome:
 
 def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = None) -> Outcome:
     """Solve once and check the claim: the point is recomputed, the bound of a linear model is that of its duals."""
+    if arrays.features:
+        return _solve_featured(arrays, limits, start)
     solver = find_solver(limits.solver)
     result = solver.solve(arrays, limits.options(), start)
     ended_by = str(result.limit or "")
@@ -92,6 +95,16 @@ def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = Non
     if bound is None or not math.isfinite(bound):
         return found
     return close_gap(replace(found, bound=bound))
+
+
+def _solve_featured(arrays: Arrays, limits: SolveLimits, start: Vector | None) -> Outcome:
+    """Solve a model with features; those that the back end lacks are written as linear rows."""
+    solution = array_solving.solve_arrays(arrays, limits.options(), limits.solver, start)
+    ended_by = str(solution.limit or "")
+    if solution.status is SolveStatus.FEASIBLE and not ended_by and limits.gap > 0:
+        ended_by = "gap"
+    bound = solution.bound if solution.bound is not None and math.isfinite(solution.bound) else None
+    return Outcome(solution.status, solution.values, solution.objective, bound, solution.solver, ended_by)
 
 
 def close_gap(outcome: Outcome) -> Outcome:
@@ -133,7 +146,7 @@ def _status_without_optimum(arrays: Arrays, limits: SolveLimits) -> SolveStatus:
 def is_tighter(first: Arrays, second: Arrays) -> bool:
     """Return True if every point of the second model is one of the first: tighter limits, or more rows at the end."""
     count = len(first.row_low)
-    if len(first.cost) != len(second.cost) or len(second.row_low) < count:
+    if len(first.cost) != len(second.cost) or len(second.row_low) < count or first.features != second.features:
         return False
     if not np.array_equal(first.integer & second.integer, first.integer):
         return False
@@ -229,7 +242,7 @@ class OutcomePool:
         arrays, outcome = model.arrays, model.outcome
         if len(point) != len(arrays.cost) or outcome.status in (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE):
             return
-        value = arrays.objective_at(point)
+        value = arrays.worth_at(point)
         sign = arrays.sense.sign
         if outcome.objective is not None and sign * value >= sign * outcome.objective:
             return

@@ -71,11 +71,12 @@ def describe(study: ModelStudy, request: ops.DescribeRequest) -> DescribeResult:
                 name=goal.name,
                 sense=str(goal.sense),
                 unit=goal.unit,
-                terms=int(np.count_nonzero(goal.cost.evaluate(model.cells))),
+                terms=int(np.count_nonzero(goal.cost.evaluate(model.cells))) + len(goal.quadratic),
                 active=goal is model.objective,
             )
             for goal in model.objectives
         ),
+        features=model.feature_counts,
         scenarios=(BASE, *study.scenarios),
     )
 

@@ -158,6 +158,8 @@ class DescribeResult(OperationResult):
     sets: tuple[SetInfo, ...] = ()
     families: tuple[FamilyInfo, ...] = ()
     objectives: tuple[ObjectiveInfo, ...] = ()
+    # parts next to linear rows, such as ``indicators: 4``
+    features: tuple[str, ...] = ()
     scenarios: tuple[str, ...] = ()
 
 

@@ -130,10 +130,17 @@ class ModelStudy:
 
     def warn(self, scenario: ModelScenario) -> tuple[str, ...]:
         """Warnings for a reader of values of a scenario."""
-        outcome = scenario.known.outcome
-        if outcome.status is SolveStatus.FEASIBLE:
-            return (f"values of the best point known, not proven optimal; {continue_options(self.limits)} goes on",)
-        return ()
+        warnings = []
+        if scenario.known.outcome.status is SolveStatus.FEASIBLE:
+            goes_on = continue_options(self.limits)
+            warnings.append(f"values of the best point known, not proven optimal; {goes_on} goes on")
+        ranked = [goal.name for goal in scenario.model.objectives[1:] if goal.weight]
+        if ranked:
+            names = ", ".join(map(quoted, ranked))
+            warnings.append(
+                f"only {quoted(scenario.model.objective.name)} is optimised here: 'order' takes {names} too"
+            )
+        return tuple(warnings)
 
 
 def continue_options(limits: SolveLimits) -> str:
