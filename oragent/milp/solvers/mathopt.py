@@ -220,10 +220,11 @@ def _fill_features(model: Any, arrays: Arrays) -> None:
         target.lower_bound, target.upper_bound = _limits(row.relation, row.rhs)
         _fill_terms(target.linear_terms, row.terms)
         _fill_quadratic(target.quadratic_terms, row.quadratic)
-    for index, part in enumerate(features.indicators):
+    sides = [(part, relation) for part in features.indicators for relation in _single_sides(part.relation)]
+    for index, (part, relation) in enumerate(sides):
         target = model.indicator_constraints[index]
         target.indicator_id, target.activate_on_zero = part.binary, not part.active
-        target.lower_bound, target.upper_bound = _limits(part.relation, part.rhs)
+        target.lower_bound, target.upper_bound = _limits(relation, part.rhs)
         _fill_terms(target.expression, part.terms)
     for index, ordered in enumerate(features.ordered_sets):
         target = (model.sos1_constraints if ordered.kind == 1 else model.sos2_constraints)[index]
@@ -232,6 +233,13 @@ def _fill_features(model: Any, arrays: Arrays) -> None:
             expression.ids.append(member)
             expression.coefficients.append(1.0)
             target.weights.append(ordered.members[member])
+
+
+def _single_sides(relation: Relation) -> tuple[Relation, ...]:
+    """Return the inequalities that mean the relation: SCIP takes no indicator of a row with two sides."""
+    if relation is Relation.EQUAL:
+        return Relation.AT_MOST, Relation.AT_LEAST
+    return (relation,)
 
 
 def _fill_terms(target: Any, terms: Any) -> None:
