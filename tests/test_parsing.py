@@ -80,6 +80,7 @@ SITES = {
     "milp/as_pulp.py": ({"json.loads": 1}, "in a stranger's process, what it wrote itself"),
     "evals/workspace/benchmark.py": ({"json.loads": 1}, OURS),
     "workspace/resolving.py": ({"json.loads": 3}, f"{SANDBOX}: {BOUNDED}"),
+    "workspace/versions.py": ({"json.loads": 1}, OURS),
     "workspace/runner.py": ({"json.loads": 1}, "what a script of ours wrote that no stranger reaches"),
     "harness/frames.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
     "domains/driving/evaluation.py": ({"json.loads": 1}, SANDBOX),

@@ -186,10 +186,10 @@ def revise(request: VerbRequest, change: Change = None, feedback: Feedback = Fal
 def ask(
     request: VerbRequest,
     question: Annotated[
-        str, typer.Argument(help="The question; without a model an exact one, such as plan or price ROW.")
+        str, typer.Argument(help="The question; without a model a line of operations, such as 'price capacity'.")
     ],
 ) -> int:
-    """Answer a question with citations that are checked; without --model an exact question."""
+    """Answer a question with citations that are checked; without --model a line of operations on the model."""
     from oragent.workspace.command import ask_question
 
     return ask_question(request, question, console)
@@ -199,20 +199,30 @@ def ask(
 def run(
     folder: FOLDER,
     program: Annotated[str, typer.Option(help="Path below the folder; none: that in src.")] = "",
+    at: Annotated[str, typer.Option(help="Revision of git, REVISION:FILE, or a model file (default: now).")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one line of JSON.")] = False,
     time: Time = None,
     gap: Gap = None,
     memory: Memory = None,
 ) -> None:
-    """Run a program in the sandbox, solve its models again, write records; exit code 3 without a solution."""
+    """Run a program in the sandbox and solve its model again; exit code 3 without a solution.
+
+    A folder that was adopted, --at and --json write nothing, and the program may use any modelling library that is
+    captured. Otherwise the program uses PuLP or highspy, and records are written.
+    """
     from oragent.workspace.command import run_program
+    from oragent.workspace.settings import read_settings
+    from oragent.workspace.verb_commands import VerbCommands
 
     options = EffortOptions(time, gap, memory)
+    if at or as_json or (read_settings(folder).program and not program):
+        raise typer.Exit(VerbCommands(folder, console, options, as_json).run(at or "."))
     raise typer.Exit(run_program(folder, program, console, effort_options=options))
 
 
 @workspace.command()
 def diff(
-    folder: FOLDER, version: Annotated[int | None, typer.Option(help="Number of a version; none: the last.")] = None
+    folder: FOLDER, version: Annotated[str, typer.Option(help="Beginning of a version's id; none: the last.")] = ""
 ) -> None:
     """Show what a version changed."""
     from oragent.workspace.file_commands import show_diff
@@ -223,7 +233,7 @@ def diff(
 @workspace.command()
 def restore(
     folder: FOLDER,
-    version: Annotated[int, typer.Argument(help="Number of a version; 'history' lists them.")],
+    version: Annotated[str, typer.Argument(help="Beginning of a version's id; 'history' lists them.")],
     file: Annotated[str, typer.Argument(metavar="[FILE]", help="One file, below DIR; none: all.")] = "",
 ) -> None:
     """Restore the files of a version, or one of them; the present state is saved first."""
@@ -240,7 +250,7 @@ def bench_workspace(
     variants: Annotated[str, typer.Option(help="What revisions show: code, model, all.")] = "code",
     interface: Annotated[str, typer.Option(help="filesystem, flat.")] = "filesystem",
     track: Annotated[str, typer.Option(help="pulp-highs, highspy.")] = "pulp-highs",
-    models: Annotated[str, typer.Option(help="Model names, or oracle, copy, planted, records.")] = "",
+    models: Annotated[str, typer.Option(help="Model names, or oracle, copy, planted.")] = "",
     judge: Annotated[str, typer.Option(help="Model that judges answers (default: predicates).")] = "",
     seeds: Seeds = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="First instances of each mode.")] = None,

@@ -21,7 +21,6 @@ from oragent.llm.model_settings import RuntimeWords, build_runtime
 from oragent.milp.plain import number
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
-from oragent.workspace.asking import FORMS, read_question
 from oragent.workspace.file_commands import list_versions, require_workspace
 from oragent.workspace.folder import (
     PENDING_FILE,
@@ -30,8 +29,8 @@ from oragent.workspace.folder import (
     clear_pending,
     finished_verbs,
     read_pending,
-    records_to_write,
     save_pending,
+    write_records_of,
 )
 from oragent.workspace.layout import find_number_flaws
 from oragent.workspace.pages import describe_state, describe_unplanned, recorded_conflict, write_page
@@ -42,6 +41,7 @@ from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.settings import EffortOptions, read_settings
 from oragent.workspace.tools import describe_run
 from oragent.workspace.undoing import Reversal
+from oragent.workspace.verb_commands import VerbCommands
 from oragent.workspace.verbs import VerbRunner, failure_request
 from oragent.workspace.versions import Versions
 
@@ -81,11 +81,11 @@ def revise_program(
 
 
 def ask_question(request: VerbRequest, question: str, console: Console) -> int:
-    """Answer a question by a model; without one it must be exact."""
+    """Answer a question by a language model; without one it is a line of operations on the program's model."""
     if not question.strip():
-        raise ConfigError(f"the question is empty; without a model it is one of {', '.join(FORMS)}")
+        raise ConfigError("the question is empty; without a model it is a line such as 'whatif demand[Paris] *= 1.1'")
     if request.model is None and request.runtime.model is None and request.replay is None:
-        read_question(question)
+        return VerbCommands(request.folder, console, request.effort, as_json=False).ask("ask", [question])
     return _run_verb(request, _begin_verb(request, "ask", question), console)
 
 
@@ -125,9 +125,8 @@ def run_program(
     path = program or home.find_program()
     if not path:
         raise WorkspaceError(f"no program in {shorten_path(folder)}/src; 'oragent workspace build' makes one")
-    with Versions(folder) as versions:
-        inputs = home.list_files()
-        versions.save_snapshot(inputs, "before run")
+    inputs = home.list_files()
+    Versions(folder).save_snapshot("before run")
     with ExitStack() as stack:
         box = sandbox or stack.enter_context(Sandbox(1))
         ran = ProgramRunner(box, effort.program_limits, effort.solver_gap).run(folder, path)
@@ -136,10 +135,7 @@ def run_program(
         print_line(console, f"wrong: {finding}", style="bold yellow")
     for name in (*ran.changed, *ran.removed):
         print_line(console, f"changed in the copy alone: {one_line(name)}")
-    with Versions(folder) as versions:
-        versions.save_snapshot(home.list_files(), "while run went on")
-        contents = records_to_write(home, versions, ran, inputs)
-        versions.write_version(contents, "run", f"records of {path}")
+    write_records_of(home, ran, inputs)
     write_page(folder)
     for text in recorded_conflict(read_current(home.list_files())):
         print_line(console, f"- {text}")
@@ -156,16 +152,15 @@ def redo_verb(folder: Path, console: Console) -> int:
     return _reverse(folder, undoing.redo_last, console)
 
 
-def restore_version(folder: Path, version: int, path: str, console: Console) -> int:
+def restore_version(folder: Path, version: str, path: str, console: Console) -> int:
     """Bring the files of a version back, or one of them."""
-    return _reverse(folder, lambda versions, files: undoing.restore_files(versions, files, version, path), console)
+    return _reverse(folder, lambda versions: undoing.restore_files(versions, version, path), console)
 
 
-def _reverse(folder: Path, reversal: Callable[[Versions, dict[str, Path]], Reversal], console: Console) -> int:
+def _reverse(folder: Path, reversal: Callable[[Versions], Reversal], console: Console) -> int:
     require_workspace(folder)
-    with Versions(folder) as versions:
-        for text in reversal(versions, WorkspaceFolder(folder).list_files()).describe():
-            print_line(console, text)
+    for text in reversal(Versions(folder)).describe():
+        print_line(console, text)
     write_page(folder)
     return 0
 
@@ -174,8 +169,7 @@ def show_workspace(folder: Path, console: Console) -> int:
     """Say what became of a workspace: its program, what each verb came to, its versions, what was cut off."""
     require_workspace(folder)
     print_line(console, f"program: {WorkspaceFolder(folder).find_program() or 'none yet'}")
-    with Versions(folder, readonly=True) as versions:
-        in_force = undoing.list_verbs_in_force(versions.list_versions(contents=False))
+    in_force = undoing.list_verbs_in_force(Versions(folder, readonly=True).list_own())
     for verb in finished_verbs(folder):
         summary = verb.result.get("answer") or verb.result.get("run") or verb.result.get("end", "")
         state = describe_state(verb, in_force)
@@ -213,8 +207,7 @@ async def _perform_verb(
         refused = _refused_revision(request.folder) if pending.accept and not pending.feedback else None
         if refused is not None and pending.text not in ("", refused["request"]):
             refused = None
-        asks = pending.verb != "ask" and refused is None
-        if asks and request.model is None and request.runtime.model is None and request.replay is None:
+        if refused is None and request.model is None and request.runtime.model is None and request.replay is None:
             nobody = f"nobody is asked to {pending.verb}"
             raise ConfigError(f"{nobody}: name a model with --model, or a workspace to --replay")
         if request.replay is not None:
@@ -230,10 +223,9 @@ async def _perform_verb(
         runner = ProgramRunner(box, effort.program_limits, effort.solver_gap)
         verbs = VerbRunner(home, study, versions, runner, pending.accept)
         save_pending(request.folder, pending)
-        versions.save_snapshot(home.list_files(), f"before {name}")
-        asks = bool(study.models)
-        (finished,) = await study.run_cases([name], lambda case: _perform_case(verbs, case, pending, asks, refused))
-        versions.save_snapshot(home.list_files(), f"while {name} went on")
+        versions.save_snapshot(f"before {name}")
+        (finished,) = await study.run_cases([name], lambda case: _perform_case(verbs, case, pending, refused))
+        versions.save_snapshot(f"while {name} went on")
         return (finished.result if finished else None), study.stop_reason
 
 
@@ -244,14 +236,14 @@ def _refused_revision(folder: Path) -> dict[str, Any] | None:
 
 
 async def _perform_case(
-    verbs: VerbRunner, case: LedgerCase, pending: PendingVerb, asks: bool, refused: dict[str, Any] | None
+    verbs: VerbRunner, case: LedgerCase, pending: PendingVerb, refused: dict[str, Any] | None
 ) -> dict[str, Any]:
     if refused is not None:
         return await verbs.accept_revision(case, refused)
     if pending.verb == "build":
         return await verbs.build_program(case)
     if pending.verb == "ask":
-        return await verbs.answer_question(case, pending.text, asks)
+        return await verbs.answer_question(case, pending.text)
 
     async def describe_failure() -> str:
         ran = await asyncio.to_thread(verbs.runner.run, verbs.folder.folder, verbs.folder.find_program())

@@ -45,29 +45,30 @@ def check_workspace(folder: Path, console: Console) -> int:
 def list_versions(folder: Path, console: Console) -> int:
     """List the versions of a workspace."""
     require_workspace(folder)
-    with Versions(folder, readonly=True) as versions:
-        for version in versions.list_versions(contents=False):
-            at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.at))
-            paths = ", ".join(change.path for change in version.changes) or "nothing"
-            reason = one_line(version.reason, 80)
-            print_line(console, f"{version.number:4} {at} {version.author:10} {reason} ({one_line(paths)})")
+    for version in Versions(folder, readonly=True).list_versions():
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.at))
+        paths = ", ".join(version.paths) or "nothing"
+        clone = " of another clone" if version.is_foreign else ""
+        summary = f"{one_line(version.author)}{clone} {one_line(version.reason, 80)} ({one_line(paths)})"
+        print_line(console, f"{version.short} {at} {summary}")
     return 0
 
 
-def show_diff(folder: Path, version: int | None, console: Console) -> int:
+def show_diff(folder: Path, version: str, console: Console) -> int:
     """Show what a version changed; the last one where none is named."""
     require_workspace(folder)
-    with Versions(folder, readonly=True) as versions:
-        every = versions.list_versions(contents=False)
-        if not every:
-            raise WorkspaceError(f"{shorten_path(folder)} has no versions yet")
-        print_line(console, versions.describe_diff(version or every[-1].number))
+    versions = Versions(folder, readonly=True)
+    every = versions.list_versions()
+    if not every:
+        raise WorkspaceError(f"{shorten_path(folder)} has no versions yet")
+    chosen = versions.find_version(version) if version else every[-1]
+    print_line(console, versions.describe_diff(chosen.id))
     return 0
 
 
 def require_workspace(folder: Path) -> None:
-    """Refuse a folder that is no workspace, or has links."""
-    if not (folder / "run.db").is_file():
+    """Refuse a folder in which no command has worked, or that has links."""
+    if not folder.is_dir() or not (Versions(folder, readonly=True).tip or (folder / "run.db").is_file()):
         next_step = describe_next_step(folder)
-        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: expected run.db in it; {next_step}")
+        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: no version of a command; {next_step}")
     refuse_links(folder)

@@ -22,8 +22,7 @@ from oragent.ledger.study import FinishedCase, read_finished
 from oragent.milp.files import read as read_milp
 from oragent.milp.model import Milp, Relation, Row, Sense, Variable, safe_names
 from oragent.workspace import tables
-from oragent.workspace.facts import find_program
-from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, find_flaws
+from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, find_flaws, sha256_of
 from oragent.workspace.objective import MARKER
 from oragent.workspace.reading import (
     decode_text,
@@ -38,7 +37,9 @@ from oragent.workspace.reading import (
 )
 from oragent.workspace.records import inputs_hash, write_records
 from oragent.workspace.runner import OURS, ProgramRun
-from oragent.workspace.versions import Versions
+from oragent.workspace.settings import read_settings
+from oragent.workspace.sources import find_program
+from oragent.workspace.versions import IGNORED_TEXT, Versions
 
 # of a plan, in the order of the columns
 PARAMETER_KEYS = ("name", "value", "unit", "meaning")
@@ -150,11 +151,22 @@ class WorkspaceFolder:
 
     def find_program(self) -> str:
         """Path of its program; empty where there is none."""
-        return find_program(self.list_files())
+        return read_settings(self.folder).program or find_program(self.list_files())
 
     def read_contents(self, *folders: str) -> dict[str, bytes]:
         """Contents of the files below these folders, by path."""
         return {path: read_bytes(file) for path, file in self.list_files().items() if path.partition("/")[0] in folders}
+
+    def write_answer(self, name: str, text: str) -> None:
+        """Write the answer to a question, which git ignores."""
+        path = self.folder / "answers" / f"{name}.md"
+        if path.parent.is_symlink() or path.is_symlink():
+            raise path_error(path, "is a link: delete it, so that nothing is written elsewhere")
+        try:
+            path.parent.mkdir(exist_ok=True)
+            replace_file(path, text)
+        except OSError as error:
+            raise WorkspaceError(f"cannot write {shorten_path(path)}: {error.strerror}; make room for it") from None
 
     def write_draft(self, name: str, contents: Mapping[str, bytes]) -> Path:
         """A fresh folder with these files, in which an agent works."""
@@ -212,12 +224,31 @@ def finished_verbs(folder: Path) -> list[FinishedCase]:
     return []
 
 
-def records_to_write(
-    home: WorkspaceFolder, versions: Versions, ran: ProgramRun, inputs: Mapping[str, Path]
-) -> dict[str, str | None]:
-    """The records of a run as contents to be written; earlier ones that a command wrote go, a person's stay."""
-    old = [path for path in home.list_files() if path.startswith(RECORDS) and versions.was_written_by_command(path)]
-    return dict.fromkeys(old) | dict(write_records(ran, inputs=inputs_hash(inputs)))
+def write_records_of(home: WorkspaceFolder, ran: ProgramRun, inputs: Mapping[str, Path]) -> None:
+    """Write the records of a run; earlier ones that a run wrote go, files of a person stay."""
+    listing = home.folder / ".oragent" / "records.json"
+    refuse_links(home.folder)
+    known = read_json(listing) if listing.is_file() else {}
+    records = write_records(ran, inputs=inputs_hash(inputs))
+    written = {}
+    try:
+        for path in [*known, *records]:
+            if not path.startswith(RECORDS) or ".." in path.split("/"):
+                continue
+            file = home.folder / path
+            present = sha256_of(read_bytes(file)) if file.exists() or file.is_symlink() else ""
+            if present not in ("", known.get(path)):
+                continue
+            file.unlink(missing_ok=True)
+            if path in records:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(file, records[path])
+                written[path] = sha256_of(records[path].encode())
+        listing.parent.mkdir(exist_ok=True)
+        replace_file(listing, json.dumps(written))
+    except OSError as error:
+        where = shorten_path(error.filename or home.folder)
+        raise WorkspaceError(f"cannot write {where}: {error.strerror}; make room for it") from None
 
 
 def row_figures(ran: ProgramRun) -> dict[str, list[float | None]]:
@@ -278,8 +309,7 @@ def _fill_folder(folder: Path, contents: Mapping[str, str], author: str, reason:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}") from None
-    with Versions(folder) as versions:
-        versions.write_version(contents, author, reason)
+    Versions(folder).write_version({**contents, ".gitignore": IGNORED_TEXT}, author, reason)
     return WorkspaceFolder(folder)
 
 

@@ -22,10 +22,12 @@ from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import finite_number, read_text
 from oragent.workspace.records import CODES, read_current
 from oragent.workspace.table_labels import list_table_labels
-from oragent.workspace.undoing import is_answer, list_verbs_in_force
+from oragent.workspace.undoing import list_verbs_in_force
 from oragent.workspace.versions import Versions
 
 MOST_LINES = 300
+# versions whose changes are shown, the last ones
+MOST_VERSIONS = 50
 MOST_ROWS = 60
 # title, table, flaws
 ListedTable = tuple[str, tables.CsvTable | None, tuple[str, ...]]
@@ -42,10 +44,10 @@ def render_page(folder: Path) -> str:
     """The page as HTML."""
     home = WorkspaceFolder(folder)
     files, verbs = home.list_files(), finished_verbs(folder)
-    with Versions(folder, readonly=True) as versions:
-        records = versions.list_versions()
-        history = [(version, versions.describe_diff(version.number)) for version in records]
-    in_force = list_verbs_in_force(records)
+    versions = Versions(folder, readonly=True)
+    records = versions.list_versions()
+    history = [(version, versions.describe_diff(version.id)) for version in records[-MOST_VERSIONS:]]
+    in_force = list_verbs_in_force(versions.list_own())
     program = home.find_program()
     if program:
         code = _read_file(files, program).split("\n")
@@ -72,9 +74,9 @@ def render_page(folder: Path) -> str:
             history=history,
             moves=_objective_moves(verbs, in_force),
             taken_back={
-                version.number
+                version.id
                 for version in records
-                if version.verb and version.verb not in in_force and not is_answer(version)
+                if version.verb and version.verb not in in_force and not version.is_foreign
             },
             rows=_compare_row_figures(last.get("rows_before", {}), record) if record else (),
             questions=_answered_questions(files, verbs),

@@ -1,7 +1,7 @@
-"""The git repository around a workspace: revisions, their files, and commits on references of oragent's own.
+"""The git repository around a workspace: revisions and their files.
 
 Nothing here changes the branch, the index or the working tree of the person: each command that needs an index has one
-of its own, and commits go to ``refs/oragent/``.
+of its own.
 """
 
 import os
@@ -85,6 +85,18 @@ class Repository:
             raise WorkspaceError(f"no revision {shorten(revision)!r} in git; expected a branch, tag, id, or HEAD~1")
         # some versions print the separator of options
         return ended.stdout.decode().split()[-1]
+
+    def try_resolve(self, revision: str) -> str:
+        """Return the id of a commit; empty if there is none."""
+        try:
+            return self.resolve(revision)
+        except WorkspaceError:
+            return ""
+
+    def list_ignored(self, paths: bytes) -> set[str]:
+        """Return those of some paths, separated by zero bytes, that git ignores; tracked files are not ignored."""
+        ended = _run_git(self.folder, ("check-ignore", "-z", "--stdin"), paths)
+        return {os.fsdecode(path) for path in ended.stdout.split(b"\0") if path}
 
     def list_blobs(self, commit: str) -> dict[str, str]:
         """Return ids of contents by path below the folder; links and submodules are left out."""

@@ -20,6 +20,8 @@ from oragent.workspace.settings import FILE, NO_OPTIONS, EffortOptions, Workspac
 WORKING = "."
 # characters of a program's last line of errors that are shown
 SHOWN = 300
+# modules of programs that are no programs
+HELPERS = {"__init__.py", "utils.py", "utility_code.py", "gurobi_pulp_compat.py", "gurobi_execution_record.py"}
 MODELS = (".json", ".lp", ".mps", ".gz", ".py")
 
 
@@ -70,7 +72,7 @@ class OpenedModel:
 def find_program(files: Mapping[str, Path]) -> str:
     """Return the program in ``src``: the one that prints an objective, or the first; empty if there is none."""
     programs = [path for path in files if path.startswith("src/") and path.count("/") == 1 and path.endswith(".py")]
-    programs = [path for path in programs if path.rpartition("/")[2] not in ("__init__.py", "utils.py")]
+    programs = [path for path in programs if path.rpartition("/")[2] not in HELPERS]
     printing = [path for path in programs if b"OBJECTIVE_VALUE" in read_bytes(files[path])]
     main = [path for path in programs if b"__main__" in read_bytes(files[path])]
     return (printing or main or programs or [""])[0]

@@ -19,7 +19,7 @@ from oragent.milp.explanation import explain
 from oragent.milp.plain import number
 from oragent.milp.solution import SolveStatus
 from oragent.programs.replies import extract_json
-from oragent.workspace import asking, explaining, facts, tables
+from oragent.workspace import tables
 from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import list_changes
 from oragent.workspace.data_edits import MOST_EDITS, list_edits, split_edits
@@ -27,18 +27,18 @@ from oragent.workspace.folder import (
     RECORDS,
     WorkspaceFolder,
     add_parameters,
-    records_to_write,
     row_figures,
     with_values,
+    write_records_of,
 )
 from oragent.workspace.objective import describe_change, find_change_span, is_within_tolerance
-from oragent.workspace.reading import decode_text, encode_like, list_files, read_bytes, shorten
+from oragent.workspace.reading import decode_text, encode_like, list_files, read_bytes
 from oragent.workspace.records import are_stale, describe_conflict
 from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_in_session
 from oragent.workspace.runner import ProgramRun, ProgramRunner
+from oragent.workspace.sources import find_program
 from oragent.workspace.tools import ToolSession, describe_run
-from oragent.workspace.undoing import EXPLAINER
-from oragent.workspace.versions import FOLDERS, Versions
+from oragent.workspace.versions import Versions
 
 FIGURES = f"data/{tables.PARAMETERS_FILE}"
 PRESERVED = 1e-4
@@ -84,7 +84,7 @@ class VerbRunner:
         self.versions.write_version({path: request.rstrip() + "\n"}, "request", f"request {case.name}", verb=case.name)
         contents[path] = f"{request.rstrip()}\n".encode()
         draft = self.folder.write_draft(case.name, contents)
-        program = facts.find_program(list_files(draft))
+        program = find_program(list_files(draft))
         if not program:
             raise WorkspaceError("there is no program to revise; 'oragent workspace build' makes one")
         run_before = await asyncio.to_thread(self.runner.run, draft, program)
@@ -118,13 +118,7 @@ class VerbRunner:
         if result["preserved"] is not False or self.accept:
             self._write_draft(case, session, contents, result, ("reviser", plan["summary"] or "revised"), run_after)
         else:
-            result["refused"] = {
-                path: [
-                    None if path not in contents else self.versions.save_content(contents[path]),
-                    self.versions.save_content(content),
-                ]
-                for path, content in _changed_contents(session, contents).items()
-            }
+            result["refused"] = self._keep_refused(case.name, contents, _changed_contents(session, contents))
         return result
 
     async def accept_revision(self, case: LedgerCase, refused: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,19 +146,14 @@ class VerbRunner:
             result["end"] = f"{result['end']}; it was solved before"
         return result
 
-    async def answer_question(self, case: LedgerCase, question: str, model: bool) -> dict[str, Any]:
-        """Answer a question with citations, by a language model, or exactly without one."""
+    async def answer_question(self, case: LedgerCase, question: str) -> dict[str, Any]:
+        """Have a language model answer a question with citations."""
         draft = self.folder.write_draft(case.name, await self._read_contents(case, answers=True))
-        if model:
-            session, prompt = ToolSession(draft, self.runner), fill_prompt("explainer")
-            agent_work = await work_in_session(case, "explainer", prompt, f"Question: {question}", session)
-            answer_text = agent_work.answer
-        else:
-            answer_text = await self._answer_exactly(f"{case.name}-versions", draft, asking.read_question(question))
-            agent_work = AgentWork(answer=answer_text, end="answered without a model")
+        session, prompt = ToolSession(draft, self.runner), fill_prompt("explainer")
+        agent_work = await work_in_session(case, "explainer", prompt, f"Question: {question}", session)
+        answer_text = agent_work.answer
         broken = [str(citation) for citation in check_citations(answer_text, list_files(draft))]
-        answer = {f"answers/{case.name}.md": f"# {question}\n\n{answer_text}\n"}
-        self.versions.write_version(answer, EXPLAINER, shorten(question, 120), verb=case.name)
+        self.folder.write_answer(case.name, f"# {question}\n\n{answer_text}\n")
         return {
             "verb": "ask",
             "request": question,
@@ -176,29 +165,29 @@ class VerbRunner:
             "objective": None,
         }
 
-    async def _answer_exactly(self, name: str, draft: Path, question: asking.ExactQuestion) -> str:
-        """Answer an exact question; what is wrong with its names or numbers is the answer."""
-        try:
-            if question.kind is asking.AskKind.CHANGES:
-                layout = self.folder.write_draft(name, {})
-                names = explaining.lay_out_versions(self.versions, layout, question.versions)
-                return await asyncio.to_thread(explaining.compare_versions, layout, names, self.runner)
-            known = await asyncio.to_thread(facts.read_facts, draft, list_files(draft), self.runner)
-            return await asyncio.to_thread(asking.answer_question, known, question, self.runner)
-        except WorkspaceError as problem:
-            return f"{problem}\n"
-
     async def _read_contents(self, case: LedgerCase, answers: bool = False) -> dict[str, bytes]:
         """The files as they were when the case first began: after a kill it begins there again."""
 
         async def save_now() -> dict[str, str]:
-            contents = self.folder.read_contents(*FOLDERS)
+            contents = self.folder.read_contents("docs", "data", "src")
             if answers and not are_stale(self.folder.list_files()):
                 contents |= self.folder.read_contents(*(name.rstrip("/") for name in RECORDS))
             return {path: self.versions.save_content(content) for path, content in contents.items()}
 
         hashes: dict[str, str] = await self.study.run_once(case, "files", save_now)
         return {path: self.versions.read_content(name) or b"" for path, name in hashes.items()}
+
+    def _keep_refused(
+        self, name: str, contents: Mapping[str, bytes], changed: Mapping[str, bytes]
+    ) -> dict[str, list[str | None]]:
+        """Keep the files of a refused draft; return ids of contents before and after by path."""
+        after = {path: self.versions.save_content(content) for path, content in changed.items()}
+        before = {path: self.versions.save_content(contents[path]) for path in changed if path in contents}
+        both = {
+            f"{side}/{path}": blob for side, ids in (("before", before), ("after", after)) for path, blob in ids.items()
+        }
+        self.versions.keep_contents(name, both)
+        return {path: [before.get(path), after[path]] for path in changed}
 
     async def _run_submission(self, draft: Path, program: str) -> ProgramRun | None:
         if program:
@@ -271,8 +260,8 @@ class VerbRunner:
         result["clashes"] = [path for path, new in changed.items() if now[path] not in (contents.get(path), new)]
         result["draft"] = str(session.folder)
         if not result["clashes"]:
-            records = records_to_write(self.folder, self.versions, run, session.list_files())
-            self.versions.write_version({**changed, **records}, *author_and_reason, verb=case.name)
+            self.versions.write_version(changed, *author_and_reason, verb=case.name)
+            write_records_of(self.folder, run, session.list_files())
             result["written"] = True
 
     def _request_path(self, case: LedgerCase, request: str) -> str:

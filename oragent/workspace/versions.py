@@ -1,297 +1,387 @@
-"""Every write into a workspace is a version: who, why, what was there before; none is ever lost.
+"""Versions of a workspace: commits on a git reference of oragent's own.
 
-What a person changed by hand becomes a version of theirs: before and after each verb, and before anything is written
-over it. The store is the folder's own ``run.db``; a write that was cut off by a kill is finished when the store is
-opened again. ``undoing`` takes versions back.
+Each clone and folder has its own reference below ``refs/oragent/``, so that clones merge without conflicts. The branch,
+the index and the files of the person stay as they are, but for the files that a command writes. What a person changed
+by hand becomes a version of theirs before and after each command, and before anything is written over it. ``undoing``
+takes versions back.
 """
 
 import difflib
-import errno
+import hashlib
+import json
 import os
-import sqlite3
-import time
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
-from oragent.ledger.database import Database
-from oragent.ledger.study import KIND
-from oragent.workspace.layout import sha256_of
-from oragent.workspace.reading import find_encoding, path_error, read_bytes, shorten_path
+from oragent.workspace.reading import find_encoding, list_files, path_error, read_bytes, shorten, shorten_path
+from oragent.workspace.repository import REFERENCES, Repository, own_index
 
 PERSON = "person"
-# what a person writes, and every snapshot holds
-FOLDERS = ("docs", "data", "src")
-# of a diff
+# files that commands leave: they are local, and can be made again
+LOCAL = (".oragent/", "run.db", "run.db-wal", "run.db-shm", "report.html", "answers/", "logs/", "solver_records/")
+IGNORED_TEXT = "".join(f"/{name}\n" for name in LOCAL)
+# a write that a kill may cut off, and contents of files by their times, both below the workspace
+PENDING_WRITE = Path(".oragent") / "writing"
+TIMES = Path(".oragent") / "times.json"
+# nanoseconds within which a file can change without another time
+RACE_NS = 2_000_000_000
+# lines of a diff, and bytes of a text of which one is made
 MOST_LINES = 400
-# no retry helps
-NEVER = {errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.EINVAL}
-# bytes of a text of which a diff is made
 MOST_COMPARED = 1 << 20
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS versions (
-    number INTEGER PRIMARY KEY, at REAL NOT NULL, author TEXT NOT NULL, reason TEXT NOT NULL, undoes INTEGER,
-    written INTEGER NOT NULL, verb TEXT NOT NULL DEFAULT '');
-CREATE TABLE IF NOT EXISTS changes (
-    number INTEGER NOT NULL, path TEXT NOT NULL, before TEXT, after TEXT, PRIMARY KEY (number, path));
-CREATE TABLE IF NOT EXISTS contents (hash TEXT PRIMARY KEY, content BLOB NOT NULL);
-"""
+# fields of a commit, between bytes that no name holds
+FIELDS = ("%H", "%ct", "%an", "%s", "%(trailers:key=Verb,valueonly)", "%(trailers:key=Undoes,valueonly)")
+FORMAT = f"%x01{'%x02'.join(FIELDS)}%x03"
+SHORT = 10
 
 
 @dataclass(frozen=True)
 class FileChange:
-    """Change of one file by a version."""
+    """Change of one file by a version; contents are ids of blobs."""
 
     # below the workspace
     path: str
-    # content; None where there was no such file
-    before: bytes | None
-    # content; None where it was removed
-    after: bytes | None
+    # None where there was no such file
+    before: str | None
+    # None where it was removed
+    after: str | None
 
 
 @dataclass(frozen=True)
-class VersionRecord:
-    """One write."""
+class WorkspaceVersion:
+    """One commit."""
 
-    # from 1 on
-    number: int
+    # of the commit
+    id: str
     # seconds since 1970
-    at: float
+    at: int
     # a role, a command, or ``person``
     author: str
     # one line
     reason: str
-    # the version that it takes back, or all files of which it brings back
-    undoes: int | None
-    changes: tuple[FileChange, ...]
+    # paths below the workspace
+    paths: tuple[str, ...] = ()
     # that it is a part of, such as ``revise-2``; empty where it stands alone
     verb: str = ""
+    # the version that it takes back, or all files of which it brings back
+    undoes: str = ""
+    # of another clone
+    is_foreign: bool = False
+
+    @property
+    def short(self) -> str:
+        """Beginning of the id, for people."""
+        return self.id[:SHORT]
 
 
+@dataclass
 class Versions:
-    """Versions of a workspace, kept in the ``run.db`` of its study; ``readonly`` leaves the file as it is."""
+    """Versions of one workspace; ``readonly`` writes nothing."""
 
-    def __init__(self, folder: Path, *, readonly: bool = False) -> None:
-        self.folder = folder
-        self._database = Database(folder / "run.db", SCHEMA, KIND, readonly=readonly, noun="workspace")
-        if readonly:
+    folder: Path
+    readonly: bool = False
+    _repository: Repository | None = field(default=None, init=False)
+    _reference: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self._repository = find_repository(self.folder)
+        if self._repository is None and not self.readonly:
+            self._repository = Repository.create(self.folder)
+        if self._repository is None:
             return
-        for row in self._database.query_rows("SELECT number FROM versions WHERE written = 0 ORDER BY number"):
-            self._write_files(int(row["number"]), skip=True)
+        self._reference = self._find_reference(self._repository)
+        if not self.readonly:
+            self._exclude_local_files(self._repository)
+            self._finish_write()
 
     def __enter__(self) -> "Versions":
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.close()
+        pass
 
-    def close(self) -> None:
-        """Close the store; everything was written before."""
-        self._database.close()
+    @property
+    def repository(self) -> Repository:
+        """The repository.
+
+        Raises:
+            WorkspaceError: There is none, so there are no versions.
+        """
+        if self._repository is None:
+            raise WorkspaceError(f"{shorten_path(self.folder)} has no versions yet: no command has written in it")
+        return self._repository
+
+    @property
+    def tip(self) -> str:
+        """Id of the last version; empty for none."""
+        if self._repository is None or not self._reference:
+            return ""
+        return self._repository.try_resolve(self._reference)
 
     def write_version(
-        self,
-        contents: Mapping[str, str | bytes | None],
-        author: str,
-        reason: str,
-        undoes: int | None = None,
-        verb: str = "",
-    ) -> int | None:
-        """Write files, remembered before; return the number of the version, None if nothing would change.
+        self, contents: Mapping[str, str | bytes | None], author: str, reason: str, undoes: str = "", verb: str = ""
+    ) -> str:
+        """Write files; return the id of the version, empty if nothing would change.
 
-        New contents are given by path below the workspace; None removes the file. ``undoes`` is the version that is
-        taken back, and ``verb`` the name of the verb that this one is a part of.
+        New contents are given by path below the workspace; None removes the file. What a person changed before is a
+        version of theirs first.
 
         Raises:
-            WorkspaceError: if a path leads out of the workspace, or a file cannot be written.
-            StoreError: if the store cannot be.
+            WorkspaceError: A path leads out of the workspace, or a file cannot be written.
         """
-        contents_wanted = {path: text.encode() if isinstance(text, str) else text for path, text in contents.items()}
-        now = {path: self.read_file(path) for path in contents_wanted}
-        changes = [FileChange(path, now[path], after) for path, after in contents_wanted.items() if after != now[path]]
-        if not changes:
-            return None
-        self.save_changes([change.path for change in changes])
-        number = self._save_version(changes, author, reason, undoes, written=False, verb=verb)
-        self._write_files(number)
-        return number
+        wanted = {path: text.encode() if isinstance(text, str) else text for path, text in contents.items()}
+        changed = {path: content for path, content in wanted.items() if self.read_file(path) != content}
+        if not changed:
+            return ""
+        self.save_snapshot("as it was found")
+        blobs = {path: None if content is None else self.save_content(content) for path, content in changed.items()}
+        commit = self._commit(self.tip, blobs, author, reason, undoes, verb)
+        self._write_local(PENDING_WRITE, commit)
+        self.repository.git("update-ref", self._reference, commit)
+        self._write_files(commit)
+        (self.folder / PENDING_WRITE).unlink(missing_ok=True)
+        return commit
 
-    def note_reversal(self, author: str, reason: str, undoes: int) -> int:
-        """Write down a version that takes another one back, and in which no file had to be changed."""
-        return self._save_version([], author, reason, undoes, written=True)
+    def note_reversal(self, author: str, reason: str, undoes: str) -> str:
+        """Commit a version that takes another one back, and in which no file had to be changed."""
+        commit = self._commit(self.tip, {}, author, reason, undoes, "")
+        self.repository.git("update-ref", self._reference, commit)
+        return commit
 
-    def save_snapshot(self, files: Mapping[str, Path], reason: str) -> int | None:
-        """Keep documents, data and code as they are now, as a person's version where they are other than they were.
+    def save_snapshot(self, reason: str) -> str:
+        """Commit the files as they are now, as a person's version; return its id, empty if nothing changed."""
+        present, last = self._hash_files(), self.repository.list_blobs(self.tip) if self.tip else {}
+        blobs: dict[str, str | None] = {path: blob for path, blob in present.items() if last.get(path) != blob}
+        blobs |= dict.fromkeys(path for path in last if path not in present)
+        if not blobs:
+            return ""
+        commit = self._commit(self.tip, blobs, PERSON, reason, "", "")
+        self.repository.git("update-ref", self._reference, commit)
+        return commit
 
-        Returns the number of the version; None where nothing was changed since the last one.
-        """
-        paths = {path for path in files if path.partition("/")[0] in FOLDERS}
-        paths |= {path for path in self.list_paths() if path.partition("/")[0] in FOLDERS}
-        return self.save_changes(sorted(paths), reason)
+    def list_versions(self) -> tuple[WorkspaceVersion, ...]:
+        """Return all versions, those of other clones too, the first one first."""
+        if self._repository is None:
+            return ()
+        pattern = f"{REFERENCES}*/{self._reference.rpartition('/')[2]}"
+        names = self._repository.text_of("for-each-ref", "--format=%(refname)", pattern).split()
+        versions: dict[str, WorkspaceVersion] = {}
+        for name in sorted(names, key=lambda name: name != self._reference):
+            for version in self._read_log(name):
+                versions.setdefault(version.id, version)
+        own = {version.id for version in self.list_own()}
+        every = [
+            version if version.id in own else WorkspaceVersion(**{**vars(version), "is_foreign": True})
+            for version in versions.values()
+        ]
+        # a stable sort keeps the order of versions of one second
+        return tuple(sorted(every, key=lambda version: version.at))
 
-    def save_changes(self, paths: list[str], reason: str = "as it was found") -> int | None:
-        """Keep what a person changed in these files since their last version, as a version of theirs."""
-        query = "SELECT after FROM changes WHERE path = ? ORDER BY number DESC LIMIT 1"
-        changes = []
-        for path in paths:
-            row, content = self._database.query_row(query, path), self.read_file(path)
-            if row is None:
-                before = None
-            else:
-                before = row["after"]
-            if before != (None if content is None else sha256_of(content)):
-                changes.append(FileChange(path, self.read_content(before), content))
-        if changes:
-            return self._save_version(changes, PERSON, reason, None, written=True)
-        return None
+    def list_own(self) -> tuple[WorkspaceVersion, ...]:
+        """Return the versions of this clone, the first one first."""
+        return tuple(self._read_log(self._reference)) if self.tip else ()
 
-    def list_paths(self) -> list[str]:
-        """Paths of all files that any version changed."""
-        rows = self._database.query_rows("SELECT DISTINCT path FROM changes ORDER BY path")
-        return [str(row["path"]) for row in rows]
-
-    def list_versions(self, contents: bool = True) -> tuple[VersionRecord, ...]:
-        """All versions, the first one first; without contents each change has its path alone."""
-        rows = self._database.query_rows("SELECT * FROM versions ORDER BY number")
-        return tuple(self._read_version_row(row, contents) for row in rows)
-
-    def read_version(self, number: int) -> VersionRecord:
-        """One version.
+    def find_version(self, name: str) -> WorkspaceVersion:
+        """Return the version whose id begins with a text.
 
         Raises:
-            WorkspaceError: if there is none of that number.
+            WorkspaceError: There is none, or more than one.
         """
-        row = self._database.query_row("SELECT * FROM versions WHERE number = ?", number)
-        if row is None:
-            missing = f"no version {number} of {shorten_path(self.folder)}"
-            raise WorkspaceError(f"{missing}; 'oragent workspace history' lists them")
-        return self._read_version_row(row)
+        matching = [version for version in self.list_versions() if len(name) >= 4 and version.id.startswith(name)]
+        if len(matching) == 1:
+            return matching[0]
+        problem = "several versions begin with" if matching else "no version"
+        where = shorten_path(self.folder)
+        raise WorkspaceError(f"{problem} {shorten(name, 50)!r} in {where}; 'oragent workspace history' lists them")
 
-    def content_at(self, path: str, number: int) -> tuple[bool, bytes | None]:
-        """Look up a file in a version or an earlier one: if it is there, and its content, None if it was removed."""
-        query = "SELECT after FROM changes WHERE path = ? AND number <= ? ORDER BY number DESC LIMIT 1"
-        row = self._database.query_row(query, path, number)
-        return row is not None, None if row is None else self.read_content(row["after"])
+    def read_changes(self, version: str) -> tuple[FileChange, ...]:
+        """Return the files that a version changed."""
+        after = self.repository.list_blobs(version)
+        before = self.repository.list_blobs(f"{version}^") if self.repository.try_resolve(f"{version}^") else {}
+        paths = [path for path in dict.fromkeys([*before, *after]) if before.get(path) != after.get(path)]
+        return tuple(FileChange(path, before.get(path), after.get(path)) for path in sorted(paths))
 
-    def was_written_by_command(self, path: str) -> bool:
-        """Return True if a file is as a command wrote it, without edits of the user."""
-        query = "SELECT author, after FROM changes JOIN versions USING (number) WHERE path = ? ORDER BY number DESC"
-        row, content = self._database.query_row(f"{query} LIMIT 1", path), self.read_file(path)
-        return bool(row and content is not None and row["author"] != PERSON and row["after"] == sha256_of(content))
+    def list_contents(self, version: str) -> dict[str, str]:
+        """Return ids of all contents of a version by path."""
+        return self.repository.list_blobs(version)
 
     def first_author(self, path: str) -> str:
-        """Return the author of a file's first version."""
-        query = "SELECT author FROM changes JOIN versions USING (number) WHERE path = ? ORDER BY number LIMIT 1"
-        row = self._database.query_row(query, path)
-        if row is None:
-            return ""
-        return str(row["author"])
+        """Return the author of the first version of a file; empty for none."""
+        return next((version.author for version in self.list_own() if path in version.paths), "")
 
-    def describe_diff(self, number: int) -> str:
-        """Return the changes of a version as a unified diff."""
-        changes = self.read_version(number).changes
-        return "".join(text_diff(change.path, change.before, change.after) for change in changes)
-
-    def _read_version_row(self, row: sqlite3.Row, contents: bool = True) -> VersionRecord:
-        changes = self._read_changes(row["number"], contents)
-        return VersionRecord(
-            row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, row["verb"]
+    def describe_diff(self, version: str) -> str:
+        """Return the changes of a version as a unified diff, each file in its own encoding."""
+        return "".join(
+            text_diff(change.path, self.read_content(change.before), self.read_content(change.after))
+            for change in self.read_changes(version)
         )
-
-    def _save_version(
-        self, changes: list[FileChange], author: str, reason: str, undoes: int | None, written: bool, verb: str = ""
-    ) -> int:
-        with self._database.transaction():
-            row = self._database.query_row("SELECT COALESCE(MAX(number), 0) + 1 AS next FROM versions")
-            assert row is not None
-            number = int(row["next"])
-            self._database.write_row(
-                "INSERT INTO",
-                "versions",
-                {
-                    "number": number,
-                    "at": time.time(),
-                    "author": author,
-                    "reason": " ".join(reason.split())[:300],
-                    "undoes": undoes,
-                    "written": int(written),
-                    "verb": verb,
-                },
-            )
-            for change in changes:
-                hashes = [
-                    None if content is None else self.save_content(content) for content in (change.before, change.after)
-                ]
-                self._database.write_row(
-                    "INSERT INTO",
-                    "changes",
-                    {
-                        "number": number,
-                        "path": change.path,
-                        "before": hashes[0],
-                        "after": hashes[1],
-                    },
-                )
-        return number
 
     def save_content(self, content: bytes) -> str:
-        """Keep a content, and return the hash by which ``read_content`` finds it."""
-        self._database.write_row("INSERT OR IGNORE INTO", "contents", {"hash": sha256_of(content), "content": content})
-        return sha256_of(content)
+        """Keep a content, and return its id."""
+        return self.repository.git("hash-object", "-w", "--stdin", content=content).decode().strip()
 
-    def read_content(self, name: str | None) -> bytes | None:
-        """Return the content of a hash; None where there is none."""
-        if name is None:
-            return None
-        row = self._database.query_row("SELECT content FROM contents WHERE hash = ?", name)
-        if row is None:
-            return None
-        return bytes(row["content"])
+    def keep_contents(self, name: str, blobs: Mapping[str, str]) -> None:
+        """Keep contents by path under a name, so that git never removes them as unused."""
+        commit = self._commit("", dict(blobs), "draft", name, "", "")
+        self.repository.git("update-ref", f"{REFERENCES}drafts/{self._reference.split('/')[2]}/{name}", commit)
 
-    def _read_changes(self, number: int, contents: bool = True) -> tuple[FileChange, ...]:
-        rows = self._database.query_rows("SELECT * FROM changes WHERE number = ? ORDER BY path", number)
-        if not contents:
-            return tuple(FileChange(row["path"], None, None) for row in rows)
-        return tuple(
-            FileChange(row["path"], *(self.read_content(row[key]) for key in ("before", "after"))) for row in rows
+    def read_content(self, blob: str | None) -> bytes | None:
+        """Return a content by its id; None for no id."""
+        return None if blob is None else self.repository.read_blob(blob)
+
+    def read_file(self, path: str) -> bytes | None:
+        """Return the content of a file now; None where there is none."""
+        file = self._safe_path(path)
+        return read_bytes(file) if file.exists() or file.is_symlink() else None
+
+    def _commit(
+        self, parent: str, blobs: Mapping[str, str | None], author: str, reason: str, undoes: str, verb: str
+    ) -> str:
+        """Commit the files of a parent with other contents; the reference stays."""
+        repository = self.repository
+        # zeros stand for a removed file
+        entries = "".join(
+            f"{'100644' if blob else '0'} {blob or '0' * 40}\t{repository.prefix}{path}\0"
+            for path, blob in blobs.items()
         )
+        trailers = "".join(f"{key}: {value}\n" for key, value in (("Verb", verb), ("Undoes", undoes)) if value)
+        message = f"{shorten(' '.join(reason.split()), 300) or 'no reason'}\n\n{trailers}"
+        with own_index() as index:
+            if parent:
+                repository.git("read-tree", parent, GIT_INDEX_FILE=index)
+            content = entries.encode(errors="surrogateescape")
+            repository.git("update-index", "-z", "--index-info", content=content, GIT_INDEX_FILE=index)
+            tree = repository.git("write-tree", GIT_INDEX_FILE=index).decode().strip()
+        names = {"AUTHOR": author, "COMMITTER": "oragent"}
+        people = {f"GIT_{role}_NAME": name for role, name in names.items()}
+        people |= {f"GIT_{role}_EMAIL": "oragent@localhost" for role in names}
+        parents = ("-p", parent) if parent else ()
+        made = repository.git("commit-tree", tree, *parents, content=message.encode(), **people)
+        return made.decode().strip()
 
-    def _write_files(self, number: int, skip: bool = False) -> None:
-        """Bring files to what a version says, unless somebody has changed them since, and note that it is done.
+    def _hash_files(self) -> dict[str, str]:
+        """Return ids of the contents of all files by path; a file is read only if its times changed."""
+        paths = self._list_versioned()
+        known = self._read_times()
+        times, changed = {}, []
+        for path in paths:
+            status = (self.folder / path).stat()
+            times[path] = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+            if known.get(path, ())[:3] != times[path]:
+                changed.append(path)
+        text = "".join(f"{self.folder.resolve()}/{path}\n" for path in changed).encode(errors="surrogateescape")
+        words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
+        hashed = self.repository.git(*words, content=text).decode().split() if changed else []
+        blobs = dict(zip(changed, hashed, strict=True))
+        present = {path: blobs.get(path) or str(known[path][3]) for path in paths}
+        newest = max((entry[2] for entry in times.values()), default=0)
+        settled = {path: [*times[path], blob] for path, blob in present.items() if times[path][2] < newest - RACE_NS}
+        if settled != known:
+            self._write_local(TIMES, json.dumps(settled))
+        return present
 
-        With ``skip`` a file that can never be written is left out, as a write that was cut off must block nothing.
+    def _list_versioned(self) -> list[str]:
+        """Return the paths of files that git does not ignore, without hidden ones."""
+        paths = [path for path in list_files(self.folder, hidden=False) if not is_local(path) and "\n" not in path]
+        if not paths:
+            return []
+        content = "\0".join(paths).encode(errors="surrogateescape")
+        ignored = self.repository.list_ignored(content)
+        return [path for path in paths if path not in ignored]
+
+    def _read_times(self) -> dict[str, list[int | str]]:
+        with suppress(OSError, ValueError, WorkspaceError):
+            known = json.loads(read_bytes(self.folder / TIMES))
+            if isinstance(known, dict):
+                return {path: entry for path, entry in known.items() if isinstance(entry, list) and len(entry) == 4}
+        return {}
+
+    def _read_log(self, reference: str) -> list[WorkspaceVersion]:
+        prefix = self.repository.prefix
+        words = ("log", "--reverse", "--topo-order", "-z", "--no-renames", "--name-only", f"--format={FORMAT}")
+        versions = []
+        for entry in self.repository.text_of(*words, reference).split("\1")[1:]:
+            head, _, names = entry.partition("\3")
+            commit, at, author, reason, verb, undoes = head.split("\2")
+            paths = (name.strip("\n") for name in names.split("\0"))
+            below = tuple(path.removeprefix(prefix) for path in paths if path and path.startswith(prefix))
+            versions.append(
+                WorkspaceVersion(commit, int(at), author, reason, below, verb.strip("\n"), undoes.strip("\n"))
+            )
+        return versions
+
+    def _find_reference(self, repository: Repository) -> str:
+        """Return the reference of this clone and folder; the name of the clone is made once."""
+        holder = self.folder / repository.text_of("rev-parse", "--git-path", "oragent-clone")
+        name = ""
+        with suppress(OSError):
+            name = holder.read_text(encoding="ascii").strip()
+        if not (name.isalnum() and len(name) == 12):
+            if self.readonly:
+                return ""
+            name = secrets.token_hex(6)
+            files.replace_file(holder, f"{name}\n")
+        place = hashlib.sha256(os.fsencode(repository.prefix)).hexdigest()[:8] if repository.prefix else "top"
+        return f"{REFERENCES}{name}/{place}"
+
+    def _exclude_local_files(self, repository: Repository) -> None:
+        """Have git ignore what commands leave, in this clone, without a change of the person's files."""
+        path = self.folder / repository.text_of("rev-parse", "--git-path", "info/exclude")
+        lines = [f"/{repository.prefix}{name}" for name in LOCAL]
+        present = path.read_text(encoding="utf-8", errors="surrogateescape") if path.is_file() else ""
+        missing = [line for line in lines if line not in present.splitlines()]
+        if missing:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            joint = "" if not present or present.endswith("\n") else "\n"
+            text = present + joint + "".join(f"{line}\n" for line in missing)
+            files.replace_file(path, text.encode(errors="surrogateescape"))
+
+    def _write_local(self, path: Path, text: str) -> None:
+        target = self._safe_path(path.as_posix())
+        try:
+            target.parent.mkdir(exist_ok=True)
+            files.replace_file(target, text)
+        except OSError as error:
+            raise WorkspaceError(f"cannot write {shorten_path(target)}: {error.strerror}; make room for it") from None
+
+    def _finish_write(self) -> None:
+        """Finish a write that was cut off by a kill."""
+        marker = self.folder / PENDING_WRITE
+        if not marker.is_file() or marker.is_symlink():
+            return
+        commit = self.repository.try_resolve(read_bytes(marker, 100).decode("ascii", "replace").strip())
+        if commit and commit != self.tip and self.repository.try_resolve(f"{commit}^") == self.tip:
+            self.repository.git("update-ref", self._reference, commit)
+        if commit and commit == self.tip:
+            self._write_files(commit, skip=True)
+        marker.unlink(missing_ok=True)
+
+    def _write_files(self, commit: str, skip: bool = False) -> None:
+        """Bring files to what a version says, unless somebody has changed them since.
+
+        With ``skip`` a file that cannot be written is left out, as a write that was cut off must block nothing.
         """
-        for change in self._read_changes(number):
+        for change in self.read_changes(commit):
+            before, after = self.read_content(change.before), self.read_content(change.after)
             try:
-                if self.read_file(change.path) not in (change.before, change.after):
+                if self.read_file(change.path) not in (before, after):
                     continue
                 target = self._safe_path(change.path)
-            except WorkspaceError:
-                if skip:
-                    continue
-                raise
-            try:
-                if change.after is None:
+                if after is None:
                     target.unlink(missing_ok=True)
                 else:
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    files.replace_file(target, change.after)
-            except OSError as error:
-                if skip and error.errno in NEVER:
+                    files.replace_file(target, after)
+            except (OSError, WorkspaceError) as error:
+                if skip:
                     continue
-                what = f"cannot write {shorten_path(target)}: {error.strerror}"
-                raise WorkspaceError(f"{what}; version {number} is kept: make room for it") from None
-        self._database.execute("UPDATE versions SET written = 1 WHERE number = ?", number)
-
-    def read_file(self, path: str) -> bytes | None:
-        """The content of a file now; None where there is none."""
-        file = self._safe_path(path)
-        if file.exists() or file.is_symlink():
-            return read_bytes(file)
-        return None
+                why = error.strerror if isinstance(error, OSError) else error
+                what = f"cannot write {shorten_path(change.path)}: {why}"
+                raise WorkspaceError(f"{what}; version {commit[:SHORT]} is kept: make room for it") from None
 
     def _safe_path(self, path: str) -> Path:
         """Where a file lies, if no link leads out on the way."""
@@ -308,8 +398,21 @@ class Versions:
         return target
 
 
+def find_repository(folder: Path) -> Repository | None:
+    """Return the repository of a folder; None if there is none, or if it ignores the folder."""
+    repository = Repository.find(folder)
+    if repository is None or not repository.prefix or not repository.list_ignored(b"."):
+        return repository
+    return None
+
+
+def is_local(path: str) -> bool:
+    """Return True for a file that commands leave and no version holds."""
+    return any(path == name or (name.endswith("/") and path.startswith(name)) for name in LOCAL)
+
+
 def text_diff(path: str, before: bytes | None, after: bytes | None) -> str:
-    """Two contents of a file as a unified diff, at most ``MOST_LINES`` lines of it."""
+    """Return two contents of a file as a unified diff, at most ``MOST_LINES`` lines of it."""
     old, new = (b"" if content is None else content for content in (before, after))
     if max(len(old), len(new)) > MOST_COMPARED:
         return f"--- {path}\n+++ {path}\ntoo large to compare: {len(old)} and {len(new)} bytes\n"
@@ -319,8 +422,5 @@ def text_diff(path: str, before: bytes | None, after: bytes | None) -> str:
         return f"--- {path}\n+++ {path}\nbinary: {len(old)} and {len(new)} bytes\n"
     names = [path if content is not None else "/dev/null" for content in (before, after)]
     lines = list(difflib.unified_diff(rows[0], rows[1], names[0], names[1], lineterm=""))
-    if len(lines) > MOST_LINES:
-        more = [f"... {len(lines) - MOST_LINES} more lines"]
-    else:
-        more = []
+    more = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return "".join(f"{line}\n" for line in [*lines[:MOST_LINES], *more])

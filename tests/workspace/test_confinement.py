@@ -117,8 +117,8 @@ def test_a_version_that_cannot_be_written_is_refused_and_blocks_nothing(tmp_path
 def test_a_version_that_was_blocked_is_passed_over_when_the_store_is_opened(tmp_path):
     file_commands.new_workspace(tmp_path / "w", None, Console(file=io.StringIO()))
     with Versions(tmp_path / "w") as versions:
-        number = versions.write_version({"docs/a/b.md": "text", "docs/c.md": "c"}, "builder", "one")
-        versions._database.execute("UPDATE versions SET written = 0 WHERE number = ?", number)
+        commit = versions.write_version({"docs/a/b.md": "text", "docs/c.md": "c"}, "builder", "one")
+    put(tmp_path / "w", {".oragent/writing": commit})
     shutil.rmtree(tmp_path / "w/docs/a")
     put(tmp_path / "w", {"docs/a": "a file"})
     (tmp_path / "w/docs/c.md").unlink()
@@ -157,7 +157,7 @@ def test_a_link_in_a_workspace_is_refused_in_one_line_by_every_command(tmp_path,
             lambda folder=folder: command.show_workspace(folder, console),
             lambda folder=folder: command.write_report(folder, console),
             lambda folder=folder: command.undo_verb(folder, console),
-            lambda folder=folder: command.restore_version(folder, 1, "", console),
+            lambda folder=folder: command.restore_version(folder, "0000", "", console),
             lambda request=request: command.ask_question(request, "What is best?", console),
             lambda request=request: command.build_program(request, console),
         ):  # fmt: skip
@@ -176,6 +176,7 @@ def test_a_store_that_is_a_link_is_never_opened(tmp_path, place):
     console = Console(file=io.StringIO())
     file_commands.new_workspace(tmp_path / "w", None, console)
     file_commands.new_workspace(tmp_path / "other", None, console)
+    put(tmp_path / "other", {"run.db": "of another"})
     before = (tmp_path / "other/run.db").read_bytes()
     _put_link(tmp_path / "w" / place, tmp_path / "other/run.db")
     for act in (file_commands.list_versions, command.undo_verb, command.write_report, command.show_workspace):

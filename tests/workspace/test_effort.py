@@ -87,14 +87,6 @@ def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
     assert "feasible, within" in out.getvalue().split("builder")[1]
     assert "feasible, within" in (folder / "report.html").read_text()
     assert command.run_program(folder, "", screen, box, given) == 0
-    screen, out = console()
-    assert (
-        command.ask_question(command.VerbRequest(folder, sandbox=box, effort=given), "What is the objective?", screen)
-        == 0
-    )
-    assert "The best objective found is" in out.getvalue()
-    assert "(feasible, within" in out.getvalue()
-    assert "optimal" not in out.getvalue().casefold()
 
 
 def test_the_point_of_a_program_that_stopped_early_is_checked_and_set_against_the_optimum(tmp_path, box):

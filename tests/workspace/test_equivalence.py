@@ -97,7 +97,7 @@ def test_a_name_that_stands_in_no_file_lowers_the_ceiling(tmp_path):
     out = io.StringIO()
     screen = Terminal(file=out, width=300, color_system=None, force_terminal=False)
     request = WorkspaceBenchRequest(
-        tmp_path / "bench", tmp_path / "set", modes=[Mode.EXPLAIN], agents=("records",), settings={"limit": 1}
+        tmp_path / "bench", tmp_path / "set", modes=[Mode.EXPLAIN], agents=("copy",), settings={"limit": 1}
     )
     assert run_bench(request, screen) == 0
     ceiling = re.search(r"ceiling: ([0-9.]+) points of 35 .*in no file: 1 'nowhere_to_be_read'", out.getvalue())

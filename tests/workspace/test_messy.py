@@ -65,7 +65,7 @@ def dairy(tmp_path: Path) -> Path:
         "data/sorten.csv": CHEESES.encode("cp1252"), "data/general_parameters.csv": FIGURES.encode("cp1252"),
         "data/mengen.tsv": "Sorte\tMenge\nBergkäse\t1.5\n".encode("utf-16"),
         "src/modell.py": PROGRAM.encode(),
-        ".git/HEAD": b"ref", ".git/objects/pack": bytes(range(256)), ".vscode/settings.json": b"{",
+        ".hidden/pack": bytes(range(256)), ".vscode/settings.json": b"{",
         "data/~$sorten.xlsx": b"\0" * 165, "data/.DS_Store": b"\0\1", "src/__pycache__/modell.pyc": b"\0",
     }  # fmt: skip
     for path, content in contents.items():
@@ -86,14 +86,20 @@ def test_the_folder_is_checked_run_and_restored_byte_by_byte(dairy, box):
     assert "mengen.tsv is read so: UTF-16; cells separated by tabs" in out.getvalue()
     assert ".git" not in out.getvalue()
     assert "~$" not in out.getvalue()
+    with Versions(dairy) as versions:
+        first = versions.save_snapshot("begin")
     before = {path: file.read_bytes() for path, file in WorkspaceFolder(dairy).list_files().items()}
     assert command.run_program(dairy, "", screen, box) == 0, out.getvalue()
     assert "printed objective: 60659.4966" in out.getvalue()  # by hand: 1250, 963.559 and 1800.5 kg
     (dairy / "data/sorten.csv").write_bytes(b"broken")
-    command.restore_version(dairy, 1, "data/sorten.csv", screen)
+    command.restore_version(dairy, first, "data/sorten.csv", screen)
     assert {path: (dairy / path).read_bytes() for path in before} == before
     with Versions(dairy) as versions:
-        assert not [path for path in versions.list_paths() if path.startswith((".", "data/.", "data/~", "src/__"))]
+        assert not [
+            path
+            for path in versions.list_contents(versions.tip)
+            if path.startswith((".", "data/.", "data/~", "src/__"))
+        ]
 
 
 def test_a_revision_changes_no_other_byte_and_is_undone_byte_by_byte(dairy, box):

@@ -1,19 +1,25 @@
 """Every write is a version; what a person wrote is never lost; a kill leaves whole files and a whole store."""
 
+import os
+import time
+
 import pytest
 
+from oragent._base import files
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.undoing import undo_last
+from oragent.workspace.undoing import restore_files, undo_last
 from oragent.workspace.versions import PERSON, Versions
+from tests.workspace.release import put
+from tests.workspace.teams import begin, commit, git, state_of
 
 
 def test_writes_are_versions_with_author_reason_and_diff(tmp_path):
     with Versions(tmp_path) as store:
         first = store.write_version({"src/a.py": "x = 1\n"}, "builder", "first\nprogram")
         second = store.write_version({"src/a.py": "x = 2\n", "src/b.py": "y\n"}, "reviser", "more")
-        assert store.write_version({"src/a.py": "x = 2\n"}, "reviser", "the same") is None
+        assert store.write_version({"src/a.py": "x = 2\n"}, "reviser", "the same") == ""
         history = store.list_versions()
-        assert [(one.number, one.author, one.reason) for one in history] == [
+        assert [(one.id, one.author, one.reason) for one in history] == [
             (first, "builder", "first program"), (second, "reviser", "more"),
         ]  # fmt: skip
         assert "-x = 1\n+x = 2\n" in store.describe_diff(second)
@@ -37,37 +43,42 @@ def test_what_a_person_changed_is_kept_before_it_is_written_over(tmp_path):
         (tmp_path / "a.py").write_text("a person's\n")
         store.write_version({"a.py": "ours again\n"}, "builder", "two")
         assert [one.author for one in store.list_versions()] == ["builder", PERSON, "builder"]
-        assert store.list_versions()[1].changes[0].after == b"a person's\n"
+        (change,) = store.read_changes(store.list_versions()[1].id)
+        assert store.read_content(change.after) == b"a person's\n"
 
 
 def test_a_file_that_was_there_first_is_kept_too(tmp_path):
     (tmp_path / "a.py").write_text("a person's\n")
     with Versions(tmp_path) as store:
         store.write_version({"a.py": "ours\n"}, "builder", "one")
-        undo_last(store, {})
+        undo_last(store)
         assert (tmp_path / "a.py").read_text() == "a person's\n"
         with pytest.raises(WorkspaceError, match="nothing to undo"):
-            undo_last(store, {})
+            undo_last(store)
 
 
 def test_undo_goes_back_step_by_step_and_is_a_version_itself(tmp_path):
     with Versions(tmp_path) as store:
-        for text in ("1", "2", "3"):
-            store.write_version({"a.py": text}, "builder", text)
-        undo_last(store, {})
+        written = [store.write_version({"a.py": text}, "builder", text) for text in ("1", "2", "3")]
+        undo_last(store)
         assert (tmp_path / "a.py").read_text() == "2"
-        undo_last(store, {})
+        undo_last(store)
         assert (tmp_path / "a.py").read_text() == "1"
-        undo_last(store, {})
+        undo_last(store)
         assert not (tmp_path / "a.py").exists()
-        assert [one.undoes for one in store.list_versions()][-3:] == [3, 2, 1]
+        assert [one.undoes for one in store.list_versions()][-3:] == written[::-1]
+
+
+def cut_off(versions, commit):
+    raise KeyboardInterrupt
 
 
 def test_a_write_that_was_cut_off_is_finished_when_the_store_is_opened(tmp_path, monkeypatch):
     with Versions(tmp_path) as store:
         store.write_version({"a.py": "old"}, "builder", "one")
-        monkeypatch.setattr(Versions, "_write_files", lambda self, number: None)
-        store.write_version({"a.py": "new"}, "builder", "two")
+        monkeypatch.setattr(Versions, "_write_files", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            store.write_version({"a.py": "new"}, "builder", "two")
         monkeypatch.undo()
         assert (tmp_path / "a.py").read_text() == "old"
     with Versions(tmp_path):
@@ -77,8 +88,9 @@ def test_a_write_that_was_cut_off_is_finished_when_the_store_is_opened(tmp_path,
 def test_a_cut_off_write_does_not_overwrite_what_a_person_wrote_since(tmp_path, monkeypatch):
     with Versions(tmp_path) as store:
         store.write_version({"a.py": "old"}, "builder", "one")
-        monkeypatch.setattr(Versions, "_write_files", lambda self, number: None)
-        store.write_version({"a.py": "new"}, "builder", "two")
+        monkeypatch.setattr(Versions, "_write_files", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            store.write_version({"a.py": "new"}, "builder", "two")
         monkeypatch.undo()
     (tmp_path / "a.py").write_text("a person's")
     with Versions(tmp_path):
@@ -94,8 +106,12 @@ def test_no_path_leads_out(tmp_path, path):
 
 
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
+    plain = files.replace_file
+
     def full(place, content):
-        raise OSError(28, "No space left on device")
+        if place.name == "a.py":
+            raise OSError(28, "No space left on device")
+        plain(place, content)
 
     with Versions(tmp_path) as store:
         store.write_version({"a.py": "old"}, "builder", "one")
@@ -106,3 +122,70 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
         assert (tmp_path / "a.py").read_text() == "old"
     with Versions(tmp_path):
         assert (tmp_path / "a.py").read_text() == "new"
+
+
+def test_person_files_branch_and_index_stay_and_hidden_or_ignored_files_are_not_versioned(tmp_path):
+    put(tmp_path, {"plan.py": "x = 1\n", ".gitignore": "*.tmp\n", ".env": "KEY=secret\n", "big.tmp": "0\n"})
+    begin(tmp_path)
+    put(tmp_path, {"plan.py": "x = 2\n", "note.md": "mine\n"})
+    state = state_of(tmp_path)
+    store = Versions(tmp_path)
+    store.save_snapshot("before")
+    assert state_of(tmp_path) == state
+    assert set(store.list_contents(store.tip)) == {"plan.py", "note.md"}
+    store.write_version({"plan.py": "x = 3\n"}, "reviser", "three")
+    assert state_of(tmp_path)[:2] == state[:2]
+    assert state_of(tmp_path)[3] == state[3]
+    undo_last(store)
+    assert (tmp_path / "plan.py").read_text() == "x = 2\n"
+    assert "refs/oragent" in git(tmp_path, "for-each-ref")
+
+
+def test_a_folder_of_a_repository_has_versions_of_its_own_files(tmp_path):
+    put(tmp_path, {"other/a.py": "a\n", "model/plan.py": "x = 1\r\n", ".gitattributes": "* text=auto\n"})
+    begin(tmp_path)
+    store = Versions(tmp_path / "model")
+    store.save_snapshot("begin")
+    assert set(store.list_contents(store.tip)) == {"plan.py"}
+    store.write_version({"plan.py": "x = 2\r\n"}, "reviser", "two")
+    assert store.save_snapshot("nothing changed") == ""
+    undo_last(store)
+    assert (tmp_path / "model" / "plan.py").read_bytes() == b"x = 1\r\n"
+
+
+def test_two_clones_work_and_merge_without_conflict_and_deleted_local_files_lose_nothing(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    put(first, {"src/a.py": "x = 1\n", "docs/r.md": "one\n"})
+    begin(first)
+    git(tmp_path, "clone", "--quiet", str(first), str(second))
+    for folder, path in ((first, "src/of_first.py"), (second, "src/of_second.py")):
+        store = Versions(folder)
+        store.save_snapshot("begin")
+        store.write_version({path: "y\n"}, "builder", f"in {folder.name}", verb="build-1")
+        put(folder, {"answers/ask-1.md": folder.name, "run.db": folder.name, "report.html": folder.name})
+        commit(folder, "Build")
+    git(second, "fetch", "--quiet", "origin", "refs/oragent/*:refs/oragent/*")
+    git(second, "pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main")
+    for name in git(second, "ls-files", "--others", "--ignored", "--exclude-standard").split():
+        (second / name).unlink()
+    reasons = {version.reason: version.is_foreign for version in Versions(second, readonly=True).list_versions()}
+    assert (reasons["in first"], reasons["in second"]) == (True, False)
+    assert {path.name for path in (second / "src").iterdir()} == {"a.py", "of_first.py", "of_second.py"}
+    store = Versions(second)
+    foreign = next(version for version in store.list_versions() if version.reason == "in first")
+    restore_files(store, foreign.short)
+    assert (second / "src" / "of_first.py").is_file()
+
+
+def test_a_file_is_read_again_only_if_its_times_changed(tmp_path, monkeypatch):
+    put(tmp_path, {"data/big.csv": "a\n" + "1\n" * 1000, "src/a.py": "x\n"})
+    old = time.time() - 100
+    for path in ("data/big.csv", "src/a.py"):
+        os.utime(tmp_path / path, (old, old))
+    store = Versions(tmp_path)
+    store.save_snapshot("begin")
+    (tmp_path / "src/a.py").write_text("y\n")
+    first = store.tip
+    store.save_snapshot("changed")
+    (change,) = store.read_changes(store.tip)
+    assert (change.path, store.tip != first) == ("src/a.py", True)

@@ -4,11 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.sandbox.sandbox import Sandbox
-from oragent.workspace.explaining import compare_versions
+from oragent.workspace.data_edits import list_edits
 from oragent.workspace.pages import render_page
-from oragent.workspace.reading import list_files
-from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.versions import Versions
 from tests.workspace.release import put
 
@@ -28,13 +25,11 @@ def save_workbook(path: Path, demand: int, overtime: int) -> None:
 
 
 def test_changed_cells_of_every_sheet_are_compared(tmp_path: Path) -> None:
-    for name, demand, overtime in (("original", 12, 20), ("revised", 12, 35)):
-        save_workbook(tmp_path / name / "data/plan.xlsx", demand, overtime)
-        put(tmp_path / name, {"docs/a.md": "Wash.\n"})
-    with Sandbox(1) as box:
-        text = compare_versions(tmp_path, "two versions", ProgramRunner(box))
-    assert "- data/plan.xlsx, sheet Rules, row overtime, column value: 20 → 35" in text
-    assert "Nord" not in text
+    for name, overtime in (("old", 20), ("new", 35)):
+        save_workbook(tmp_path / name / "data/plan.xlsx", 12, overtime)
+    old, new = ((tmp_path / name / "data/plan.xlsx").read_bytes() for name in ("old", "new"))
+    (edit,) = list_edits({"data/plan.xlsx": old}, {"data/plan.xlsx": new})
+    assert edit == (("data/plan.xlsx", "Rules", "overtime", "value"), "20", "35")
 
 
 def test_the_page_shows_each_sheet_and_no_carriage_returns(tmp_path: Path) -> None:
@@ -42,8 +37,7 @@ def test_the_page_shows_each_sheet_and_no_carriage_returns(tmp_path: Path) -> No
     put(tmp_path, {"data/costs.csv": "item,cost\ncloth,3\n"})
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/a.md").write_bytes(b"Wash `cloth`\r\nfor every house.\r\n")
-    with Versions(tmp_path) as versions:
-        versions.save_snapshot(list_files(tmp_path, hidden=False), "begin")
+    Versions(tmp_path).save_snapshot("begin")
     page = render_page(tmp_path)
     assert "<h3>data/plan.xlsx, sheet Demand</h3>" in page
     rules = page[page.index("<h3>data/plan.xlsx, sheet Rules</h3>") :]

@@ -1,4 +1,4 @@
-"""Agents that do tasks: ``oracle``, ``copy``, ``planted``, ``records``, which need no model, and language models.
+"""Agents that do tasks: ``oracle``, ``copy``, ``planted``, which need no model, and language models.
 
 They know the exact models of a set, or nothing; in a benchmark they show what the scorers, and nothing else, can tell.
 """
@@ -24,8 +24,6 @@ from oragent.milp.solving import solve
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import rule_of
-from oragent.workspace.explaining import answer_question
-from oragent.workspace.facts import read_facts as known_facts
 from oragent.workspace.folder import write_program
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import decode_text, list_files, read_bytes, shorten_path
@@ -49,7 +47,7 @@ SHOWN = {
 }
 
 
-AGENTS = ("oracle", "copy", "planted", "records")
+AGENTS = ("oracle", "copy", "planted")
 
 
 class FileInterface(StrEnum):
@@ -199,13 +197,9 @@ def attempt_task(
     if task.mode is Mode.EXPLAIN:
         if name == "copy":
             return AgentWork(answer=task.question, end="the question, given back")
-        files = list_files(folder)
-        answer = answer_question(known_facts(folder, files, runner), task.question, runner)
-        return _answered(answer, files, "answered from records")
+        return AgentWork(end=f"no answer: {name} writes programs")
     if name == "copy":
         return _copy_original(task, folder)
-    if name == "records":
-        return AgentWork(end="no program: this agent answers questions")
     if instance is None:
         raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none")
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE

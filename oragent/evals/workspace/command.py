@@ -86,9 +86,7 @@ def _make_plan(request: WorkspaceBenchRequest) -> BenchPlan:
     if request.root is None:
         return MANIFEST.read_plan(request.outputs)
     if not request.agents:
-        raise ConfigError(
-            "nobody is measured: name a model or agent with --models, such as oracle, copy, planted, records"
-        )
+        raise ConfigError("nobody is measured: name a model or agent with --models, such as oracle, copy, planted")
     variants = dict.fromkeys(
         fitting_subject(request.root, variant) if Mode.REVISE in request.modes else variant
         for variant in request.variants
