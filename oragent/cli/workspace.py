@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from oragent._base.errors import ConfigError
+from oragent._base.publishing import has_result_listener
 from oragent.cli import workspace_verbs
 from oragent.cli.options import (
     BenchCalls,
@@ -54,7 +55,7 @@ def import_release(
 
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]
 Gap = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
-Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 2048).")]
+Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 4096).")]
 Calls = Annotated[int | None, typer.Option(min=1, help="Budget: model calls of all commands together.")]
 
 
@@ -200,7 +201,6 @@ def run(
     folder: FOLDER,
     program: Annotated[str, typer.Option(help="Path below the folder; none: that in src.")] = "",
     at: Annotated[str, typer.Option(help="Revision of git, REVISION:FILE, or a model file (default: now).")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one line of JSON.")] = False,
     time: Time = None,
     gap: Gap = None,
     memory: Memory = None,
@@ -215,8 +215,8 @@ def run(
     from oragent.workspace.verb_commands import VerbCommands
 
     options = EffortOptions(time, gap, memory)
-    if at or as_json or (read_settings(folder).program and not program):
-        raise typer.Exit(VerbCommands(folder, console, options, as_json).run(at or "."))
+    if at or has_result_listener() or (read_settings(folder).program and not program):
+        raise typer.Exit(VerbCommands(folder, console, options).run(at or "."))
     raise typer.Exit(run_program(folder, program, console, effort_options=options))
 
 

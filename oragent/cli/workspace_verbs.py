@@ -31,6 +31,7 @@ def register(workspace: typer.Typer) -> None:
     workspace.command()(repair)
     workspace.command(name="diff-model")(diff_model)
     workspace.command(name="audit-edits")(audit_edits)
+    workspace.command()(cite)
 
 
 def _commands(
@@ -143,3 +144,12 @@ def audit_edits(
 ) -> None:
     """List each cell of data that differs. With a plan, exit code 1 unless edits and planned edits are the same."""
     raise typer.Exit(_commands(folder).audit(old, new, plan))
+
+
+def cite(
+    folder: Folder,
+    text: Annotated[Path, typer.Argument(metavar="TEXT", help="A text with citations, or a JSON list of them.")],
+    at: At = ".",
+) -> None:
+    """Look up each citation of a text: file, line or row and column, value. Exit code 1 if one does not hold."""
+    raise typer.Exit(_commands(folder).cite(text, at))

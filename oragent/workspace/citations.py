@@ -1,8 +1,9 @@
-"""Where a statement comes from, written so that it can be looked up: and looked up it is.
+"""Citations of documents, tables and records, and their verification.
 
-Three forms: ``[docs/a.md:12 "quote"]``, ``[data/t.csv, row KEY, column NAME = value]`` and ``[records/m.json, key.key =
-value]``. A citation holds if the quote or value is there. A cell may name its sheet, ``, sheet NAME`` before ``, row``;
-without it the first sheet is meant.
+Three forms: ``[docs/a.md:12 "quote"]``, ``[data/t.csv, row KEY, column NAME [unit] = value]`` and ``[records/m.json,
+key.key = value]``, or a JSON list. A citation holds if the quote or value is there. A cell may name its sheet, ``,
+sheet NAME`` before ``, row``; without it the first sheet is meant. Text that looks like a citation and has none of
+these forms is reported.
 """
 
 import json
@@ -15,18 +16,30 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import WorkspaceError
+from oragent._base.errors import TableError, WorkspaceError
 from oragent.workspace import tables
-from oragent.workspace.reading import parse_json, read_text, shorten
+from oragent.workspace.data_edits import read_text_tables
+from oragent.workspace.reading import parse_json, read_bytes, read_text, shorten
 
+# text in which brackets come in pairs, as in the unit of a column
+PAIRED = r"(?:[^\[\]=\n]|\[[^\[\]=\n]{0,60}\])"
 FORM = re.compile(
-    r'\[(?P<path>[^\[\]:,="]+?)(?:'
-    r':(?P<line>[0-9]{1,7})(?: "(?P<quote>[^"\]]{0,300})")?'
-    r"|(?:, sheet (?P<sheet>[^\]=]{1,100}?))?"
-    r", row (?P<row>[^\]=]{1,200}?), column (?P<column>[^\]=]{1,200}?) = (?P<cell>[^\]]{1,200})"
-    r"|, (?P<keys>[^\]=]{1,300}?) = (?P<value>[^\]]{1,200})"
+    r'\[(?P<path>[^\[\]:,="\n]+?)(?:'
+    r':(?P<line>[0-9]{1,7})(?: "(?P<quote>[^"\n]{0,300})")?'
+    rf"|(?:, sheet (?P<sheet>{PAIRED}{{1,100}}?))?"
+    rf", row (?P<row>{PAIRED}{{1,200}}?), column (?P<column>{PAIRED}{{1,200}}?) = (?P<cell>{PAIRED}{{1,200}})"
+    rf"|, (?P<keys>{PAIRED}{{1,300}}?) = (?P<value>(?:[^\[\]\n]|\[[^\[\]\n]{{0,100}}\]){{1,200}})"
     r")\]"
 )
+FILE_NAME = r"[\w./-]{1,100}\.(?:csv|tsv|xlsx|xlsm|db|sqlite3?|json|parquet|md|txt|eml|rst|tex|py|log|pdf|docx)\b"
+# what a reader takes for a citation: a bracket that begins with a file, or a file followed by a line, row or column
+LOOKS = re.compile(
+    rf"\[[ \t]*{FILE_NAME}[^\[\]\n]{{0,300}}\](?!\()"
+    rf"|{FILE_NAME}[ \t]*(?::[ \t]*[0-9]+|[,;:(][ \t]*(?:sheet|row|column|lines?|cell|key|page)\b[^\n]{{0,100}})"
+    rf"|\b(?:row|column) {PAIRED}{{1,100}}?, (?:row|column) {PAIRED}{{1,100}}? (?:=|is) [^\s]+",
+    re.IGNORECASE,
+)
+MOST_CITATIONS = 1000
 SPLIT = re.compile(r"(?<!\\)\.")
 ALIKE = str.maketrans(
     {
@@ -110,21 +123,40 @@ class CitedKey:
 
 
 @dataclass(frozen=True)
-class BrokenCitation:
-    """A citation that does not hold."""
+class UnclearCitation:
+    """Text that looks like a citation and has none of the forms."""
 
-    citation: CitedLine | CitedCell | CitedKey
-    # one line
-    why: str
+    text: str
 
     def __str__(self) -> str:
-        return f"{shorten(str(self.citation), 200)}: {self.why}"
+        return self.text
 
 
-def find_citations(text: str) -> tuple[CitedLine | CitedCell | CitedKey, ...]:
-    """All citations of an answer, in order."""
-    citations: list[CitedLine | CitedCell | CitedKey] = []
+Citation = CitedLine | CitedCell | CitedKey | UnclearCitation
+
+
+@dataclass(frozen=True)
+class ResolvedCitation:
+    """A citation, looked up."""
+
+    citation: Citation
+    # in the place that is cited; None where there is no such place
+    value: str | None
+    # why it does not hold, one line; empty if it holds
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{shorten(str(self.citation), 200)}: {self.reason or 'holds'}"
+
+
+def find_citations(text: str) -> tuple[Citation, ...]:
+    """Return all citations of a text in order, then what looks like one and has none of the forms."""
+    citations: list[Citation] = []
+    rest = []
+    end = 0
     for match in FORM.finditer(text):
+        rest.append(text[end : match.start()])
+        end = match.end()
         path = match["path"].strip()
         if match["line"] is not None:
             citations.append(CitedLine(path, int(match["line"]), match["quote"] or ""))
@@ -134,70 +166,125 @@ def find_citations(text: str) -> tuple[CitedLine | CitedCell | CitedKey, ...]:
         else:
             keys = tuple(part.replace("\\.", ".").strip() for part in SPLIT.split(match["keys"]))
             citations.append(CitedKey(path, keys, match["value"].strip()))
+    rest.append(text[end:])
+    citations += [UnclearCitation(match[0].strip()) for part in rest for match in LOOKS.finditer(part)]
     return tuple(citations)
 
 
-def check_citations(text: str, files: Mapping[str, Path]) -> tuple[BrokenCitation, ...]:
+def read_citation_list(value: object) -> tuple[Citation, ...]:
+    """Return citations given as a JSON list of objects.
+
+    A line has path, line and quote; a cell path, row, column, value and perhaps table; a key path, keys and value.
+    An object of another form is an unclear citation.
+    """
+    if not isinstance(value, list) or len(value) > MOST_CITATIONS:
+        raise WorkspaceError(f"expected a list of at most {MOST_CITATIONS} citations, each an object with a path")
+    return tuple(map(_read_object, value))
+
+
+def _read_object(entry: object) -> Citation:
+    known = {"path", "line", "quote", "row", "column", "value", "table", "keys"}
+    unclear = UnclearCitation(json.dumps(entry, ensure_ascii=False)[:300])
+    if not isinstance(entry, dict) or not entry.keys() <= known or not isinstance(entry.get("path"), str):
+        return unclear
+    path, value = entry["path"], str(entry.get("value", ""))
+    if isinstance(entry.get("line"), int):
+        return CitedLine(path, entry["line"], str(entry.get("quote", "")))
+    if entry.get("row") and entry.get("column") and value:
+        return CitedCell(path, str(entry["row"]), str(entry["column"]), value, str(entry.get("table", "")))
+    if isinstance(entry.get("keys"), list) and value:
+        return CitedKey(path, tuple(map(str, entry["keys"])), value)
+    return unclear
+
+
+def check_citations(text: str, files: Mapping[str, Path]) -> tuple[ResolvedCitation, ...]:
     """Return the citations of an answer that do not hold; files are given by path below the workspace."""
-    flaws = {citation: _find_flaw(citation, files) for citation in find_citations(text)}
-    return tuple(BrokenCitation(citation, why) for citation, why in flaws.items() if why)
+    resolved = (resolve_citation(citation, files) for citation in dict.fromkeys(find_citations(text)))
+    return tuple(one for one in resolved if one.reason)
 
 
-def _find_flaw(citation: CitedLine | CitedCell | CitedKey, files: Mapping[str, Path]) -> str:
+def resolve_citation(citation: Citation, files: Mapping[str, Path]) -> ResolvedCitation:
+    """Look a citation up; files are given by path below the workspace."""
+    if isinstance(citation, UnclearCitation):
+        return ResolvedCitation(citation, None, "is in no form that can be looked up")
     if citation.path not in files:
-        return "there is no such file"
+        return ResolvedCitation(citation, None, "there is no such file")
     try:
-        text = read_text(files[citation.path])
-        if isinstance(citation, CitedLine):
-            return _check_line(citation, text.split("\n"))
         if isinstance(citation, CitedCell):
-            return _check_cell(citation, text)
-        return _check_key(citation, parse_json(text, citation.path))
-    except WorkspaceError as problem:
-        return str(problem)
+            value, reason = _look_up_cell(citation, read_bytes(files[citation.path]))
+        else:
+            text = read_text(files[citation.path])
+            if isinstance(citation, CitedLine):
+                value, reason = _look_up_line(citation, text.split("\n"))
+            else:
+                value, reason = _look_up_key(citation, parse_json(text, citation.path))
+    except (WorkspaceError, TableError) as problem:
+        return ResolvedCitation(citation, None, str(problem))
+    return ResolvedCitation(citation, value, reason)
 
 
-def _check_line(citation: CitedLine, lines: list[str]) -> str:
+def _look_up_line(citation: CitedLine, lines: list[str]) -> tuple[str | None, str]:
     if not 1 <= citation.number <= len(lines):
-        return f"the file has {len(lines)} lines"
-    content = normalise_text(lines[citation.number - 1].replace('"', "'").replace("[", "(").replace("]", ")"))
-    if normalise_text(citation.quote) in content:
-        return ""
-    return "the line does not say that"
+        return None, f"the file has {len(lines)} lines"
+    line = lines[citation.number - 1].rstrip("\r")
+    content, quote = (
+        normalise_text(text.replace('"', "'").replace("[", "(").replace("]", ")")) for text in (line, citation.quote)
+    )
+    return line, "" if quote in content else "the line does not say that"
 
 
-def _check_cell(citation: CitedCell, text: str) -> str:
-    sheets = tables.read_sheets(text)
-    if citation.sheet and citation.sheet not in sheets:
-        return "there is no such sheet"
-    table = (sheets[citation.sheet] if citation.sheet else next(iter(sheets.values()))).table
-    if table is None or citation.column not in [name.strip() for name in table.header]:
-        return "there is no such column"
-    column = [name.strip() for name in table.header].index(citation.column)
-    values = [row[column].strip() for row in table.rows if len(row) > column and citation.row in _row_keys(row)]
+def _look_up_cell(citation: CitedCell, content: bytes) -> tuple[str | None, str]:
+    found = read_text_tables(citation.path, content)
+    if not found:
+        return None, "the file has no table"
+    if citation.sheet and citation.sheet not in found:
+        return None, "there is no such sheet"
+    table = found[citation.sheet] if citation.sheet else next(iter(found.values()))
+    header = [name.strip() for name in table.header]
+    columns = [at for at, name in enumerate(header) if normalise_text(name) == normalise_text(citation.column)]
+    if not columns:
+        named = [tables.BRACKETED.sub("", name).strip() for name in header]
+        columns = [at for at, name in enumerate(named) if normalise_text(name) == normalise_text(citation.column)]
+    if len(columns) != 1:
+        return None, "there is no such column" if not columns else f"{len(columns)} columns have this name"
+    column = columns[0]
+    rows = [row for row in table.rows if len(row) > column and citation.row in _row_keys(row)]
+    values = list(dict.fromkeys(row[column].strip() for row in rows))
     if not values:
-        return "there is no such row"
-    if any(_is_same_value(citation.value, value) for value in values):
-        return ""
-    return f"it is {shorten(values[0], 40)}"
+        return None, "there is no such row"
+    if len(values) > 1:
+        return None, f"{len(rows)} rows have this name; add the labels of the next columns"
+    is_same = _is_same_cell(citation.value, values[0], tables.column_unit(header[column]) or "")
+    return values[0], "" if is_same else f"it is {shorten(values[0], 40) or 'empty'}"
+
+
+def _is_same_cell(cited: str, actual: str, unit: str) -> bool:
+    """Return True if a cited text is the number of a cell, perhaps with the unit of its column, or the same text."""
+    first, second = normalise_text(cited), normalise_text(actual)
+    if first == second:
+        return True
+    value = tables.parse_number(second)
+    match = re.match(NUMBER, first)
+    if value is None or match is None:
+        return False
+    rest = first[match.end() :].strip()
+    return rest in ("", normalise_text(unit)) and math.isclose(float(match[0]), value, rel_tol=RELATIVE)
 
 
 def _row_keys(row: tuple[str, ...]) -> set[str]:
     return {", ".join(cell.strip() for cell in row[:count]) for count in (1, 2, 3)}
 
 
-def _check_key(citation: CitedKey, record: Any) -> str:
+def _look_up_key(citation: CitedKey, record: Any) -> tuple[str | None, str]:
     for name in citation.keys:
-        if not isinstance(record, dict) or name not in record:
-            return f"there is no key {shorten(name, 40)}"
-        record = record[name]
-    if isinstance(record, str):
-        text = record
-    else:
-        text = json.dumps(record)
-    if _is_same_value(citation.value, text):
-        return ""
-    return f"it is {shorten(text, 40)}"
+        if isinstance(record, list) and name.isdecimal() and int(name) < len(record):
+            record = record[int(name)]
+        elif isinstance(record, dict) and name in record:
+            record = record[name]
+        else:
+            return None, f"there is no key {shorten(name, 40)}"
+    text = record if isinstance(record, str) else json.dumps(record)
+    return text, "" if _is_same_value(citation.value, text) else f"it is {shorten(text, 40)}"
 
 
 def _is_same_value(cited: str, actual: str) -> bool:

@@ -85,6 +85,8 @@ def ask_question(request: VerbRequest, question: str, console: Console) -> int:
     if not question.strip():
         raise ConfigError("the question is empty; without a model it is a line such as 'whatif demand[Paris] *= 1.1'")
     if request.model is None and request.runtime.model is None and request.replay is None:
+        # refuses links
+        WorkspaceFolder(request.folder).list_files()
         return VerbCommands(request.folder, console, request.effort, as_json=False).ask("ask", [question])
     return _run_verb(request, _begin_verb(request, "ask", question), console)
 

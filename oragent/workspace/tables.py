@@ -227,7 +227,7 @@ def _quote_cell(cell: str) -> str:
 
 def _describe_column(name: str, cells: Sequence[str]) -> Column:
     present = [cell.strip() for cell in cells if not is_missing(cell)]
-    return Column(name, _column_unit(name), _column_kind(present), len(cells) - len(present), len(set(present)))
+    return Column(name, column_unit(name), _column_kind(present), len(cells) - len(present), len(set(present)))
 
 
 def _column_kind(present: Sequence[str]) -> ColumnKind:
@@ -244,7 +244,8 @@ def _column_kind(present: Sequence[str]) -> ColumnKind:
     return ColumnKind.NUMBER
 
 
-def _column_unit(name: str) -> str | None:
+def column_unit(name: str) -> str | None:
+    """Return the unit in the name of a column: in brackets at its end, or a last word that is one."""
     bracketed = BRACKETED.search(name)
     if bracketed:
         return bracketed[1].strip()

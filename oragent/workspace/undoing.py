@@ -68,8 +68,8 @@ def restore_files(versions: Versions, name: str, path: str = "") -> Reversal:
 
     Files that a person added since stay.
     """
-    version = versions.find_version(name)
     versions.save_snapshot("before restore")
+    version = versions.find_version(name)
     path = path.removeprefix("./")
     wanted, present = versions.list_contents(version.id), versions.list_contents(versions.tip)
     if path and path not in wanted:

@@ -15,6 +15,7 @@ from oragent.milp.opening import print_note
 from oragent.milp.operations.printing import print_fields, print_result
 from oragent.workspace.adopting import adopt_folder
 from oragent.workspace.cells import read_change
+from oragent.workspace.citing import check_text
 from oragent.workspace.data_changes import EditPlan, audit_edits
 from oragent.workspace.model_verbs import ask_lines, compare_models, run_model, try_changes, verify_revision
 from oragent.workspace.settings import FILE, EffortOptions
@@ -59,6 +60,10 @@ class VerbCommands:
         """List the cells that differ between two revisions and compare them with a plan."""
         planned = EditPlan.read(plan) if plan else None
         return self._on_states(old, new, lambda first, second: audit_edits(first, second, planned))
+
+    def cite(self, text: Path, revision: str = WORKING) -> int:
+        """Check the citations of a text against the files of a revision."""
+        return self._on_state(revision, lambda state: check_text(state, text), FAILS)
 
     def _on_state(self, revision: str, perform: Callable[[FolderState], VerbResult], code: int) -> int:
         with open_state(self.folder, revision, self.options) as state:

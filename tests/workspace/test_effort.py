@@ -100,9 +100,9 @@ def test_the_point_of_a_program_that_stopped_early_is_checked_and_set_against_th
 
 
 def test_the_command_line_wins_over_the_file_and_that_over_the_defaults(tmp_path):
-    assert read_settings(tmp_path, EffortOptions()) == WorkspaceSettings(120.0, 0.0, 2048)
+    assert read_settings(tmp_path, EffortOptions()) == WorkspaceSettings()
     (tmp_path / "workspace.yaml").write_text("time: 600\ngap: 0.02\n")
-    assert read_settings(tmp_path, EffortOptions(gap=0.1)) == WorkspaceSettings(600.0, 0.1, 2048)
+    assert read_settings(tmp_path, EffortOptions(gap=0.1)) == WorkspaceSettings(time=600.0, gap=0.1)
     with pytest.raises(ConfigError, match="gap"):
         read_settings(tmp_path, EffortOptions(gap=1.5))
     (tmp_path / "workspace.yaml").write_text("tme: 600\n")

@@ -179,7 +179,7 @@ oragent workspace verify . "$base" "$head" \\
   --neutral "inputs/rules.csv[share, value]=0" --json > "$RESULTS/rules/verify.json"
 "$PYTHON" - "$RESULTS/rules/verify.json" <<'END'
 import json, sys
-result = json.load(open(sys.argv[1]))
+result = json.load(open(sys.argv[1]))["result"]
 print(result["objective"]["difference"]["value"])
 END
 """

@@ -1,0 +1,103 @@
+"""Citations are looked up in the file, row and column that they name; what cannot be looked up is reported."""
+
+import io
+import json
+import sqlite3
+
+import pytest
+
+from oragent._base.terminal import Terminal
+from oragent.workspace.citations import check_citations, find_citations
+from oragent.workspace.reading import list_files
+from oragent.workspace.settings import NO_OPTIONS
+from oragent.workspace.verb_commands import VerbCommands
+from tests.workspace import teams
+from tests.workspace.release import put
+
+TABLE = "region,August [t],September [t],price (EUR)\nNord,25,28,3.5\nWest,31,1200,4\nWest,9,8,4\nOst,7,,2\n"
+TRUE = (
+    "[data/demand.csv, row Nord, column September [t] = 28]",
+    "[data/demand.csv, row Nord, column September [t] = 28 t]",
+    "[data/demand.csv, row Nord, column September = 28.0]",
+    "[data/demand.csv, row Ost, column price = 2]",
+    "[data/demand.csv, row West, 31, column September [t] = 1,200]",
+    '[docs/rules.md:2 "at most 40 t"]',
+    "[docs/rules.md:1]",
+    "[record.json, rows.cap[Nord].slack = 2.5]",
+    "[record.json, list.1 = 4]",
+    "[shop.db, sheet items, row rope, column weight = 30]",
+)
+FALSE = (
+    "[data/demand.csv, row Nord, column September [t] = 31]",
+    "[data/demand.csv, row Nord, column September [t] = 28 kg]",
+    "[data/demand.csv, row Nord, column September [t] = 2]",
+    "[data/demand.csv, row Nord, column October [t] = 28]",
+    "[data/demand.csv, row Sued, column September [t] = 28]",
+    "[data/demand.csv, row West, column September [t] = 8]",
+    "[data/demand.csv, row Ost, column September [t] = 0]",
+    "[data/demand.csv, sheet Two, row Nord, column August [t] = 25]",
+    "[data/other.csv, row Nord, column August [t] = 25]",
+    "[../data/demand.csv, row Nord, column August [t] = 25]",
+    '[docs/rules.md:2 "at most 50 t"]',
+    '[docs/rules.md:1 "at most 40 t"]',
+    "[docs/rules.md:9]",
+    "[record.json, rows.cap[Nord].slack = 3]",
+    "[record.json, rows.cap[West].slack = 2.5]",
+    "[data/demand.csv, Nord, September]",
+    "data/demand.csv, row Nord, column September [t] = 28",
+    "(row Nord, column September [t] = 31)",
+    "docs/rules.md:2",
+    "docs/rules.md, line 2, says at most 50 t",
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    record = {"rows": {"cap[Nord]": {"slack": 2.5}}, "list": [3, 4]}
+    put(tmp_path, {"data/demand.csv": TABLE, "docs/rules.md": "# Rules\nShip at most 40 t.\n",
+                   "record.json": json.dumps(record)})  # fmt: skip
+    base = sqlite3.connect(tmp_path / "shop.db")
+    base.execute("CREATE TABLE items (name TEXT, weight INTEGER)")
+    base.execute("INSERT INTO items VALUES ('rope', 30), ('tent', 10)")
+    base.execute("CREATE TABLE limits (name TEXT, value REAL)")
+    base.execute("INSERT INTO limits VALUES ('room', 50)")
+    base.commit()
+    base.close()
+    return tmp_path
+
+
+@pytest.mark.parametrize("text", TRUE)
+def test_a_true_citation_holds(folder, text):
+    assert len(find_citations(f"It is so {text}.")) == 1
+    assert check_citations(f"It is so {text}.", list_files(folder)) == ()
+
+
+@pytest.mark.parametrize("text", FALSE)
+def test_a_false_citation_is_reported(folder, text):
+    assert len(check_citations(f"It is so: {text}.", list_files(folder))) == 1
+
+
+def test_plain_text_and_links_are_no_citations():
+    assert find_citations("See [the rules](docs/rules.md), x[1], [note] and ratio 3:4. Plan A ships 28 t.") == ()
+
+
+def test_the_verb_gives_file_revision_row_column_and_value(folder, tmp_path_factory):
+    teams.begin(folder)
+    put(folder, {"data/demand.csv": TABLE.replace("28", "31")})
+    text = tmp_path_factory.mktemp("text") / "answer.md"
+    text.write_text("Nord needs it [data/demand.csv, row Nord, column September [t] = 31].\n")
+    listed = text.with_name("citations.json")
+    listed.write_text(json.dumps([
+        {"path": "data/demand.csv", "row": "Nord", "column": "September [t]", "value": 31},
+        {"path": "docs/rules.md", "line": 2, "quote": "40 t"}, {"file": "docs/rules.md"},
+    ]))  # fmt: skip
+    results = []
+    for path, revision in ((text, "."), (text, "HEAD"), (listed, ".")):
+        out = io.StringIO()
+        code = VerbCommands(folder, Terminal(file=out), NO_OPTIONS, as_json=True).cite(path, revision)
+        results.append((code, json.loads(out.getvalue())["citations"]))
+    (now, (cited,)), (before, (earlier,)), (mixed, entries) = results
+    assert (now, before, mixed) == (0, 1, 1)
+    assert (cited["row"], cited["column"], cited["value"]) == ("Nord", "September [t]", "31")
+    assert (earlier["value"], len(earlier["commit"])) == ("28", 40)
+    assert [entry["holds"] for entry in entries] == [True, True, False]
