@@ -169,7 +169,7 @@ class Spent:
 
     def add_all(self, addends: Iterable["Spent"]) -> "Spent":
         """Add several amounts, from left to right."""
-        columns = zip(self._as_tuple(), *(other._as_tuple() for other in addends), strict=True)
+        columns = zip(self._as_tuple(), *(addend._as_tuple() for addend in addends), strict=True)
         return Spent(*(reduce(add, column) for column in columns))
 
     def __sub__(self, spent: "Spent") -> "Spent":

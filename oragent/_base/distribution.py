@@ -28,10 +28,10 @@ def extra_install_command(extra: str) -> str:
     checkout = _checkout_root()
     if checkout:
         if checkout == Path.cwd():
-            where = "."
+            target = "."
         else:
-            where = str(checkout)
-        return f"{_pip_command()} install -e '{where}[{extra}]'"
+            target = str(checkout)
+        return f"{_pip_command()} install -e '{target}[{extra}]'"
     tool = _environment_tool()
     if tool:
         return f"{tool} install --force '{_requirement_with_extra(extra)}'"

@@ -134,10 +134,10 @@ class RaceTerms:
         """Compute the end of a race with these terms for a program whose values are all known."""
         planned = {size: len(of_size) for size, of_size in values.items()}
         for step in race_steps(planned, self.probes):
-            if ended := self.check_stop(
+            if stop := self.check_stop(
                 {size: values[size][:count] for size, count in step.items()}, planned, behaviour
             ):
-                return ended
+                return stop
         return None
 
     def check_stop(self, seen: Values, planned: Mapping[str, int], behaviour: str) -> RaceStop | None:

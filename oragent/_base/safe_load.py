@@ -83,8 +83,8 @@ def _check_events(text: str) -> None:
             # Added to the parent at its end.
             values, height = 0, 0
         elif isinstance(event, yaml.CollectionEndEvent):
-            ended = opened.pop()
-            values, height = ended.values, ended.height
+            closed_collection = opened.pop()
+            values, height = closed_collection.values, closed_collection.height
         elif isinstance(event, yaml.ScalarEvent):
             _check_number(event, is_key=opened[-1].is_mapping and opened[-1].items % 2 == 0)
             values, height = 1, 1
@@ -97,7 +97,9 @@ def _check_events(text: str) -> None:
         else:
             continue
         if values:
-            if (anchor := ended.anchor if isinstance(event, yaml.CollectionEndEvent) else event.anchor) is not None:
+            if (
+                anchor := closed_collection.anchor if isinstance(event, yaml.CollectionEndEvent) else event.anchor
+            ) is not None:
                 anchors[anchor] = (values, height)
             parent = opened[-1]
             parent.items += 1

@@ -56,20 +56,21 @@ def read_columns(
     if flaws:
         raise TableError(flaws[0])
     columns = [
-        _type_column(head, [row[place] for row in rows], place in percents, notes) for place, head in enumerate(heads)
+        _type_column(head, [row[column] for row in rows], column in percents, notes)
+        for column, head in enumerate(heads)
     ]
     typed: list[tuple[Cell, ...]] = list(zip(*columns, strict=True)) if rows else []
     typed = _drop_total(typed, lines, notes)
-    for place, head in enumerate(heads):
-        _note_extremes(head, [row[place] for row in typed], lines, notes)
+    for column, head in enumerate(heads):
+        _note_extremes(head, [row[column] for row in typed], lines, notes)
     return Table(name, heads, tuple(typed), tuple(notes[:MAX_NOTES]))
 
 
 def _distinct_heads(header: Sequence[str], notes: list[str]) -> tuple[str, ...]:
     """Return the names of the columns, stripped; missing and repeated names get a number."""
     heads: dict[str, None] = {}
-    for place, text in enumerate(header):
-        name = text.strip() or f"column {place + 1}"
+    for column, text in enumerate(header):
+        name = text.strip() or f"column {column + 1}"
         head, count = name, 2
         while head in heads:
             head, count = f"{name} ({count})", count + 1
@@ -87,8 +88,8 @@ def _strip_signs(
     """Remove a currency sign, percent sign or unit that all numbers of a column have."""
     percents: set[int] = set()
     changed: dict[int, list[str]] = {}
-    for place, head in enumerate(heads):
-        cells = [row[place].strip() for row in rows]
+    for column, head in enumerate(heads):
+        cells = [row[column].strip() for row in rows]
         signs, numbers = [], []
         for cell in cells:
             match = None if cell.casefold() in MISSING else AFFIXED.fullmatch(cell)
@@ -103,16 +104,16 @@ def _strip_signs(
             line = lines[next(at for at in present if signs[at] != signs[present[0]])]
             raise TableError(f"line {line}: column {head!r} mixes {first or 'plain numbers'!r} and {second!r}; use one")
         (sign,) = used
-        changed[place] = numbers
+        changed[column] = numbers
         if sign == "%":
-            percents.add(place)
+            percents.add(column)
             notes.append(f"column {head!r}: percent are read as fractions, 5 % as 0.05")
         else:
             notes.append(f"column {head!r}: numbers are in {sign}")
     if not changed:
         return rows, percents
     return [
-        tuple(changed[place][at] if place in changed else cell for place, cell in enumerate(row))
+        tuple(changed[column][at] if column in changed else cell for column, cell in enumerate(row))
         for at, row in enumerate(rows)
     ], percents
 
@@ -151,14 +152,14 @@ def _drop_total(rows: list[tuple[Cell, ...]], lines: Sequence[int], notes: list[
     if len(rows) <= MIN_ROWS:
         return rows
     *above, last = rows
-    numbers = [place for place, cell in enumerate(last) if _is_number(cell)]
+    numbers = [column for column, cell in enumerate(last) if _is_number(cell)]
     labels = [cell for cell in last if isinstance(cell, str) and cell.casefold() not in MISSING]
     usual = max(sum(isinstance(cell, str) and cell.casefold() not in MISSING for cell in row) for row in above)
     is_labelled = any(label.strip(" :").casefold() in TOTALS for label in labels)
     if not numbers or not (is_labelled or len(labels) < usual):
         return rows
-    sums_hold = all(_is_sum(last[place], [row[place] for row in above]) for place in numbers)
-    if sums_hold and any(last[place] for place in numbers):
+    sums_hold = all(_is_sum(last[column], [row[column] for row in above]) for column in numbers)
+    if sums_hold and any(last[column] for column in numbers):
         notes.append(f"line {lines[len(above)]} holds the sums of the rows above and is left out")
         return above
     if is_labelled:

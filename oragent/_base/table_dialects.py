@@ -257,8 +257,8 @@ def _drop_empty_columns(rows: list[RawRow]) -> list[RawRow]:
     widths = {len(row.cells) for row in rows}
     if len(widths) != 1:
         return rows
-    kept = [at for at in range(widths.pop()) if any(row.cells[at].strip() for row in rows)]
-    return [RawRow(tuple(row.cells[at] for at in kept), row.line, row.after_gap) for row in rows]
+    filled_columns = [at for at in range(widths.pop()) if any(row.cells[at].strip() for row in rows)]
+    return [RawRow(tuple(row.cells[at] for at in filled_columns), row.line, row.after_gap) for row in rows]
 
 
 def _join_header(rows: list[RawRow], notes: list[str]) -> list[RawRow]:

@@ -51,7 +51,7 @@ def _parse_in_child(content: bytes, form: str) -> tuple[Table, ...]:
     paths = [entry or str(Path.cwd()) for entry in sys.path]
     environment = {"PYTHONPATH": os.pathsep.join(paths), "PATH": os.environ.get("PATH", "")}
     try:
-        ended = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-c", CHILD, form, str(seconds), str(MEMORY)],
             input=content,
             capture_output=True,
@@ -60,11 +60,11 @@ def _parse_in_child(content: bytes, form: str) -> tuple[Table, ...]:
         )
     except subprocess.TimeoutExpired:
         raise TableError("not read in time: the file is broken, or the machine is busy") from None
-    if ended.returncode == REFUSED:
-        raise TableError(escape_text(ended.stderr.decode(errors="replace").strip())[:500])
-    if ended.returncode:
+    if completed.returncode == REFUSED:
+        raise TableError(escape_text(completed.stderr.decode(errors="replace").strip())[:500])
+    if completed.returncode:
         raise TableError(f"cannot be read within {seconds} CPU seconds and {MEMORY >> 30} GiB: save a smaller table")
-    plain = json.loads(ended.stdout)
+    plain = json.loads(completed.stdout)
     return tuple(
         Table(table["name"], tuple(table["header"]), tuple(map(tuple, table["rows"])), tuple(table["notes"]))
         for table in plain

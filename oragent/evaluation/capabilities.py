@@ -85,17 +85,17 @@ def help_job(problem: Problem, root: Path, settings: LimitSettings) -> Job | Non
     return problem.make_job(problem.seed, root, problem.make_limits(settings), arguments=("--help",))
 
 
-def parse_options(ended: Evaluation) -> frozenset[str]:
+def parse_options(evaluation: Evaluation) -> frozenset[str]:
     """Return the options in the answer to ``help_job``, one ``--protocol=NAME`` per protocol, and the mode practice."""
-    if ended.score is not None:
+    if evaluation.score is not None:
         return frozenset()
-    protocols = PROTOCOLS.search(ended.output)
+    protocols = PROTOCOLS.search(evaluation.output)
     if protocols:
         names = protocols[1].split(",")
     else:
         names = []
-    options = OPTION.findall(ended.output)
-    if INSTANCES in options and NAMES_PRACTICE.search(ended.output):
+    options = OPTION.findall(evaluation.output)
+    if INSTANCES in options and NAMES_PRACTICE.search(evaluation.output):
         modes = [PRACTICE]
     else:
         modes = []
@@ -177,16 +177,16 @@ def _describe_missing(need: str) -> str:
         return f"needs the program {name}, which is not on the PATH: install it"
     module = need.strip()
     try:
-        there = bool(module) and find_spec(module.partition(".")[0]) is not None
+        is_installed = bool(module) and find_spec(module.partition(".")[0]) is not None
     except (ValueError, ImportError):
-        there = False
-    if there:
+        is_installed = False
+    if is_installed:
         return ""
     if module in EXTRAS:
-        how = distribution.extra_install_command(EXTRAS[module])
+        command = distribution.extra_install_command(EXTRAS[module])
     else:
-        how = distribution.package_install_command(module)
-    return f"needs the Python module {module!r}, which is not installed: {how}"
+        command = distribution.package_install_command(module)
+    return f"needs the Python module {module!r}, which is not installed: {command}"
 
 
 def _describe_unset(name: str, value: object) -> str:

@@ -155,10 +155,12 @@ def pin_device(requested: str, problem: Problem) -> PinnedDevice:
             return PinnedDevice(device, card.name)
     available = ", ".join(card.device for card in devices.cards)
     if available:
-        why = f"there is {available}"
+        reason = f"there is {available}"
     else:
-        why = devices.why_not
-    raise ConfigError(f"--device {requested}: no such device, {why}; use --device {available.partition(',')[0] or CPU}")
+        reason = devices.why_not
+    raise ConfigError(
+        f"--device {requested}: no such device, {reason}; use --device {available.partition(',')[0] or CPU}"
+    )
 
 
 def require_device(device: str, name: str, problem: Problem) -> None:
@@ -181,6 +183,6 @@ def is_same_device(requested: str, pinned: str) -> bool:
 def _ask_torch() -> dict[str, Any]:
     """Query PyTorch in a process of its own, so that a crashing driver does no harm."""
     command, clean = [sys.executable, "-c", QUESTION], allowed_environment()
-    ended = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=ASK_S, check=True)
-    answer: dict[str, Any] = json.loads(ended.stdout.strip().splitlines()[-1] if ended.stdout.strip() else "")
+    completed = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=ASK_S, check=True)
+    answer: dict[str, Any] = json.loads(completed.stdout.strip().splitlines()[-1] if completed.stdout.strip() else "")
     return answer

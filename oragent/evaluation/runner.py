@@ -140,49 +140,51 @@ VERSION = re.compile(r"Node\.js v[\d.]+|note: run with .RUST_BACKTRACE.*")
 OUT_OF_MEMORY = "MemoryError", "std::bad_alloc", "java.lang.OutOfMemoryError", "what():  std::bad_alloc"
 
 
-def judge_result(ended: CommandResult, limits: Limits) -> Result | Failure:
+def judge_result(command_result: CommandResult, limits: Limits) -> Result | Failure:
     """Return the result of an evaluator from the end of its process."""
-    code = ended.code
-    if ended.end is EndReason.LOST:
+    code = command_result.code
+    if command_result.end is EndReason.LOST:
         return Failure(Status.CRASHED, f"the process that supervises it was killed {SANDBOX_LIVES} times")
-    if ended.end is EndReason.MEMORY:
-        return Failure(Status.MEMORY, f"ran out of memory: {ended.reason}")
-    over = ended.cpu_s >= limits.cpu_s
-    if (ended.end is EndReason.DEADLINE or code in (-signal.SIGXCPU, -signal.SIGKILL)) and over:
+    if command_result.end is EndReason.MEMORY:
+        return Failure(Status.MEMORY, f"ran out of memory: {command_result.reason}")
+    over = command_result.cpu_s >= limits.cpu_s
+    if (command_result.end is EndReason.DEADLINE or code in (-signal.SIGXCPU, -signal.SIGKILL)) and over:
         return Failure(Status.TIMEOUT, f"no result within {limits.cpu_s:g} CPU seconds")
-    if ended.end is EndReason.DEADLINE:
-        return Failure(Status.TIMEOUT, f"no result: {ended.reason}")
+    if command_result.end is EndReason.DEADLINE:
+        return Failure(Status.TIMEOUT, f"no result: {command_result.reason}")
     if code < 0:
         if code == -signal.SIGKILL:
-            why = "; the kernel does that when memory runs out"
+            note = "; the kernel does that when memory runs out"
         else:
-            why = ""
+            note = ""
         if code == -signal.SIGABRT:
-            exception = _find_exception(ended.stderr)
+            exception = _find_exception(command_result.stderr)
         else:
             exception = ""
         name = signal.Signals(-code).name
-        return Failure(Status.CRASHED, f"the evaluation was ended by {name}{why}{exception and f': {exception}'}"[:500])
-    parsed = parse(ended.stdout)
+        return Failure(
+            Status.CRASHED, f"the evaluation was ended by {name}{note}{exception and f': {exception}'}"[:500]
+        )
+    parsed = parse(command_result.stdout)
     if code == 0:
         return parsed
     if isinstance(parsed, Result):
         return Failure(Status.CRASHED, f"the evaluation printed a result, then exited with code {code}")
-    if parsed.status is not Status.CRASHED or "__SANDBOX_ERROR__" in ended.stdout:
+    if parsed.status is not Status.CRASHED or "__SANDBOX_ERROR__" in command_result.stdout:
         return parsed
-    return _explain_failure(code, ended.stderr)
+    return _explain_failure(code, command_result.stderr)
 
 
 def _explain_failure(code: int, log: str) -> Failure:
     if code == 2 and log.startswith(USAGE):
         last = log.rstrip().splitlines()[-1]
         return Failure(Status.ERROR, f"the evaluator refuses its arguments: {last.partition('error: ')[2]}"[:500])
-    why = _find_exception(log) or _last_line(log) or "and printed no reason"
-    if why.startswith(OUT_OF_MEMORY):
+    note = _find_exception(log) or _last_line(log) or "and printed no reason"
+    if note.startswith(OUT_OF_MEMORY):
         status = Status.MEMORY
     else:
         status = Status.ERROR
-    return Failure(status, f"the evaluation exited with code {code}: {why}"[:500])
+    return Failure(status, f"the evaluation exited with code {code}: {note}"[:500])
 
 
 def _find_exception(log: str) -> str:
@@ -237,32 +239,32 @@ class EvaluationRunner:
             SandboxError: The sandbox failed: no server, or a mechanism that no longer works.
             OSError: The machine failed, for example for lack of disk space or processes.
         """
-        ended = self._run_patiently(job)
+        command_result = self._run_patiently(job)
         try:
-            return self._judge(job, ended)
+            return self._judge(job, command_result)
         except (OragentError, OSError):
             raise
         except Exception as problem:
             # A result that our own code cannot read must not end a run.
             reason = f"the evaluation's result cannot be read: {type(problem).__name__}: {problem}"
-            return Evaluation.from_result(Failure(Status.CRASHED, storable_text(reason)[:500]), ended)
+            return Evaluation.from_result(Failure(Status.CRASHED, storable_text(reason)[:500]), command_result)
 
-    def _judge(self, job: Job, ended: CommandResult) -> Evaluation:
+    def _judge(self, job: Job, command_result: CommandResult) -> Evaluation:
         """Derive the evaluation from the end of its process; run it once more if it used slightly too much time."""
-        outcome = judge_result(ended, job.limits)
-        if isinstance(outcome, Result) and ended.cpu_s > job.limits.cpu_s:
+        outcome = judge_result(command_result, job.limits)
+        if isinstance(outcome, Result) and command_result.cpu_s > job.limits.cpu_s:
             again = self._run_patiently(job)
-            if again.cpu_s < ended.cpu_s and isinstance(result := judge_result(again, job.limits), Result):
-                ended, outcome = again, result
-        if isinstance(outcome, Result) and ended.cpu_s > job.limits.cpu_s:
-            used = f"used {ended.cpu_s:.1f} CPU seconds, measured twice; the limit is {job.limits.cpu_s:g}"
-            done = outcome.metrics.get("instances_done")
-            if type(done) is int:
-                used += f"; all {done} instances were done"
+            if again.cpu_s < command_result.cpu_s and isinstance(result := judge_result(again, job.limits), Result):
+                command_result, outcome = again, result
+        if isinstance(outcome, Result) and command_result.cpu_s > job.limits.cpu_s:
+            used = f"used {command_result.cpu_s:.1f} CPU seconds, measured twice; the limit is {job.limits.cpu_s:g}"
+            finished_instances = outcome.metrics.get("instances_done")
+            if type(finished_instances) is int:
+                used += f"; all {finished_instances} instances were done"
             else:
                 used += ""
             outcome = Failure(Status.TIMEOUT, used)
-        return Evaluation.from_result(outcome, ended)
+        return Evaluation.from_result(outcome, command_result)
 
     def _run_patiently(self, job: Job) -> CommandResult:
         patient = replace(job.make_command(), limits=replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s))
@@ -296,13 +298,13 @@ class EvaluationRunner:
             with scorer.again if attempt else nullcontext():
                 wire, life = scorer.open_line(job.limits.cpu_s)
                 with wire:
-                    ended = self._run_in_sandbox(job, waiting, wire.fileno())
+                    command_result = self._run_in_sandbox(job, waiting, wire.fileno())
                 if scorer.is_in_life(life):
                     break
-        if ended.end is EndReason.DEADLINE and ended.cpu_s < job.limits.cpu_s:
+        if command_result.end is EndReason.DEADLINE and command_result.cpu_s < job.limits.cpu_s:
             # The command slept: end the device process, or else all further commands would wait as long for it.
             scorer.close()
-        return ended
+        return command_result
 
     def start_server(self, job: Job) -> None:
         """Start the server for a job's problem, without waiting until it is ready."""

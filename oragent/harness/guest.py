@@ -26,7 +26,7 @@ from oragent.harness.process import DirectForker, GuestProcess, Spare
 from oragent.harness.racing import Race
 from oragent.harness.solutions import SolutionAlbum
 from oragent.sandbox.isolation import process_usage
-from oragent.sandbox.isolation.guest import Cage
+from oragent.sandbox.isolation.guest import Confinement
 
 DEFAULT_MEMORY_MB = 2048
 # between two looks at what a guest used: each may cost a question to who forked it
@@ -126,7 +126,7 @@ class Guest:
         self._memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
         memory_now = process_usage.read_memory("self")
         self._library = native.build_library(sources, self._names) if candidate.suffix in native.ENDINGS else None
-        cage = Cage.make(self._memory_mb, memory_now.private, (self._library,) if self._library else ())
+        confinement = Confinement.make(self._memory_mb, memory_now.private, (self._library,) if self._library else ())
         self._born_with = memory_now.resident
         live = partial(
             guest_main.run_guest,
@@ -137,10 +137,12 @@ class Guest:
             state=state,
             helpers=_helper_modules() if forgets_project else None,
         )
-        self._spare = Spare(live, cage) if fresh_processes else None
-        self._main: GuestProcess | None = GuestProcess(DirectForker(live, cage), self._memory_mb, memory_now.resident)
-        if cage.rules >= 0:
-            os.close(cage.rules)
+        self._spare = Spare(live, confinement) if fresh_processes else None
+        self._main: GuestProcess | None = GuestProcess(
+            DirectForker(live, confinement), self._memory_mb, memory_now.resident
+        )
+        if confinement.rules >= 0:
+            os.close(confinement.rules)
         self._log = self._main.log
         # CPU seconds of processes of the check that have ended
         self.check_s = 0.0

@@ -25,7 +25,7 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import load_functions, render_traceback
 from oragent.harness.native import Library
-from oragent.sandbox.isolation.guest import Cage, confine_guest
+from oragent.sandbox.isolation.guest import Confinement, confine_guest
 from oragent.sandbox.isolation.mechanisms import FORBID
 from oragent.sandbox.isolation.seccomp import WIRE
 
@@ -47,7 +47,7 @@ def run_guest(
     wire: socket.socket,
     log: int,
     parent: int,
-    cage: Cage,
+    confinement: Confinement,
     *,
     path: Path,
     sources: Mapping[str, str],
@@ -62,7 +62,7 @@ def run_guest(
         wire: This side of the connection to the scorer.
         log: File descriptor that takes standard output and error.
         parent: Process id of the parent, as it is seen from here.
-        cage: What holds it.
+        confinement: Settings of its confinement.
         path: Path of the candidate's file, for tracebacks.
         sources: Texts of the candidate's files by name, the main one first.
         functions: Names of the functions that evolve, the main one first.
@@ -74,7 +74,7 @@ def run_guest(
     code = EXIT_UNCONFINED
     try:
         wire = _move_wire(wire)
-        _confine_candidate(wire, log, parent, cage)
+        _confine_candidate(wire, log, parent, confinement)
         code = 0
         if helpers is not None:
             forget_project(helpers, state)
@@ -112,16 +112,16 @@ def prepare_process() -> None:
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
 
 
-def _confine_candidate(wire: socket.socket, log: int, parent: int, cage: Cage) -> None:
+def _confine_candidate(wire: socket.socket, log: int, parent: int, confinement: Confinement) -> None:
     """Give up what the candidate must not have: inherited files and environment, and all that the kernel can take."""
-    if not cage.is_prepared:
+    if not confinement.is_prepared:
         prepare_process()
     os.dup2(log, 1)
     os.dup2(log, 2)
-    _close_all_but(wire.fileno(), cage.rules, cage.home)
-    confine_guest(cage, parent)
-    if cage.home >= 0:
-        os.close(cage.home)
+    _close_all_but(wire.fileno(), confinement.rules, confinement.pid_namespace)
+    confine_guest(confinement, parent)
+    if confinement.pid_namespace >= 0:
+        os.close(confinement.pid_namespace)
 
 
 def forget_project(helpers: Collection[str], state: Callable[..., Any] | None) -> None:

@@ -26,10 +26,10 @@ from oragent._base.protocol import Status
 from oragent._base.text_format import CappedOutput
 from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY, prepare_process
 from oragent.sandbox.isolation import kernel, process_usage
-from oragent.sandbox.isolation.guest import Cage, enter_guest_namespace
+from oragent.sandbox.isolation.guest import Confinement, enter_guest_namespace
 
-# wire, log, process id of the parent, cage
-Live = Callable[[socket.socket, int, int, Cage], NoReturn]
+# Arguments: wire, log descriptor, PID of the parent, confinement settings.
+Live = Callable[[socket.socket, int, int, Confinement], NoReturn]
 REQUEST, REPLY = struct.Struct("<cq"), struct.Struct("<?qqd")
 # Question and answer take turns, and each is one short write: where there are no messages, a stream keeps them apart.
 MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
@@ -51,8 +51,8 @@ GROWN_MB = 256
 class DirectForker:
     """Forks a guest from this very process."""
 
-    def __init__(self, live: Live, cage: Cage) -> None:
-        self._live, self._cage = live, cage
+    def __init__(self, live: Live, confinement: Confinement) -> None:
+        self._live, self._cage = live, confinement
 
     def fork_guest(self, wire: socket.socket, log: int) -> int:
         """Make a guest at the other end of a wire and of a pipe for its output, both closed here; its process id."""
@@ -85,12 +85,12 @@ class Spare:
     Its methods are those of `DirectForker`.
     """
 
-    def __init__(self, live: Live, cage: Cage) -> None:
+    def __init__(self, live: Live, confinement: Confinement) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, MESSAGES)
         scorer, self._pid = os.getpid(), os.fork()
         if self._pid == 0:
             self._control.close()
-            _serve_requests(theirs, scorer, live, cage)
+            _serve_requests(theirs, scorer, live, confinement)
         theirs.close()
 
     def fork_guest(self, wire: socket.socket, log: int) -> int:
@@ -139,7 +139,7 @@ class Spare:
         return done, number, status, cpu
 
 
-def _serve_requests(control: socket.socket, scorer: int, live: Live, cage: Cage) -> NoReturn:
+def _serve_requests(control: socket.socket, scorer: int, live: Live, confinement: Confinement) -> NoReturn:
     """Be the spare: wait for requests until the scorer is gone."""
     try:
         # before the first request, too
@@ -149,28 +149,28 @@ def _serve_requests(control: socket.socket, scorer: int, live: Live, cage: Cage)
         kernel.die_with_parent(scorer)
         # Only now: most evaluations need none of it before they end.
         request = socket.recv_fds(control, REQUEST.size, 2)
-        with enter_guest_namespace(cage) as entered:
+        with enter_guest_namespace(confinement) as entered:
             prepare_process()
             gc.freeze()
-            cage = replace(entered, is_prepared=True)
+            confinement = replace(entered, is_prepared=True)
             while request[0]:
                 what, pid = REQUEST.unpack(request[0])
-                control.send(REPLY.pack(*_answer_request(control, live, cage, what, pid, request[1])))
+                control.send(REPLY.pack(*_answer_request(control, live, confinement, what, pid, request[1])))
                 request = socket.recv_fds(control, REQUEST.size, 2)
     finally:
         os._exit(0)
 
 
 def _answer_request(
-    control: socket.socket, live: Live, cage: Cage, what: bytes, pid: int, descriptors: list[int]
+    control: socket.socket, live: Live, confinement: Confinement, what: bytes, pid: int, descriptors: list[int]
 ) -> tuple[bool, int, int, float]:
     """Do what is asked of the spare; whether it is, process id, exit status, CPU seconds."""
     if what == FORK:
-        with cage.fork_namespace() as parent:
+        with confinement.fork_namespace() as parent:
             pid = os.fork()
             if pid == 0:
                 control.close()
-                live(socket.socket(fileno=descriptors[0]), descriptors[1], parent, cage)
+                live(socket.socket(fileno=descriptors[0]), descriptors[1], parent, confinement)
         for descriptor in descriptors:
             os.close(descriptor)
     elif what == KILL:

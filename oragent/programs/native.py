@@ -71,8 +71,12 @@ def canonical_text(source: str) -> str:
             lines.append(" ".join(words))
     text = ""
     for text_line in lines:
-        alone = DIRECTIVE.match(text_line) is not None
-        text += ("\n" if alone and text and not text.endswith("\n") else "") + text_line + ("\n" if alone else " ")
+        is_directive = DIRECTIVE.match(text_line) is not None
+        text += (
+            ("\n" if is_directive and text and not text.endswith("\n") else "")
+            + text_line
+            + ("\n" if is_directive else " ")
+        )
     return text.strip()
 
 

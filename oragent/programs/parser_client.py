@@ -158,11 +158,11 @@ class ParserClient:
             return process
         try:
             # The caller of the pending request will repeat it.
-            worn = self._read_message(process).get("last") is not False
+            must_restart = self._read_message(process).get("last") is not False
             self._pending = b""
         except _WorkerEnded:
-            worn = True
-        if worn:
+            must_restart = True
+        if must_restart:
             self.close()
         return self._ensure_started()
 

@@ -200,9 +200,9 @@ def main() -> None:
     while head := sys.stdin.buffer.read(HEAD.size):
         request = json.loads(sys.stdin.buffer.read(HEAD.unpack(head)[0]))
         answer = _answer_request(request["kind"], request["fields"])
-        worn = "trouble" in answer or resident.read_mb() > WORN_MB
-        _send_message(out, {**answer, "last": worn})
-        if worn:
+        is_worn = "trouble" in answer or resident.read_mb() > WORN_MB
+        _send_message(out, {**answer, "last": is_worn})
+        if is_worn:
             return
 
 

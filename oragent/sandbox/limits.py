@@ -66,7 +66,7 @@ def _kernel_cache_variable() -> dict[str, str]:
     return {"NUMBA_CACHE_DIR": str(cache)}
 
 
-def set_limits(limits: Limits, others: int, held: int) -> None:
+def set_limits(limits: Limits, other_tasks: int, initial_bytes: int) -> None:
     """Set the kernel's limits on this process and its children.
 
     Reserved but untouched memory and mapped files do not count. A program that is started anew does not have the
@@ -75,8 +75,8 @@ def set_limits(limits: Limits, others: int, held: int) -> None:
     memory_mb = SHARE * limits.memory_mb if limits.counts_used_memory else limits.memory_mb
     lower_limits(
         {
-            resource.RLIMIT_DATA if LINUX else resource.RLIMIT_AS: held + (memory_mb << 20),
-            **({} if others < 0 else {resource.RLIMIT_NPROC: others + limits.processes}),
+            resource.RLIMIT_DATA if LINUX else resource.RLIMIT_AS: initial_bytes + (memory_mb << 20),
+            **({} if other_tasks < 0 else {resource.RLIMIT_NPROC: other_tasks + limits.processes}),
             resource.RLIMIT_CPU: int(limits.cpu_s) + 1,
             resource.RLIMIT_FSIZE: limits.file_mb << 20,
             resource.RLIMIT_CORE: 0,

@@ -128,7 +128,7 @@ class Sandbox:
                 slot, worker = client.take_worker()
                 started_at = time.monotonic()
                 try:
-                    ended = worker.run(command, device_line)
+                    result = worker.run(command, device_line)
                 except ConnectionClosed:
                     # The command waits for another worker; its queueing time continues.
                     worker.close()
@@ -139,7 +139,7 @@ class Sandbox:
                     client.give_back(slot, None)
                     raise
                 client.give_back(slot, worker)
-                return replace(ended, queued_s=started_at - queued_at)
+                return replace(result, queued_s=started_at - queued_at)
         wall_s = time.monotonic() - started_at
         return CommandResult(EndReason.LOST, -signal.SIGKILL, queued_s=started_at - queued_at, wall_s=wall_s)
 

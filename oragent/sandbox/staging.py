@@ -64,7 +64,7 @@ class ServerSetting:
     # Folder of compiled numba kernels; numba ignores folders that it cannot write to.
     kernels: Path
     # Tasks of this user when the server started.
-    others: int
+    other_tasks: int
     # Descriptor of the mount namespace with all files of the machine; -1 without namespaces.
     outside: int = -1
     # Descriptor of a ``/proc`` with the PIDs that the server's processes use; -1 for none.
@@ -124,7 +124,7 @@ class Launch:
     # Descriptor of its folder, which stays open if files are to be brought back.
     folder_descriptor: int
     # Initial memory in bytes, which does not count against its limit.
-    held: int
+    initial_bytes: int
     # Compiled script; None if its own process has to report the error.
     program: CodeType | None = None
     stdin: int = -1
@@ -154,7 +154,7 @@ def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
             root.cover_path(path, [nested for nested in required if path in nested.parents])
     for path in displaced_files(setting.companion_folder, script):
         root.cover_path(path)
-    root.prepare_inner_root(SHOWN_TO_GUESTS, [place for place in interpreter_places() if place != PACKAGE])
+    root.prepare_inner_root(SHOWN_TO_GUESTS, [path for path in interpreter_places() if path != PACKAGE])
     hidden = Path(f"{SHOWN_TO_GUESTS}{PACKAGE}")
     if hidden.is_dir():
         # This package is installed among the packages of Python.
@@ -263,7 +263,7 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
         parent=0 if has_namespaces else os.getpid(),
         rules=_make_rules(command, setting, writable, stack),
         folder_descriptor=folder_descriptor,
-        held=_private_data(setting.processes),
+        initial_bytes=_private_data(setting.processes),
         device_line=outline.device_line,
     )
     launch = _write_files(outline, launch, setting)

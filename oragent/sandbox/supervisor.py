@@ -23,7 +23,7 @@ from oragent.sandbox.limits import Meter, StreamBuffer, count_processors, set_li
 from oragent.sandbox.messages import SHARE, CommandResult, EndReason
 from oragent.sandbox.staging import Launch, Outline, PlacementError, ServerSetting, prepare_place
 
-TROUBLE_BYTES = 4096
+ERROR_BYTES = 4096
 # Polling interval if the kernel cannot notify us of a child's end.
 LOOK_S = 0.02
 # Interval of the heartbeats to the engine.
@@ -37,7 +37,7 @@ STRAYS_S = 5.0
 
 
 # Descriptors after the standard streams.
-TROUBLE, RULES, LINE = 3, 4, 5
+ERROR_PIPE, RULES, LINE = 3, 4, 5
 
 
 class EngineGone(Exception):
@@ -75,12 +75,12 @@ class _WatchedChild:
             if self._pid == 0:
                 run_command_process(launch, setting, (pipes[0][1], pipes[1][1]), pipes[2][1])
         self._folder_descriptor = launch.folder_descriptor
-        self._trouble = pipes[2][0]
+        self._error_pipe = pipes[2][0]
         for _, writer in pipes:
             os.close(writer)
         # Created after the fork, so that no command inherits it.
         self._streams = {reader: StreamBuffer(self._limits.output_kb << 10) for reader, _ in pipes[:2]}
-        self._streams[self._trouble] = StreamBuffer(TROUBLE_BYTES)
+        self._streams[self._error_pipe] = StreamBuffer(ERROR_BYTES)
         for reader in self._streams:
             os.set_blocking(reader, False)
         if hasattr(os, "pidfd_open"):
@@ -103,7 +103,7 @@ class _WatchedChild:
         poll = select.poll()
         for descriptor in (*self._streams, self._handle, connection.fileno()):
             # The trouble pipe holds little and is read at the end.
-            if descriptor >= 0 and descriptor != self._trouble:
+            if descriptor >= 0 and descriptor != self._error_pipe:
                 poll.register(descriptor, select.POLLIN)
         last_beat = self.begun
         while not self._has_ended():
@@ -195,9 +195,9 @@ class _WatchedChild:
 
     def send_result(self, connection: socket.socket) -> None:
         """Send the result, followed by the captured output."""
-        *streams, trouble = self._streams.values()
-        if any(trouble.lengths):
-            raise PlacementError(b"".join(trouble.parts()).decode(errors="replace"))
+        *streams, error_pipe = self._streams.values()
+        if any(error_pipe.lengths):
+            raise PlacementError(b"".join(error_pipe.parts()).decode(errors="replace"))
         lengths = [stream.lengths for stream in streams]
         message = self._result.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)}
         with ExitStack() as stack:
@@ -233,8 +233,8 @@ class _WatchedChild:
             return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         # Before Python 3.13, macOS cannot check for the end without reaping the process.
         if self._reaped is None:
-            ended, status, usage = os.wait4(self._pid, os.WNOHANG)
-            if ended:
+            ended_pid, status, usage = os.wait4(self._pid, os.WNOHANG)
+            if ended_pid:
                 self._reaped = (status, usage)
             else:
                 self._reaped = None
@@ -280,17 +280,17 @@ def _list_children() -> list[int]:
     return children
 
 
-def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[int, int], trouble: int) -> NoReturn:
+def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[int, int], error_pipe: int) -> NoReturn:
     """Run the command in this process and never return; confinement errors are written to ``trouble``."""
     try:
         setting.group.join()
-        _rearrange_descriptors(launch, streams, trouble)
-        trouble = TROUBLE
+        _rearrange_descriptors(launch, streams, error_pipe)
+        error_pipe = ERROR_PIPE
         _confine_command(launch, setting)
     except BaseException as problem:
-        os.write(trouble, f"{type(problem).__name__}: {problem}".encode())
+        os.write(error_pipe, f"{type(problem).__name__}: {problem}".encode())
         os._exit(70)
-    os.close(TROUBLE)
+    os.close(ERROR_PIPE)
     os.environ |= launch.command.environment
     if launch.device_line >= 0:
         os.environ[environment.LINE] = str(LINE)
@@ -301,21 +301,21 @@ def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[i
     os._exit(127)
 
 
-def _rearrange_descriptors(launch: Launch, streams: tuple[int, int], trouble: int) -> None:
+def _rearrange_descriptors(launch: Launch, streams: tuple[int, int], error_pipe: int) -> None:
     """Keep the standard streams, the trouble pipe, the ruleset and the device socket; close everything else."""
     os.setsid()
     if launch.stdin < 0:
         source = os.open(os.devnull, os.O_RDONLY)
     else:
         source = launch.stdin
-    descriptors = [source, *streams, trouble]
+    descriptors = [source, *streams, error_pipe]
     if launch.rules >= 0 or launch.device_line >= 0:
         descriptors.append(launch.rules if launch.rules >= 0 else source)
     if launch.device_line >= 0:
         descriptors.append(launch.device_line)
     high = [os.dup(descriptor) for descriptor in descriptors]
     for number, descriptor in enumerate(high):
-        os.dup2(descriptor, number, inheritable=number < TROUBLE or number == LINE)
+        os.dup2(descriptor, number, inheritable=number < ERROR_PIPE or number == LINE)
     os.closerange(len(high), os.sysconf("SC_OPEN_MAX"))
 
 
@@ -325,7 +325,7 @@ def _confine_command(launch: Launch, setting: ServerSetting) -> None:
     elif Mechanism.NAMESPACES in setting.mechanisms:
         namespaces.mount_own_proc()
     os.chdir(launch.folder)
-    set_limits(launch.command.limits, setting.others, launch.held)
+    set_limits(launch.command.limits, setting.other_tasks, launch.initial_bytes)
     kernel.no_new_privileges()
     if Mechanism.IDENTITY in setting.mechanisms:
         drop_privileges(launch.needed)

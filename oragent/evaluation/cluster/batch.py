@@ -69,38 +69,38 @@ def _job_classes() -> dict[ClusterKind, Any]:
     return {ClusterKind.SLURM: SLURMJob, ClusterKind.PBS: PBSJob, ClusterKind.LSF: LSFJob}
 
 
-def job_script(where: ClusterSettings, address: str, tls: Certificates, logs: Path, name: str) -> str:
+def job_script(cluster_config: ClusterSettings, address: str, tls: Certificates, logs: Path, name: str) -> str:
     """Return the script of a job."""
-    job = _job_classes()[where.kind]
+    job_class = _job_classes()[cluster_config.kind]
     files = {"ca-file": tls.ca, "cert": tls.certificate, "key": tls.key}
     words = [word for kind, path in files.items() for word in (f"--tls-{kind}", shlex.quote(str(path)))]
-    if where.kind is ClusterKind.LSF:
-        account_options = {"project": where.account, "lsf_units": "mb"}
+    if cluster_config.kind is ClusterKind.LSF:
+        account_options = {"project": cluster_config.account, "lsf_units": "mb"}
         # LSF expects hours and minutes only.
-        walltime = where.walltime.rpartition(":")[0]
+        walltime = cluster_config.walltime.rpartition(":")[0]
     else:
-        account_options, walltime = {"account": where.account}, where.walltime
-    made = job(
+        account_options, walltime = {"account": cluster_config.account}, cluster_config.walltime
+    job = job_class(
         scheduler=address,
         name=name,
         job_name="oragent",
-        cores=where.cores,
-        memory=where.memory,
+        cores=cluster_config.cores,
+        memory=cluster_config.memory,
         processes=1,
         nanny=False,
-        interface=where.interface,
+        interface=cluster_config.interface,
         death_timeout=DEATH_S,
         worker_command=WORKER,
         worker_extra_args=words,
-        job_extra_directives=list(where.directives),
-        job_script_prologue=list(where.prologue),
+        job_extra_directives=list(cluster_config.directives),
+        job_script_prologue=list(cluster_config.prologue),
         log_directory=str(logs),
         python=shlex.quote(sys.executable),
-        queue=where.queue,
+        queue=cluster_config.queue,
         walltime=walltime,
         **account_options,
     )
-    return str(made.job_script())
+    return str(job.job_script())
 
 
 class BatchJobs:
@@ -108,22 +108,22 @@ class BatchJobs:
 
     def __init__(
         self,
-        where: ClusterSettings,
+        cluster_config: ClusterSettings,
         tls: Certificates,
         folder: Path,
         event: Callable[[str], None],
         look_s: float = LOOK_S,
     ) -> None:
-        self._where, self._tls, self._folder, self._event, self._look_s = where, tls, folder, event, look_s
-        self._system = SYSTEMS[where.kind]
+        self._where, self._tls, self._folder, self._event, self._look_s = cluster_config, tls, folder, event, look_s
+        self._system = SYSTEMS[cluster_config.kind]
         # Time of submission by job number.
         self._jobs: dict[str, float] = {}
         self._closed, self._lock = threading.Event(), threading.Lock()
         self._submitted = self._hasty = 0
         if shutil.which(self._system.submit[0]) is None:
             raise ConfigError(
-                f"--cluster {where.kind} needs the command {self._system.submit[0]}, which is not on the PATH: run it "
-                "where you submit jobs"
+                f"--cluster {cluster_config.kind} needs {self._system.submit[0]}, which is not on the PATH: "
+                "run it where you submit jobs"
             )
 
     def start(self, address: str) -> None:
@@ -193,8 +193,8 @@ class BatchJobs:
             words += (",".join(self._jobs),)
         else:
             words += ()
-        there = self._call_command(tuple(words), None, strict=self._where.kind is not ClusterKind.SLURM)
-        known_jobs = set(NUMBER.findall(there))
+        listing = self._call_command(tuple(words), None, strict=self._where.kind is not ClusterKind.SLURM)
+        known_jobs = set(NUMBER.findall(listing))
         return [number for number in self._jobs if NUMBER.findall(number)[0] not in known_jobs]
 
     def _cancel_jobs(self) -> None:
@@ -207,12 +207,12 @@ class BatchJobs:
     def _call_command(self, words: tuple[str, ...], text: str | None, *, strict: bool = True) -> str:
         clean = {name: value for name, value in os.environ.items() if not SECRET.search(name)}
         try:
-            ended = subprocess.run(words, input=text, env=clean, capture_output=True, text=True, timeout=CALL_S)
+            completed = subprocess.run(words, input=text, env=clean, capture_output=True, text=True, timeout=CALL_S)
         except (OSError, subprocess.SubprocessError) as problem:
             raise SandboxError(f"{words[0]} cannot be called: {problem}") from None
-        if ended.returncode and strict:
-            raise SandboxError(f"{words[0]} fails: {_one_line(ended.stderr or ended.stdout)}")
-        return ended.stdout
+        if completed.returncode and strict:
+            raise SandboxError(f"{words[0]} fails: {_one_line(completed.stderr or completed.stdout)}")
+        return completed.stdout
 
 
 def _one_line(text: str) -> str:

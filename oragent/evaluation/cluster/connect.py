@@ -105,18 +105,18 @@ class Cluster:
             self.places.fail(SandboxError(self.dask_client.fatal))
         self._news.set()
 
-    async def wait_ready(self, where: ClusterSettings) -> None:
+    async def wait_ready(self, cluster_config: ClusterSettings) -> None:
         """Wait for all workers if they are started here; otherwise for the first one, and shortly for others."""
         assert self.dask_client is not None
         # The Dask process knows more about the cause and gives up first.
-        give_up = self._loop.time() + where.patience_s + SLACK_S
-        until = self._loop.time() + LOCAL_S if where.kind is ClusterKind.LOCAL else give_up
+        give_up = self._loop.time() + cluster_config.patience_s + SLACK_S
+        until = self._loop.time() + LOCAL_S if cluster_config.kind is ClusterKind.LOCAL else give_up
         workers = self.dask_client.workers
-        while workers.places < (where.expected or 1) and self._loop.time() < until:
+        while workers.places < (cluster_config.expected or 1) and self._loop.time() < until:
             if self.dask_client.fatal:
                 raise SandboxError(self.dask_client.fatal)
-            local = where.kind is ClusterKind.LOCAL
-            refused = not workers.workers and not workers.looked_at and len(workers.refused) >= where.joining
+            local = cluster_config.kind is ClusterKind.LOCAL
+            refused = not workers.workers and not workers.looked_at and len(workers.refused) >= cluster_config.joining
             if local and refused:
                 break
             if not local and (workers.workers or refused):
@@ -131,16 +131,20 @@ class Cluster:
         ):
             await asyncio.sleep(0.25)
         if not workers.workers:
-            raise SandboxError(self.dask_client.fatal or self._describe_no_workers(where))
+            raise SandboxError(self.dask_client.fatal or self._describe_no_workers(cluster_config))
         self.handshakes = [handshake for handshake, _ in workers.workers.values()]
         not_held = frozenset(text for handshake in self.handshakes for text in handshake.not_held)
         self.dask_client.set_isolation_floor(not_held)
 
-    def _describe_no_workers(self, where: ClusterSettings) -> str:
+    def _describe_no_workers(self, cluster_config: ClusterSettings) -> str:
         assert self.dask_client is not None
-        why = "; ".join(sorted({f"{host}: {why}" for host, why in self.dask_client.workers.refused.values()})[:3])
-        latest = f"; last event: {self.events[-1][20:]}" if self.events else ""
-        return f"no worker of the cluster can be used: {why or f'none came within {where.patience_s:g} s{latest}'}"
+        refusals = sorted({f"{host}: {reason}" for host, reason in self.dask_client.workers.refused.values()})
+        details = "; ".join(refusals[:3])
+        if not details:
+            details = f"none came within {cluster_config.patience_s:g} s"
+            if self.events:
+                details += f"; last event: {self.events[-1][20:]}"
+        return f"no worker of the cluster can be used: {details}"
 
     def close(self) -> None:
         """End all started processes and jobs."""
@@ -151,7 +155,7 @@ class Cluster:
 
 @asynccontextmanager
 async def connect_cluster(
-    where: ClusterSettings, problem: Problem, root: Path, most_evaluations: int = 0
+    cluster_config: ClusterSettings, problem: Problem, root: Path, most_evaluations: int = 0
 ) -> AsyncIterator[Cluster]:
     """Connect to a cluster whose workers have been checked and have received the problem.
 
@@ -160,20 +164,20 @@ async def connect_cluster(
         SandboxError: No scheduler answers, or no worker can be used.
         OSError: This machine failed.
     """
-    _require_dask(where)
+    _require_dask(cluster_config)
     content = await asyncio.to_thread(gather_content, problem, root)
-    cluster = Cluster(content, most_evaluations, LatenessRule(where.straggler_s))
-    folder = await asyncio.to_thread(_make_folder, where)
+    cluster = Cluster(content, most_evaluations, LatenessRule(cluster_config.straggler_s))
+    folder = await asyncio.to_thread(_make_folder, cluster_config)
     try:
-        tls = where.tls if folder is None else cluster_settings.make_certificates(folder)
-        cluster.starter = _make_starter(where, tls, folder, cluster.log_event)
+        tls = cluster_config.tls if folder is None else cluster_settings.make_certificates(folder)
+        cluster.starter = _make_starter(cluster_config, tls, folder, cluster.log_event)
         order = {
             "manifest": content.manifest,
             "places": {name: str(path) for name, path in content.paths.items()},
-            "address": where.address,
-            "host": "127.0.0.1" if where.kind is ClusterKind.LOCAL else None,
-            "interface": where.interface,
-            "wait_s": where.patience_s,
+            "address": cluster_config.address,
+            "host": "127.0.0.1" if cluster_config.kind is ClusterKind.LOCAL else None,
+            "interface": cluster_config.interface,
+            "wait_s": cluster_config.patience_s,
             "tls": tls and {"ca": str(tls.ca), "certificate": str(tls.certificate), "key": str(tls.key)},
             "handshake": handshake_to_json(await asyncio.to_thread(make_handshake)),
             "floor": None,
@@ -183,7 +187,7 @@ async def connect_cluster(
         variables = {name: value for name, value in os.environ.items() if name.startswith("DASK_") or name == "HOME"}
         cluster.dask_client = DaskClient(order, cluster.log_event, cluster.notify_changed, start, variables)
         cluster.dask_client.start()
-        await cluster.wait_ready(where)
+        await cluster.wait_ready(cluster_config)
         yield cluster
     finally:
         await asyncio.to_thread(cluster.close)
@@ -212,40 +216,40 @@ async def connect_executor(
     future = asyncio.wrap_future(executor.submit(handle_request, '{"do": "handshake"}'))
     answer = unpack_line(str(await future).encode() + b"\n") or {}
     handshake = read_handshake(answer.get("handshake"))
-    if why := reason_to_refuse(handshake, await asyncio.to_thread(make_handshake)):
-        raise ConfigError(f"the workers of the {type(executor).__name__} cannot be used: {why}")
+    if reason := reason_to_refuse(handshake, await asyncio.to_thread(make_handshake)):
+        raise ConfigError(f"the workers of the {type(executor).__name__} cannot be used: {reason}")
     cluster.handshakes = [handshake]
     yield cluster
 
 
 def _make_starter(
-    where: ClusterSettings, tls: Certificates | None, folder: Path | None, event: Callable[[str], None]
+    cluster_config: ClusterSettings, tls: Certificates | None, folder: Path | None, event: Callable[[str], None]
 ) -> LocalWorkers | BatchJobs | None:
-    if where.kind is ClusterKind.ADDRESS:
+    if cluster_config.kind is ClusterKind.ADDRESS:
         return None
     assert tls is not None
     assert folder is not None
-    if where.kind is ClusterKind.LOCAL:
-        return LocalWorkers(where.workers, tls, event)
-    return BatchJobs(where, tls, folder, event)
+    if cluster_config.kind is ClusterKind.LOCAL:
+        return LocalWorkers(cluster_config.workers, tls, event)
+    return BatchJobs(cluster_config, tls, folder, event)
 
 
-def _make_folder(where: ClusterSettings) -> Path | None:
+def _make_folder(cluster_config: ClusterSettings) -> Path | None:
     """Create a private folder for the files of workers; None if the workers are managed elsewhere."""
-    if where.kind is ClusterKind.ADDRESS:
+    if cluster_config.kind is ClusterKind.ADDRESS:
         return None
-    if where.kind is ClusterKind.LOCAL:
+    if cluster_config.kind is ClusterKind.LOCAL:
         return Path(tempfile.mkdtemp(prefix="oragent-cluster-"))
-    shared = where.shared or Path.home() / ".cache" / "oragent" / "cluster"
+    shared = cluster_config.shared or Path.home() / ".cache" / "oragent" / "cluster"
     shared.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=shared))
     (folder / "logs").mkdir()
     return folder
 
 
-def _require_dask(where: ClusterSettings) -> None:
-    required = ["distributed", *(["dask_jobqueue"] if where.kind in BATCH else ())]
-    required += [] if where.kind is ClusterKind.ADDRESS else ["cryptography"]
+def _require_dask(cluster_config: ClusterSettings) -> None:
+    required = ["distributed", *(["dask_jobqueue"] if cluster_config.kind in BATCH else ())]
+    required += [] if cluster_config.kind is ClusterKind.ADDRESS else ["cryptography"]
     if missing := [name for name in required if find_spec(name) is None]:
-        how = distribution.extra_install_command("cluster")
-        raise ConfigError(f"a cluster needs {missing[0]}, which is not installed: {how}")
+        command = distribution.extra_install_command("cluster")
+        raise ConfigError(f"a cluster needs {missing[0]}, which is not installed: {command}")

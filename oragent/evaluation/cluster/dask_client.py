@@ -191,8 +191,8 @@ class DaskClient:
                 self._changed()
         elif "refused" in message:
             if len(self.workers.refused) < MOST_WORKERS:
-                host, why = _one_line(message["host"]), _one_line(message["why"])
-                self.workers.refused[_one_line(message["refused"])] = host, why
+                host, reason = _one_line(message["host"]), _one_line(message["why"])
+                self.workers.refused[_one_line(message["refused"])] = host, reason
             self._changed()
         elif "looked_at" in message:
             self.workers.looked_at = int(message["looked_at"])
@@ -223,11 +223,11 @@ class DaskClient:
         self._event(f"worker {_one_line(address)} on {handshake.host} starts with {places_text}")
         self._changed()
 
-    def _lose_all(self, why: str) -> None:
+    def _lose_all(self, reason: str) -> None:
         with self._lock:
             futures, self._futures = list(self._futures.values()), {}
         for future in futures:
-            future.set_exception(SandboxError(self.fatal) if self.fatal else EvaluationLost(why))
+            future.set_exception(SandboxError(self.fatal) if self.fatal else EvaluationLost(reason))
 
 
 def _one_line(text: object) -> str:

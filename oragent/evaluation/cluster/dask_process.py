@@ -87,8 +87,8 @@ class ClusterBridge:
         self._client = await self._connect_client()
         self._send_engine(address=self._address)
         tasks = {asyncio.create_task(part) for part in (self._watch_workers(), self._read_requests(reader))}
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
+        finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in finished:
             task.result()
         with suppress(OSError, TimeoutError):
             await asyncio.wait_for(self._client.close(), 2.0)
@@ -146,19 +146,19 @@ class ClusterBridge:
                 return client
             except (OSError, TimeoutError, ValueError, TypeError) as problem:
                 if not isinstance(problem, OSError | TimeoutError) or time.monotonic() > give_up:
-                    why = f"no scheduler answers at {self._address}: {_one_line(problem)}"
+                    reason = f"no scheduler answers at {self._address}: {_one_line(problem)}"
                     if "ssl" in str(problem).lower():
-                        why += "; give certificates in a settings file (tls: ...), or in Dask's own configuration"
-                    raise SandboxError(why) from None
+                        reason += "; give certificates in a settings file (tls: ...), or in Dask's own configuration"
+                    raise SandboxError(reason) from None
                 await asyncio.sleep(1.0)
 
     async def _watch_workers(self) -> None:
         while True:
             now = time.monotonic()
             try:
-                there = await asyncio.wait_for(self._client.nthreads(), SILENT_S)
+                places = await asyncio.wait_for(self._client.nthreads(), SILENT_S)
                 self._heard = time.monotonic()
-                self._update_workers(there)
+                self._update_workers(places)
             except (OSError, TimeoutError) as problem:
                 await self._start_over(f"the scheduler is gone ({_one_line(problem)})")
             for address in self._roster.wake_rested(now):
@@ -169,9 +169,9 @@ class ClusterBridge:
                 raise SandboxError(f"no worker could be used for {self._order['wait_s']:g} s")
             await asyncio.sleep(LOOK_S)
 
-    def _update_workers(self, there: Mapping[str, int]) -> None:
-        gone = [address for address in self._roster.workers if address not in there]
-        joined, lost = self._roster.update(there)
+    def _update_workers(self, places: Mapping[str, int]) -> None:
+        gone = [address for address in self._roster.workers if address not in places]
+        joined, lost = self._roster.update(places)
         for address in gone:
             self._send_engine(left=address)
             if task := self._admitting.pop(address, None):
@@ -181,12 +181,12 @@ class ClusterBridge:
         for address in joined:
             self._begin_admission(address)
 
-    async def _start_over(self, why: str) -> None:
+    async def _start_over(self, reason: str) -> None:
         """Report all running work as lost, and connect to the next scheduler."""
-        self._report_event(f"{why}: running evaluations are lost; waiting for it")
+        self._report_event(f"{reason}: running evaluations are lost; waiting for it")
         self._update_workers({})
         for number in list(self._flying):
-            self._report_lost(number, why)
+            self._report_lost(number, reason)
         with suppress(OSError, TimeoutError):
             await asyncio.wait_for(self._client.close(), 2.0)
         self._client = await self._connect_client()
@@ -207,19 +207,19 @@ class ClusterBridge:
         try:
             async with asyncio.timeout(ADMIT_S):
                 handshake = read_handshake((await self._request_worker(address, do="handshake"))["handshake"])
-                why = reason_to_refuse(handshake, self._engine) or self._describe_weaker_isolation(handshake)
-                if not why:
+                reason = reason_to_refuse(handshake, self._engine) or self._describe_weaker_isolation(handshake)
+                if not reason:
                     async with self._gate, self._hosts[handshake.host]:
-                        why = await self._send_content(address)
+                        reason = await self._send_content(address)
         except Exception as problem:
             # Dask passes on any exception that a worker of another version raises.
             self._report_event(f"{address} is paused: {_one_line(problem)}")
             self._roster.rest_worker(address, time.monotonic())
             return
-        if why:
-            self._report_event(f"{handshake.host} ({address}) is not used: {why}")
+        if reason:
+            self._report_event(f"{handshake.host} ({address}) is not used: {reason}")
             self._roster.refuse_worker(address)
-            self._send_engine(refused=address, host=handshake.host, why=why)
+            self._send_engine(refused=address, host=handshake.host, why=reason)
             return
         if odd := describe_oddity(handshake, time.time()):
             self._report_event(f"{handshake.host} ({address}): {odd}")
@@ -292,33 +292,33 @@ class ClusterBridge:
                 self._flying[number] = asyncio.create_task(self._run_copy(number, address, request))
 
     async def _run_copy(self, number: int, address: str, request: str) -> None:
-        why, well = "", True
+        reason, well = "", True
         try:
             answer = await self._call_worker(address, request)
             if answer == content_missing(self._content.digest):
-                why, well = "its worker has lost the content", False
+                reason, well = "its worker has lost the content", False
             else:
                 well = not answer.startswith('{"trouble"')
                 self._send_engine(number=number, answer=answer)
         except asyncio.CancelledError:
-            why = "the scheduler gave it up"
+            reason = "the scheduler gave it up"
         except Exception as problem:
-            why = f"its worker failed: {_one_line(problem)}"
+            reason = f"its worker failed: {_one_line(problem)}"
         if self._flying.pop(number, None) is None:
             # The loss has already been reported.
             return
-        if why:
-            self._send_engine(number=number, lost=why)
+        if reason:
+            self._send_engine(number=number, lost=reason)
         self._roster.end_copy(number, well=well)
         if not well and address in self._roster.workers:
             self._roster.rest_worker(address, time.monotonic())
             self._send_engine(left=address)
         self._assign_waiting()
 
-    def _report_lost(self, number: int, why: str) -> None:
+    def _report_lost(self, number: int, reason: str) -> None:
         task = self._flying.pop(number, None)
         if task is not None:
-            self._send_engine(number=number, lost=why)
+            self._send_engine(number=number, lost=reason)
             task.cancel()
 
     def _report_event(self, text: str) -> None:
@@ -361,9 +361,9 @@ def main(descriptor: int) -> None:
     import distributed  # noqa: F401  all of it, before files are given up
 
     dask.config.set(CONFIGURATION)
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    file_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     # Each worker needs one or two connections.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (file_limit, file_limit))
     with suppress(ConnectionError):
         asyncio.run(_serve_engine(socket.socket(fileno=descriptor)))
     # Do not wait for threads of libraries.

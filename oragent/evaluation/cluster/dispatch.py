@@ -98,11 +98,11 @@ class Dispatcher:
         while True:
             newest = max(copies.values())
             patience_s = newest + self._patience.late_s(self._recent, job) - loop.time()
-            done, _ = await asyncio.wait(copies, timeout=max(patience_s, 0.0), return_when=asyncio.FIRST_COMPLETED)
-            if not done:
+            finished, _ = await asyncio.wait(copies, timeout=max(patience_s, 0.0), return_when=asyncio.FIRST_COMPLETED)
+            if not finished:
                 self._duplicate_late(copies, text)
                 continue
-            for copy in done:
+            for copy in finished:
                 since = copies.pop(copy)
                 outcome = self._read_outcome(copy)
                 if isinstance(outcome, Evaluation):

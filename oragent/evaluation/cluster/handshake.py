@@ -63,7 +63,7 @@ def make_handshake() -> Handshake:
         SandboxError: The inspection failed.
     """
     try:
-        ended = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", __name__],
             env=server_environment() | {"TMPDIR": tempfile.gettempdir()},
             capture_output=True,
@@ -72,7 +72,7 @@ def make_handshake() -> Handshake:
             stdin=subprocess.DEVNULL,
             check=True,
         )
-        return read_handshake(json.loads(ended.stdout))
+        return read_handshake(json.loads(completed.stdout))
     except (subprocess.SubprocessError, OSError, ValueError) as problem:
         raise SandboxError(f"a worker cannot inspect its machine: {problem}") from None
 
@@ -150,10 +150,10 @@ def describe_weakest(workers: Sequence[Handshake]) -> str:
         return ""
     count = sum(bool(worker.not_held) for worker in workers)
     if len(workers) > 1:
-        where = f"on {count} of {len(workers)} workers"
+        workers_text = f"on {count} of {len(workers)} workers"
     else:
-        where = "on its worker"
-    return f"{where} a candidate could: {'; '.join(missing)} (details: 'oragent doctor --cluster')"
+        workers_text = "on its worker"
+    return f"{workers_text} a candidate could: {'; '.join(missing)} (details: 'oragent doctor --cluster')"
 
 
 def _short_text(value: object) -> str:

@@ -144,14 +144,14 @@ def read_evaluation(plain: object) -> Evaluation:
     except ValueError as problem:
         raise MalformedAnswer(f"an evaluation whose {problem}") from None
     texts = {name: storable_text(plain[name]) for name in TEXTS}
-    others: dict[str, Any] = texts | {name: float(plain[name]) for name in TIMES}
+    checked_fields: dict[str, Any] = texts | {name: float(plain[name]) for name in TIMES}
     return Evaluation(
         status=status,
         score=None if plain["score"] is None else float(plain["score"]),
         features=None if features is None else tuple(features),
         metrics=metrics,
         end=plain["end"],
-        **others,
+        **checked_fields,
     )
 
 

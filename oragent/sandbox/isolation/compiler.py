@@ -125,27 +125,32 @@ def compiler_files(compiler: str, path: str) -> tuple[Path, ...]:
     included = re.findall(r"^ (/\S+)$", headers, re.MULTILINE)
     if not folders or not included:
         raise SandboxError(f"{compiler} does not report the folders of its headers and libraries")
-    own = {folder for folder in folders if {"gcc", "clang"} & set(folder.parts) and folder.is_dir()}
+    compiler_paths = {folder for folder in folders if {"gcc", "clang"} & set(folder.parts) and folder.is_dir()}
     helpers = (_ask(compiler, f"-print-prog-name={word}").strip() for word in ("cc1plus", "collect2"))
-    own |= {Path(name).parent for name in helpers if os.path.isabs(name)}
-    own |= {Path(name) for name in (_ask(compiler, "-print-resource-dir").strip(),) if os.path.isdir(name)}
+    compiler_paths |= {Path(name).parent for name in helpers if os.path.isabs(name)}
+    compiler_paths |= {Path(name) for name in (_ask(compiler, "-print-resource-dir").strip(),) if os.path.isdir(name)}
     linked = {folder / name for folder in folders for name in LINKED if (folder / name).is_file()}
     programs = [compiler, *filter(None, (shutil.which(name, path=path) for name in PROGRAMS))]
-    inner = [str(file) for folder in own for file in folder.glob("*") if file.is_file() and os.access(file, os.X_OK)]
-    loaded = re.findall(r"(/\S+) \(0x", _ask("ldd", *programs, *inner))
-    return tuple(sorted({*own, *linked, *map(Path, (*included, *programs, *loaded))}))
+    executables = [
+        str(file)
+        for folder in compiler_paths
+        for file in folder.glob("*")
+        if file.is_file() and os.access(file, os.X_OK)
+    ]
+    loaded = re.findall(r"(/\S+) \(0x", _ask("ldd", *programs, *executables))
+    return tuple(sorted({*compiler_paths, *linked, *map(Path, (*included, *programs, *loaded))}))
 
 
 def _ask(*command: str) -> str:
     try:
-        ended = subprocess.run(
+        completed = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=ASK_S, check=False, env={"LANG": "C"}
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    if "-v" in command or not ended.returncode:
-        return f"{ended.stdout}\n{ended.stderr}"
-    return ended.stdout
+    if "-v" in command or not completed.returncode:
+        return f"{completed.stdout}\n{completed.stderr}"
+    return completed.stdout
 
 
 def _confine_compiler(folder: Path, readable: tuple[Path, ...], parent: int) -> None:
@@ -153,10 +158,10 @@ def _confine_compiler(folder: Path, readable: tuple[Path, ...], parent: int) -> 
     if is_allowed(Mechanism.NAMESPACES):
         try:
             namespaces.enter_namespaces(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
-            apart = True
+            has_namespaces = True
         except OSError:
-            apart = False
-        if apart:
+            has_namespaces = False
+        if has_namespaces:
             with suppress(OSError):
                 kernel.unshare(kernel.CLONE_NEWNET)
             root.pivot_to_minimal_root(readable, (folder,), devices=(NOTHING,))

@@ -22,7 +22,7 @@ GUEST_ROOT = "ORAGENT_GUEST_ROOT"
 
 
 @dataclass(frozen=True)
-class Cage:
+class Confinement:
     """Settings for the confinement of guests, as far as they can be prepared in advance."""
 
     # Private memory that a guest may allocate in addition to its initial memory, in MiB.
@@ -32,16 +32,16 @@ class Cage:
     # Folder that becomes the root of guests; None if each guest builds its own.
     prepared: Path | None = None
     # Private memory of a guest when it starts, in bytes; 0 to measure it then.
-    born_with: int = 0
+    initial_bytes: int = 0
     # Descriptor of the PID namespace of the process that forks guests; -1 if each guest builds its own root.
-    home: int = -1
+    pid_namespace: int = -1
     # True if the forking process has done all shared preparation.
     is_prepared: bool = False
     # Files that guests can read in addition to those of Python.
     shown: tuple[Path, ...] = ()
 
     @classmethod
-    def make(cls, memory_mb: int, born_with: int = 0, shown: tuple[Path, ...] = ()) -> Self:
+    def make(cls, memory_mb: int, initial_bytes: int = 0, shown: tuple[Path, ...] = ()) -> Self:
         """Prepare the settings that guests of this process have in common."""
         rules = -1
         if is_allowed(Mechanism.LANDLOCK):
@@ -49,12 +49,12 @@ class Cage:
                 rules = landlock.make_ruleset((*_readable_files(), *shown), (), network=False)
         # The prepared root contains only the files of Python.
         prepared = None if shown else os.environ.get(GUEST_ROOT)
-        return cls(memory_mb, rules, Path(prepared) if prepared else None, born_with, shown=shown)
+        return cls(memory_mb, rules, Path(prepared) if prepared else None, initial_bytes, shown=shown)
 
     @contextmanager
     def fork_namespace(self) -> Iterator[int]:
         """Fork a child inside this context, in its own PID namespace if possible; yields its parent's PID there."""
-        if self.home < 0:
+        if self.pid_namespace < 0:
             yield os.getpid()
             return
         kernel.unshare(kernel.CLONE_NEWPID)
@@ -62,11 +62,11 @@ class Cage:
             # A parent outside the namespace has PID 0 inside it.
             yield 0
         finally:
-            kernel.rejoin_namespace(self.home)
+            kernel.rejoin_namespace(self.pid_namespace)
 
 
 @contextmanager
-def enter_guest_namespace(cage: Cage) -> Iterator[Cage]:
+def enter_guest_namespace(confinement: Confinement) -> Iterator[Confinement]:
     """Continue as a new process that can give each child its own PID namespace and sees only the files of Python.
 
     The calling process only waits for the new one and ends with it. Without namespaces, the calling process itself
@@ -75,18 +75,20 @@ def enter_guest_namespace(cage: Cage) -> Iterator[Cage]:
     Yields:
         Settings for the children.
     """
-    caged = replace(cage, born_with=cage.born_with or process_usage.read_memory("self").private)
-    if not _leave_namespaces(cage, kernel.CLONE_NEWPID):
-        yield caged
+    confined = replace(
+        confinement, initial_bytes=confinement.initial_bytes or process_usage.read_memory("self").private
+    )
+    if not _leave_namespaces(confinement, kernel.CLONE_NEWPID):
+        yield confined
         return
     inner = os.fork()
     if inner:
         os.waitpid(inner, 0)
         os._exit(0)
     kernel.die_with_parent(0)
-    home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-    _hide_files(cage)
-    yield replace(caged, home=home)
+    pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    _hide_files(confinement)
+    yield replace(confined, pid_namespace=pid_namespace)
 
 
 def prepare_confinement(needed: tuple[Path, ...] = ()) -> None:
@@ -99,15 +101,15 @@ def prepare_confinement(needed: tuple[Path, ...] = ()) -> None:
         _remaining_rights(paths)
 
 
-def confine_guest(cage: Cage, parent: int) -> None:
+def confine_guest(confinement: Confinement, parent: int) -> None:
     """Irreversibly drop all rights that a candidate must not have, as far as the kernel supports it."""
-    born_with = cage.born_with or process_usage.read_memory("self").private
-    if cage.home < 0 and _leave_namespaces(cage, 0):
-        _hide_files(cage)
+    initial_bytes = confinement.initial_bytes or process_usage.read_memory("self").private
+    if confinement.pid_namespace < 0 and _leave_namespaces(confinement, 0):
+        _hide_files(confinement)
     kernel.no_new_privileges()
     kernel.lower_limits(
         {
-            MEMORY: born_with + (cage.memory_mb << 20),
+            MEMORY: initial_bytes + (confinement.memory_mb << 20),
             resource.RLIMIT_FSIZE: 0,
             resource.RLIMIT_CORE: 0,
             resource.RLIMIT_NOFILE: 256,
@@ -117,8 +119,8 @@ def confine_guest(cage: Cage, parent: int) -> None:
     drop_privileges()
     # Set this after the change of user, which resets it.
     kernel.die_with_parent(parent)
-    if cage.rules >= 0:
-        landlock.enforce_ruleset(cage.rules)
+    if confinement.rules >= 0:
+        landlock.enforce_ruleset(confinement.rules)
     if is_allowed(Mechanism.SECCOMP):
         with suppress(OSError):
             seccomp.install_filter(seccomp.guest_filter())
@@ -157,13 +159,13 @@ def _readable_files() -> tuple[Path, ...]:
     return (*paths, *DEVICES)
 
 
-def _leave_namespaces(cage: Cage, more: int) -> bool:
+def _leave_namespaces(confinement: Confinement, more: int) -> bool:
     """Leave the namespaces that have to be left to hide files, and ``more``; return False if that is impossible."""
     if not is_allowed(Mechanism.NAMESPACES):
         return False
     try:
         # Start with mounts: if this fails, as under Landlock, nothing has changed yet.
-        namespaces.enter_namespaces(0 if cage.prepared else kernel.CLONE_NEWNS)
+        namespaces.enter_namespaces(0 if confinement.prepared else kernel.CLONE_NEWNS)
         # The seccomp filter forbids sockets and System V objects at a fraction of the cost of namespaces.
         if not (is_allowed(Mechanism.SECCOMP) and seccomp.can_compile_filter()):
             more |= kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
@@ -174,14 +176,14 @@ def _leave_namespaces(cage: Cage, more: int) -> bool:
     return True
 
 
-def _hide_files(cage: Cage) -> None:
+def _hide_files(confinement: Confinement) -> None:
     """Show only the files of Python and its packages, without this package and without ``/proc``."""
-    if cage.prepared is None:
-        root.build_root((*_readable_files(), *cage.shown), devices=DEVICES)
+    if confinement.prepared is None:
+        root.build_root((*_readable_files(), *confinement.shown), devices=DEVICES)
         if os.path.isdir(environment.PACKAGE):
             # This package is installed among the packages of Python.
             root.cover_path(environment.PACKAGE)
         root.leave_old_root()
     else:
-        os.chroot(cage.prepared)
+        os.chroot(confinement.prepared)
         os.chdir("/")

@@ -124,10 +124,10 @@ def _try_namespaces() -> tuple[bool, str]:
     if problem:
         return False, f"{problem}; containers and some systems forbid user namespaces"
     if kernel.has_capability(kernel.CAP_SYS_ADMIN):
-        who = "as root"
+        user_text = "as root"
     else:
-        who = "as an ordinary user"
-    return True, f"processes, network, mounts, shared memory, {who}"
+        user_text = "as an ordinary user"
+    return True, f"processes, network, mounts, shared memory, {user_text}"
 
 
 def _enter_namespaces() -> None:
