@@ -46,7 +46,7 @@ def test_auto_takes_the_first_gpu_and_says_so_and_nothing_is_silent_without_one(
     assert not pin_device("auto", NEURAL).careful
     machine[0] = BLIND
     assert pin_device("auto", NEURAL).careful
-    assert "sees no GPU" in pin_device("auto", NEURAL).remark
+    assert "finds no GPU" in pin_device("auto", NEURAL).remark
 
 
 def test_who_names_a_device_gets_that_or_one_line(machine: list[DeviceReport]) -> None:

@@ -30,8 +30,8 @@ ENGINE = Handshake("desk", "1.2", "abc", "3.11.4", {"numpy": "2.1"}, "x86_64", 8
         ({"python": "3.12.1"}, "Python 3.12.1"),
         ({"packages": {"numpy": "2.2"}}, "numpy 2.2"),
         ({"packages": {}}, "numpy none"),
-        ({"machine": "aarch64"}, "another kind"),
-        ({"room_mb": 3.0}, "3 MiB are left"),
+        ({"machine": "aarch64"}, "machine type is aarch64"),
+        ({"room_mb": 3.0}, "it has 3 MiB for temporary files"),
     ],
 )
 def test_who_would_score_otherwise_is_not_used(change, why: str) -> None:
