@@ -1,4 +1,4 @@
-"""What ``oragent bench converse`` does: plan, hold or go on, tables, and its pages: one in all, one a transcript."""
+"""The command ``oragent bench converse``: plan, hold or continue, print tables, write a report and transcripts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -206,7 +206,7 @@ class ConverseBenchRequest(BenchRequest):
 
 
 def run_bench(request: ConverseBenchRequest, console: Console) -> int:
-    """Hold what is missing of an evaluation, print its tables, write its pages; return the exit code."""
+    """Hold the missing conversations of an evaluation, print its tables, write its pages; return the exit code."""
     folder = request.outputs
     plan = _plan(request) if request.problem else MANIFEST.read_plan(folder)
     given = None if isinstance(request.problem, str) else request.problem
@@ -269,7 +269,9 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
     own = list_contestants(agents, request.paradigms, request.models, request.tools, request.ablate)
     talking = settings["decider"] == "llm" and any(one["agent"] for one in own.values())
     if talking and not settings.get("decider_model") and not any(one["model"] for one in own.values()):
-        raise ConfigError("nobody plays the decision agent: name --decider-model, or take --decider rational or myopic")
+        raise ConfigError(
+            "no model plays the decision agent: name --decider-model, or take --decider rational or myopic"
+        )
     if talking and not settings.get("decider_model") and len(request.models) > 1:
         # held fixed while the agents' models vary
         settings["decider_model"] = request.models[0]
@@ -280,7 +282,7 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
 def _utilities(
     problem: DecisionProblem, plan: BenchPlan, folder: Path
 ) -> tuple[tuple[str, ...], Sequence[Stakeholder] | None]:
-    """Warnings about the utilities, and those to write into the folder; None where they are there."""
+    """Warnings about the utilities, and those to write into the folder; None if the folder has them."""
     path = folder / UTILITIES
     if path.is_file():
         return read_utility_file(path, problem).warnings, None

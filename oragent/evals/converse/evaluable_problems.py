@@ -1,4 +1,4 @@
-"""The stakeholders of a decision problem, what was published of it, and sets of utilities as files."""
+"""Stakeholders of a decision problem, its published figures, and sets of utilities as files."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -46,7 +46,7 @@ def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
 
 
 def published_of(problem: DecisionProblem) -> Published:
-    """Return the figures that were published of a problem; empty where there are none."""
+    """Return the published figures of a problem; empty if no figure was published."""
     if isinstance(problem, Schools) and problem.district == SFUSD:
         return DROSSMAN
     return Published()
@@ -62,7 +62,7 @@ def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
 
 @dataclass(frozen=True)
 class UtilitySet:
-    """What a file of utilities holds; ``warnings``: one line for each that cannot do all that a utility should."""
+    """Content of a file of utilities; ``warnings``: one line for each utility that misses a property."""
 
     stakeholders: tuple[Stakeholder, ...]
     warnings: tuple[str, ...]
@@ -90,7 +90,7 @@ def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
         except ConfigError as error:
             raise ConfigError(f"{path}, utility {number}: {error}") from None
         except (KeyError, TypeError, ValueError) as error:
-            # of a problem of somebody's own that takes it as it comes
+            # the problem of a user may not check its records
             reason = f"no record such as {one_line(problem.name, 60)} has: {one_line(str(error), 120)}"
             raise ConfigError(f"{path}, utility {number}: {reason}") from None
         loaded.append(stakeholder)

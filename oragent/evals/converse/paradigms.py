@@ -1,4 +1,4 @@
-"""Decision agents by rules, and what they get by each way of using a model, where both sides follow rules.
+"""Decision agents by rules, and their results for each way of using a model, with rules on both sides.
 
 The paradigms are those of Drossman et al. 2026 (arXiv:2604.02666): the default decision, one request without knowledge
 of the model, one round of all wishes, and a conversation that ends at the best possible outcome.
@@ -25,7 +25,7 @@ TOLERANCE = 1e-9
 
 @dataclass
 class Asking:
-    """Makes requests in turn and leaves as soon as a decision that is shown respects what was asked last."""
+    """Makes requests in turn and leaves as soon as a decision that is shown respects the last request."""
 
     problem: DecisionProblem
     requests: Sequence[Request]
@@ -54,7 +54,7 @@ class Asking:
         return cls(problem, list(rule(stakeholder)), at_once, in_words)
 
     async def say(self, view: DecisionView) -> DeciderMessage | None:
-        """Put the next request; leave once one is met, or where none is left."""
+        """Put the next request; leave once one is met, or after the last one."""
         meets = partial(_meets_restriction, self.problem)
         if any(all(meets(shown, one) for one in request) for shown in view.presented for request in self._asked):
             return None
@@ -75,7 +75,7 @@ class Asking:
 
 
 def command_of(problem: DecisionProblem, request: Request) -> str:
-    """A request in the words of the ``rules`` agent; what was asked before is cleared."""
+    """Write a request in the words of the ``rules`` agent; earlier requests are cleared."""
     commands = [
         f"{problem.expressions[_position_of(problem, one)].word} {one.relation} {format_figure(one.value)}"
         if one.kind is RestrictionKind.BOUND
@@ -132,7 +132,7 @@ Requests = Callable[[Stakeholder], Iterator[Request]]
 
 
 class Paradigm(StrEnum):
-    """How the model is used, from no say at all to a conversation."""
+    """Way of using the model, from none to a conversation."""
 
     DEFAULT = "default"
     ONE_SHOT = "one-shot"
@@ -172,7 +172,7 @@ def list_contestants(
     tools: Sequence[str] = (PAPER,),
     ablate: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:
-    """Every combination, by a name that says what is special about it."""
+    """Every combination, by a name of its differences."""
     kits = (PAPER, EXTENDED)
     choices: tuple[tuple[Sequence[str], Sequence[str], str], ...] = (
         (agents, list(AGENTS), "agent"),
@@ -185,7 +185,7 @@ def list_contestants(
                 raise unknown_name_error(name, known, what)
     parts = [_check_part(name) for name in ablate]
     if any(name in ASKING for name in agents) and not models:
-        raise ConfigError("nobody is asked: name models with --models, 'scripted' for a stand-in, or take rules")
+        raise ConfigError("no model is named: add --models, 'scripted' for a stand-in, or take rules")
     combinations: dict[str, dict[str, Any]] = {}
     for paradigm in paradigms:
         if paradigm == Paradigm.DEFAULT:

@@ -1,4 +1,4 @@
-"""What an evaluation says: what went wrong in a conversation, means by group, and paired contrasts of contestants."""
+"""Scores of an evaluation: findings in a conversation, means by group, and paired contrasts of contestants."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from oragent.converse.conversation import ConversationEnd, ConversationResult
 from oragent.converse.decision import DecisionProblem
 
 MEASURED = ("score", "success", "turns", "calls")
-# what a pair has in common
+# properties that a pair shares
 DECIDER = ("utility", "role", "style", "feedback")
 
 
@@ -24,13 +24,13 @@ class AuditFinding:
     kind: str
     # number of the turn, from 1
     turn: int
-    # what it was, in words that may be a stranger's
+    # description of the finding; untrusted text
     text: str
 
 
 @dataclass(frozen=True)
 class AuditCounts:
-    """How often what was found."""
+    """Number of findings of each kind."""
 
     # decisions presented that no solver had returned
     unsolved: int = 0
@@ -124,7 +124,7 @@ def _count_events(events: Sequence[Mapping[str, Any]], number: int, note: Any, d
 
 @dataclass(frozen=True)
 class Scored:
-    """How one conversation, or what stands in for one, ended."""
+    """Result of one conversation, or of a rule in its place."""
 
     agent: str
     paradigm: str

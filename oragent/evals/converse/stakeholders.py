@@ -1,4 +1,4 @@
-"""Those whom a decision concerns, each with a hidden utility: what an evaluation asks of the problem it is about.
+"""Stakeholders of a decision, each with a hidden utility; an evaluation needs them from its problem.
 
 A user's problem takes part in an evaluation through its method ``stakeholders``.
 """
@@ -16,7 +16,7 @@ from oragent.llm.model import Request as LlmRequest
 
 # role in which a model that plays a stakeholder is asked
 DECIDER = "decider"
-# what is asked for at once, in place of all that was asked for before
+# restrictions of one request, in place of earlier ones
 Request = tuple[Restriction, ...]
 
 
@@ -35,7 +35,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Profile:
-    """What is told of a stakeholder in words and figures; what is left out is not told.
+    """Description of a stakeholder in words and figures.
 
     Attributes:
         traits: Traits by which tables group it, by name.
@@ -57,7 +57,7 @@ class Profile:
 
 
 class Stakeholder(Judge, Protocol):
-    """Somebody with a hidden utility, who judges decisions by it."""
+    """Person with a hidden utility, by which they judge decisions."""
 
     @property
     def wishes(self) -> Sequence[Wish]:
@@ -128,7 +128,7 @@ class Evaluable(Protocol):
 
 @dataclass(frozen=True)
 class Diversity:
-    """How much a set of utilities asks for."""
+    """Diversity of a set of utilities."""
 
     utilities: int
     unique: int

@@ -1,4 +1,4 @@
-"""An evaluation in tables: paradigms, agents, models, tests, ends, audit; with published figures beside."""
+"""An evaluation in tables: paradigms, agents, models, tests, ends, audit; with published figures."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -337,7 +337,7 @@ def _published_figures(contestants: Sequence[MeasuredContestant]) -> Published:
 
 
 def _with_printed(table: TextTable, printed: Published) -> TextTable:
-    """A table without its columns of published figures where nothing was published."""
+    """A table without its columns of published figures if no figure was published."""
     if printed.note:
         return table
     return table.drop_columns("published", "published ")

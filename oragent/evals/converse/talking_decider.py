@@ -1,4 +1,4 @@
-"""Whether a decision agent tells what it must keep to itself."""
+"""Decision agents with a language model, and the secrets that they must not reveal."""
 
 import json
 import re
@@ -32,7 +32,7 @@ FIRST = "Write your first message to the assistant."
 
 @dataclass(frozen=True)
 class Secrets:
-    """What must not be said; ``numbers``: numbers, such as weights and values, between 0 and 1."""
+    """Secrets; ``numbers``: numbers, such as weights and values, between 0 and 1."""
 
     numbers: tuple[float, ...]
     words: tuple[str, ...] = FORBIDDEN
@@ -65,23 +65,23 @@ def _is_secret(match: re.Match[str], numbers: Iterable[float]) -> bool:
 
 
 class Style(StrEnum):
-    """How it speaks."""
+    """Style of its messages."""
 
     VAGUE = "vague"
     PRECISE = "precise"
 
 
 class Feedback(StrEnum):
-    """What it learns of a decision."""
+    """Feedback on a decision."""
 
     # whether the maximum is reached
     BINARY = "binary"
-    # value, maximum, what is met, and what would have to change
+    # value, maximum, wishes that are met, and changes that are needed
     RICH = "rich"
 
 
 class Template(StrEnum):
-    """What it is told of the conversation, beside what the default template says."""
+    """Additional text about the conversation."""
 
     # one answer only will come
     AWARE = "aware"
@@ -90,7 +90,7 @@ class Template(StrEnum):
 
 
 class Knowing(StrEnum):
-    """How it knows its utility."""
+    """Form in which it knows its utility."""
 
     # as a table, and by a tool
     TOOL = "tool"
@@ -108,7 +108,7 @@ class Persona:
     role: str
     style: Style
     feedback: Feedback
-    # what it is told of the conversation, beside the default
+    # additional text about the conversation
     templates: tuple[Template, ...] = ()
     knowing: Knowing = Knowing.TOOL
     # whether words are forbidden as published
@@ -143,7 +143,7 @@ class Talking:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """``check_utility``, where it may use it."""
+        """``check_utility``, if the agent may use it."""
         if self.persona.knowing is not Knowing.TOOL:
             return ()
         words = self.problem.vocabulary
@@ -252,7 +252,7 @@ def _style_text(problem: DecisionProblem, telling: PersonaTexts, style: Style) -
 
 
 def _worth_table(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
-    """What each outcome is worth to it; empty where that is not told as a table."""
+    """Value of each outcome to it; empty if its prompt has no table."""
     table, greatest = stakeholder.profile.worth, stakeholder(problem.default).maximum
     if table:
         return fill_template("utility_table", table=table, maximum=f"{greatest:.3f}")

@@ -79,7 +79,7 @@ SIXTY: tuple[tuple[int, str, tuple[str, ...], str], ...] = (
     (17, "What is the least co2 possible?", ("whatif objective co2",), "objective.after"),
     (19, "Show the trade between cost and co2 in four points.", ("frontier cost co2 4",), "points[0].first"),
     (20, "Could we serve three times the demand?", ("whatif demand *= 3",), "status_after"),
-    (21, "Which capacity would I extend first?", ("top -1 capacity by price",), "members[0].price_up"),
+    (21, "Which capacity would I extend first?", ("top 1 capacity by price",), "members[0].price_up"),
     (22, "What does producing everything cost at best?", ("solve",), "objective"),
     (
         23,

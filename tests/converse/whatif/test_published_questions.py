@@ -83,7 +83,8 @@ def netflow() -> IndexedModel:
     builder.add_set("commodity", goods)
     builder.add_set("node", nodes)
     # costs of pairs without an arc count for nothing; some questions change them
-    builder.add_parameter("cost", ["commodity", "node", "node"], costs)
+    every = [costs.get(key, 0.0) for key in itertools.product(goods, nodes, nodes)]
+    builder.add_parameter("cost", ["commodity", "node", "node"], every)
     flow = builder.add_variables("flow", ["commodity", "node", "node"], keys=list(costs))
     builder.set_objective("total", "minimize", flow, builder.cells("cost", list(costs)))
     arcs = list(rooms)

@@ -1,1 +1,1 @@
-"""People at schools: what they want, in which words, and how sets of them are made, written and read."""
+"""People at schools: their utilities, their words, and sets of them as files."""

@@ -149,7 +149,7 @@ def _named_school(value: Any, district: District) -> int:
 
 
 def find_doubts(utility: Utility, optimum: str | None, best: Sequence[str], schedules: Schedules) -> Iterator[str]:
-    """List what a utility cannot reach, one line each."""
+    """List the properties that a utility misses, one line each."""
     least_load, least_deviation = schedules.load.min(), schedules.deviation.min()
     if utility.load < least_load:
         yield f"no schedule reaches load {utility.load:g}; the least is {least_load:,}"
@@ -162,7 +162,7 @@ def find_doubts(utility: Utility, optimum: str | None, best: Sequence[str], sche
 
 
 class SchoolRole(StrEnum):
-    """Who somebody at a school is."""
+    """Role of a person at a school."""
 
     PRINCIPAL = "principal"
     PARENT = "parent"
@@ -172,7 +172,7 @@ class SchoolRole(StrEnum):
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody at a school; the oracle is exact where the district's schedules are enumerated, by a solver beyond."""
+    """Person at a school; the oracle is exact where the district's schedules are enumerated, by a solver beyond."""
 
     utility: Utility
     oracle: ScheduleOracle
@@ -257,7 +257,7 @@ class Person:
 
     @cached_property
     def _rank_outcomes(self) -> list[tuple[ScheduleOutcome, float]]:
-        """All outcomes by falling utility, with what they are worth."""
+        """All outcomes by falling utility, with their values."""
         return [
             (outcome, self.utility.value(outcome, self._times))
             for outcome, _ in rank_outcomes(self.utility, self._times)
@@ -298,7 +298,7 @@ class Person:
 
 @dataclass(frozen=True, eq=False)
 class SchoolStakeholders:
-    """Whoever may care for a start time, early or late."""
+    """People who may care for a start time, early or late."""
 
     problem: Schools
     exact: Exact
@@ -325,7 +325,7 @@ class SchoolStakeholders:
         return [Person(target.utility, self.exact) for target in utilities]
 
     def of(self, record: Mapping[str, Any]) -> tuple[Person, tuple[str, ...]]:
-        """Somebody out of a record."""
+        """Read a person from a record."""
         utility, optimum = read_utility(record, self.exact.district)
         person = Person(utility, self.exact)
         return person, tuple(find_doubts(utility, optimum, person.best, self.exact.schedules))

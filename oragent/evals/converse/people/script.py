@@ -1,4 +1,4 @@
-"""What a stand-in for the models of both sides says about schools.
+"""Script of a stand-in for the models of both sides, about schools.
 
 The decision agent asks for the outcomes of its table from best to worst; the optimisation agent does what its design
 would do, and presents what comes back. It reads prompts and messages like any model, and knows nothing else.
@@ -28,7 +28,7 @@ LITTLE = 0.001
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a message asks for, in natural units; what it leaves open is None."""
+    """Request of a message, in natural units; None for each part that it leaves open."""
 
     school: str | None
     time: int | None
@@ -62,7 +62,7 @@ class Script:
         return self._next_request(request.messages[0].content, messages_sent)
 
     def _shown_schedule(self, messages: Sequence[Message]) -> str:
-        """The schedule of the newest answer; empty where it shows none."""
+        """The schedule of the newest answer; empty if it shows no schedule."""
         newest = next((message for message in reversed(messages) if message.role == "user"), None)
         if newest:
             decisions = self.problem.read(newest.content).decisions
@@ -149,7 +149,7 @@ class Script:
         return _Wanted(wish[1] if wish else None, time, *bounds)
 
     def _change_calls(self, wishes: _Wanted, messages: Sequence[Message]) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Calls that put what is wanted in force, and nothing else that was put in force before."""
+        """Calls that put the request in force and take back earlier ones."""
         bounds = (
             (ScheduleObjective.LOAD, wishes.load, STUDENTS_A_UNIT),
             (ScheduleObjective.DEVIATION, wishes.deviation, 1),

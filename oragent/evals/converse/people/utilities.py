@@ -1,4 +1,4 @@
-"""What a decision agent wants, as a hidden utility (section 4 of Drossman et al. 2026, arXiv:2604.02666).
+"""Hidden utilities of decision agents (section 4 of Drossman et al. 2026, arXiv:2604.02666).
 
 U(s) = w1 f1 + w2 f2 + w3 f3: f1 falls from 1 to 0 over the start times of the agent's school, the wished one first;
 f2 is 1 where load <= L, f3 is 1 where deviation <= R, else 0.
@@ -46,7 +46,7 @@ DECIMALS = 3
 
 
 class TimePreference(StrEnum):
-    """Whether an agent wants its school early or late."""
+    """Preference for an early or a late start."""
 
     EARLY = "early"
     LATE = "late"
@@ -268,7 +268,7 @@ def _draw_thresholds(
 
 
 def _count_outcomes(exact: Exact, school: int, load: float, deviation: float) -> dict[ScheduleOutcome, int]:
-    """How many schedules have each outcome; none with 0."""
+    """Number of schedules of each outcome; outcomes without a schedule are left out."""
     schedules = exact.schedules
     code = 4 * schedules.times[:, school].astype(np.intp)
     code += 2 * (schedules.load <= load) + (schedules.deviation <= deviation)
@@ -285,7 +285,7 @@ Losses = tuple[tuple[float, float, float], ...]
 def _outcome_losses(
     direction: TimePreference, wished: ScheduleOutcome, outcomes: frozenset[ScheduleOutcome], times: int
 ) -> Losses:
-    """What every other possible outcome loses against the wished one, a unit of each weight."""
+    """Loss of every other possible outcome against the wished one, for a unit of each weight."""
     judge = Utility(0, direction, 0, 0, (1, 0, 0))
     top = judge.wish(wished.time, times)
     return tuple(

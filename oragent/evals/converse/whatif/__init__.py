@@ -1,1 +1,1 @@
-"""What-if questions on models: sets as folders, run by their gold lines, by a language model or by a small one."""
+"""Sets of what-if questions on models as folders: run by gold lines, by a language model or by a small one."""

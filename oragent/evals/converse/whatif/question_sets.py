@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from oragent._base.errors import ConfigError
+from oragent._base.errors import ConfigError, OragentError
 from oragent._base.safe_load import parse_json
 from oragent._base.text_format import one_line
 from oragent.milp.operations.results import AnyResult, Figure
@@ -39,11 +39,11 @@ def read_questions(folder: Path) -> list[Question]:
     """Read the questions of a set.
 
     Raises:
-        ConfigError: There are none, or one has another form or a model that is not in the folder.
+        ConfigError: The set is empty, or a question has another form or a model that is not in the folder.
     """
     path = folder / QUESTIONS
     if not path.is_file() or path.stat().st_size > LARGEST:
-        raise ConfigError(f"{folder} is no set of questions: expected {QUESTIONS} in it, of at most {LARGEST >> 20} MB")
+        raise ConfigError(f"{folder} holds no questions: expected {QUESTIONS} in it, of at most {LARGEST >> 20} MB")
     questions = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
@@ -74,7 +74,7 @@ def _compare(expected: Mapping[str, float | str], identifier: str, results: Mapp
     for path, value in expected.items():
         try:
             part = resolve_reference(f"{identifier}.{path}", results)
-        except ValueError as problem:
+        except OragentError as problem:
             return one_line(str(problem), 120)
         figure = part.value if isinstance(part, Figure) else part
         if isinstance(value, str) or not isinstance(figure, int | float):

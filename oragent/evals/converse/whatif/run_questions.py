@@ -32,7 +32,7 @@ SOLVE_S = 60.0
 
 @dataclass(frozen=True)
 class QuestionScore:
-    """What an agent did with one question."""
+    """Score of an agent on one question."""
 
     question: Question
     # reason why the answer is wrong; empty if it is right
