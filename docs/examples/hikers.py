@@ -89,7 +89,13 @@ room = Row("room", dict(load.terms), Relation.AT_MOST, 8)
 binary = tuple(Variable(name, 0, 1, "integer") for name in ITEMS)
 trip = Trip(Milp(binary, (room,), Objective(), Sense.MINIMIZE, "trip"), goals=(fun, load))
 
-request = ConverseBenchRequest(
-    Path("outputs/hikers"), trip, ["rules"], ["default", "one-shot", "conversation"], settings={"decider": "rational"}
-)
-assert run_bench(request, Console()) == 0  # prints tables; outputs/hikers/report.html has a page for every conversation
+if __name__ == "__main__":
+    request = ConverseBenchRequest(
+        Path("outputs/hikers"),
+        trip,
+        ["rules"],
+        ["default", "one-shot", "conversation"],
+        settings={"decider": "rational"},
+    )
+    # prints tables; outputs/hikers/report.html has a page for every conversation
+    assert run_bench(request, Console()) == 0

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from click.core import ParameterSource
 
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
@@ -24,6 +25,8 @@ from oragent.llm.model_settings import RuntimeWords
 
 # whose utilities are published
 UTILITIES_OF = "sfusd"
+# options that do not change an evaluation: with them alone, the one of --outputs goes on
+CONTINUING = {"outputs", "workers", "words", "config", "calls"}
 
 
 def converse(
@@ -77,12 +80,15 @@ def converse(
 
 @bench.command(name="converse")
 def bench_converse(
+    context: typer.Context,
     words: ModelWords = None,
     config: ModelFile = None,
     questions: Annotated[
         Path | None, typer.Option(help="Folder of what-if questions; --agents gold, T-P-P or lines.")
     ] = None,
-    problem: Annotated[str, typer.Option(help="District that can be enumerated; empty: that of --outputs.")] = "sfusd",
+    problem: Annotated[
+        str, typer.Option(help="District that can be enumerated, or a Python file that makes a problem.")
+    ] = "sfusd",
     agents: Annotated[str, typer.Option(help="T-P-P, C-P-P, C-P-R, C-N-R, rules; with commas between.")] = "rules",
     paradigms: Annotated[
         str, typer.Option(help="default, one-shot, aware, conversation; with commas between.")
@@ -112,6 +118,7 @@ def bench_converse(
 ) -> None:
     """Measure agents over whole conversations with simulated stakeholders."""
     from oragent.evals.converse.command import ConverseBenchRequest, run_bench
+    from oragent.evals.converse.evaluable_problems import read_problem_file
 
     if questions is not None:
         from oragent.evals.converse.whatif.run_questions import bench_questions
@@ -120,6 +127,11 @@ def bench_converse(
         raise typer.Exit(
             bench_questions(questions, agents, RuntimeWords(tuple(words or ()), names, config), outputs, console)
         )
+    chosen = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    is_continued = set(chosen) <= CONTINUING and kind_of_folder(outputs) is FolderKind.CONVERSE_BENCH
+    if is_continued:
+        again = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)
+        raise typer.Exit(run_bench(ConverseBenchRequest(outputs, workers=workers, words=again), console))
     model_names = [*split_names(model), *split_names(models)]
     bench_words = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)
     settings = {
@@ -138,7 +150,7 @@ def bench_converse(
         raise ConfigError(f"{preset!r} is no preset; expected paper")
     request = ConverseBenchRequest(
         outputs=outputs,
-        problem=problem,
+        problem=read_problem_file(Path(problem)) if problem.endswith(".py") else problem,
         agents=split_names(agents),
         paradigms=split_names(paradigms),
         models=model_names,

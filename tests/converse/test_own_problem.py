@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from oragent._base.errors import ConfigError
+from oragent.cli.app import app
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.evals.converse.benchmark import ConverseBenchmark
@@ -59,7 +61,7 @@ def test_figures_in_print_stand_beside_the_ten_schools_alone() -> None:
 @pytest.fixture(scope="module")
 def trip(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the example leaves, run in a folder of its own."""
-    folder, names = tmp_path_factory.mktemp("trip"), {"__name__": "documented"}
+    folder, names = tmp_path_factory.mktemp("trip"), {"__name__": "__main__"}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         exec(compile(EXAMPLE.read_text(encoding="utf-8"), str(EXAMPLE), "exec"), names)
@@ -165,3 +167,22 @@ def test_a_problem_without_stakeholders_and_a_strange_record_are_told_in_one_lin
             ConverseBenchRequest(tmp_path / "out", trip["trip"], utilities="paper", settings={"decider": "rational"}),
             Console(),
         )
+
+
+def test_a_problem_file_is_named_on_the_command_line(tmp_path: Path) -> None:
+    words = ["bench", "converse", "--outputs", str(tmp_path / "out")]
+    terms = ["--problem", str(EXAMPLE), "--decider", "rational", "--paradigms", "one-shot"]
+    first = CliRunner().invoke(app, [*words, *terms])
+    assert first.exit_code == 0, first.output
+    (tmp_path / "bad.py").write_text("1 / 0")
+    refused = CliRunner().invoke(app, ["bench", "converse", "--problem", str(tmp_path / "bad.py")])
+    assert isinstance(refused.exception, ConfigError)
+
+
+def test_outputs_alone_continue_an_evaluation(tmp_path: Path, few: str) -> None:
+    words = ["bench", "converse", "--outputs", str(tmp_path / "out")]
+    terms = ["--decider", "rational", "--paradigms", "one-shot", "--utilities", few]
+    first = CliRunner().invoke(app, [*words, *terms])
+    again = CliRunner().invoke(app, words)
+    assert (first.exit_code, again.exit_code) == (0, 0), again.output
+    assert "one-shot" in again.output

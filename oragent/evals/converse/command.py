@@ -268,13 +268,13 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
     agents = request.agents or ["rules"]
     own = list_contestants(agents, request.paradigms, request.models, request.tools, request.ablate)
     talking = settings["decider"] == "llm" and any(one["agent"] for one in own.values())
-    if talking and not settings.get("decider_model") and not any(one["model"] for one in own.values()):
-        raise ConfigError(
-            "no model plays the decision agent: name --decider-model, or take --decider rational or myopic"
-        )
-    if talking and not settings.get("decider_model") and len(request.models) > 1:
-        # held fixed while the agents' models vary
-        settings["decider_model"] = request.models[0]
+    if talking and not settings.get("decider_model"):
+        is_asking = any(one["model"] for one in own.values())
+        if not is_asking and not request.models:
+            raise ConfigError("no model plays the decision agent: add --model, or take --decider rational or myopic")
+        if not is_asking or len(request.models) > 1:
+            # held fixed while the agents' models vary
+            settings["decider_model"] = request.models[0]
     name = request.problem if isinstance(request.problem, str) else request.problem.name
     return BenchPlan(TERMS, {name: None}, own, (request.seed,), settings)
 

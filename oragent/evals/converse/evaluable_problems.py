@@ -1,6 +1,8 @@
 """Stakeholders of a decision problem, its published figures, and sets of utilities as files."""
 
+import importlib.util
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +45,28 @@ def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
             "'stakeholders', which says who wants what of it"
         )
     return problem.stakeholders()
+
+
+def read_problem_file(path: Path) -> Evaluable:
+    """Run a user's own program and return the problem that it makes.
+
+    Raises:
+        ConfigError: It cannot be run, or makes no problem with stakeholders, or several.
+    """
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ConfigError(f"no program {str(path)[:200]}: expected a file that makes a problem with stakeholders")
+    module = importlib.util.module_from_spec(spec)
+    # dataclasses look their module up
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as problem:
+        raise ConfigError(f"{path}: {type(problem).__name__}: {one_line(str(problem), 200)}") from None
+    found = [value for value in vars(module).values() if isinstance(value, Evaluable) and not isinstance(value, type)]
+    if len(found) != 1:
+        raise ConfigError(f"{path} makes {len(found)} problems with a method 'stakeholders': expected one")
+    return found[0]
 
 
 def published_of(problem: DecisionProblem) -> Published:
