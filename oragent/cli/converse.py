@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from click.core import ParameterSource
 
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
@@ -127,7 +126,9 @@ def bench_converse(
         raise typer.Exit(
             bench_questions(questions, agents, RuntimeWords(tuple(words or ()), names, config), outputs, console)
         )
-    chosen = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    # by name: some versions of typer bring a copy of click
+    chosen = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     is_continued = set(chosen) <= CONTINUING and kind_of_folder(outputs) is FolderKind.CONVERSE_BENCH
     if is_continued:
         again = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)

@@ -47,7 +47,7 @@ def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
     return problem.stakeholders()
 
 
-def read_problem_file(path: Path) -> Evaluable:
+def read_problem_file(path: Path) -> DecisionProblem:
     """Run a user's own program and return the problem that it makes.
 
     Raises:
@@ -66,7 +66,8 @@ def read_problem_file(path: Path) -> Evaluable:
     found = [value for value in vars(module).values() if isinstance(value, Evaluable) and not isinstance(value, type)]
     if len(found) != 1:
         raise ConfigError(f"{path} makes {len(found)} problems with a method 'stakeholders': expected one")
-    return found[0]
+    problem: DecisionProblem = found[0]  # type: ignore[assignment]  # checked where it is used
+    return problem
 
 
 def published_of(problem: DecisionProblem) -> Published:
