@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from oragent._base.errors import MilpError
+from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent.cli.options import console
 
@@ -29,7 +30,10 @@ def convert(
         raise MilpError(f"--to {form} needs --out FILE; only source is printed")
     opened = open_model(model, data_folder=data, tell=lambda line: typer.echo(line, err=True))
     if out is None:
-        console.file.write(write_source(opened, form))
+        source = write_source(opened, form)
+        publish_result({"form": form, "source": source})
+        console.file.write(source)
         return
     convert_model(opened, out, form)
+    publish_result({"form": form, "file": out})
     print_line(console, f"wrote {out} ({form})")

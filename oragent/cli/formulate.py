@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from oragent._base.errors import ConfigError
+from oragent._base.publishing import publish_result
 from oragent.cli.options import (
     BenchCalls,
     BenchFolder,
@@ -257,9 +258,11 @@ def solve(
     confirm: Annotated[str, typer.Option(metavar="SOLVER", help="Solve with a second solver and compare.")] = "",
 ) -> None:
     """Solve an optimisation model and explain its solution; exit code 3 if there is none."""
+    from oragent.milp.as_json import solution_dict
     from oragent.milp.command import SolveFileRequest, solve_file
     from oragent.milp.solvers import SolverOptions
 
     options = SolverOptions(time, gap, threads, nodes)
     solution = solve_file(SolveFileRequest(model, explain, inverse, out, solver, options, confirm), console)
+    publish_result(solution_dict(solution))
     raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

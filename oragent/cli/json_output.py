@@ -48,7 +48,6 @@ def with_json(command: Callable[..., Any], name: str) -> Callable[..., Any]:
         progress = _write_progress if progress_json else None
         if as_json:
             _run_as_json(lambda: command(*arguments, **named), name, progress)
-            return
         with listen(None, progress):
             command(*arguments, **named)
 

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from oragent._base import package_data
 from oragent._base.distribution import describe_name_conflict, unsupported_versions
+from oragent._base.publishing import publish_result
 from oragent.cli.options import console, print_text
 from oragent.evaluation.cluster.cluster_settings import parse_cluster
 from oragent.evaluation.cluster.connect import connect_cluster
@@ -28,6 +29,15 @@ PROBLEM = "bpp_online"
 def examine_machine(console: Console) -> bool:
     """Try every isolation mechanism, print results and guarantees, and return True if all guarantees hold."""
     reports = probe_mechanisms()
+    missing = missing_guarantees(reports)
+    publish_result(
+        {
+            "mechanisms": reports,
+            "held": [str(guarantee) for guarantee in Guarantee if guarantee not in missing],
+            "not_held": [str(guarantee) for guarantee in missing],
+            "solvers": _describe_solvers(),
+        }
+    )
     console.print(f"{platform.system()} {platform.release()}, Python {platform.python_version()}", highlight=False)
     table = Table("mechanism", "", "details", box=None, header_style="bold")
     for report in reports:
@@ -39,7 +49,6 @@ def examine_machine(console: Console) -> bool:
         console.print(f"[bold yellow]careful:[/] {escape(text)}", highlight=False, soft_wrap=True)
     for text in _describe_devices(find_devices()):
         print_text(text)
-    missing = missing_guarantees(reports)
     console.print("\n[bold]A candidate cannot[/]")
     for guarantee in Guarantee:
         if guarantee in missing:
@@ -127,6 +136,14 @@ def print_solvers(console: Console) -> None:
     for listing in list_solvers():
         table.add_row(escape(listing.name), escape(listing.state))
     console.print(table)
+
+
+def _describe_solvers() -> list[dict[str, object]]:
+    from oragent.milp.solvers import list_solvers
+
+    return [
+        {"name": solver.name, "state": solver.state, "is_installed": solver.is_installed} for solver in list_solvers()
+    ]
 
 
 def doctor(

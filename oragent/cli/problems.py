@@ -15,8 +15,10 @@ from rich.table import Table
 from oragent._base import package_data
 from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.protocol import Status
+from oragent._base.publishing import publish_result
 from oragent._base.racing import displayed_metrics
 from oragent._base.text_format import one_line
+from oragent.api.run_documents import describe_findings, describe_listed_problem
 from oragent.authoring import contract, scaffold
 from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, print_caution, print_text, problem_names
@@ -56,11 +58,13 @@ def problems(
     """List the problems of the project and those that ship, or copy one."""
     if copy:
         folder = scaffold.copy(find_problem(copy, find_project_root(root)), to or find_project_root(root) / "problems")
+        publish_result({"folder": folder})
         console.print(
             f"copied to {folder}: change it, try 'oragent check {folder}', then 'oragent run {folder}'", soft_wrap=True
         )
         return
     listing = list(list_problems(find_project_root(root)))
+    publish_result([{**describe_listed_problem(problem), "sizes": problem.about.sizes} for problem in listing])
     table = _problem_table(listing)
     unbounded = console.options.update(max_width=UNBOUNDED)
     fits = Measurement.get(console, unbounded, table).maximum <= console.width
@@ -140,6 +144,7 @@ def evaluate_candidate(
     with EvaluationRunner() as run:
         selection = mode, problem_size, fresh_seed
         result = run(_make_job(resolved, source, base, selection, check, chosen, run))
+    publish_result(result)
     if result.status is not Status.OK:
         if result.detail:
             print_text(result.detail)
@@ -170,6 +175,7 @@ def new(
     elif minimal:
         template = "minimal"
     folder = scaffold.new(name, parent, template)
+    publish_result({"folder": folder})
     console.print(f"made {folder}: try 'oragent check {folder}', then 'oragent run {folder}'", soft_wrap=True)
 
 
@@ -180,6 +186,7 @@ def import_task(
 ) -> None:
     """Convert a task of OpenEvolve or ShinkaEvolve, and list what could not be converted."""
     imported = scaffold.import_task(task, parent, name)
+    publish_result(imported)
     for text in imported.taken:
         print_text(f"taken: {text}")
     for text in imported.omitted:
@@ -195,15 +202,18 @@ def check(
     """Check that a problem's folder meets the contract."""
     marks = {"OK": "[green]ok  [/]", "WARNING": "[yellow]warn[/]", "FAILURE": "[bold red]FAIL[/]"}
     counts = dict.fromkeys(marks, 0)
+    findings: list[tuple[str, str, str]] = []
     base = find_project_root(root)
     if not folder.is_dir():
         folder = package_data.find_path(base, Path("problems") / folder)
     for finding in contract.check_problem(folder, root, child_of_seed, quick=quick):
         counts[finding.level.name] += 1
+        findings.append((finding.level.name, finding.title, finding.detail))
         console.print(f"{marks[finding.level.name]} {escape(finding.title)}", highlight=False)
         if finding.detail:
             console.print(Padding(f"[dim]{escape(finding.detail)}[/]", (0, 0, 0, 5)), highlight=False)
     console.print(f"{counts['OK']} ok, {counts['WARNING']} warnings, {counts['FAILURE']} failures")
+    publish_result(describe_findings(findings))
     raise typer.Exit(1 if counts["FAILURE"] else 0)
 
 

@@ -17,7 +17,9 @@ from oragent import report as reports
 from oragent._base import files
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
+from oragent._base.publishing import publish_result
 from oragent._base.text_format import escape_text, one_line
+from oragent.api.run_documents import describe_run
 from oragent.cli.folders import report_folder, show_folder
 from oragent.cli.options import Root, RunPath, console, print_text
 from oragent.evaluation.capabilities import DRAW, FINAL, FRESH_SEED, describe_missing
@@ -50,7 +52,9 @@ OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default:
 def show_run(run: RunPath) -> None:
     """Show a run: best program, its difference from the seed, archive, failures."""
     if not show_folder(run):
-        terminal.show_run(load_run(run), console)
+        data = load_run(run)
+        publish_result(describe_run(data))
+        terminal.show_run(data, console)
 
 
 def report(
@@ -85,7 +89,9 @@ def report(
         passed = None
     for sentence in terminal.describe_trust(load_run(run)):
         print_text(escape_text(sentence))
-    console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
+    page = reports.write(run)
+    publish_result({**describe_run(load_run(run)), "report": page})
+    console.print(f"report: {page}", highlight=False, soft_wrap=True)
     if passed is False:
         raise typer.Exit(1)
 
@@ -132,7 +138,9 @@ def rescore(
 ) -> None:
     """Score a run's seed and best programs on the present problem; the run does not change."""
     table = Table("candidate", "score then", "score now", box=None, header_style="bold")
-    for program in rescored(run, most):
+    programs = rescored(run, most)
+    publish_result({"programs": programs, "file": run / RESCORED_FILE})
+    for program in programs:
         if program.new_score is not None:
             now = f"{program.new_score:.6g}"
         else:
@@ -168,6 +176,7 @@ def figure(
 ) -> None:
     """Draw a figure of a run for a paper."""
     path = reports.write_figure(run, kind, suffix, out)
+    publish_result({"file": path})
     print_text(f"figure: {path}")
 
 
@@ -210,11 +219,14 @@ def steer(
     if act in ("add", "answer"):
         what = "a program" if act == "add" else "a reply"
         value = files.read_argument(Path(value), what)
-    print_text(_steer(run, act, value))
+    message = _steer(run, act, value)
+    publish_result({"act": act, "message": message})
+    print_text(message)
 
 
 def _print_prompts(run: Path) -> None:
     prompts = list_open_prompts(run / FOLDER)
+    publish_result({"prompts": prompts})
     for prompt in prompts:
         print_text(f"call {prompt.key}, role {prompt.role}\n{escape_text(prompt.prompt)}")
     if not prompts:

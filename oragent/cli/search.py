@@ -12,7 +12,9 @@ from rich.markup import escape
 
 from oragent import report as reports
 from oragent._base.errors import ConfigError, OragentError, UntrustedError
+from oragent._base.publishing import publish_progress, publish_result
 from oragent._base.text_format import format_count
+from oragent.api.run_documents import describe_run
 from oragent.cli.display import Display, print_summary
 from oragent.cli.folders import resume_folder
 from oragent.cli.machine import isolation_warning, unguarded_warning
@@ -37,9 +39,11 @@ from oragent.evaluation.problem import Problem, evaluation_root, find_problem, f
 from oragent.llm.model_settings import RuntimeWords
 from oragent.report.live.server import open_companion
 from oragent.report.pages.loopback import require_server
+from oragent.report.run import load_run
 from oragent.sandbox.isolation import describe_isolation
 from oragent.search.config import Config, read_config
 from oragent.search.engine import Engine
+from oragent.search.events import RunEvent
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.starting import InitialPrograms, gather_start, rebuild_run
@@ -230,6 +234,7 @@ def _run_search(
                 watch=watching,
                 start=start,
                 isolation=isolation,
+                on_event=_publish_event,
             )
     except KeyboardInterrupt:
         # before the engine, which answers Ctrl-C itself, or after it
@@ -246,6 +251,11 @@ def _run_search(
             )
         raise
     page = reports.write(opened[0].path)
+    publish_result({**describe_run(load_run(opened[0].path)), "complete": outcome.complete, "report": page})
     print_summary(console, opened[0], outcome, page)
     if not outcome.complete:
         raise typer.Exit(130 if outcome.reason == STOPPED else 3)
+
+
+def _publish_event(event: RunEvent) -> None:
+    publish_progress(str(event.kind), {"round": event.round, "at_s": event.at_s, **event.data})

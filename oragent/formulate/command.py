@@ -8,6 +8,7 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import FolderKind, file_stem, kind_of_folder
+from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent._base.text_format import one_line
 from oragent.formulate.audit import find_unclear_figures
@@ -21,6 +22,7 @@ from oragent.formulate.folder import (
     price_result,
     read_request,
     run_formulation,
+    summarize_result,
 )
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.methods import METHODS
@@ -218,6 +220,7 @@ def finish(folder: Path, request: FormulationRequest, outcome: FormulationEnd, c
         print_line(console, f"unfinished: {one_line(outcome.reason)}", "bold red")
         print_line(console, f"everything so far is kept: oragent formulate --resume {folder}")
         return FAILED
+    publish_result({"folder": folder, **summarize_result(outcome)})
     page = write_page(folder, request, outcome)
     print_outcome(outcome, console)
     if outcome.result.milp is not None:

@@ -14,6 +14,7 @@ from oragent.api.experiments import sweep as sweep_program
 from oragent.api.mcp.answers import page_of, page_of_text, quote_output
 from oragent.api.mcp.registry import ToolFunction
 from oragent.api.mcp.workplace import Workplace
+from oragent.api.run_documents import describe_listed_problem
 from oragent.authoring import contract, scaffold
 from oragent.evaluation import Evaluation
 from oragent.evaluation.problem import Problem, list_problems
@@ -152,15 +153,7 @@ def problem_tools(place: Workplace) -> Sequence[ToolFunction]:
 
 
 def _list_problems(place: Workplace) -> list[dict[str, object]]:
-    return [
-        {
-            "name": problem.name,
-            "function": problem.about.function,
-            "better": problem.about.direction.comparative,
-            "title": problem.about.title,
-        }
-        for problem in list_problems(place.root)
-    ]
+    return [describe_listed_problem(problem) for problem in list_problems(place.root)]
 
 
 def _describe_problem(problem: Problem, part: str, page: int) -> dict[str, object]:

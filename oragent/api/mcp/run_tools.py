@@ -19,6 +19,7 @@ from oragent.api.mcp.answers import page_of, page_of_text
 from oragent.api.mcp.problems import Page, Program, describe_evaluation
 from oragent.api.mcp.registry import ToolFunction
 from oragent.api.mcp.workplace import Workplace
+from oragent.api.run_documents import describe_candidate, describe_set, rank_elites
 from oragent.evaluation.problem import evaluation_root
 from oragent.report.chance import compare_pairs
 from oragent.report.fresh import score_fresh
@@ -34,7 +35,6 @@ MOST_RUNS = 8
 # log of the final report in the folder of a run
 FINAL_LOG = "final_report.json"
 MOST_LOG = 1 << 20
-FIGURES = ("score", "ci95")
 
 RunName = Annotated[str, Field(description="PROBLEM/NAME.")]
 CandidateId = Annotated[str, Field(description="Such as 3.0; best; seed.")]
@@ -92,9 +92,13 @@ def run_tools(place: Workplace) -> Sequence[ToolFunction]:
     async def archive(run: RunName, page: Page = 1) -> object:
         """List the elites of a run, best first, with the spending and the end of the run."""
         data = await place.work(lambda: load_run(place.find_run(run)))
-        rows = [_summarise(record) for record in _rank(data)]
+        rows = [describe_candidate(record) for record in rank_elites(data)]
         spent = {"evaluations": data.spend.evaluations, "cpu_s": round(data.spend.cpu_s, 2)}
-        head = {"better": data.about.direction.comparative, "seed": data.seed.score, "best": _summarise(data.best)}
+        head = {
+            "better": data.about.direction.comparative,
+            "seed": data.seed.score,
+            "best": describe_candidate(data.best),
+        }
         return {**head, "spent": spent, "end": data.end, **page_of(rows, page)}
 
     async def get_program(run: RunName, id: CandidateId, page: Page = 1) -> object:
@@ -102,7 +106,7 @@ def run_tools(place: Workplace) -> Sequence[ToolFunction]:
         data = await place.work(lambda: load_run(place.find_run(run)))
         record = _find_record(data, id)
         return {
-            **_summarise(record),
+            **describe_candidate(record),
             "parents": record.candidate.parents,
             "message": one_line(record.candidate.evaluation.message, 400),
             **page_of_text(record.source, page),
@@ -169,11 +173,6 @@ def _check_room(place: Workplace) -> None:
         raise ConfigError(f"{MOST_RUNS} runs are open already: make the final report of one of them first")
 
 
-def _rank(data: RunData) -> list[Committed]:
-    by_id = {record.id: record for island in data.islands for record in island}
-    return [by_id[elite.id] for elite in data.all_elites]
-
-
 def _find_record(data: RunData, name: str) -> Committed:
     if name in ("best", "seed"):
         return data.best if name == "best" else data.seed
@@ -181,18 +180,6 @@ def _find_record(data: RunData, name: str) -> Committed:
     if record is None:
         raise ConfigError(f"no candidate {one_line(name, 40)!r} in this run: the tool archive lists ids")
     return record
-
-
-def _summarise(record: Committed) -> dict[str, object]:
-    evaluation = record.candidate.evaluation
-    return {
-        "id": record.id,
-        "score": record.score,
-        "status": str(evaluation.status),
-        "features": evaluation.features,
-        "origin": record.candidate.origin,
-        "cpu_s": evaluation.cpu_s,
-    }
 
 
 def _compare(data: RunData, first: Committed, second: Committed) -> dict[str, object]:
@@ -235,10 +222,6 @@ def _make_final_report(folder: Path) -> dict[str, object]:
 
 def _score_set(score: Callable[[], Mapping[str, Any] | None]) -> dict[str, object]:
     try:
-        figures = score()
+        return describe_set(score())
     except OragentError as problem:
         return {"missing": one_line(str(problem), 300)}
-    if figures is None:
-        return {"missing": "the evaluator has no such set"}
-    scores = {name: {key: figures[name][key] for key in FIGURES if key in figures[name]} for name in ("seed", "best")}
-    return {**scores, "paired": figures.get("paired")}
