@@ -14,14 +14,14 @@ ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "docs" / "problems"
 FIGURES = GALLERY / "figures.yaml"
 SOLVERS = {
-    "tsp_constructive": "greedy construction; a fresh process repeats one random decision of each tour",
+    "tsp_constructive": "greedy construction, one city at a time",
     "tsp_aco": "Ant System with 30 ants and 80 iterations",
     "tsp_gls": "guided local search: 2-opt and relocation, 1200 perturbations of 30 moves",
     "cvrp_aco": "Ant System with 30 ants and 50 iterations",
     "op_aco": "Ant System with 20 ants and 50 iterations",
     "mkp_aco": "Ant System with 30 ants and 50 iterations",
     "bpp_offline_aco": "Ant System with 20 ants and 15 iterations",
-    "bpp_online": "online packing; a fresh process repeats twenty random decisions of each list",
+    "bpp_online": "online packing; items are revealed one at a time",
     "dpp_ga": "genetic algorithm with population 20 and 10 generations (5 in mode `train`)",
 }
 NOTES = {
