@@ -138,7 +138,7 @@ class ModelStudy:
         if ranked:
             names = ", ".join(map(quoted, ranked))
             warnings.append(
-                f"only {quoted(scenario.model.objective.name)} is optimised here: 'order' takes {names} too"
+                f"only {quoted(scenario.model.objective.name)} is optimised here; 'oragent solve' takes {names} too"
             )
         return tuple(warnings)
 
