@@ -238,19 +238,6 @@ def rule_of(name: str) -> str:
     return re.sub(r"(?:_+\d+)+$", "", stem).rstrip("_") or name
 
 
-def changed_rules(original: Milp, revised: Milp) -> dict[str, str]:
-    """Return the rules in which two models differ, each ``new``, ``changed`` or ``dropped``; rows match by name."""
-    earlier, later = ({row.name: row for row in milp.rows} for milp in (original, revised))
-    rules, remaining = ({rule_of(name) for name in rows} for rows in (earlier, later))
-    changes: dict[str, str] = {}
-    for name, row in later.items():
-        if name not in earlier or not same_row(row, earlier[name]):
-            changes.setdefault(rule_of(name), "changed" if rule_of(name) in rules else "new")
-    for rule in sorted({rule_of(name) for name in earlier.keys() - later.keys()}):
-        changes.setdefault(rule, "changed" if rule in remaining else "dropped")
-    return changes
-
-
 def list_changes(original: Milp, revised: Milp) -> Iterable[str]:
     """List the rows, variables and objective coefficients in which two models differ; parts match by name."""
     before, after = ({row.name: row for row in milp.rows} for milp in (original, revised))

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 import tempfile
 import zipfile
@@ -18,7 +17,7 @@ from oragent._base.tables import read_tables
 from oragent.milp.plain import plain
 from oragent.workspace import tables
 from oragent.workspace.layout import TABLES
-from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
+from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, shorten, shorten_path
 
 # that are kept of a revision
 MOST_EDITS = 40
@@ -27,7 +26,6 @@ DATABASES = (".db", ".sqlite", ".sqlite3")
 
 CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
 REFERENCE = re.compile(rb'\sr="([A-Z]{1,3})\d{1,7}"')
-FORMULA = re.compile(rb"<f[\s>]")
 STYLE = re.compile(rb'\ss="\d{1,7}"')
 
 
@@ -191,13 +189,6 @@ def replace_workbook_cells(content: bytes, path: str, values: Mapping[tuple[int,
     return out.getvalue()
 
 
-def has_formulas(content: bytes) -> bool:
-    """Return True if a sheet of a workbook has a formula."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        sheets = (member for member in archive.infolist() if member.filename.startswith("xl/worksheets/"))
-        return any(FORMULA.search(archive.read(member)) for member in sheets if member.filename.endswith(".xml"))
-
-
 def _find_part(content: bytes, path: str, sheet: str) -> str:
     """Return the name of the XML file of a sheet in the archive of a workbook."""
     import openpyxl
@@ -278,16 +269,3 @@ def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], st
     out = io.StringIO()
     csv.writer(out, delimiter=reading.separator, lineterminator="\n").writerows(rows)
     return encode_like(out.getvalue(), content)
-
-
-def replace_numbers(content: bytes, path: str, values: Mapping[tuple[str, ...], str]) -> bytes:
-    """Return a JSON file with other numbers under some keys, from the outside in; positions of lists are texts, too."""
-    tree = parse_json(decode_text(content, path), path)
-    for keys, value in values.items():
-        inner = tree
-        for key in keys[:-1]:
-            inner = inner[int(key)] if isinstance(inner, list) else inner[key]
-        last = int(keys[-1]) if isinstance(inner, list) else keys[-1]
-        number = float(value)
-        inner[last] = int(number) if number.is_integer() else number
-    return encode_like(json.dumps(tree, ensure_ascii=False), content)
