@@ -1,7 +1,7 @@
 """The command line: register all commands, in the order of the help, and print errors."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -40,7 +40,7 @@ PANELS = (SEARCH, MODELS, WORKSPACE, OTHERS)
 class ProductGroup(TyperGroup):
     """Commands in the order of their groups in the help."""
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, sorted by group."""
         return sorted(
             self.commands, key=lambda name: PANELS.index(getattr(self.commands[name], "rich_help_panel", OTHERS))
