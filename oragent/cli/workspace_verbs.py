@@ -1,7 +1,5 @@
 """Verbs of ``workspace`` on models of git revisions: no language model is asked, and each has ``--json``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,7 +34,7 @@ def register(workspace: typer.Typer) -> None:
 
 def _commands(
     folder: Path, time: float | None = None, gap: float | None = None, memory: int | None = None
-) -> VerbCommands:
+) -> "VerbCommands":
     from oragent.workspace.settings import EffortOptions
     from oragent.workspace.verb_commands import VerbCommands
 

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from typer.testing import CliRunner
 
 from oragent._base.errors import ConfigError, OragentError, WorkspaceError
 from oragent._base.terminal import Terminal
+from oragent.cli.app import app
 from oragent.workspace.adopting import adopt_folder
 from oragent.workspace.settings import NO_OPTIONS
 from oragent.workspace.verb_commands import VerbCommands
@@ -165,6 +167,14 @@ def test_prices_conflicts_and_repairs_of_a_revision(shipments, tmp_path):
         assert result["results"][0]["total"]["value"] == pytest.approx(14)
     finally:
         teams.git(shipments, "checkout", "--", "inputs/plants.csv")
+
+
+def test_the_command_line_takes_two_revisions_and_prints_one_document(shipments):
+    words = ["workspace", "audit-edits", str(shipments), "main", "share", "--json"]
+    ended = CliRunner().invoke(app, words)
+    document = json.loads(ended.stdout)
+    assert (ended.exit_code, document["exit_code"]) == (0, 0)
+    assert {edit["row"] for edit in document["result"]["edits"]} == {"Paris", "share"}
 
 
 CI = """set -e
