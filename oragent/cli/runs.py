@@ -74,6 +74,9 @@ def report(
     """Write a run's report, one HTML file; exit code 1 if the check fails."""
     if report_folder(run):
         return
+    if check or test or final or pictures:
+        # evaluations may take minutes: the page is readable before them
+        print_text(f"written: {reports.write(run)}; scores and checks that follow are added to it")
     if test or final or pictures:
         scorer = _make_scorer(run, device)
     if final and hold_final_round(run, scorer, load_run(run).all_elites) is None:
