@@ -37,7 +37,7 @@ MOST_ODD = {
     "evals": 26.5,
     "evaluation": 1.0,
     "formulate": 30.0,
-    "harness": 24.0,
+    "harness": 3.0,
     "ledger": 3.0,
     "llm": 3.0,
     "milp": 10.0,

@@ -24,7 +24,7 @@ MODES = ("train", "val", "test")
 FRESH = "fresh"
 # with it goes a mode of this name: instances as those of val, and none of them
 PRACTICE = "practice"
-# of these, where none is given
+# seed of practice instances without ``--fresh_seed``
 PRACTICE_SEED = 0
 # a mode that evaluators may have: instances for the last round of a run's best elites alone
 FINAL = "final"
@@ -39,7 +39,7 @@ SEED_BYTES = 8
 
 
 def _parse_seed(text: str) -> int | Path:
-    """Read a seed, or the path of a file that holds it: what is on the command line is in the candidate's memory."""
+    """Read a seed, or the path of a file that holds it: the candidate's memory contains the command line."""
     if text.removeprefix("-").isdecimal():
         return int(text)
     if os.path.isabs(text):
@@ -87,7 +87,7 @@ class Option(NamedTuple):
 
     # function that reads its value
     read: Callable[[str], Any]
-    # value where it is not given
+    # value without the option
     default: Any
     # help text; ``{modes}`` stands for the names of the modes
     text: str
@@ -253,9 +253,9 @@ def parse_arguments(
 
 
 def _parse_plainly(words: Sequence[str], options: Mapping[str, Option]) -> dict[str, Any] | None:
-    """Read a command line as searches write it, ``--name=value`` throughout; None where there is more to it.
+    """Read a command line of the form ``--name=value``, as searches write it; return None for any other form.
 
-    An evaluation of milliseconds cannot afford argparse, which takes one.
+    This saves argparse's millisecond in evaluations of a few milliseconds.
     """
     values = {name: option.default for name, option in options.items()}
     for word in words:
@@ -291,7 +291,7 @@ def _make_parser(
 
 
 def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]], candidate: Path) -> str:
-    """Why an evaluation cannot begin; empty where it can."""
+    """Return the reason why an evaluation cannot begin; empty if it can."""
     mode, size, seed = values["mode"], values["problem_size"], values.get("fresh_seed")
     if mode not in sizes:
         return f"unknown mode {mode!r}: choose one of {', '.join(sizes)}"
@@ -316,7 +316,7 @@ def _real_path(path: Path) -> Path:
 
 
 def _resolve_heuristic_s(requested: float | None, mode: str, here: str) -> float | None:
-    """What was asked for, or in the modes of a search what the ``problem.yaml`` beside the script says."""
+    """Return the requested limit, or in the modes of a search the limit in ``problem.yaml`` of the script's folder."""
     if requested is not None:
         if math.isinf(requested):
             return None

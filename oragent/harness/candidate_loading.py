@@ -35,7 +35,7 @@ COLLECTIONS: frozenset[type] = frozenset({list, tuple, set, frozenset, dict, str
 
 
 def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
-    """Read a candidate: its file, and further ones out of that, where it holds them, or beside it.
+    """Read a candidate: its file, and further files that this file contains or that lie in its folder.
 
     Raises:
         CandidateError: ``rejected``, if one is missing or no UTF-8 text.
@@ -127,9 +127,9 @@ class _FileFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def render_traceback(problem: BaseException, path: str) -> str:
-    """Render the frames from the candidate's own code on; the harness above it is of no help to anyone.
+    """Render the frames from the candidate's own code on, without those of the harness.
 
-    Below it stands what the variables of its last line held: by kind, shape and size, and single numbers by value.
+    The variables of its last line follow: by type, shape and size, and single numbers by value.
 
     Returns:
         The last ``MOST_CHARACTERS`` of it.
@@ -142,7 +142,7 @@ def render_traceback(problem: BaseException, path: str) -> str:
 
 
 def _describe_values(problem: BaseException, trace: TracebackType | None, path: str) -> str:
-    """A line that says what the variables were where the candidate's own code failed; empty where it has none."""
+    """Return a line with the variables of the candidate's failed line; empty without variables."""
     innermost = None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == path:
@@ -171,7 +171,7 @@ def _describe_values(problem: BaseException, trace: TracebackType | None, path: 
 
 
 def _describe_value(value: Any) -> str:
-    """What a value is, without a call of anything that the candidate may have written."""
+    """Describe a value without a call of the candidate's code."""
     kind = type(value)
     if kind is np.ndarray:
         return f"{value.dtype} array of shape {value.shape}"
@@ -189,7 +189,7 @@ def _describe_value(value: Any) -> str:
 
 
 def _describe_members(value: Collection[Any]) -> str:
-    """Of what kind the members of a collection are, where they are of one."""
+    """Return the type of the members of a collection, if all have the same."""
     if type(value) in (str, bytes):
         if type(value) is str:
             return " characters"

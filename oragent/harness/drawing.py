@@ -58,7 +58,7 @@ def draw_routes(coordinates: Iterable[Sequence[float]], routes: Iterable[Sequenc
 
 
 def draw_packing(sizes: Iterable[float], bins: Iterable[int], capacity: float) -> str:
-    """Draw items stacked in bins of one capacity; what is not covered is empty.
+    """Draw items stacked in bins of equal capacity; empty space stays blank.
 
     Args:
         sizes: Size of each item.

@@ -2,10 +2,10 @@
 
 A frame is two little-endian unsigned 64-bit lengths, the header and the payload. The header is the value as JSON, in
 which every value that JSON does not know is an object with one tag: ``{"array": i}`` is the i-th array of the payload,
-``{"tensor": i}`` the same as a PyTorch tensor (as an array where the receiver has not imported torch),
-``{"tuple": [...]}``, ``{"set": [...]}`` and ``{"dict": [[key, value], ...]}`` are what they say, and ``{"plain": ...}``
-holds what JSON knows as it is, to any depth. Whatever comes from a guest is checked as data from a stranger: lengths,
-depth, dtypes and shapes are bounded before a byte is believed.
+``{"tensor": i}`` the same as a PyTorch tensor (as an array if the receiver has not imported torch),
+``{"tuple": [...]}``, ``{"set": [...]}`` and ``{"dict": [[key, value], ...]}`` are these types, and ``{"plain": ...}``
+holds a value that JSON represents exactly, to any depth. Data of a guest are untrusted: lengths, depth, dtypes and
+shapes are checked against bounds before the payload is used.
 """
 
 import json
@@ -105,7 +105,7 @@ def decode(header: bytes, payload: bytes | memoryview) -> Any:
 
 
 def receive_into(wire: socket.socket, buffer: bytearray, length: int) -> int:
-    """Take what has come, into a buffer that is to hold a frame; most frames come whole, in one piece.
+    """Receive the available bytes of a frame into a buffer; most frames arrive in one piece.
 
     Returns:
         The number of bytes that came; 0 at the end of the connection.
@@ -155,7 +155,7 @@ def _pack_all(values: Collection[Any], arrays: list[np.ndarray[Any, Any]]) -> li
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if JSON gives back the same, to any depth: then nobody has to walk through it on either side."""
+    """Return True if JSON represents the value exactly, to any depth, so that both sides can skip the conversion."""
     if type(value) is dict:
         if not all(type(key) is str for key in value):
             return False
@@ -171,7 +171,7 @@ def _all_plain(values: Collection[Any]) -> bool:
 
 
 def _is_tensor(value: Any) -> bool:
-    # who has a tensor has imported it; nobody else should pay for that
+    # a process with a tensor has imported torch; others need not import it
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 

@@ -29,7 +29,7 @@ from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Confinement
 
 DEFAULT_MEMORY_MB = 2048
-# between two looks at what a guest used: each may cost a question to who forked it
+# wall seconds between two readings of a guest's CPU time: each may need a message to the process that forked it
 UNCOUNTED_S = 0.05
 # calls of one ``reveal`` that may be repeated by the check
 CALLS_OF_REVEAL = 20
@@ -168,14 +168,14 @@ class Guest:
             ValueError: It was not named when the guest was made.
         """
         if name not in self._names:
-            raise ValueError(f"{name!r} is none of the functions {', '.join(self._names)} that harness.run was told")
+            raise ValueError(f"{name!r} is not in the functions of harness.run: {', '.join(self._names)}")
         return lambda *args, **kwargs: self._call_function(name, args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the candidate's function on copies of the arguments.
 
         Returns:
-            What it returned, as plain data and fresh arrays; nothing about it is checked yet.
+            Its return value as plain data and new arrays, not checked yet.
 
         Raises:
             CandidateError: if it raised, died, ran out of memory or time, or returned what cannot travel.
@@ -377,13 +377,13 @@ class Guest:
 
     @property
     def _patience_s(self) -> float:
-        """Seconds after which what a guest used is counted again: who forked it has to be asked."""
+        """Seconds between two readings of a guest's CPU time; each may need a message to the process that forked it."""
         if self.heuristic_s is None:
             return UNCOUNTED_S
         return min(UNCOUNTED_S, self.heuristic_s / 100)
 
     def _count_cpu(self, process: GuestProcess) -> None:
-        """Count what calls took since the last time, where they were made."""
+        """Add the CPU time since the last reading to the size of these calls."""
         if process.first_s is None:
             return
         now = process.cpu_s
@@ -419,7 +419,7 @@ class Guest:
 
 
 def _helper_modules() -> frozenset[str]:
-    """Return the names of modules that lie beside the evaluator; its folder is hidden from the guest."""
+    """Return the names of imported modules in the evaluator's folder, which is hidden from the guest."""
     with suppress(OSError):
         names = os.listdir(os.path.dirname(os.path.realpath(sys.argv[0])))
         return frozenset(name.partition(".")[0] for name in names) & sys.modules.keys()

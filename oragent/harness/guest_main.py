@@ -30,16 +30,16 @@ from oragent.sandbox.isolation.mechanisms import FORBID
 from oragent.sandbox.isolation.seccomp import WIRE
 
 OUT_OF_MEMORY = "ran out of memory"
-# of a process that are looked for, where nothing bounds them
+# open files of a process that are closed if its limit is infinite
 MOST_FILES = 1 << 20
-# of one that has not let a candidate in, and says why in its log
+# exit code of a guest that could not be confined; its log has the reason
 EXIT_UNCONFINED = 78
-# of a guest that has not even the memory to say so
+# exit code of a guest without memory for a message
 EXIT_OF_MEMORY = 77
 # package of the harness, and its parts that generate and score instances
 PROJECT = "oragent"
 FORGOTTEN = ("oragent.domains", "oragent.solvers")
-# what Python 3.11 says where there is no room for one call more
+# message of Python 3.11 if a call finds no memory
 NO_FRAME = "error return without exception set"
 
 
@@ -113,7 +113,7 @@ def prepare_process() -> None:
 
 
 def _confine_candidate(wire: socket.socket, log: int, parent: int, confinement: Confinement) -> None:
-    """Give up what the candidate must not have: inherited files and environment, and all that the kernel can take."""
+    """Close inherited files, clear the environment and confine the process by all mechanisms of the kernel."""
     if not confinement.is_prepared:
         prepare_process()
     os.dup2(log, 1)
@@ -177,7 +177,7 @@ class _Candidate:
         state: Callable[..., Any] | None,
     ) -> None:
         self.path, self._sources, self._names, self._library = str(path), sources, functions, library
-        # Seeding costs 15 microseconds a call: only where it can matter.
+        # Seeding costs 15 microseconds a call, so programs without random numbers skip it.
         self.draws_numbers = library is None and any("random" in source for source in sources.values())
         self._functions: dict[str, Callable[..., Any]] = {}
         self._make_state = state
@@ -271,8 +271,8 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
 
 
 def _encode_exception(problem: BaseException, candidate: _Candidate) -> bytes:
-    """What the candidate raised, in words; it may not even be printed, as its class is the candidate's."""
-    # whatever a metaclass of its own says
+    """Encode an exception of the candidate, whose class may be the candidate's own and fail to print."""
+    # a metaclass of the candidate's cannot change this name
     name = str(type.__dict__["__name__"].__get__(type(problem)))
     try:
         message = "".join(traceback.format_exception_only(type(problem), problem)[-1:]).strip()[:500]

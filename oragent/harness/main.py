@@ -1,10 +1,10 @@
 """Main function of an ``eval.py``: arguments, guest, evaluation, result block, exit code; and its hooks.
 
-An evaluator calls ``hook("step", ...)`` where something happens, with plain data. Nobody is told, and the call does
-nothing, unless it was begun with ``--observer FILE``, which goes with ``--mode=train`` alone: where a score counts
-there is no hook. The file defines ``observe(hook, data)`` and lives in a guest of its own, as a candidate does: it is
-forked before any data is read, gets copies across the wire, and its answer is thrown away. So it can tell neither the
-scorer nor the candidate anything; it may print, and what it printed stands at the end of the log.
+An evaluator reports events by ``hook("step", ...)``, with plain data. The call does nothing without the option
+``--observer FILE``, which needs ``--mode=train``, so hooks never run in evaluations whose score counts. The file
+defines ``observe(hook, data)`` and runs in its own guest, as a candidate does: it is forked before any data is read,
+gets copies, and its answer is discarded. So it can pass nothing to the scorer or the candidate. Its output is
+appended to the log.
 """
 
 import os
@@ -39,7 +39,7 @@ OBSERVE = "observe"
 END = "end"
 # wall seconds of one call, and CPU seconds of all, that an observer may take
 CALL_S, ALL_S = 60.0, 30.0
-# characters that are told of what it printed, and of where it failed
+# characters of its output and of its traceback that are kept
 PRINTED, TRACE = 3000, 600
 
 
@@ -54,7 +54,7 @@ MOST_VALUES = 500
 
 
 class _Observer:
-    """Whoever watches this evaluation; what it does wrong ends the watching and nothing else."""
+    """Observer of an evaluation; its failure ends only the observation."""
 
     def __init__(self, guest: Guest, hooks: Sequence[str]) -> None:
         self._guest, self._hooks = guest, hooks
@@ -63,7 +63,7 @@ class _Observer:
 
     def notify(self, name: str, data: dict[str, Any]) -> None:
         if name not in self._hooks and name != END:
-            raise ValueError(f"hook {name!r} is none of those that harness.run was told: {', '.join(self._hooks)}")
+            raise ValueError(f"hook {name!r} is not in the hooks of harness.run: {', '.join(self._hooks)}")
         if self._problem:
             return
         try:
@@ -108,10 +108,10 @@ def watching(name: str, **data: Any) -> Callable[..., None] | None:
 
 @contextmanager
 def start_observer(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable[[], str]]:
-    """Let the code of a file watch; begun before data is read.
+    """Start the observer in a file, before data is read.
 
     Yields:
-        What says in the end what it printed; empty where nobody watched.
+        Function that returns the observer's output; empty without an observer.
     """
     global _observer
     if file is None:

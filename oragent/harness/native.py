@@ -21,7 +21,7 @@ ENDINGS = (".cpp", ".cc")
 COMPILERS = ("g++", "c++", "clang++")
 GLUE, HEADER, RESULT = "oragent_glue.cpp", "oragent_native.hpp", "candidate.so"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-w", "-fvisibility=hidden", "-Wl,--build-id=none,-z,defs")
-# The compiler quotes no lines: what an included file holds is nobody's business.
+# The compiler quotes no lines, because these could be lines of an included private file.
 QUIET = {True: ("-fno-caret-diagnostics", "-fno-color-diagnostics"), False: ("-fno-diagnostics-show-caret",)}
 VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "SOURCE_DATE_EPOCH": "0"}
 COMPLAINT = re.compile(r"(?P<file>[\w./-]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)")
@@ -43,7 +43,7 @@ class _Value(ctypes.Structure):
 
 
 def build_library(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
-    """Compile a candidate to a shared library, in a process that sees nothing but headers and this text.
+    """Compile a candidate to a shared library, in a process that can read only headers and this text.
 
     Returns:
         The library, in a folder of its own that the caller removes.
@@ -51,7 +51,7 @@ def build_library(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
     Raises:
         CandidateError: ``rejected``, with the compiler's words on the candidate's own lines, if it does not compile;
             ``timeout`` or ``memory``, if that takes too much.
-        SandboxError: if there is no compiler here, or it cannot be confined.
+        SandboxError: if no compiler is installed, or it cannot be confined.
     """
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
@@ -105,7 +105,7 @@ extern "C" __attribute__((visibility("default"))) void oragent_free(void* data) 
 
 
 def _explain_failure(built: CompilerResult, sources: Mapping[str, str], functions: Sequence[str]) -> CandidateError:
-    """What the compiler says of the candidate's own lines, each quoted from its text and from nowhere else."""
+    """Return the compiler's messages on lines of the candidate, each quoted from the candidate's text."""
     if built.code in (-signal.SIGXCPU, -signal.SIGKILL) or STOPPED.search(built.output):
         return CandidateError("took too long to compile; write a simpler program", Status.TIMEOUT)
     if re.search(r"virtual memory exhausted|out of memory|cannot allocate memory", built.output, re.IGNORECASE):
@@ -128,7 +128,7 @@ def _explain_failure(built: CompilerResult, sources: Mapping[str, str], function
 
 
 class Library:
-    """The functions of a library, loaded where nothing but the guest is at stake; `OSError` if it cannot be."""
+    """Functions of a library, which only a guest may load; raises `OSError` if loading fails."""
 
     def __init__(self, path: Path, functions: Sequence[str]) -> None:
         self._functions = tuple(functions)

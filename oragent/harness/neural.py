@@ -38,7 +38,7 @@ LIMIT = 1e30
 
 
 def need_torch() -> None:
-    """Say in one line how to get PyTorch, as the result of this evaluation, where it is missing.
+    """End the evaluation with a line on how to install PyTorch, if it is missing.
 
     Raises:
         SystemExit: 1, if it is.
@@ -54,10 +54,10 @@ def need_torch() -> None:
 
 
 def device(arguments: Arguments) -> "torch.device":
-    """Where the network computes; the candidate always gets tensors in main memory.
+    """Return the device of the network; the candidate always gets tensors in main memory.
 
     Raises:
-        ConfigError: if one was asked for that is not there.
+        ConfigError: if the requested device does not exist.
     """
     # heavy, and optional
     import torch
@@ -68,7 +68,7 @@ def device(arguments: Arguments) -> "torch.device":
     else:
         cards = []
     available = [*cards, *(["mps"] if torch.backends.mps.is_available() else [])]
-    # in the bounds of a search there is no room for a driver
+    # a search's memory limit is too low for a driver
     if "ORAGENT_MEMORY_MB" in os.environ:
         available = []
     if requested == "auto":

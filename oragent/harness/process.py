@@ -1,9 +1,9 @@
-"""A guest process as its scorer sees it, and the processes that fork guests and report on them.
+"""Guest processes from the scorer's side, and the processes that fork guests and report on them.
 
 Guests are forked by the scorer itself, or by a spare process that knows no data. A guest must not have seen what the
 scorer reads, nor what another guest did. So the first is forked before data is loaded, and all later ones by a spare,
-which was forked then, too, and has neither loaded a candidate nor data. Where namespaces can be had, each guest of a
-spare is alone in one of processes, and its files are Python's alone.
+which was forked then, too, and has neither loaded a candidate nor data. If the machine has namespaces, each guest of
+a spare has its own namespace of processes and sees only the files of Python.
 """
 
 import gc
@@ -31,20 +31,20 @@ from oragent.sandbox.isolation.guest import Confinement, enter_guest_namespace
 # Arguments: wire, log descriptor, PID of the parent, confinement settings.
 Live = Callable[[socket.socket, int, int, Confinement], NoReturn]
 REQUEST, REPLY = struct.Struct("<cq"), struct.Struct("<?qqd")
-# Question and answer take turns, and each is one short write: where there are no messages, a stream keeps them apart.
+# Requests and replies alternate, and each is one short write, so a stream also keeps them apart.
 MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
 FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
 
 
-# how often a silent guest is looked at, first and in the end
+# seconds between two checks of a silent guest, at first and at most
 LOOK_S, LONGEST_LOOK_S = 0.05, 0.5
-# kept of what a candidate prints
+# bytes of a candidate's output that are kept
 LOG_BYTES = 16384
 CHUNK = 1 << 16
-# of a bound: the kernel acts on ticks that it counts, and tells what it measured, which may be less
+# share of a CPU limit: the kernel enforces it by ticks, and its measured time may be smaller
 NEARLY = 0.75
 STATUSES = frozenset(Status) - {Status.OK, Status.SCREENED}
-# resident memory beyond the bound on private memory, which is watched where no control group does
+# resident memory beyond the limit of private memory, checked for machines without control groups
 GROWN_MB = 256
 
 
@@ -112,7 +112,7 @@ class Spare:
         self._request(KILL, pid)
 
     def cpu_seconds(self, pid: int) -> float:
-        """Tell what a guest has used."""
+        """Return the CPU seconds of a guest."""
         return self._request(CPU, pid)[3]
 
     @property
@@ -164,7 +164,7 @@ def _serve_requests(control: socket.socket, scorer: int, live: Live, confinement
 def _answer_request(
     control: socket.socket, live: Live, confinement: Confinement, what: bytes, pid: int, descriptors: list[int]
 ) -> tuple[bool, int, int, float]:
-    """Do what is asked of the spare; whether it is, process id, exit status, CPU seconds."""
+    """Serve a request to the spare; return success, process id, exit status and CPU seconds."""
     if what == FORK:
         with confinement.fork_namespace() as parent:
             pid = os.fork()
@@ -185,7 +185,7 @@ def _answer_request(
 
 
 def _process_cpu_s(pid: int) -> float:
-    """Read the clock of another process's CPU time; 0 where there is none to be had."""
+    """Read the CPU time of another process; 0 if it is unknown."""
     try:
         if not kernel.LINUX:
             return process_usage.cpu_s(pid)
@@ -239,7 +239,7 @@ class GuestProcess:
         Args:
             request: Frame to send.
             limit_s: Wall seconds that the answer may take; None for any.
-            look: Callback that is called now and then while it computes; what it raises ends the call.
+            look: Callback during the computation; an exception in it ends the call.
             is_call: True if the request calls the candidate, False if it only makes states.
 
         Raises:
@@ -284,7 +284,7 @@ class GuestProcess:
             raise CandidateError("returned more than there is room for", Status.MEMORY) from None
 
     def _first_call_s(self, claimed: Any) -> float:
-        """Return the CPU seconds of the first call: the guest reports them, and at most what it used is believed."""
+        """Return the CPU seconds of the first call: the value that the guest reports, at most its CPU time."""
         spent = self.cpu_s
         if isinstance(claimed, float) and claimed == claimed:
             return min(max(float(claimed), 0.0), spent)
@@ -316,7 +316,7 @@ class GuestProcess:
         return buffer
 
     def _check_memory(self) -> None:
-        """A guest may give back what it was born with, and take as much again: what is resident is looked at, too."""
+        """Check resident memory, too: a guest can free inherited memory and allocate as much again."""
         with suppress(OSError):
             if process_usage.read_memory(str(self.pid)).resident - self._born_with >> 20 > self._memory_mb + GROWN_MB:
                 self.close()
@@ -360,6 +360,6 @@ class GuestProcess:
         return CandidateError(f"ended its own process {reason}", Status.CRASHED)
 
     def _used_all_cpu(self) -> bool:
-        """Return True if it has used what the kernel lets a process use: no signal goes before the last bound."""
+        """Return True if it has used the hard CPU limit, whose end sends no SIGXCPU."""
         bound = resource.getrlimit(resource.RLIMIT_CPU)[1]
         return bound != resource.RLIM_INFINITY and self.cpu_s > NEARLY * bound

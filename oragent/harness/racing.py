@@ -24,7 +24,7 @@ class Outraced(Exception):
 
 
 class Race:
-    """One candidate's race by some terms: what it has come to so far, and a hash of how it answered at first."""
+    """Race of one candidate: its values so far, and a hash of its first answers."""
 
     def __init__(self, terms: RaceTerms) -> None:
         self.terms = terms
@@ -52,14 +52,14 @@ class Race:
             _update_digest(self._answers, answer)
 
     def check_standing(self, values: Mapping[int, Sequence[float]], step: Mapping[str, int]) -> None:
-        """End the evaluation where it need not go on.
+        """End the evaluation if the terms of the race allow it.
 
         Args:
             values: Values so far, by size, in the order of the instances.
             step: Number of instances of each size that are done.
 
         Raises:
-            Outraced: it need not.
+            Outraced: if the evaluation ends.
             ValueError: the evaluator has not kept a value for each of them.
         """
         self._values = _round_values(values)
@@ -85,7 +85,7 @@ def instance_values(values: Mapping[Any, Sequence[float]], score: float) -> dict
     try:
         rounded = _round_values(values)
     except (TypeError, ValueError, AttributeError):
-        # outside of a race, evaluators append what they like
+        # outside of a race, values may have any type
         return {}
     if not rounded or not all(rounded.values()):
         return {}

@@ -16,7 +16,7 @@ SEED_OPTION = "--fresh_seed"
 
 
 def _own_variables() -> dict[str, str]:
-    """The variables that the ``problem.yaml`` beside an evaluator by hand names, as a search would give them."""
+    """Return the variables in ``problem.yaml`` of the evaluator's folder, for evaluators that a user starts."""
     described = Path(sys.argv[0]).parent / "problem.yaml"
     if described.is_file():
         text = described.read_text(encoding="utf-8")

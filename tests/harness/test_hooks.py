@@ -150,7 +150,7 @@ def test_what_is_wrong_with_a_hook_or_an_observer_is_said(evaluated) -> None:
     assert re.search(r"ended at hook 'step': NameError.*no function 'observe'", told(silent).replace("\n", " "))
     assert parse(silent.stdout).score == 6.0
     failed = parse(evaluated("def observe(hook, data):\n    pass\n", evaluator=NAMING).stdout)
-    assert "hook 'stepp' is none of those that harness.run was told: step, end of it" in failed.message
+    assert "hook 'stepp' is not in the hooks of harness.run: step, end of it" in failed.message
     assert parse(evaluated(None, evaluator=NAMING).stdout).score == 6.0  # in scoring it is nothing
     gone = evaluated(None, "--observer=nowhere.py")
     assert "no observer at nowhere.py: name a Python file" in gone.stderr
