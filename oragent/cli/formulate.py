@@ -68,6 +68,9 @@ def formulate(
     review: Annotated[
         bool | None, typer.Option("--review", help="Have the plan read by one more call that says what is odd.")
     ] = None,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", help="Show how the text was read, and ask before solving.")
+    ] = False,
     time: Annotated[float | None, typer.Option(help="Seconds of a program and of each search (default: 20).")] = None,
     gap: Annotated[
         float | None, typer.Option(help="Relative gap at which the search stops, such as 0.01 (default: 0).")
@@ -128,6 +131,7 @@ def formulate(
         tolerance=tolerance,
         replay=replay,
         edit=None if edit is None else (module, edit),
+        interactive=interactive,
         runtime=runtime,
     )
     raise typer.Exit(formulate_file(request, console))

@@ -1,13 +1,14 @@
 """The command ``oragent formulate``: start or resume a folder, and show its result."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.files import FolderKind, file_stem, kind_of_folder
+from oragent._base.files import FolderKind, file_stem, kind_of_folder, replace_file
 from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent._base.text_format import one_line
@@ -40,6 +41,7 @@ from oragent.formulate.pages import write_page
 from oragent.formulate.printing import print_outcome, rerun_lines
 from oragent.formulate.problem import read_problem
 from oragent.formulate.rerun import rerun_formulation
+from oragent.formulate.session import PersonQuestion
 from oragent.formulate.verify import read_given, verify_given
 from oragent.ledger.study import finished_results
 from oragent.llm.keys import expect_trusted, model_demands, remember_demands
@@ -50,6 +52,11 @@ from oragent.milp.solution import TOLERANCES
 NO_WORDS = RuntimeWords()
 # exit code without an answer
 FAILED = 3
+TWO_CALLS = "two_calls"
+# file with what a person said before the first program was solved
+CLARIFICATION = "clarification.txt"
+# characters of a line that a person reads or writes
+SHOWN = 1000
 
 
 EDITABLE = (
@@ -63,8 +70,15 @@ EDITABLE = (
 )
 
 
-def formulate_file(command: FormulateCommand, console: Console, model: Model | None = None) -> int:
+def formulate_file(
+    command: FormulateCommand,
+    console: Console,
+    model: Model | None = None,
+    read_line: Callable[[str], str] = input,
+) -> int:
     """Formulate a problem from its files and print the result.
+
+    ``read_line`` reads the answer of the person whom ``command.interactive`` asks.
 
     Returns:
         Exit code of the verdict: 0 checked, 3 no answer, 4 contradicted, 5 unchecked.
@@ -72,6 +86,10 @@ def formulate_file(command: FormulateCommand, console: Console, model: Model | N
     Raises:
         OragentError: One of the files or settings is wrong, or the model cannot be asked.
     """
+    if command.interactive and (
+        command.replay is not None or (command.options.get("method") or TWO_CALLS) != TWO_CALLS
+    ):
+        raise ConfigError("--interactive asks about the program of two_calls: leave out --replay and --method")
     request = _build_request(command)
     if model is None and command.replay is None and request.runtime.model is None:
         raise ConfigError("a language model is needed: add --model NAME, or --replay FOLDER")
@@ -85,6 +103,12 @@ def formulate_file(command: FormulateCommand, console: Console, model: Model | N
         print_line(console, f"formulation: {opened[0]}")
         return opened[0]
 
+    def ask_person(facts: Mapping[str, Any]) -> str:
+        clarification = ask_clarification(facts, console, read_line)
+        if clarification:
+            replace_file(opened[0] / CLARIFICATION, clarification)
+        return clarification
+
     if unclear := find_unclear_figures(request.problem.text):
         whole, part = unclear[0].replace(".", ""), f"{float(unclear[0]):g}"
         notice = f"the text writes {', '.join(unclear[:5])}, which can be read in two ways: write {whole}, or {part}"
@@ -97,8 +121,29 @@ def formulate_file(command: FormulateCommand, console: Console, model: Model | N
         model=model,
         replay=command.replay,
         fresh=_read_runtime(command).model is not None or model is not None,
+        ask_person=ask_person if command.interactive else stored_clarification(command.replay),
     )
     return finish(opened[0], request, outcome, console)
+
+
+def stored_clarification(folder: Path | None) -> PersonQuestion | None:
+    """Return the clarification of a formulation that is resumed or replayed; None if there is none."""
+    if folder is None or not (folder / CLARIFICATION).is_file():
+        return None
+    text = read_text(folder / CLARIFICATION, "a clarification").strip()[:SHOWN]
+    return lambda facts: text
+
+
+def ask_clarification(facts: Mapping[str, Any], console: Console, read_line: Callable[[str], str]) -> str:
+    """Show how the problem was read, and return the person's clarification; empty to solve it as it is."""
+    for name in ("OBJECTIVE", "VARIABLES", "NOT_MODELLED", "READINGS"):
+        value = facts.get(name)
+        for text in value if isinstance(value, list) else [value] if value else []:
+            print_line(console, f"{name.lower().replace('_', ' ')}: {one_line(str(text), SHOWN)}")
+    try:
+        return read_line("Enter to solve, or say what is meant: ").strip()[:SHOWN]
+    except EOFError:
+        return ""
 
 
 def resume(
@@ -126,7 +171,11 @@ def resume(
     if not trust and model is None:
         expect_trusted(folder, demands, runtime.overrides)
     remember_demands(demands)
-    return finish(folder, request, run_formulation(folder, request, model=model), console)
+    return finish(folder, request, _resume_run(folder, request, model), console)
+
+
+def _resume_run(folder: Path, request: FormulationRequest, model: Model | None) -> FormulationEnd:
+    return run_formulation(folder, request, model=model, ask_person=stored_clarification(folder))
 
 
 def show_formulation(folder: Path, console: Console) -> int:

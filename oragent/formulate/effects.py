@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from oragent.formulate.model_class import solve_model
 from oragent.milp.conflicts import nearest
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import solve
 
 PERCENTS = (1, 10)
 MAX_GROUPS = 12
@@ -100,7 +100,7 @@ def measure_effects(milp: Milp, solution: Solution, total_s: float = TOTAL_S) ->
             seconds = min(EACH_S, deadline - time.monotonic())
             if seconds <= 0:
                 break
-            solved = solve(_loosen(milp, rows, percent / 100), seconds, duals=False)
+            solved = solve_model(_loosen(milp, rows, percent / 100), seconds)
             if solved.status is SolveStatus.OPTIMAL and solved.objective is not None:
                 changes[percent] = solved.objective - solution.objective
         limits = tuple(row.rhs for row in rows)
@@ -114,8 +114,10 @@ def plan_with_shortages(milp: Milp, limit_s: float = TOTAL_S) -> IncompletePlan 
     """Find the least total shortage of an infeasible model, and the best plan with it.
 
     Returns:
-        None if the bounds alone leave no point, or nothing was found in time.
+        None if the bounds alone leave no point, nothing was found in time, or the model is not linear.
     """
+    if not milp.is_linear:
+        return None
     near = nearest(milp, limit_s=limit_s)
     if near.total is None or not near.needed:
         return None
@@ -125,7 +127,7 @@ def plan_with_shortages(milp: Milp, limit_s: float = TOTAL_S) -> IncompletePlan 
         if row.name in near.needed
     )
     rows = tuple(replace(row, rhs=near.needed.get(row.name, row.rhs)) for row in milp.rows)
-    solved = solve(replace(milp, rows=rows), limit_s, duals=False)
+    solved = solve_model(replace(milp, rows=rows), limit_s)
     return IncompletePlan(shortages, solved if solved.status.has_point else None, near.status is SolveStatus.OPTIMAL)
 
 
@@ -139,14 +141,14 @@ def find_alternative(
 
     Args:
         milp: The model.
-        solution: Proven optimum.
+        solution: Proven optimum of a linear model; none is looked for in another one.
         names: Variables that are decisions; other variables may differ.
         limit_s: Seconds of each of two solves.
 
     Returns:
         Values of the other plan by variable, for the decisions that differ; empty if none was found.
     """
-    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
+    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None or not milp.is_linear:
         return {}
     slack = SAME * max(1.0, abs(solution.objective))
     sign = milp.sense.sign
@@ -163,7 +165,7 @@ def find_alternative(
             for variable in milp.variables
             if variable.name in weights
         }
-        other = solve(replace(milp, rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), limit_s, duals=False)
+        other = solve_model(replace(milp, rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), limit_s)
         if not other.status.has_point:
             continue
         changed = {key: value for key, value in other.values.items() if key in weights}

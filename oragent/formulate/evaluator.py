@@ -15,11 +15,11 @@ from oragent.harness import CandidateError, Guest
 from oragent._base.errors import MilpError
 from oragent.formulate import model_capture, warm  # noqa: F401  # the first solve is done, our solver is in place
 from oragent.formulate.data import column_names
+from oragent.formulate.model_class import solve_model
 from oragent.formulate.model_comparison import CheckRow, find_counterexample, match_sentences
 from oragent.milp import as_json
-from oragent.milp.as_pulp import from_pulp_dict, read_variable
+from oragent.milp.as_pulp import read_variable
 from oragent.milp.model import Milp
-from oragent.milp.solving import solve
 
 # share of the time of a call for the program's own solves, so that it can still return
 INNER = 0.5
@@ -53,7 +53,7 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     models, problem = [], ""
     for captured in claim["models"]:
         try:
-            models.append(from_pulp_dict(captured["data"], captured["constant"]))
+            models.append(model_capture.read_captured(captured, claim["products"]))
         except MilpError as wrong:
             problem = str(wrong)
     milp = _choose_model(models, column_names(claim["columns"]))
@@ -64,7 +64,7 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
             "returned": claim["returned"],
         }
     milp = _add_unused_variables(milp, claim["columns"], claim["variables"])
-    solution = solve(milp, request["limit_s"], request["gap"], duals=False)
+    solution = solve_model(milp, request["limit_s"], request["gap"])
     return {
         "status": "ok",
         "returned": claim["returned"],

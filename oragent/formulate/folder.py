@@ -21,11 +21,13 @@ from oragent.formulate.effects import (
 )
 from oragent.formulate.explain import add_sentences, constraint_sentences, group_decisions, objective_unit
 from oragent.formulate.formulation import FormulationResult, formulate_case
+from oragent.formulate.model_class import describe_class
 from oragent.formulate.options import Options
 from oragent.formulate.plan_tables import order_families, tabulate_plan, write_plan
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.formulate.prompting import CommentPool
 from oragent.formulate.running import Bounds, FormulationRunner
+from oragent.formulate.session import PersonQuestion
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.database import FORMAT, expect_format
 from oragent.ledger.study import open_study
@@ -145,8 +147,14 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
         files.replace_file(folder / "solution.json", _json_text(plain))
         if result.milp is not None:
             milp = _add_meanings(result.milp, folder, result.checks or {})
-            for form in ("json", "mps", "lp"):
-                write(milp, folder / f"milp.{form}")
+            write(milp, folder / "milp.json")
+            for form in ("mps", "lp"):
+                try:
+                    write(milp, folder / f"milp.{form}")
+                except MilpError:
+                    # the form has no place for products of variables
+                    if milp.is_linear:
+                        raise
         shown = outcome.incomplete.solution if outcome.incomplete else solution
         if result.milp is not None and shown is not None and shown.status.has_point:
             families = order_families(group_decisions(result, result.milp, shown), result.data)
@@ -167,6 +175,7 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
         "exit_code": judgement.verdict.exit_code,
         "reasons": list(judgement.reasons),
         "status": result.status,
+        "class": "" if result.milp is None else describe_class(result.milp),
         "objective": result.objective,
         "unit": objective_unit(result.pool),
         "sense": None if result.milp is None else str(result.milp.sense),
@@ -236,6 +245,7 @@ def run_formulation(
     replay: Path | None = None,
     fresh: bool = False,
     bounds: Bounds | None = None,
+    ask_person: PersonQuestion | None = None,
 ) -> FormulationEnd:
     """Formulate the problem of a folder, or resume it.
 
@@ -247,6 +257,7 @@ def run_formulation(
         replay: Folder whose replies are replayed.
         fresh: Whether a model is asked for prompts that the replayed folder does not have.
         bounds: Limits of each program.
+        ask_person: Asked for a clarification before the first program is solved.
 
     Raises:
         OragentError: The formulation cannot start.
@@ -256,7 +267,7 @@ def run_formulation(
         raise ConfigError("a language model is needed: add --model NAME, or --replay FOLDER")
 
     async def work(case: LedgerCase, runner: FormulationRunner) -> FormulationResult:
-        return await formulate_case(case, request.problem, request.options, runner)
+        return await formulate_case(case, request.problem, request.options, runner, ask_person)
 
     return run_in_folder(folder, request, work, model=model, replay=replay, is_asking=is_asking, bounds=bounds)
 
@@ -321,7 +332,9 @@ def price_result(result: FormulationResult) -> FormulationEnd:
     """Compute duals at the checked point, effects of limits and shortages; no file is written."""
     if result.milp is None or result.solution is None:
         return FormulationEnd(result)
-    solution = add_duals(result.milp, as_json.solution_from_dict(result.solution))
+    solution = as_json.solution_from_dict(result.solution)
+    if result.milp.is_linear:
+        solution = add_duals(result.milp, solution)
     sentences = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
     milp = add_sentences(result.milp, sentences)
     incomplete = plan_with_shortages(milp) if solution.status is SolveStatus.INFEASIBLE else None

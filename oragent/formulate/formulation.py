@@ -12,7 +12,7 @@ from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import CommentPool, PoolEntry
 from oragent.formulate.requirements import NOT_SOLVED, list_readings, list_unmodelled
 from oragent.formulate.running import FormulationRunner
-from oragent.formulate.session import FormulationAttempt, FormulationSession
+from oragent.formulate.session import FormulationAttempt, FormulationSession, PersonQuestion
 from oragent.formulate.verdicts import Judgement, decide_verdict
 from oragent.ledger.case import LedgerCase
 from oragent.milp import as_json
@@ -115,14 +115,18 @@ class FormulationResult:
 
 
 async def formulate_case(
-    case: LedgerCase, problem: ProblemText, options: Options, runner: FormulationRunner
+    case: LedgerCase,
+    problem: ProblemText,
+    options: Options,
+    runner: FormulationRunner,
+    ask_person: PersonQuestion | None = None,
 ) -> FormulationResult:
-    """Formulate a problem by a method.
+    """Formulate a problem by a method; a person may be asked before the first program is solved.
 
     Raises:
         OragentError: The model cannot be asked, the budget is used up, or our own side failed.
     """
-    session = FormulationSession(case, problem, options, runner, CommentPool())
+    session = FormulationSession(case, problem, options, runner, CommentPool(), ask_person=ask_person)
     answer = await METHODS[options.method](session)
     if options.check_answer and answer.checked is None and not answer.has_failed and not session.checker:
         await modules.write_checker(session)

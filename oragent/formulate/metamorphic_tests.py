@@ -166,6 +166,8 @@ def _test_amounts(trial: _Trial) -> PropertyResult:
 
 def _why_unscalable(trial: _Trial) -> str:
     """Return why scaled data cannot be tested; empty if they can."""
+    if trial.base.milp is not None and not trial.base.milp.is_linear:
+        return "the model is not linear"
     figures = [name for name in trial.data if any(True for _ in iterate_numbers(trial.data[name]))]
     if any(not _parameter_unit(trial, name) for name in figures):
         return "not every parameter has a unit"

@@ -4,25 +4,35 @@ Everything returned from here is a claim: the evaluator solves the captured mode
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import pulp
 
-from oragent.milp.as_pulp import SolverLimits, bring_solver
+from oragent.formulate.model_class import ANY, restore_products, solve_model
+from oragent.milp.as_pulp import SolverLimits, bring_solver, from_pulp_dict, read_variable, snapshot
+from oragent.milp.model import Milp
+from oragent.milp.solution import SolveStatus
 
-NOT_LINEAR = "a check with variables must be linear: it may not {what} them"
+NOT_QUADRATIC = "a check with variables may add them and multiply two of them: it may not {what}"
 
 
 # the models that were solved, as they were then
 CAPTURED: list[dict[str, Any]] = []
 # values of the variables of the last one, by name
 SOLVED: dict[str, float] = {}
+# seconds of a solve without a limit
+RECORD_S = 20.0
 # the last ones are kept
 MOST_MODELS = 5
 # of a checker
 MOST_ENTRIES = 20_000
 DEPTH = 8
+# by the name of the column that stands for a product: the two variables as PuLP describes them
+PRODUCTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+_PRODUCT_COLUMNS: dict[str, Any] = {}
 # of the solves of the program that runs now
 _LIMITS = [SolverLimits()]
 DIVISION_ERROR = (
@@ -30,8 +40,8 @@ DIVISION_ERROR = (
     "x >= 0.5 * y in the place of x / y >= 0.5"
 )
 PRODUCT_ERROR = (
-    "two expressions with variables were multiplied, and the model must be linear: write a product with a binary "
-    "exactly with more rows; where no exact linear form exists, the function is one line: "
+    "more than two variables were multiplied: write a product with a binary exactly with more rows; where no exact "
+    "form with products of two variables exists, the function is one line: "
     "raise NotImplementedError('nonlinear: why')"
 )
 NO_OBJECTIVE_ERROR = (
@@ -39,59 +49,87 @@ NO_OBJECTIVE_ERROR = (
 )
 
 
-class Affine:
-    """A linear expression.
+class Quadratic:
+    """An expression of degree 2 at most.
 
     Attributes:
         terms: Coefficient by name of the column.
+        products: Coefficient by two names in sorted order.
     """
 
-    __slots__ = ("constant", "terms")
+    __slots__ = ("constant", "products", "terms")
 
-    def __init__(self, terms: Mapping[str, float], constant: float = 0.0) -> None:
-        self.terms, self.constant = dict(terms), float(constant)
+    def __init__(
+        self,
+        terms: Mapping[str, float],
+        constant: float = 0.0,
+        products: Mapping[tuple[str, str], float] | None = None,
+    ) -> None:
+        self.terms, self.constant, self.products = dict(terms), float(constant), dict(products or {})
 
-    def __add__(self, addend: Any) -> "Affine":
-        if not isinstance(addend, Affine):
-            return Affine(self.terms, self.constant + float(addend))
-        terms = dict(self.terms)
+    def __add__(self, addend: Any) -> "Quadratic":
+        if not isinstance(addend, Quadratic):
+            return Quadratic(self.terms, self.constant + float(addend), self.products)
+        terms, products = dict(self.terms), dict(self.products)
         for name, value in addend.terms.items():
             terms[name] = terms.get(name, 0.0) + value
-        return Affine(terms, self.constant + addend.constant)
+        for pair, value in addend.products.items():
+            products[pair] = products.get(pair, 0.0) + value
+        return Quadratic(terms, self.constant + addend.constant, products)
 
     __radd__ = __add__
 
-    def __mul__(self, factor_term: Any) -> "Affine":
-        if isinstance(factor_term, Affine):
-            if factor_term.terms and self.terms:
-                raise TypeError(NOT_LINEAR.format(what="multiply"))
-            if not factor_term.terms:
-                return self * factor_term.constant
-            return factor_term * self.constant
-        factor = float(factor_term)
-        return Affine({name: factor * value for name, value in self.terms.items()}, factor * self.constant)
+    def __mul__(self, factor: Any) -> "Quadratic":
+        if isinstance(factor, Quadratic):
+            return self._times(factor)
+        scale = float(factor)
+        return Quadratic(
+            {name: scale * value for name, value in self.terms.items()},
+            scale * self.constant,
+            {pair: scale * value for pair, value in self.products.items()},
+        )
 
     __rmul__ = __mul__
 
-    def __neg__(self) -> "Affine":
+    def _times(self, factor: "Quadratic") -> "Quadratic":
+        if (self.products and (factor.terms or factor.products)) or (factor.products and self.terms):
+            raise TypeError(NOT_QUADRATIC.format(what="multiply more than two"))
+        products: dict[tuple[str, str], float] = {}
+        for name, value in self.terms.items():
+            for other, size in factor.terms.items():
+                pair = (min(name, other), max(name, other))
+                products[pair] = products.get(pair, 0.0) + value * size
+        linear = Quadratic(factor.terms, 0.0, factor.products) * self.constant
+        return (
+            Quadratic({}, 0.0, products)
+            + linear
+            + Quadratic(self.terms, self.constant, self.products) * factor.constant
+        )
+
+    def __pow__(self, exponent: Any) -> "Quadratic":
+        if exponent != 2:
+            raise TypeError(NOT_QUADRATIC.format(what="raise them to another power than 2"))
+        return self * self
+
+    def __neg__(self) -> "Quadratic":
         return self * -1.0
 
-    def __pos__(self) -> "Affine":
+    def __pos__(self) -> "Quadratic":
         return self
 
-    def __sub__(self, subtrahend: Any) -> "Affine":
-        return self + (-subtrahend if isinstance(subtrahend, Affine) else -float(subtrahend))
+    def __sub__(self, subtrahend: Any) -> "Quadratic":
+        return self + (-subtrahend if isinstance(subtrahend, Quadratic) else -float(subtrahend))
 
-    def __rsub__(self, minuend: Any) -> "Affine":
+    def __rsub__(self, minuend: Any) -> "Quadratic":
         return -self + float(minuend)
 
-    def __truediv__(self, divisor: Any) -> "Affine":
-        if isinstance(divisor, Affine):
-            raise TypeError(NOT_LINEAR.format(what="divide by"))
+    def __truediv__(self, divisor: Any) -> "Quadratic":
+        if isinstance(divisor, Quadratic):
+            raise TypeError(NOT_QUADRATIC.format(what="divide by them"))
         return self * (1.0 / float(divisor))
 
     def _refuse(self, *_: Any) -> NoReturn:
-        raise TypeError(NOT_LINEAR.format(what="compare or round"))
+        raise TypeError(NOT_QUADRATIC.format(what='compare or round them; for a choice use a list of rows and "any"'))
 
     __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = __int__ = __round__ = __abs__ = _refuse
     __eq__ = __ne__ = _refuse
@@ -101,7 +139,7 @@ class Affine:
 def as_symbols(values: Any, columns: Any) -> Any:
     """The values with a symbol in every place that ``columns`` names; others stay numbers."""
     if isinstance(columns, str):
-        return Affine({columns: 1.0})
+        return Quadratic({columns: 1.0})
     if isinstance(columns, dict) and isinstance(values, dict):
         return {key: as_symbols(values.get(key), item) for key, item in columns.items()}
     if isinstance(columns, list) and isinstance(values, list):
@@ -113,16 +151,29 @@ def install_capture() -> None:
     """Replace every solver and PuLP's unclear errors; once, before the process is forked."""
     bring_solver(_record_model, lambda: _LIMITS[0], _record_values)
     divide, multiply, value = pulp.LpAffineExpression.__truediv__, pulp.LpAffineExpression.__mul__, pulp.value
+    solve_linear = pulp.LpProblem.solve
 
     def multiply_checked(self: Any, factor: Any) -> Any:
-        """Multiply; of two expressions with variables PuLP's own error names no remedy."""
+        """Multiply; a product of two variables becomes a column that stands for it."""
         try:
             return multiply(self, factor)
         except TypeError:
-            raise TypeError(PRODUCT_ERROR) from None
+            return _multiply_expressions(self, factor)
+
+    def raise_to_power(self: Any, exponent: Any) -> Any:
+        """Square."""
+        if exponent != 2:
+            raise TypeError(PRODUCT_ERROR)
+        return self * self
+
+    def solve_products(self: Any, *arguments: Any, **named: Any) -> Any:
+        """Solve; a model with products of variables by oragent's own solvers."""
+        if any(variable.name in PRODUCTS for variable in self.variables()):
+            return _solve_quadratic(self)
+        return solve_linear(self, *arguments, **named)
 
     def divide_checked(self: Any, divisor: Any) -> Any:
-        """Divide; PuLP's own complaint of a variable below the line helps nobody who is to mend it."""
+        """Divide; the error of PuLP does not say what to write instead."""
         if isinstance(divisor, pulp.LpVariable) or (isinstance(divisor, pulp.LpAffineExpression) and len(divisor)):
             raise TypeError(DIVISION_ERROR)
         return divide(self, divisor)
@@ -135,6 +186,64 @@ def install_capture() -> None:
 
     pulp.LpAffineExpression.__truediv__, pulp.value = divide_checked, value_checked
     pulp.LpAffineExpression.__mul__ = multiply_checked
+    pulp.LpAffineExpression.__pow__ = pulp.LpElement.__pow__ = raise_to_power
+    pulp.LpProblem.solve = solve_products
+
+
+def _multiply_expressions(left: Any, right: Any) -> Any:
+    """Multiply two linear expressions of PuLP; each pair of variables has one column that stands for its product."""
+    expressions = [pulp.LpAffineExpression(side) for side in (left, right)]
+    if any(variable.name in PRODUCTS for side in expressions for variable in side):
+        raise TypeError(PRODUCT_ERROR)
+    first, second = expressions
+    result = first * second.constant + (second - second.constant) * first.constant
+    for one, value in first.items():
+        for other, size in second.items():
+            result += value * size * _product_column(*sorted((one, other), key=lambda variable: variable.name))
+    return result
+
+
+def _product_column(first: Any, second: Any) -> Any:
+    name = f"{first.name}*{second.name}"
+    if name not in PRODUCTS:
+        PRODUCTS[name] = (_describe_variable(first), _describe_variable(second))
+        _PRODUCT_COLUMNS[name] = pulp.LpVariable(name)
+    return _PRODUCT_COLUMNS[name]
+
+
+def _describe_variable(variable: Any) -> dict[str, Any]:
+    bounds = {"lowBound": variable.lowBound, "upBound": variable.upBound}
+    return {"name": variable.name, **bounds, "cat": variable.cat}
+
+
+def read_captured(captured: Mapping[str, Any], products: Mapping[str, Any]) -> Milp:
+    """Return a captured model, with the products of its variables.
+
+    Raises:
+        MilpError: It is not what PuLP writes.
+    """
+    milp = from_pulp_dict(captured["data"], captured["constant"])
+    names = {variable.name for variable in milp.variables}
+    used = [pair for name, pair in products.items() if name in names]
+    factors = {factor["name"]: factor for pair in used for factor in pair if factor["name"] not in names}
+    milp = replace(milp, variables=(*milp.variables, *map(read_variable, factors.values())))
+    return restore_products(milp, {name: [factor["name"] for factor in pair] for name, pair in products.items()})
+
+
+def _solve_quadratic(problem: Any) -> int:
+    """Record and solve a model with products of variables, and give its variables their values."""
+    captured = snapshot(problem)
+    _record_model(captured)
+    limits = _LIMITS[0]
+    solution = solve_model(read_captured(captured, PRODUCTS), limits.seconds or RECORD_S, limits.gap)
+    if solution.status.has_point:
+        for variable in problem.variables():
+            factors = [factor["name"] for factor in PRODUCTS.get(variable.name, ())] or [variable.name]
+            variable.varValue = math.prod(solution.values[name] for name in factors)
+    codes = {SolveStatus.INFEASIBLE: pulp.LpStatusInfeasible, SolveStatus.UNBOUNDED: pulp.LpStatusUnbounded}
+    problem.status = pulp.LpStatusOptimal if solution.status.has_point else codes.get(solution.status, 0)
+    _record_values(problem)
+    return int(problem.status)
 
 
 def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: float, gap: float) -> str:
@@ -150,15 +259,16 @@ def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: flo
         JSON: ``returned`` (numbers in the place of variables), ``columns`` (the same, with the names of variables in
         their places; a value that is returned under its variable's name counts as that variable), ``models`` (the last
         ones that were solved), ``variables`` (bounds and kind of those returned: PuLP leaves one out of a model that no
-        row or objective mentions).
+        row or objective mentions), ``products`` (the factors by column that stands for their product).
     """
-    CAPTURED.clear()
-    SOLVED.clear()
+    for record in (CAPTURED, SOLVED, PRODUCTS, _PRODUCT_COLUMNS):
+        record.clear()
     _LIMITS[0] = SolverLimits(limit_s, gap)
     returned = function(*arguments)
     loose: dict[str, dict[str, Any]] = {}
     values, columns = _split_returned(returned, DEPTH, loose)
-    return json.dumps({"returned": values, "columns": columns, "models": CAPTURED, "variables": loose})
+    claim = {"returned": values, "columns": columns, "models": CAPTURED, "variables": loose, "products": PRODUCTS}
+    return json.dumps(claim)
 
 
 def check_numbers(function: Callable[..., Any], values: Any, data: Any) -> str:
@@ -190,7 +300,7 @@ def _split_returned(value: Any, depth: int, loose: dict[str, dict[str, Any]]) ->
     if depth < 0:
         raise ValueError("the returned value is nested too deeply: return a dict of variables")
     if isinstance(value, pulp.LpVariable):
-        loose[value.name] = {"name": value.name, "lowBound": value.lowBound, "upBound": value.upBound, "cat": value.cat}
+        loose[value.name] = _describe_variable(value)
         return value.varValue, value.name
     if isinstance(value, pulp.LpAffineExpression):
         return value.value(), None
@@ -240,10 +350,34 @@ def _plain_entry(item: Any, number: bool) -> list[Any]:
     if not isinstance(item, tuple | list) or len(item) != 5:
         raise TypeError(f"a check must be (name, left, relation, right, sentence), not {str(item)[:80]}")
     name, left_side, relation, right, sentence = item
+    if str(relation) == ANY:
+        return _plain_choice(str(name), left_side, str(sentence), number)
     sides = [
-        _plain_number(side) if number else _plain_affine(side) for side in (left_side, 0.0 if right is None else right)
+        _plain_number(side) if number else _plain_symbols(side) for side in (left_side, 0.0 if right is None else right)
     ]
     return [str(name), sides[0], str(relation), sides[1], str(sentence)]
+
+
+def _plain_choice(name: str, cases: Any, sentence: str, number: bool) -> list[Any]:
+    """Return a check of which one case must hold; with numbers it is the worst row of the best case."""
+    problem = f'the check {name[:80]} with "any" needs a list of cases, each (left, relation, right) or a list of these'
+    if not isinstance(cases, tuple | list) or not cases:
+        raise TypeError(problem)
+    entries = []
+    for case in cases:
+        rows = case if isinstance(case, list) else [case]
+        if not rows or any(not isinstance(row, tuple) or len(row) != 3 for row in rows):
+            raise TypeError(problem)
+        entries.append([_plain_entry((name, *row, sentence), number) for row in rows])
+    if number:
+        return min((max(rows, key=_excess) for rows in entries), key=_excess)
+    return [name, [[entry[1:4] for entry in rows] for rows in entries], ANY, None, sentence]
+
+
+def _excess(entry: list[Any]) -> float:
+    """By how much a row with numbers is broken."""
+    over = float(entry[1]) - float(entry[3])
+    return {"<": max(over, 0.0), ">": max(-over, 0.0)}.get(entry[2][:1], abs(over))
 
 
 def _plain_number(value: Any) -> Any:
@@ -252,9 +386,7 @@ def _plain_number(value: Any) -> Any:
     return float(value)
 
 
-def _plain_affine(value: Any) -> dict[str, Any]:
-    if isinstance(value, Affine):
-        affine = value
-    else:
-        affine = Affine({}, float(value))
-    return {"terms": affine.terms, "constant": affine.constant}
+def _plain_symbols(value: Any) -> dict[str, Any]:
+    expression = value if isinstance(value, Quadratic) else Quadratic({}, float(value))
+    products = [[*pair, size] for pair, size in expression.products.items()]
+    return {"terms": expression.terms, "constant": expression.constant, "products": products}

@@ -11,15 +11,21 @@ from enum import StrEnum
 from typing import Any, Self
 
 from oragent._base.errors import MilpError
+from oragent.formulate.model_class import ANY, ProductTerms, solve_model
 from oragent.milp.conflicts import conflict
 from oragent.milp.decisions import NOISE
+from oragent.milp.features import Features, Goal, Indicator, QuadraticRow, QuadraticTerm
 from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind, scale_row
 from oragent.milp.plain import number, plain, quoted
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import breaches, ray, solve
+from oragent.milp.solving import breaches, ray
 
 # by how much an objective must be better, relative to the larger of 1 and its size
 BETTER = 1e-6
+# the same of a model with products, choices or several objectives, which solvers meet less exactly
+BETTER_NONLINEAR = 1e-4
+# name of the binaries of choices
+SWITCH = "choice of checks"
 RELATIONS = {
     "<=": Relation.AT_MOST,
     "<": Relation.AT_MOST,
@@ -49,26 +55,43 @@ class Ruling(StrEnum):
 
 @dataclass(frozen=True)
 class CheckRow:
-    """A check as a linear row."""
+    """A check as a row of degree 2 at most, or as cases of which one must hold."""
 
     name: str
     # left side less right side, coefficient by column
     terms: Mapping[str, float]
-    # ``<=``, ``>=``, ``=``, ``integer``, ``minimize`` or ``maximize``
+    # ``<=``, ``>=``, ``=``, ``integer``, ``minimize``, ``maximize`` or ``any``
     relation: str
     # right-hand side of the terms
     rhs: float
     # of the text that it comes from
     sentence: str = ""
+    # coefficient by two columns
+    products: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # of ``any``: the rows of each case
+    cases: tuple[tuple["CheckRow", ...], ...] = ()
 
     @classmethod
     def from_entry(cls, item: Sequence[Any]) -> Self:
         """An entry of ``model_capture.check_symbols``."""
         name, left_side, relation, right_side, sentence = item
+        if relation == ANY:
+            cases = tuple(tuple(cls.from_entry([name, *row, sentence]) for row in rows) for rows in left_side)
+            return cls(name, {}, relation, 0.0, sentence, cases=cases)
         terms = dict(left_side["terms"])
         for column, value in right_side["terms"].items():
             terms[column] = terms.get(column, 0.0) - value
-        return cls(name, terms, relation, float(right_side["constant"]) - float(left_side["constant"]), sentence)
+        products: dict[tuple[str, str], float] = {}
+        for sign, side in ((1.0, left_side), (-1.0, right_side)):
+            for first, second, value in side["products"]:
+                products[first, second] = products.get((first, second), 0.0) + sign * value
+        rhs = float(right_side["constant"]) - float(left_side["constant"])
+        return cls(name, terms, relation, rhs, sentence, products)
+
+    @property
+    def expression(self) -> ProductTerms:
+        """Terms and products."""
+        return ProductTerms(self.terms, self.products)
 
 
 @dataclass(frozen=True)
@@ -92,6 +115,21 @@ class ModelComparison:
     proven: bool = False
 
 
+@dataclass(frozen=True)
+class _ObjectiveGap:
+    """Values of one objective at the program's point and at the best point of the checks."""
+
+    value: float
+    best: float
+    sense: Sense
+    tolerance: float = 0.0
+
+    @property
+    def gain(self) -> float:
+        """By how much the best point is better."""
+        return self.sense.sign * (self.value - self.best)
+
+
 def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> Milp:
     """Build a model of the checker's rows and objective over the program's columns that were returned.
 
@@ -112,16 +150,56 @@ def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[st
         for variable in milp.variables
         if variable.name in columns
     )
-    rows: list[Row] = []
-    taken: set[str] = set()
-    for index, entry in enumerate(entry for entry in entries if entry.relation in RELATIONS):
-        if entry.name and entry.name not in taken:
-            name = entry.name
-        else:
-            name = f"{entry.name} ({index + 1})"
-        taken.add(name)
-        rows.append(Row(name, entry.terms, RELATIONS[entry.relation], entry.rhs, entry.sentence))
-    return Milp(variables, tuple(rows), *_choose_objective(milp, entries, columns), "checks")
+    builder = _ChecksBuilder()
+    for entry in entries:
+        builder.add(entry)
+    objective, sense, features = _choose_objective(milp, entries, columns)
+    features = replace(features, quadratic_rows=tuple(builder.quadratic_rows), indicators=tuple(builder.indicators))
+    return Milp((*variables, *builder.switches), tuple(builder.rows), objective, sense, "checks", features=features)
+
+
+@dataclass
+class _ChecksBuilder:
+    """Rows of the model of checks; of an ``any`` each row has a binary that switches it on."""
+
+    rows: list[Row] = field(default_factory=list)
+    quadratic_rows: list[QuadraticRow[str]] = field(default_factory=list)
+    indicators: list[Indicator[str]] = field(default_factory=list)
+    switches: list[Variable] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+
+    def add(self, entry: CheckRow) -> None:
+        """Add a check."""
+        if entry.relation == ANY:
+            self._add_choice(entry)
+        elif entry.relation in RELATIONS and any(entry.products.values()):
+            row = entry.expression.row(self._name(entry.name), RELATIONS[entry.relation], entry.rhs)
+            self.quadratic_rows.append(row)
+        elif entry.relation in RELATIONS:
+            name = self._name(entry.name)
+            self.rows.append(Row(name, entry.terms, RELATIONS[entry.relation], entry.rhs, entry.sentence))
+
+    def _add_choice(self, entry: CheckRow) -> None:
+        switches = []
+        for case in entry.cases:
+            switch = Variable(f"{SWITCH} {len(self.switches) + 1}", 0, 1, VariableKind.INTEGER)
+            self.switches.append(switch)
+            switches.append(switch.name)
+            for row in case:
+                if row.products or row.relation not in RELATIONS:
+                    raise MilpError(f'the check {quoted(entry.name)} with "any" has rows that are not linear')
+                relation = RELATIONS[row.relation]
+                name = self._name(entry.name)
+                self.indicators.append(Indicator(name, switch.name, True, row.terms, relation, row.rhs))
+        name = self._name(entry.name)
+        self.rows.append(Row(name, dict.fromkeys(switches, 1.0), Relation.AT_LEAST, 1, entry.sentence))
+
+    def _name(self, wanted: str) -> str:
+        name = wanted or "check"
+        while name in self.taken:
+            name = f"{wanted} ({len(self.taken) + 1})"
+        self.taken.add(name)
+        return name
 
 
 def find_counterexample(
@@ -133,7 +211,10 @@ def find_counterexample(
         MilpError: The rows make no model.
     """
     checks = checker_milp(milp, entries, columns)
-    answer = solve(checks, limit_s, duals=False)
+    answer = solve_model(checks, limit_s)
+    if answer.status.has_point:
+        values = {name: value for name, value in answer.values.items() if name in columns}
+        answer = replace(answer, values=values)
     if answer.status in (SolveStatus.UNKNOWN, SolveStatus.FEASIBLE) or solution.status is SolveStatus.UNKNOWN:
         return ModelComparison(Ruling.UNDECIDED)
     if solution.status is SolveStatus.UNBOUNDED:
@@ -143,13 +224,56 @@ def find_counterexample(
     return replace(_against_optimum(milp, solution, checks, answer), proven=True)
 
 
-def _choose_objective(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> tuple[Objective, Sense]:
-    for entry in entries:
-        if entry.relation in SENSES:
-            return Objective(entry.terms, -entry.rhs), SENSES[entry.relation]
+def _choose_objective(
+    milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]
+) -> tuple[Objective, Sense, Features[str]]:
+    """Return the last objective of the checker; those before it are goals that come first."""
+    stated = [entry for entry in entries if entry.relation in SENSES]
+    if stated:
+        last = stated[-1]
+        if any(entry.products for entry in stated[:-1]):
+            raise MilpError("of several objectives only the last one may have products")
+        goals = tuple(
+            Goal(
+                f"objective {place + 1}",
+                entry.terms,
+                SENSES[entry.relation],
+                -entry.rhs,
+                priority=len(stated) - place - 1,
+            )
+            for place, entry in enumerate(stated[:-1])
+        )
+        features = Features[str](quadratic=last.expression.quadratic, goals=goals)
+        return Objective(last.terms, -last.rhs), SENSES[last.relation], features
     if set(milp.objective.terms) <= set(columns):
-        return milp.objective, milp.sense
+        return milp.objective, milp.sense, Features(quadratic=milp.features.quadratic)
     raise MilpError("the objective has columns that were not returned, and the checker tells none")
+
+
+def _objectives(checks: Milp) -> list[tuple[Objective, Sense, tuple[QuadraticTerm[str], ...]]]:
+    """Objectives of the checks by decreasing priority."""
+    goals = [(Objective(goal.terms, goal.constant), goal.sense, ()) for goal in checks.features.goals]
+    return [*goals, (checks.objective, checks.sense, checks.features.quadratic)]
+
+
+def _value_at(objective: Objective, quadratic: Sequence[QuadraticTerm[str]], point: Mapping[str, float]) -> float:
+    def value(name: str) -> float:
+        return point.get(name, 0.0)
+
+    linear = objective.constant + sum(size * value(name) for name, size in objective.terms.items())
+    return linear + sum(term.at(value) for term in quadratic)
+
+
+def _compare_objectives(checks: Milp, point: Mapping[str, float], best: Mapping[str, float]) -> _ObjectiveGap:
+    """Compare two points by the first objective whose values differ, or by the last one."""
+    for objective, sense, quadratic in _objectives(checks):
+        value, least = (_value_at(objective, quadratic, values) for values in (point, best))
+        gap = _ObjectiveGap(value, least, sense)
+        tolerance = BETTER if checks.is_linear else BETTER_NONLINEAR
+        gap = replace(gap, tolerance=tolerance * max(1.0, abs(least)))
+        if abs(gap.gain) > gap.tolerance:
+            break
+    return gap
 
 
 def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solution) -> ModelComparison:
@@ -163,10 +287,8 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
         names = _conflict_names(checks)
         return ModelComparison(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     point = {name: value for name, value in solution.values.items() if name in answer.values}
-    terms = checks.objective.terms
-    objective = checks.objective.constant + sum(value * point.get(name, 0.0) for name, value in terms.items())
-    gain = checks.sense.sign * (objective - answer.objective)
-    slack = BETTER * max(1.0, abs(answer.objective))
+    gap = _compare_objectives(checks, point, answer.values)
+    gain, slack = gap.gain, gap.tolerance
     sign = milp.sense.sign
     if solution.bound is None:
         reach = -sign * INFINITY
@@ -180,9 +302,11 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
             return ModelComparison(Ruling.OBJECTIVE, other[1], other[0], answer.values, answer.objective)
         return ModelComparison(Ruling.AGREES, values=answer.values, objective=answer.objective)
     if gain > 0:
-        why = f"breaks no check and is better ({number(answer.objective)} against {number(objective)})"
+        why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
         return _report_forbidden(milp, checks, answer, why)
-    names = tuple(breach.name for breach in breaches(checks, point))
+    # the point has no values of the switches
+    of_switches = {row.name for row in checks.rows if row.terms and all(name.startswith(SWITCH) for name in row.terms)}
+    names = tuple(breach.name for breach in breaches(checks, point) if breach.name not in of_switches)
     return ModelComparison(Ruling.ALLOWS, "the program's solution breaks checks" + _name_list(names), names, point)
 
 
@@ -190,8 +314,13 @@ def _against_infeasible(milp: Milp, checks: Milp, answer: Solution, limit_s: flo
     if answer.status is SolveStatus.INFEASIBLE:
         return ModelComparison(Ruling.AGREES, "the checks have no point either")
     if answer.status is SolveStatus.UNBOUNDED:
-        answer = solve(replace(checks, objective=Objective()), limit_s, duals=False)
+        answer = solve_model(_without_objective(checks), limit_s)
     return _report_forbidden(milp, checks, answer, "breaks no check, and the program has no point at all")
+
+
+def _without_objective(checks: Milp) -> Milp:
+    features = replace(checks.features, quadratic=(), goals=())
+    return replace(checks, objective=Objective(), features=features)
 
 
 def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> ModelComparison:
@@ -212,6 +341,8 @@ def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | 
 
     Objectives over other columns may be equal through the rows; only objectives over the same columns are compared.
     """
+    if not (milp.is_linear and checks.is_linear):
+        return None
     ours, theirs = ({name: value for name, value in model.objective.terms.items() if value} for model in (milp, checks))
     if ours.keys() != theirs.keys() or milp.sense is not checks.sense:
         return None

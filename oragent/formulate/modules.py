@@ -7,14 +7,14 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from oragent._base.errors import ReplyError
 from oragent._base.text_format import escape_text
 from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.data import column_names, describe_data, describe_parts, map_leaves
-from oragent.formulate.prompting import PERSON
+from oragent.formulate.prompting import PERSON, PoolEntry
 from oragent.formulate.requirements import list_readings
 from oragent.formulate.running import ExecutionResult
 from oragent.formulate.session import FormulationAttempt, FormulationSession, empty_attempt
@@ -115,9 +115,20 @@ async def choose_module(
 
 
 async def write_first_program(session: FormulationSession) -> FormulationAttempt:
-    """Write the program, with units and readings in JSON, and run it."""
+    """Write the program, with units and readings in JSON, and run it.
+
+    A person who is asked may clarify the text before anything is solved: then the program is written again, and the
+    checker reads the clarification too.
+    """
     try:
         source = await session.ask_program_with_facts("program", session.fill_prompt("program"))
+        if session.ask_person is not None:
+            facts = session.pool.parsed_of("formalization")
+            if clarification := await asyncio.to_thread(session.ask_person, facts):
+                session.pool.append(PoolEntry("clarification", clarification, author=PERSON))
+                text = f"{session.problem.text.strip()}\n\nClarification: {clarification}"
+                session.problem = replace(session.problem, text=text)
+                source = await session.ask_program_with_facts("program", session.fill_prompt("program"))
     except ReplyError as problem:
         session.attempts.append(empty_attempt("program", len(session.attempts), str(problem)))
         return session.newest

@@ -200,6 +200,7 @@ class FormulateCommand:
         tolerance: Preset by which checks compare; empty for the preset's own.
         replay: Folder whose replies are replayed.
         edit: Module, and file with the output that replaces it.
+        interactive: Whether a person is asked before the first program is solved.
     """
 
     problem: Path | None
@@ -211,4 +212,5 @@ class FormulateCommand:
     tolerance: str = ""
     replay: Path | None = None
     edit: tuple[str, Path] | None = None
+    interactive: bool = False
     runtime: RuntimeWords = field(default_factory=RuntimeWords)

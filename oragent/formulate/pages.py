@@ -49,7 +49,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
         milp = None
     else:
         milp = add_sentences(result.milp, sentence_of)
-    small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
+    small = milp is not None and milp.is_linear and len(milp.variables) + len(milp.rows) <= MOST_MATHS
     text, omitted = clip_text(request.problem.text, 2000)
     shown = shown_solution(outcome)
     return (

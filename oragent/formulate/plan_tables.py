@@ -73,16 +73,17 @@ def write_plan(folder: Path, tables: Sequence[PlanTable]) -> list[Path]:
 
 
 def _csv_text(tables: Sequence[PlanTable]) -> str:
-    """All tables below each other: decision, labels of the indices, value."""
+    """All tables below each other: decision, one column for each name of an index, value, unit."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    width = max((len(table.heads) for table in tables), default=1) - 1
-    writer.writerow(["decision", *(f"index {place + 1}" for place in range(width)), "value", "unit"])
+    heads = list(dict.fromkeys(head for table in tables for head in table.heads[:-1]))
+    writer.writerow(["decision", *map(_safe_cell, heads), "value", "unit"])
     for table in tables:
         unit = table.heads[-1].removeprefix("value").strip(" ()")
         for row in table.rows:
-            labels = [*row[:-1], *[""] * (width - len(row) + 1)]
-            writer.writerow([_safe_cell(table.name), *map(_safe_cell, labels), row[-1], unit])
+            labels = dict(zip(table.heads[:-1], row[:-1], strict=True))
+            cells = [_safe_cell(labels.get(head, "")) for head in heads]
+            writer.writerow([_safe_cell(table.name), *cells, row[-1], unit])
     return out.getvalue()
 
 

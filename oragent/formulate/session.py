@@ -23,6 +23,7 @@ from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.replies import extract_json
 
 T = TypeVar("T")
+PersonQuestion = Callable[[Mapping[str, Any]], str]
 
 # relative gap up to which a solution is an answer, if the user names none
 ACCEPTED_GAP = 0.05
@@ -113,6 +114,7 @@ class FormulationSession:
     Attributes:
         checker: The text of the checker, once there is one.
         readings: Sentences with two readings, and the result of the other one.
+        ask_person: Shows what was read and returns a clarification, empty to go on; None to ask nobody.
     """
 
     case: LedgerCase
@@ -124,6 +126,7 @@ class FormulationSession:
     checker: str = ""
     readings: list[dict[str, Any]] = field(default_factory=list)
     calls: int = 0
+    ask_person: PersonQuestion | None = None
 
     @property
     def problem_text(self) -> str:

@@ -130,7 +130,8 @@ def test_hundreds_of_decisions_stand_first_as_tables_before_everything_else(tmp_
     text = console.file.getvalue()
     assert text.index("ship (t)") < text.index("checks")
     header, *rows = (tmp_path / "out").glob("sugar/*/plan.csv").__next__().read_text().splitlines()
-    assert header == "decision,index 1,index 2,value,unit"
+    assert header.startswith("decision,wor")
+    assert "index" not in header
     assert all(float(row.split(",")[-2]) != 0 for row in rows)
     (folder,) = (tmp_path / "out" / "sugar").iterdir()
     page = (folder / "report.html").read_text()

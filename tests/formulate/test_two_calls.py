@@ -1,12 +1,19 @@
 """The default method: two calls if they agree, revisions if they do not, a review on request."""
 
 import asyncio
+import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+from rich.console import Console
+
 from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError
+from oragent.formulate.command import formulate_file
 from oragent.formulate.formulation import FormulationResult, formulate_case
-from oragent.formulate.options import choose_options
+from oragent.formulate.options import FormulateCommand, choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.verdicts import Verdict
@@ -78,3 +85,25 @@ def test_standard_can_be_checked_and_a_plan_reviewed(runner: FormulationRunner, 
     model = Scripted(replies(pharmacy.RIGHT, pharmacy.CHECKER))
     reviewed = formulate(tmp_path / "reviewed", runner, model, problem, review=True)
     assert (model.calls, reviewed.remarks) == (3, ("A third of the pills is left over.",))
+
+
+def test_a_person_clarifies_the_text_before_solving_and_the_replay_keeps_it(tmp_path: Path) -> None:
+    (tmp_path / "pharmacy.md").write_text(pharmacy.TEXT)
+    prompts: list[str] = []
+
+    def reply(request: Request, number: int) -> str:
+        prompts.append(request.messages[0].content)
+        if request.role == "program":
+            return f"```json\n{json.dumps(FACTS)}\n```\n```python\n{pharmacy.RIGHT}\n```"
+        return f"```python\n{pharmacy.CHECKER}\n```"
+
+    console = Console(file=io.StringIO(), width=160)
+    command = FormulateCommand(tmp_path / "pharmacy.md", tmp_path / "out", interactive=True)
+    assert formulate_file(command, console, Scripted(reply), lambda question: "Pills are whole.") == 0
+    assert FACTS["OBJECTIVE"] in console.file.getvalue()
+    assert ["Clarification: Pills are whole." in prompt for prompt in prompts] == [False, True, True]
+    (folder,) = (tmp_path / "out" / "pharmacy").iterdir()
+    again = FormulateCommand(None, tmp_path / "again", replay=folder)
+    assert formulate_file(again, console) == 0
+    with pytest.raises(ConfigError):
+        formulate_file(replace(again, interactive=True), console)

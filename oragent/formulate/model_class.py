@@ -1,0 +1,122 @@
+"""Classes of models, products of variables, and the choice of a solver."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from oragent._base.errors import MilpError
+from oragent.milp.features import QuadraticRow, QuadraticTerm
+from oragent.milp.model import Milp, Relation
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.solvers.protocol import SolverOptions
+from oragent.milp.solving import solve
+
+# solves quadratic models that are not convex, and indicators without bounds
+GENERAL_SOLVER = "scip"
+# half the width of a box around a solution, relative to its values
+BOX = 10.0
+# relation of a check of which one row must hold
+ANY = "any"
+
+
+@dataclass(frozen=True)
+class ProductTerms:
+    """A linear expression and products of two variables: coefficients by variable, and by pair in sorted order."""
+
+    terms: Mapping[str, float]
+    products: Mapping[tuple[str, str], float]
+
+    @classmethod
+    def split(cls, terms: Mapping[str, float], pairs: Mapping[str, Sequence[str]]) -> Self:
+        """Split terms, of which some are columns that stand for the product of a pair."""
+        products: dict[tuple[str, str], float] = {}
+        for name in terms.keys() & pairs.keys():
+            first, second = sorted(pairs[name])
+            products[first, second] = products.get((first, second), 0.0) + terms[name]
+        return cls({name: value for name, value in terms.items() if name not in pairs}, products)
+
+    @property
+    def quadratic(self) -> tuple[QuadraticTerm[str], ...]:
+        """The products as terms of a model."""
+        return tuple(QuadraticTerm(*pair, value) for pair, value in sorted(self.products.items()) if value)
+
+    def row(self, name: str, relation: Relation, rhs: float) -> QuadraticRow[str]:
+        """Return a row of a model."""
+        return QuadraticRow(name, self.terms, self.quadratic, relation, rhs)
+
+
+def restore_products(milp: Milp, pairs: Mapping[str, Sequence[str]]) -> Milp:
+    """Return the model with products of variables in the places of the columns that stand for them."""
+    used = {variable.name for variable in milp.variables} & pairs.keys()
+    if not used:
+        return milp
+    objective = ProductTerms.split(milp.objective.terms, pairs)
+    rows, quadratic_rows = [], []
+    for row in milp.rows:
+        expression = ProductTerms.split(row.terms, pairs)
+        if expression.quadratic:
+            quadratic_rows.append(expression.row(row.name, row.relation, row.rhs))
+        else:
+            rows.append(replace(row, terms=expression.terms))
+    return replace(
+        milp,
+        variables=tuple(variable for variable in milp.variables if variable.name not in used),
+        rows=tuple(rows),
+        objective=replace(milp.objective, terms=objective.terms),
+        features=replace(milp.features, quadratic=objective.quadratic, quadratic_rows=tuple(quadratic_rows)),
+    )
+
+
+def solve_model(milp: Milp, limit_s: float, gap: float = 0.0) -> Solution:
+    """Solve a model by HiGHS, or by SCIP if HiGHS cannot represent it.
+
+    Raises:
+        MilpError: SCIP is needed and OR-Tools is not installed.
+    """
+    if not milp.features:
+        return solve(milp, limit_s, gap, duals=False)
+    try:
+        solution = solve(milp, limit_s, gap, duals=False)
+    except MilpError:
+        return solve(milp, duals=False, solver=GENERAL_SOLVER, options=SolverOptions(limit_s, gap))
+    if solution.status is SolveStatus.FEASIBLE and not milp.has_integers:
+        return _prove_convex(milp, solution, limit_s, gap)
+    return solution
+
+
+def _prove_convex(milp: Milp, solution: Solution, limit_s: float, gap: float) -> Solution:
+    """Return the optimum within a box around a solution of HiGHS, if it touches no side of the box.
+
+    HiGHS solves convex quadratic models only, so that an optimum inside the box is the optimum of the model. Its bound
+    is infinite where a variable has no bound and its reduced cost is not exactly zero.
+    """
+    sides = {name: BOX * (1.0 + abs(value)) for name, value in solution.values.items()}
+    variables = []
+    for variable in milp.variables:
+        value, side = solution.values[variable.name], sides[variable.name]
+        variables.append(replace(variable, low=max(variable.low, value - side), high=min(variable.high, value + side)))
+    boxed = solve(replace(milp, variables=tuple(variables)), limit_s, gap, duals=False)
+    is_inside = all(abs(boxed.values.get(name, 0.0) - solution.values[name]) < side / 2 for name, side in sides.items())
+    if boxed.status is SolveStatus.OPTIMAL and is_inside:
+        return boxed
+    return solution
+
+
+def describe_class(milp: Milp) -> str:
+    """Return the class of a model, such as ``mixed-integer linear``."""
+    features = milp.features
+    if features.quadratic_rows:
+        kind = "quadratically constrained"
+    elif features.quadratic:
+        kind = "quadratic"
+    elif features.is_linear:
+        kind = "linear"
+    else:
+        kind = "logical"
+    binaries = sum(variable.is_within_binary for variable in milp.variables)
+    whole = sum(variable.is_integer for variable in milp.variables)
+    if not whole:
+        return kind
+    if whole == len(milp.variables):
+        return f"{'binary' if binaries == whole else 'integer'} {kind}"
+    return f"mixed-integer {kind}"

@@ -1,0 +1,91 @@
+"""Quadratic models, cases and objectives by importance, in programs and checkers, against answers by enumeration."""
+
+import numpy as np
+import pytest
+
+from oragent.formulate.checks import Checked, CheckStatus, judge
+from oragent.formulate.model_class import describe_class, solve_model
+from oragent.formulate.options import choose_options
+from oragent.formulate.problem import ProblemText
+from oragent.formulate.running import ExecutionResult, FormulationRunner
+from oragent.milp.features import Features, QuadraticTerm
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.solution import SolveStatus
+from tests.formulate.stories import STORIES
+
+PRICES = """
+import pulp
+
+def solve(data):
+    p, q = pulp.LpVariable("p", 0), pulp.LpVariable("q", 0)
+    problem = pulp.LpProblem("prices", pulp.LpMaximize)
+    problem += pulp.lpSum([(p - 2) * (data["a"] - 3 * p + q), q * (40 - 2 * q + p)])
+    problem += p * p + q ** 2 <= data["ball"], "ball"
+    assert pulp.LpStatus[problem.solve()] == "Optimal"
+    return {"optimized_vars": {"p": p, "q": q}}
+"""
+CHECK_PRICES = """
+def checks(values, data):
+    p, q = values["p"], values["q"]
+    yield ("p", p, ">=", 0, "")
+    yield ("q", q, ">=", 0, "")
+    yield ("ball", p**2 + q * q, "<=", data["ball"], "within the ball")
+    yield ("profit", (p - 2) * (data["a"] - 3 * p + q) + q * (40 + p) - 2 * q * q, "maximize", None, "")
+"""
+
+
+def check(runner: FormulationRunner, program: str, checker: str, data: dict) -> tuple[ExecutionResult, Checked]:
+    ran = runner.run_program(program, ProblemText("story", "text", data).interface, data)
+    assert ran.milp is not None, ran.message
+    return ran, judge(ran, runner.run_checker(checker, ran, data), choose_options("default"))
+
+
+def test_products_in_rows_and_objective_are_solved_and_compared(runner: FormulationRunner) -> None:
+    data = {"a": 30, "ball": 90}
+    ran, checked = check(runner, PRICES, CHECK_PRICES, data)
+    angle, radius = np.meshgrid(np.linspace(0, np.pi / 2, 2001), np.linspace(0, np.sqrt(90), 1001))
+    p, q = radius * np.cos(angle), radius * np.sin(angle)
+    best = ((p - 2) * (30 - 3 * p + q) + q * (40 - 2 * q + p)).max()
+    assert ran.objective == pytest.approx(best, rel=1e-4)
+    assert describe_class(ran.milp) == "quadratically constrained"
+    assert checked.state is CheckStatus.PASSED
+    assert checked.confirmed
+    for right, wrong in (('data["ball"]', '0.9 * data["ball"]'), ("- 2 * q * q", "- 3 * q * q"), ("q * q, ", "q, ")):
+        _, other = check(runner, PRICES, CHECK_PRICES.replace(right, wrong), data)
+        assert other.state is CheckStatus.FAILED, wrong
+
+
+def test_a_convex_model_without_bounds_is_proven() -> None:
+    square = Features(
+        quadratic=(QuadraticTerm("x", "x", -3.0), QuadraticTerm("x", "y", 1.1), QuadraticTerm("y", "y", -1))
+    )
+    row = Row("limit", {"x": -2.5, "y": -0.6}, Relation.AT_MOST, -2)
+    milp = Milp((Variable("x"), Variable("y")), (row,), Objective({"x": 31, "y": 19}), Sense.MAXIMIZE, features=square)
+    best = np.linalg.solve([[6, -1.1], [-1.1, 2]], [31, 19])
+    solution = solve_model(milp, 20.0)
+    assert solution.status is SolveStatus.OPTIMAL
+    assert [solution.values["x"], solution.values["y"]] == pytest.approx(best, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        # the grinder may do two jobs at once; the first objective has the wrong direction; a step begins later
+        (
+            "jobs",
+            "if machine == same:\n                        a",
+            'if machine == same == "mill":\n                        a',
+        ),
+        ("tutors", 'courses, "maximize"', 'courses, "minimize"'),
+        ("tariffs", '(amount, ">=", step["from"])', '(amount, ">=", 2 * step["from"])'),
+    ],
+)
+def test_a_checker_with_cases_or_several_objectives_disagrees_if_it_differs(
+    runner: FormulationRunner, name: str, right: str, wrong: str
+) -> None:
+    (story,) = (story for story in STORIES if story.name == name)
+    data = story.data()
+    program, checker = (part.rpartition("```python\n")[2].rstrip("`\n") for part in story.parts[1:])
+    assert right in checker
+    assert check(runner, program, checker, data)[1].state is CheckStatus.PASSED
+    assert check(runner, program, checker.replace(right, wrong), data)[1].state is CheckStatus.FAILED
