@@ -14,7 +14,7 @@ from oragent.milp.solving import solve
 # solves quadratic models that are not convex, and indicators without bounds
 GENERAL_SOLVER = "scip"
 # half the width of a box around a solution, relative to its values
-BOX = 10.0
+BOX = 0.1
 # relation of a check of which one row must hold
 ANY = "any"
 

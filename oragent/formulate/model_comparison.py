@@ -14,7 +14,7 @@ from oragent._base.errors import MilpError
 from oragent.formulate.model_class import ANY, ProductTerms, solve_model
 from oragent.milp.conflicts import conflict
 from oragent.milp.decisions import NOISE
-from oragent.milp.features import Features, Goal, Indicator, QuadraticRow, QuadraticTerm
+from oragent.milp.features import ModelFeatures, FurtherObjective, Indicator, QuadraticRow, QuadraticTerm
 from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind, scale_row
 from oragent.milp.plain import number, plain, quoted
 from oragent.milp.solution import Solution, SolveStatus
@@ -226,7 +226,7 @@ def find_counterexample(
 
 def _choose_objective(
     milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]
-) -> tuple[Objective, Sense, Features[str]]:
+) -> tuple[Objective, Sense, ModelFeatures[str]]:
     """Return the last objective of the checker; those before it are goals that come first."""
     stated = [entry for entry in entries if entry.relation in SENSES]
     if stated:
@@ -234,7 +234,7 @@ def _choose_objective(
         if any(entry.products for entry in stated[:-1]):
             raise MilpError("of several objectives only the last one may have products")
         goals = tuple(
-            Goal(
+            FurtherObjective(
                 f"objective {place + 1}",
                 entry.terms,
                 SENSES[entry.relation],
@@ -243,10 +243,10 @@ def _choose_objective(
             )
             for place, entry in enumerate(stated[:-1])
         )
-        features = Features[str](quadratic=last.expression.quadratic, goals=goals)
+        features = ModelFeatures[str](quadratic=last.expression.quadratic, goals=goals)
         return Objective(last.terms, -last.rhs), SENSES[last.relation], features
     if set(milp.objective.terms) <= set(columns):
-        return milp.objective, milp.sense, Features(quadratic=milp.features.quadratic)
+        return milp.objective, milp.sense, ModelFeatures(quadratic=milp.features.quadratic)
     raise MilpError("the objective has columns that were not returned, and the checker tells none")
 
 

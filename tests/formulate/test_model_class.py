@@ -8,7 +8,7 @@ from oragent.formulate.model_class import describe_class, solve_model
 from oragent.formulate.options import choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import ExecutionResult, FormulationRunner
-from oragent.milp.features import Features, QuadraticTerm
+from oragent.milp.features import ModelFeatures, QuadraticTerm
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.solution import SolveStatus
 from tests.formulate.stories import STORIES
@@ -56,7 +56,7 @@ def test_products_in_rows_and_objective_are_solved_and_compared(runner: Formulat
 
 
 def test_a_convex_model_without_bounds_is_proven() -> None:
-    square = Features(
+    square = ModelFeatures(
         quadratic=(QuadraticTerm("x", "x", -3.0), QuadraticTerm("x", "y", 1.1), QuadraticTerm("y", "y", -1))
     )
     row = Row("limit", {"x": -2.5, "y": -0.6}, Relation.AT_MOST, -2)
