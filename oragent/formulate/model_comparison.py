@@ -14,7 +14,7 @@ from oragent._base.errors import MilpError
 from oragent.formulate.model_class import ANY, ProductTerms, solve_model
 from oragent.milp.conflicts import conflict
 from oragent.milp.decisions import NOISE
-from oragent.milp.features import ModelFeatures, FurtherObjective, Indicator, QuadraticRow, QuadraticTerm
+from oragent.milp.features import FurtherObjective, Indicator, ModelFeatures, QuadraticRow, QuadraticTerm
 from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind, scale_row
 from oragent.milp.plain import number, plain, quoted
 from oragent.milp.solution import Solution, SolveStatus
