@@ -84,15 +84,6 @@ def test_a_run_is_pinned_and_no_resume_moves_it(machine: list[DeviceReport], tmp
     require_device("cpu", "", NEURAL)
 
 
-def test_a_run_of_an_earlier_version_is_one_of_the_cpu(machine: list[DeviceReport], tmp_path: Path) -> None:
-    run = make_folder(PROBLEMS.parent, tmp_path, NEURAL, build_config({}, [], "test"))
-    file = run.path / "config.yaml"
-    tree = yaml.safe_load(file.read_text())
-    del tree["config"]["device"]
-    file.write_text(yaml.safe_dump(tree))
-    assert reopen(run.path).config.device == "cpu"
-
-
 @pytest.mark.parametrize("wrong", ["gpu", "cuda:", "cuda:x", "cpu\n", "CUDA"])
 def test_settings_name_no_other_devices(wrong: str) -> None:
     with pytest.raises(OragentError, match="device"):

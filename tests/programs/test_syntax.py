@@ -1,4 +1,5 @@
 import ast
+import builtins
 import keyword
 import math
 import warnings
@@ -133,7 +134,7 @@ def f(data: np.ndarray, k: Optional[int] = None) -> "np.ndarray":
 """
 NAMES = dict(zip("abcdef", ["total", "place", "value", "scaled", "item", "x"], strict=True))
 PLAIN = TEMPLATE.format(**NAMES)
-RESERVED = {*keyword.kwlist, *dir(__builtins__), "np", "math", "helper", "inner", "data", "k", "values", "power", "f"}
+RESERVED = {*keyword.kwlist, *dir(builtins), "np", "math", "helper", "inner", "data", "k", "values", "power", "f"}
 RESERVED |= {
     "SCALE",
     "x",

@@ -207,12 +207,3 @@ def test_a_lead_that_says_nothing_loses_no_report(begun) -> None:
     titles = re.findall(r"^- (title-\S+):", first, re.MULTILINE)
     assert titles
     assert all(title in second for title in titles)
-
-
-def test_a_run_of_a_time_before_reevo_wrote_down_what_was_joined_goes_on_with_all_that_it_can_know(begun) -> None:
-    from tests.search.test_rival_prompts import MEMORY as KNOWN
-    from tests.search.test_rival_prompts import play
-
-    model = play(begun("strategy.name=reevo", "strategy.window=1", "archive.population=6", "model.name=m"), 41)
-    prompt = model.prompts("reflect")[0]
-    assert all(note.text in prompt for note in KNOWN if "reflection" in note.kind)

@@ -132,7 +132,7 @@ def test_a_resumed_run_keeps_its_moments_and_writes_nothing_twice(begun) -> None
         journal.add_program("1.p2", 1, record)
         assert Journal(store).moment("1.0~0", 0, next(iter(store.rounds().values()))) == moment
         assert len(Journal(store).moment("1.1~0", 0, moment.spent).findings) == len(moment.findings) + 1
-        journal.withdraw(1, record.fingerprint)
+        journal.reject_program(1, record.fingerprint)
         assert len(Journal(store).moment("1.2~0", 0, moment.spent).findings) == len(moment.findings) - 1
 
 
