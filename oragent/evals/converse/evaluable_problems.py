@@ -61,13 +61,13 @@ def read_problem_file(path: Path) -> DecisionProblem:
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as problem:
-        raise ConfigError(f"{path}: {type(problem).__name__}: {one_line(str(problem), 200)}") from None
+    except Exception as error:
+        raise ConfigError(f"{path}: {type(error).__name__}: {one_line(str(error), 200)}") from None
     found = [value for value in vars(module).values() if isinstance(value, Evaluable) and not isinstance(value, type)]
     if len(found) != 1:
         raise ConfigError(f"{path} makes {len(found)} problems with a method 'stakeholders': expected one")
-    problem: DecisionProblem = found[0]  # type: ignore[assignment]  # checked where it is used
-    return problem
+    made: DecisionProblem = found[0]  # type: ignore[assignment]  # checked where it is used
+    return made
 
 
 def published_of(problem: DecisionProblem) -> Published:
