@@ -34,9 +34,9 @@ Settings = Mapping[str, Any] | Sequence[str] | str
 class Choices:
     """Arguments of a caller."""
 
-    # settings, each ``section.key=value``, as on the command line
+    # Settings, each ``section.key=value``, as on the command line.
     overrides: tuple[str, ...] = ()
-    # strategy that is given as an object; None if it is a name
+    # Strategy that is given as an object; None if it is a name.
     strategy: Strategy | Round | None = None
     # of models that are given as objects
     makers: Mapping[str, Maker] = field(default_factory=dict)

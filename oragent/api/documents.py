@@ -30,9 +30,9 @@ from oragent._base.text_format import escape_text, shorten
 
 JsonValue = str | int | float | bool | None | list["JsonValue"] | dict[str, "JsonValue"]
 
-# characters of a message of an error
+# Characters of a message of an error.
 MOST_MESSAGE = 2000
-# what to do about an error, by its class; a message often says more
+# What to do about an error, by its class; a message often says more.
 ADVICE: Mapping[type[BaseException], str] = {
     UntrustedError: "Read what the folder asks for; agree with --trust.",
     ConfigError: "Correct the argument or setting that the message names.",

@@ -225,7 +225,7 @@ def _collect_definitions(function: Callable[..., Any], imports: dict[str, None],
     # so that functions that call each other come to an end
     definitions.setdefault(function.__name__, "")
     outside = function.__globals__
-    # what is not outside is a builtin, or the evaluation complains of it
+    # What is not outside is a builtin, or the evaluation complains of it.
     for name in _names_read(source):
         if name in outside and name not in definitions:
             _add_dependency(name, outside[name], function, imports, definitions)

@@ -141,7 +141,7 @@ class SearchRun:
             ConfigError: pandas is not installed.
         """
         try:
-            # heavy, and many do without it
+            # Heavy, and many do without it.
             import pandas
         except ImportError:
             raise ConfigError(

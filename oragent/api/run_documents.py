@@ -6,7 +6,7 @@ from oragent.evaluation.problem import Problem
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed
 
-# figures of a held-out set that a document has
+# Figures of a held-out set that a document has.
 FIGURES = ("score", "ci95")
 
 

@@ -157,7 +157,7 @@ class _SearchLaunch:
     folder: RunFolder | None = None
     start: InitialPrograms | None = None
     on_event: OnEvent = ignore_event
-    # before there is a thread more
+    # Before there is a thread more.
     isolation: dict[str, list[str]] | None = field(default_factory=describe_isolation)
 
     async def run_search(self, steering: Steering, observer: Observer) -> SearchResult:

@@ -17,7 +17,7 @@ from oragent.search.engine import Engine
 from oragent.search.events import Observer, Progress, SearchResult
 
 Search = Callable[["Steering", Observer], Coroutine[Any, Any, SearchResult]]
-# between two looks at whether a caller who owes an answer was interrupted
+# Between two looks at whether a caller who owes an answer was interrupted.
 POLL_S = 0.1
 
 

@@ -16,7 +16,7 @@ from oragent.llm.keys import expect_trusted, model_demands, remember_demands
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeWords
 
-# roles in which models are asked
+# Roles in which models are asked.
 MODEL_ROLES = ("agent",)
 
 

@@ -18,11 +18,11 @@ from oragent.converse.decider import (
 from oragent.converse.decision import DecisionProblem, Judge, Judged
 from oragent.converse.state import RestrictionState
 
-# messages of the decision agent
+# Messages of the decision agent.
 LIMIT = 20
-# percent: a gap that is worth a word
+# Percent: a gap that is worth a word.
 SHOWN = 1e-3
-# characters of a result that a transcript keeps
+# Characters of a result that a transcript keeps.
 MOST_RESULT = 6000
 MOST_TEXT = 40_000
 
@@ -30,24 +30,24 @@ MOST_TEXT = 40_000
 class ConversationEnd(StrEnum):
     """How a conversation ended."""
 
-    # the greatest utility was reached
+    # The greatest utility was reached.
     MAXIMUM = "maximum"
-    # the decision agent left
+    # The decision agent left.
     OWN = "own"
     # of messages
     LIMIT = "limit"
-    # nobody had a say
+    # Nobody had a say.
     NONE = "none"
 
 
 class Stopping(StrEnum):
     """What ends a conversation, beside the limit of messages and the decision agent's own choice."""
 
-    # the maximum, after a farewell
+    # The maximum, after a farewell.
     THRESHOLD = "threshold"
-    # nothing else
+    # Nothing else.
     BEHAVIOURAL = "behavioural"
-    # the maximum, at once
+    # The maximum, at once.
     ORACLE = "oracle"
 
 

@@ -11,13 +11,13 @@ from oragent.converse.state import RestrictionState
 class AgentEvent:
     """Something that an agent did before it answered."""
 
-    # name of the tool, or what it ran
+    # Name of the tool, or what it ran.
     tool: str
     arguments: Mapping[str, Any]
     result: str
     # whether the call was refused, or the program failed
     failed: bool = False
-    # facts for the audit, told to nobody in the conversation
+    # Facts for the audit, told to nobody in the conversation.
     note: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -51,7 +51,7 @@ class Agent(Protocol):
 
 
 END_WORD = "__END__"
-# what a person writes to leave
+# What a person writes to leave.
 LEAVING = {"quit", "exit", "bye", END_WORD.casefold()}
 
 

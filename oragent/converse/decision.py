@@ -16,7 +16,7 @@ from oragent.milp.model import Milp, Row, Sense
 from oragent.milp.solution import SolveStatus
 
 LONGEST_QUOTE, MOST_NAMED = 60, 12
-# below the maximum, as sums of a few products
+# Below the maximum, as sums of a few products.
 ENOUGH = 1e-9
 
 

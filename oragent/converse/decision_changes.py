@@ -6,7 +6,7 @@ from oragent._base.text_format import join_some
 from oragent.converse.decision import DecisionProblem, Solved, format_figure
 from oragent.milp.solution import SolveStatus
 
-# changed values in one line
+# Changed values in one line.
 MOST_CHANGES = 20
 
 

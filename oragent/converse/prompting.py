@@ -13,7 +13,7 @@ MARKS = str.maketrans({"`": "'", "#": " ", "\n": " ", "\r": " "})
 
 
 PARTS = ("task", "setting", "dialogue", "tools")
-# characters of data that a prompt shows
+# Characters of data that a prompt shows.
 MOST_DATA = 4000
 
 

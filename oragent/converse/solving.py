@@ -14,11 +14,11 @@ from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
-# relative loss of the first objective that the second one may cost
+# Relative loss of the first objective that the second one may cost.
 KEPT = 1e-7
-# rows of the model in a list of what is in force
+# Rows of the model in a list of what is in force.
 MOST_LISTED = 30
-# solved states in memory; the oldest go first
+# Solved states in memory; the oldest go first.
 MOST_KEPT = 20_000
 
 

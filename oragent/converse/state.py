@@ -6,7 +6,7 @@ from math import isfinite
 
 from oragent._base.errors import ConfigError
 
-# natural units that "below" takes from a bound; less than any two values of an objective differ
+# Natural units that "below" takes from a bound; less than any two values of an objective differ.
 STRICT = 1e-3
 
 

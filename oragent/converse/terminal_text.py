@@ -10,7 +10,7 @@ from rich.text import Text
 
 from oragent._base.text_format import escape_text
 
-# a value of a name, which stays on one line
+# A value of a name, which stays on one line.
 RELATION = re.compile(r"\S+ (?:\S+ →|<=|>=|=) \S+")
 UNBROKEN = "\u00a0"
 SECOND_COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")

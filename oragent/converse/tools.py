@@ -19,7 +19,7 @@ from oragent.milp.model import Sense
 from oragent.milp.solution import SolveStatus
 
 PAPER, EXTENDED = "paper", "extended"
-# names that the description of a tool lists
+# Names that the description of a tool lists.
 MOST_ENUMERATED = 60
 # of a text in an argument
 MOST_CHARACTERS = 500

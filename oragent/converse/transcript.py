@@ -26,7 +26,7 @@ MOST_LABELLED = 12
 class AnswerBlock:
     """A piece of an answer: a paragraph, or a table."""
 
-    # text of a paragraph; empty for a table
+    # Text of a paragraph; empty for a table.
     text: str
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
@@ -41,7 +41,7 @@ def split_blocks(text: str) -> list[AnswerBlock]:
 
 @cache
 def _load_template() -> Template:
-    # compiled once, for pages by the hundred
+    # Compiled once, for pages by the hundred.
     return make_environment(HERE).get_template("transcript.html")
 
 

@@ -19,7 +19,7 @@ WORDS: Mapping[str, tuple[type, ...]] = {
 SHAPE = re.compile(r"(?i)shape\s*[:=]?\s*[(\[]?([\w\s,x×*]+)")
 MOST_DIMENSIONS = 6
 LARGEST = 1e300
-# percentages, thousands, units of time and mass
+# Percentages, thousands, units of time and mass.
 FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)
 DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
 # 27,50 and 2.400,50

@@ -11,7 +11,7 @@ from oragent.formulate.running import ExecutionResult, Report
 from oragent.milp.model import Sense
 from oragent.milp.plain import number, plain, quoted
 
-# largest distance of a value from a whole number
+# Largest distance of a value from a whole number.
 WHOLE = 1e-5
 MOST_FINDINGS = 20
 
@@ -147,7 +147,7 @@ def _check_entries(ran: ExecutionResult, report: Report, options: Options) -> It
                     nearest = None
                 yield CheckFinding(Reason.INTEGRALITY, name, _fraction_text(name, why, left_side), left_side, nearest)
         elif relation in SENSES:
-            # several objectives are compared by their optima: a program may weigh them or solve one after the other
+            # Several objectives are compared by their optima: a program may weigh them or solve one after the other.
             if aims > 1:
                 continue
             yield from _check_objective(ran, name, left_side, SENSES[relation], why, options)

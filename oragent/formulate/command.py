@@ -50,12 +50,12 @@ from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
 from oragent.milp.solution import TOLERANCES
 
 NO_WORDS = RuntimeWords()
-# exit code without an answer
+# Exit code without an answer.
 FAILED = 3
 TWO_CALLS = "two_calls"
-# file with what a person said before the first program was solved
+# File with what a person said before the first program was solved.
 CLARIFICATION = "clarification.txt"
-# characters of a line that a person reads or writes
+# Characters of a line that a person reads or writes.
 SHOWN = 1000
 
 

@@ -10,9 +10,9 @@ from oragent._base.errors import ProblemError, TableError
 from oragent._base.tables import ENDINGS, read_tables
 from oragent._base.text_format import escape_text
 
-# size of data that a prompt shows in full
+# Size of data that a prompt shows in full.
 SHOWN_CHARACTERS = 3000
-# limits of the description of a table
+# Limits of the description of a table.
 SAMPLE_ROWS, SAMPLE_TEXTS, MOST_COLUMNS = 3, 3, 100
 MOST_NAMES = 200
 # of a file

@@ -18,13 +18,13 @@ from oragent.milp.solution import Solution, SolveStatus
 
 PERCENTS = (1, 10)
 MAX_GROUPS = 12
-# seconds of all solves together, and of one
+# Seconds of all solves together, and of one.
 TOTAL_S, EACH_S = 20.0, 4.0
-# relative to the larger of 1 and the objective
+# Relative to the larger of 1 and the objective.
 SAME = 1e-7
-# relative to the larger of 1 and a value
+# Relative to the larger of 1 and a value.
 DIFFERENT = 1e-4
-# the name of a row up to its first index
+# The name of a row up to its first index.
 FAMILY = re.compile(r"[^\W\d_]+(?:_[^\W\d_]+)*?(?=[\[(_ \d]|$)|.+")
 
 

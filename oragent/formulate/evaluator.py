@@ -21,10 +21,10 @@ from oragent.milp import as_json
 from oragent.milp.as_pulp import read_variable
 from oragent.milp.model import Milp
 
-# share of the time of a call for the program's own solves, so that it can still return
+# Share of the time of a call for the program's own solves, so that it can still return.
 INNER = 0.5
 LOG_CHARACTERS = 2000
-# characters of JSON
+# Characters of JSON.
 MOST_RETURNED = 4 << 20
 REQUEST, PROGRAM = Path("request.json"), Path("program.py")
 

@@ -54,7 +54,7 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
     labels |= dict(islice(((label, None) for label in inner if label not in joined), MOST_LABELS - len(labels)))
     units = _units_by_name(result.pool)
     returned = {path[-1] for path in _iterate_paths(result.columns)}
-    # variables that the program did not return are helpers
+    # Variables that the program did not return are helpers.
     variables = [variable for variable in milp.variables if not returned or variable.name in returned]
     grouped = group_families(
         variables, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}

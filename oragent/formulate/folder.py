@@ -41,7 +41,7 @@ from oragent.milp.solving import add_duals
 from oragent.sandbox.sandbox import Sandbox
 
 FormulationWork = Callable[[LedgerCase, FormulationRunner], Awaitable[FormulationResult]]
-# the one case of the study in such a folder
+# The one case of the study in such a folder.
 CASE = "formulation"
 REQUEST = "formulate.json"
 # of a problem, in its model
@@ -152,7 +152,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
                 try:
                     write(milp, folder / f"milp.{form}")
                 except MilpError:
-                    # the form has no place for products of variables
+                    # The form has no place for products of variables.
                     if milp.is_linear:
                         raise
         shown = outcome.incomplete.solution if outcome.incomplete else solution
@@ -227,13 +227,13 @@ class FormulationEnd:
     result: FormulationResult | None
     # of its model, with duals
     solution: Solution | None = None
-    # why it was left unfinished
+    # Why it was left unfinished.
     reason: str = ""
     # of an optimal solution
     effects: tuple[LimitEffect, ...] = ()
     # of an infeasible model
     incomplete: IncompletePlan | None = None
-    # values of another optimal plan, for the decisions that differ
+    # Values of another optimal plan, for the decisions that differ.
     alternative: Mapping[str, float] = field(default_factory=dict)
 
 

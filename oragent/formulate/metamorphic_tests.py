@@ -34,7 +34,7 @@ from oragent.milp.solving import solve
 
 # by which money and amounts are scaled
 FACTOR = 3.0
-# relative, when two optima are the same
+# Relative, when two optima are the same.
 CLOSE = 1e-6
 # of perturbed data on which program and checker must agree
 TRIES = 3
@@ -44,7 +44,7 @@ RELAXED_S = 20.0
 PER = re.compile(r"\s*(?:/|\bper\b)\s*")
 TEXT = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|#.*")
 LITERAL = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])")
-# figures of a program that measure nothing: places, halves
+# Figures of a program that measure nothing: places, halves.
 HARMLESS = {0.0, 1.0, 2.0}
 CEILING = re.compile(r"(?i)\b(at most|maximum|available|availability|budget|capacity)\b")
 FLOOR = re.compile(r"(?i)\b(at least|minimum|min|required|requirement|needed)\b")
@@ -69,7 +69,7 @@ class PropertyResult:
     # None if the test does not apply or could not run
     holds: bool | None
     datum: str = ""
-    # result in words, or why the test does not apply
+    # Result in words, or why the test does not apply.
     note: str = ""
 
 

@@ -19,13 +19,13 @@ from oragent.milp.solution import SolveStatus
 NOT_QUADRATIC = "a check with variables may add them and multiply two of them: it may not {what}"
 
 
-# the models that were solved, as they were then
+# The models that were solved, as they were then.
 CAPTURED: list[dict[str, Any]] = []
-# values of the variables of the last one, by name
+# Values of the variables of the last one, by name.
 SOLVED: dict[str, float] = {}
-# seconds of a solve without a limit
+# Seconds of a solve without a limit.
 RECORD_S = 20.0
-# the last ones are kept
+# The last ones are kept.
 MOST_MODELS = 5
 # of a checker
 MOST_ENTRIES = 20_000

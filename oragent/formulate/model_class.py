@@ -11,11 +11,11 @@ from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solvers.protocol import SolverOptions
 from oragent.milp.solving import solve
 
-# solves quadratic models that are not convex, and indicators without bounds
+# Solves quadratic models that are not convex, and indicators without bounds.
 GENERAL_SOLVER = "scip"
-# half the width of a box around a solution, relative to its values
+# Half the width of a box around a solution, relative to its values.
 BOX = 0.1
-# relation of a check of which one row must hold
+# Relation of a check of which one row must hold.
 ANY = "any"
 
 

@@ -22,9 +22,9 @@ from oragent.milp.solving import breaches, ray
 
 # by how much an objective must be better, relative to the larger of 1 and its size
 BETTER = 1e-6
-# the same of a model with products, choices or several objectives, which solvers meet less exactly
+# The same of a model with products, choices or several objectives, which solvers meet less exactly.
 BETTER_NONLINEAR = 1e-4
-# name of the binaries of choices
+# Name of the binaries of choices.
 SWITCH = "choice of checks"
 RELATIONS = {
     "<=": Relation.AT_MOST,
@@ -42,13 +42,13 @@ NO_POINT = "no point meets the checks together, and the program has one"
 class Ruling(StrEnum):
     """Result of comparing the checker's rows with the program's model."""
 
-    # the same optimum, or both infeasible, or both unbounded
+    # The same optimum, or both infeasible, or both unbounded.
     AGREES = "agrees"
-    # the program forbids a point that breaks no check
+    # The program forbids a point that breaks no check.
     FORBIDS = "forbids"
-    # the program allows a point that the checks forbid
+    # The program allows a point that the checks forbid.
     ALLOWS = "allows"
-    # the same points, and another objective
+    # The same points, and another objective.
     OBJECTIVE = "objective"
     UNDECIDED = "undecided"
 
@@ -58,15 +58,15 @@ class CheckRow:
     """A check as a row of degree 2 at most, or as cases of which one must hold."""
 
     name: str
-    # left side less right side, coefficient by column
+    # Left side less right side, coefficient by column.
     terms: Mapping[str, float]
     # ``<=``, ``>=``, ``=``, ``integer``, ``minimize``, ``maximize`` or ``any``
     relation: str
-    # right-hand side of the terms
+    # Right-hand side of the terms.
     rhs: float
     # of the text that it comes from
     sentence: str = ""
-    # coefficient by two columns
+    # Coefficient by two columns.
     products: Mapping[tuple[str, str], float] = field(default_factory=dict)
     # of ``any``: the rows of each case
     cases: tuple[tuple["CheckRow", ...], ...] = ()
@@ -295,7 +295,7 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
     else:
         reach = solution.bound
     if solution.status is SolveStatus.FEASIBLE and gain > 0 and sign * reach <= sign * answer.objective + slack:
-        # the program may allow a better point that was not found
+        # The program may allow a better point that was not found.
         return ModelComparison(Ruling.UNDECIDED)
     if abs(gain) <= slack:
         if other := _different_costs(milp, checks):
@@ -304,7 +304,7 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
     if gain > 0:
         why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
         return _report_forbidden(milp, checks, answer, why)
-    # the point has no values of the switches
+    # The point has no values of the switches.
     of_switches = {row.name for row in checks.rows if row.terms and all(name.startswith(SWITCH) for name in row.terms)}
     names = tuple(breach.name for breach in breaches(checks, point) if breach.name not in of_switches)
     return ModelComparison(Ruling.ALLOWS, "the program's solution breaks checks" + _name_list(names), names, point)

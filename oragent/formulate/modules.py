@@ -22,9 +22,9 @@ from oragent.milp.solution import SolveVerdict
 
 UNCHANGED = "\n\nThe program came back unchanged after this had been said once: the lines named must change."
 MOST_READINGS = 2
-# characters of a plan that is reviewed
+# Characters of a plan that is reviewed.
 MOST_PLAN = 20_000
-# relative difference of two values, up to which they are the same
+# Relative difference of two values, up to which they are the same.
 SAME = 1e-6
 # characters
 MOST_CITED = 800

@@ -15,7 +15,7 @@ PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis
 # that were found harmful
 EXTRAS = ("conductor", "terminology", "reviewer")
 
-# mock models of benchmarks, which know the gold answers
+# Mock models of benchmarks, which know the gold answers.
 STAND_INS = ("oracle", "planted", "misread", "scripted")
 ROLES = (
     "program",
@@ -53,7 +53,7 @@ ROLES = (
     "optimus_debug",
     "reading",
 )  # in which models are asked
-# every single error in a case of its own
+# Every single error in a case of its own.
 ALL = "planted:all"
 
 

@@ -23,11 +23,11 @@ from oragent.milp.solution import Solution, ValueRange
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.text import DiffLine, clip_text, diff_lines
 
-# rows of the model, lines of a comparison
+# Rows of the model, lines of a comparison.
 MOST_ROWS, MOST_CHANGED = 400, 200
-# variables and rows, above which the mathematics are left to the files
+# Variables and rows, above which the mathematics are left to the files.
 MOST_MATHS = 200
-# characters of a sentence that is looked for in the problem
+# Characters of a sentence that is looked for in the problem.
 SHORTEST = 8
 
 

@@ -12,7 +12,7 @@ from oragent.milp.decisions import DecisionFamily
 
 # of the cell of a spreadsheet
 MAX_SHEET_NAME = 31
-# a cell that begins with one of these is a formula for a spreadsheet
+# A cell that begins with one of these is a formula for a spreadsheet.
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -147,7 +147,7 @@ def _iterate_labels(data: Any, depth: int = 0) -> Iterator[str]:
         yield data
     elif isinstance(data, Mapping):
         for key, item in data.items():
-            # keys of the first level name parameters
+            # Keys of the first level name parameters.
             if depth:
                 yield str(key)
             yield from _iterate_labels(item, depth + 1)

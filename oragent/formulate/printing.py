@@ -23,15 +23,15 @@ from oragent.milp.plain import figure, signed
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.report.pages.text import fitted_lines, format_money
 
-# lines of all tables of decisions; plan.csv has all values
+# Lines of all tables of decisions; plan.csv has all values.
 MAX_TABLE_LINES = 60
 MAX_REASON_LINES, MAX_QUESTION_LINES, MAX_ATTEMPT_LINES = 12, 12, 10
 MAX_EFFECTS = 6
-# decisions of another optimal plan
+# Decisions of another optimal plan.
 MAX_ALTERNATIVE = 4
-# values that differ between two plans
+# Values that differ between two plans.
 MAX_CHANGES = 20
-# values of a program, up to which they are printed with its objective
+# Values of a program, up to which they are printed with its objective.
 MAX_VALUES = 6
 
 
@@ -214,7 +214,7 @@ def _checks_text(result: FormulationResult) -> str:
     note = f" ({one_line(result.checks['note'], 200)})" if result.checks["note"] else ""
     sure = "; the model of the checks has the same optimum" if result.checks["confirmed"] else ""
     met, count = result.checks["met"], result.checks["count"]
-    # the point is right, the model is not
+    # The point is right, the model is not.
     if result.checks["state"] == CheckStatus.FAILED and met == count:
         reasons = dict.fromkeys(str(finding["reason"]) for finding in result.checks["findings"])
         return f"failed: {', '.join(reasons)}; the solution meets all {count} entries{note}"

@@ -49,7 +49,7 @@ class Form(StrEnum):
 
     # of the function, with its docstring; as published for NL4Opt
     HEAD = "head"
-    # all but variables, objective and constraints; as published for ComplexOR
+    # All but variables, objective and constraints; as published for ComplexOR.
     SCAFFOLD = "scaffold"
 
 

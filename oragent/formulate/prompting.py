@@ -27,7 +27,7 @@ class PoolEntry:
     module: str
     text: str
     parsed: Any = None
-    # seconds since 1970
+    # Seconds since 1970.
     time: float = field(default_factory=time.time)
     # in and out
     tokens: int = 0

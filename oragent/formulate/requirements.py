@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 LIST_MARK = re.compile(r"^\s*[-*•–]\s+")
-# status of a reading of a problem that has no solution
+# Status of a reading of a problem that has no solution.
 NOT_SOLVED = "not solved"
-# relative difference of two objectives, up to which they are the same
+# Relative difference of two objectives, up to which they are the same.
 SAME_OPTIMUM = 1e-6
 
 
@@ -18,7 +18,7 @@ class Reading:
     """A sentence with two readings."""
 
     sentence: str
-    # reading of the program
+    # Reading of the program.
     used: str
     other: str
 

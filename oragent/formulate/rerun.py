@@ -30,7 +30,7 @@ from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import finished_results
 from oragent.llm.model_settings import RuntimeSettings
 
-# relative difference of two values, up to which they are the same
+# Relative difference of two values, up to which they are the same.
 SAME = 1e-6
 UNREAD = "the program builds the same model for the new data: it does not read what changed"
 
@@ -109,7 +109,7 @@ def _run_stored(
     """Run and check the stored program; entries of the pool keep units and sentences."""
     session = FormulationSession(case, problem, options, runner, CommentPool(old.pool))
     session.checker = old.checker
-    # values that an encoder read from the text stay, as in the first run
+    # Values that an encoder read from the text stay, as in the first run.
     ran = runner.run_program(old.program, problem.interface, {**old.data, **problem.data})
     attempt = FormulationAttempt(0, "rerun", old.program, ran, gap=options.gap)
     if ran.milp is None or not old.checker:

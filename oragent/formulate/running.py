@@ -20,13 +20,13 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 EVALUATOR = Path(__file__).with_name("evaluator.py")
-# size of the JSON with model, solution and returned value
+# Size of the JSON with model, solution and returned value.
 ANSWER_KB = 64 << 10
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 UNUSABLE = (MilpError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
-# how a program says that its problem has no exact linear model
+# How a program says that its problem has no exact linear model.
 REFUSAL = "NotImplementedError: nonlinear"
-# integers beyond it are no floats
+# Integers beyond it are no floats.
 LARGEST = 1e300
 FAILURES = {
     Ended.TIMEOUT: SolveVerdict.TIMEOUT,
@@ -54,20 +54,20 @@ class Bounds:
 class ExecutionResult:
     """Result of running a program."""
 
-    # why there is no solution; None where a model was solved, whatever its status
+    # Why there is no solution; None where a model was solved, whatever its status.
     verdict: SolveVerdict | None
     message: str = ""
     # of the program, from its own code on
     traceback: str = ""
-    # the model that it solved last
+    # The model that it solved last.
     milp: Milp | None = None
     # of that model, solved again outside of the program's reach
     solution: Solution | None = None
-    # returned value, with the solution's values in place of variables
+    # Returned value, with the solution's values in place of variables.
     values: Any = None
-    # the same with the names of the model's columns; None in the places of plain numbers
+    # The same with the names of the model's columns; None in the places of plain numbers.
     columns: Any = None
-    # the objective that it returned, an unverified claim
+    # The objective that it returned, an unverified claim.
     claimed: float | None = None
     log: str = ""
 
@@ -212,7 +212,7 @@ class FormulationRunner:
         if ended.end in ("signalled", "lost") or "MemoryError" in ended.stderr:
             return {"status": "memory", "message": "ran out of memory, or was killed by the kernel"}
         last = ended.stderr.strip().splitlines()[-1:] or ["no word"]
-        # ours: a guest's never come here
+        # Ours: a guest's never come here.
         if last[0].startswith(("ImportError", "ModuleNotFoundError", "SyntaxError")):
             raise SandboxError(f"the evaluator of programs failed: {last[0][:300]}")
         return {"status": "error", "message": f"what the program returned could not be used: {last[0][:300]}"}

@@ -25,7 +25,7 @@ from oragent.programs.replies import extract_json
 T = TypeVar("T")
 PersonQuestion = Callable[[Mapping[str, Any]], str]
 
-# relative gap up to which a solution is an answer, if the user names none
+# Relative gap up to which a solution is an answer, if the user names none.
 ACCEPTED_GAP = 0.05
 
 
@@ -35,15 +35,15 @@ class FormulationAttempt:
 
     number: int
     origin: str
-    # text of the program; empty if the reply had none
+    # Text of the program; empty if the reply had none.
     source: str
-    # result of running it
+    # Result of running it.
     ran: ExecutionResult
-    # result of the check; None before it
+    # Result of the check; None before it.
     checked: Checked | None = None
-    # relative gap within which a point that is not proven optimal is an answer
+    # Relative gap within which a point that is not proven optimal is an answer.
     gap: float = 0.0
-    # results of the metamorphic tests; None before they ran
+    # Results of the metamorphic tests; None before they ran.
     properties: tuple[PropertyResult, ...] | None = None
 
     @property

@@ -19,9 +19,9 @@ class Verdict(StrEnum):
 
     # an independent reading of the text agrees with the model and its solution
     CHECKED = "checked"
-    # a check of the text, or a changed figure, disagrees with the model or its solution
+    # A check of the text, or a changed figure, disagrees with the model or its solution.
     CONTRADICTED = "contradicted"
-    # there is a solution, and nothing was compared with the text
+    # There is a solution, and nothing was compared with the text.
     UNCHECKED = "unchecked"
     # no model was solved, or its status is not proven
     NO_ANSWER = "no answer"

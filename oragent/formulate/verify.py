@@ -34,7 +34,7 @@ from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import breaches, point_vector, solve
 
 GIVEN = "given"
-# relative difference of two objectives, up to which they are the same
+# Relative difference of two objectives, up to which they are the same.
 SAME = 1e-6
 
 

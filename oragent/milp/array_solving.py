@@ -19,9 +19,9 @@ from oragent.milp.solution import SolveStatus
 from oragent.milp.solvers.protocol import Ability, Limit, Solver, SolverOptions, SolverResult, SolverStatus
 from oragent.milp.solvers.registry import find_solver, solvers_able
 
-# gap, over the larger of 1 and the objective, up to which a point counts as optimal
+# Gap, over the larger of 1 and the objective, up to which a point counts as optimal.
 PROVEN = 1e-6
-# a dual or reduced cost as small as that, against the largest figures it is made of, is 0
+# A dual or reduced cost as small as that, against the largest figures it is made of, is 0.
 NOISE = 1e-9
 # by how much HiGHS may leave a dual on the wrong side of 0, with room
 DUAL_FEASIBLE = 1e-6
@@ -40,7 +40,7 @@ class ArraySolution:
     objective: float | None = None
     # no feasible point is better; infinite or None if unknown
     bound: float | None = None
-    # over the larger of 1 and the objective's size
+    # Over the larger of 1 and the objective's size.
     gap: float | None = None
     # ``(m,)`` and ``(n,)``; of linear and convex quadratic models
     row_duals: Vector | None = None
@@ -48,18 +48,18 @@ class ArraySolution:
     # ``(n,)`` of an unbounded model, ``(m,)`` of an infeasible one, where the solver offers them
     ray: Vector | None = None
     farkas: Vector | None = None
-    # values of further objectives by name
+    # Values of further objectives by name.
     goals: Mapping[str, float] = field(default_factory=dict)
     # that ended the solve; None if none did
     limit: Limit | None = None
     work: Mapping[str, float] = field(default_factory=dict)
     solver: str = ""
-    # wall clock, all solves together
+    # Wall clock, all solves together.
     seconds: float = 0.0
     note: str = ""
-    # lines on parts that were replaced by linear rows
+    # Lines on parts that were replaced by linear rows.
     linearised: tuple[str, ...] = ()
-    # solver's own object of the last solve of a linear model; None for none
+    # Solver's own object of the last solve of a linear model; None for none.
     engine: object = field(default=None, repr=False)
 
 
@@ -152,7 +152,7 @@ def _checked_point(arrays: Arrays, linear: Arrays, result: SolverResult, options
     objective = arrays.worth_at(values)
     bound = proven_bound(linear, result)
     gap = abs(objective - bound) / max(1.0, abs(objective))
-    # a bound on the wrong side of the point only shows the solver's tolerances
+    # A bound on the wrong side of the point only shows the solver's tolerances.
     proven = result.status is SolverStatus.OPTIMAL and gap <= PROVEN
     duals = reduced = None
     if result.row_duals is not None and not linear.integer.any() and len(linear.cost) == count:
@@ -196,7 +196,7 @@ def proven_bound(arrays: Arrays, result: SolverResult) -> float:
     if result.row_duals is not None and result.values is not None and not arrays.integer.any():
         if not arrays.features.quadratic:
             return dual_bound(arrays, result.row_duals)
-        # a convex function lies above its tangent, and duals bound the tangent
+        # A convex function lies above its tangent, and duals bound the tangent.
         tangent = gradient_arrays(arrays, result.values)
         return dual_bound(tangent, result.row_duals)
     return none if result.bound is None else result.bound

@@ -28,7 +28,7 @@ class Sparse:
     columns: Places
     # ``(k,)``
     values: Vector
-    # number of columns
+    # Number of columns.
     width: int
     # an array in front of "@" leaves the product to us
     __array_ufunc__: ClassVar[None] = None
@@ -149,7 +149,7 @@ class Arrays:
     row_low: Vector
     # ``(m,)`` largest value of each row's left side
     row_high: Vector
-    # next to the linear rows, by column and row; empty for a linear model
+    # Next to the linear rows, by column and row; empty for a linear model.
     features: ModelFeatures[int] = field(default_factory=ModelFeatures)
 
     def with_idle_row(self, columns: Sequence[int] | NDArray[np.intp]) -> Self:

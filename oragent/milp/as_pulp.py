@@ -20,9 +20,9 @@ SENSES = {1: Sense.MINIMIZE, -1: Sense.MAXIMIZE}
 RELATIONS = {-1: Relation.AT_MOST, 0: Relation.EQUAL, 1: Relation.AT_LEAST}
 KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER, "Binary": VariableKind.INTEGER}
 Keep = Callable[[dict[str, Any]], None]
-# relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
+# Relative, so that a printed optimum is one; HiGHS itself stops at 1e-4.
 GAP = 1e-9
-# a variable that PuLP puts where an objective has no term
+# A variable that PuLP puts where an objective has no term.
 DUMMY = "__dummy"
 
 
@@ -148,7 +148,7 @@ class SolverLimits(NamedTuple):
 
     # None for no limit
     seconds: float | None = None
-    # relative; values below ``GAP`` count as ``GAP``
+    # Relative; values below ``GAP`` count as ``GAP``.
     gap: float = GAP
 
 

@@ -37,7 +37,7 @@ from oragent.milp.model import (
 )
 from oragent.milp.plain import quoted
 
-# how a comment begins
+# How a comment begins.
 FORMS = {"mps": "*", "lp": "\\"}
 NOTE = re.compile(r"^[*\\] oragent (variable|row|model|objective) (?:(\S+) )?(\".*\")$", re.MULTILINE)
 OBJECTIVE_NAMES = {
@@ -47,7 +47,7 @@ OBJECTIVE_NAMES = {
     ),
     "mps": re.compile(r"^[ \t]+N[ \t]+(\S+)[ \t]*$", re.MULTILINE),
 }
-# names that solvers give by themselves
+# Names that solvers give by themselves.
 UNNAMED = re.compile(r"obj(?:ective)?|of|r0|z|_*", re.IGNORECASE)
 PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
 LP_ROWS = re.compile(r"^\s*(?:st|s\.t\.|subject\s+to|such\s+that)\s*$", re.MULTILINE | re.IGNORECASE)
@@ -65,7 +65,7 @@ COMPLAINT = re.compile(r"^ERROR:\s*(?P<what>.*)\n\s*--> .*:(?P<line>\d+):\d+\s*$
 _KINDS = highspy.HighsVarType
 ORDER = ("NAME", "OBJSENSE", "OBJSENSEMAX", "OBJSENSEMIN", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
 NO_VALUE, WITH_VALUE = {"FR", "MI", "PL", "BV"}, {"UP", "LO", "FX", "LI", "UI", "SC"}
-# columns of the fields in fixed form
+# Columns of the fields in fixed form.
 FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
 
@@ -320,7 +320,7 @@ class _MpsCheck:
     def __init__(self) -> None:
         self.section, self.sections = "", set[str]()
         self.rows, self.columns = set[str](), set[str]()
-        # objectives after the first: coefficients by column
+        # Objectives after the first: coefficients by column.
         self.further: dict[str, dict[str, float]] = {}
         self.has_objective = False
 
@@ -352,7 +352,7 @@ class _MpsCheck:
             return ""
         complaint = check(line.split())
         between = "".join(line[end:start] for (_, end), (start, _) in pairwise(FIXED))
-        # names with spaces are legal where columns are fixed
+        # Names with spaces are legal where columns are fixed.
         if complaint and not between.strip():
             fields = [line[start:end].strip() for start, end in FIXED]
             if not check([field for field in fields if field]):

@@ -10,20 +10,20 @@ from oragent._base.errors import MilpError
 from oragent.milp.model import INFINITY, Milp, Relation, Row, free_name
 from oragent.milp.plain import number, quoted
 
-# name by which a change means the objective of the model
+# Name by which a change means the objective of the model.
 OBJECTIVE = "objective"
 
 
 class ChangedPart(StrEnum):
     """What a change replaces."""
 
-    # the limits of a row
+    # The limits of a row.
     ROW = "row"
-    # the bounds of a variable
+    # The bounds of a variable.
     VARIABLE = "variable"
     # of a variable in a row
     COEFFICIENT = "coefficient"
-    # coefficient of a variable in an objective
+    # Coefficient of a variable in an objective.
     COST = "cost"
 
 
@@ -36,13 +36,13 @@ class ModelChange:
     """
 
     part: ChangedPart
-    # name of the row, variable or objective
+    # Name of the row, variable or objective.
     subject: str
     # whose coefficient it is; empty for limits and bounds
     variable: str = ""
-    # least value, ``-inf`` for none; the new value of a coefficient
+    # Least value, ``-inf`` for none; the new value of a coefficient.
     low: float = -INFINITY
-    # largest value, ``inf`` for none; the new value of a coefficient
+    # Largest value, ``inf`` for none; the new value of a coefficient.
     high: float = INFINITY
 
     def __post_init__(self) -> None:

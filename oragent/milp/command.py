@@ -23,12 +23,12 @@ from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, Va
 from oragent.milp.solvers import SolverOptions, find_solver
 from oragent.milp.solving import solve
 
-# relative difference of optima up to which two solvers agree
+# Relative difference of optima up to which two solvers agree.
 CONFIRMED = 1e-6
 EXPLAIN_CONFLICT = "Add --explain to see which rows and bounds contradict each other, and the least change that helps."
-# columns of a terminal between two columns of a table
+# Columns of a terminal between two columns of a table.
 GUTTER = 3
-# variables, rows, or sentences on a topic that are shown; the page and the files have all
+# Variables, rows, or sentences on a topic that are shown; the page and the files have all.
 SHOWN_ROWS = 60
 
 
@@ -41,12 +41,12 @@ class SolveFileRequest:
     explain: bool = False
     # JSON file of a point: show the least change of the objective that makes it optimal
     point: Path | None = None
-    # file for the solution: ``.csv``, ``.json`` or ``.sol``
+    # File for the solution: ``.csv``, ``.json`` or ``.sol``.
     out: Path | None = None
-    # name of a back end
+    # Name of a back end.
     solver: str = "highs"
     options: SolverOptions = field(default_factory=SolverOptions)
-    # name of a second back end whose result is compared; empty for none
+    # Name of a second back end whose result is compared; empty for none.
     confirm: str = ""
 
 
@@ -183,7 +183,7 @@ def _variable_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
     may_be = () if milp.has_integers else ("may be",)
     heads = ("variable", "value", "unit", *_price_heads(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
-    # those that are used come first
+    # Those that are used come first.
     order = sorted(milp.variables, key=lambda one: solution.values[one.name] == 0.0)
     lines = []
     for variable in order[:SHOWN_ROWS]:
@@ -199,7 +199,7 @@ def _variable_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
 def _row_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
     heads = ("row", "left side", "", "right side", "slack", *_price_heads(solution, "dual"), "holds from to")
     sources = _sensitivities(solution)
-    # those that bind come first
+    # Those that bind come first.
     order = sorted(milp.rows, key=lambda row: solution.slacks[row.name] > 1e-6)
     lines = []
     for row in order[:SHOWN_ROWS]:

@@ -43,7 +43,7 @@ Parts = tuple[ModelPart, ...]
 class InfeasibleSubset:
     """Parts of a model that no point meets together; integrality stands beside them."""
 
-    # rows first, then bounds, in the model's order
+    # Rows first, then bounds, in the model's order.
     parts: tuple[ModelPart, ...]
     # whether the rest is feasible without any one; False where a check ran into its limit
     irreducible: bool
@@ -72,7 +72,7 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
     arrays, until = Arrays.from_milp(milp).without_objective(), time.perf_counter() + limit_s
     finder, relaxed = _Finder(milp, arrays, until), _Finder(milp, arrays.without_integrality(), until)
     parts = finder.parts
-    # linear checks are quick and leave little to those with integers
+    # Linear checks are quick and leave little to those with integers.
     if relaxed.is_infeasible(parts):
         parts = relaxed.find_needed((), parts)
     if not finder.is_infeasible(parts):
@@ -93,7 +93,7 @@ class _Finder:
         for side, bounds in ((Side.LOW, self._arrays.low), (Side.HIGH, self._arrays.high)):
             self._places |= {ModelPart(side, names[index]): int(index) for index in np.flatnonzero(np.isfinite(bounds))}
 
-        # every row and every finite bound
+        # Every row and every finite bound.
         self.parts = tuple(self._places)
 
     def find_needed(self, fixed: Parts, suspects: Parts, grown: bool = False) -> Parts:
@@ -143,9 +143,9 @@ class Nearest:
 
     # ``feasible`` where the least total is not proven, ``infeasible`` where no change will do
     status: SolveStatus
-    # sum of all violations; None without a point
+    # Sum of all violations; None without a point.
     total: float | None = None
-    # right side that violated rows need
+    # Right side that violated rows need.
     needed: Mapping[str, float] = field(default_factory=dict)
     # of the point, by variable
     values: Mapping[str, float] = field(default_factory=dict)

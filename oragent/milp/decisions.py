@@ -14,11 +14,11 @@ from rich.cells import cell_len, set_cell_size
 from oragent.milp.model import Variable
 from oragent.milp.plain import figure, plain
 
-# a value below it is shown as 0
+# A value below it is shown as 0.
 NOISE = 1e-9
 # of a name that is split; a longer one stays whole
 MOST_PARTS, MOST_CHARACTERS = 60, 400
-# what PuLP makes of signs in names
+# What PuLP makes of signs in names.
 PULP = str.maketrans("-+[] ->/", "________")
 BRACKETS = re.compile(r"(?P<family>[^\[(]*?)[_ ]*[\[(](?P<inside>.*)[\])]", re.DOTALL)
 PART = re.compile(r"\s*_*(?:'([^']*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|$)")
@@ -27,19 +27,19 @@ NUMBERED = re.compile(r"([^\W\d_]+)(\d+)")
 Index = tuple[str, ...]
 # of a table in a terminal: title, heads, two values, what is left out
 LEAST_LINES = 5
-# columns, up to which a table is not turned
+# Columns, up to which a table is not turned.
 HANDY = 6
-# characters of a label in a terminal
+# Characters of a label in a terminal.
 MOST_CELL = 24
 
 
 class DecisionMember(NamedTuple):
     """A variable that is to be put into a family."""
 
-    # among the variables of the model
+    # Among the variables of the model.
     position: int
     variable: str
-    # the name that is read
+    # The name that is read.
     text: str
 
 
@@ -49,7 +49,7 @@ class DecisionFamily:
 
     # of a variable without an index its whole name
     name: str
-    # variable by indices, which are equally many; ``()`` without an index
+    # Variable by indices, which are equally many; ``()`` without an index.
     entries: Mapping[Index, str]
     # by variable
     values: Mapping[str, float]
@@ -160,7 +160,7 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
     """Common name and indices of a name; None where it has no index that is known to be one."""
     if len(text) > MOST_CHARACTERS:
         return None
-    # first: a label may have brackets and commas of its own
+    # First: a label may have brackets and commas of its own.
     labelled = _split_by_labels(_split_parts(text), label_of)
     if labelled is not None and ("_" not in labelled[0] or set(labelled[1]) & set(label_of.values())):
         return labelled
@@ -234,14 +234,14 @@ def _group_by_words(members: list[DecisionMember], groups: dict[tuple[str, int],
 class Block:
     """A table of values, all of its cells texts."""
 
-    # name of the family, with its unit
+    # Name of the family, with its unit.
     title: str
     # of the columns; may be empty texts
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    # number of columns, from the first, that name and do not count
+    # Number of columns, from the first, that name and do not count.
     labels: int = 1
-    # number of values that are 0 and not shown
+    # Number of values that are 0 and not shown.
     zeros: int = 0
 
     def omission_note(self, hidden: int = 0) -> str:
@@ -292,7 +292,7 @@ def _grid_block(family: DecisionFamily, most_columns: int) -> Block | None:
     if family.index_count != 2 or not family.nonzero_values:
         return None
     across, down = family.used_labels(1), family.used_labels(0)
-    # a long table is read more easily than a wide one
+    # A long table is read more easily than a wide one.
     if len(across) > HANDY and len(down) < len(across):
         turned: dict[Index, str] = {(column, label): name for (label, column), name in family.entries.items()}
         family, across, down = replace(family, entries=turned), down, across

@@ -16,7 +16,7 @@ from oragent.milp.solving import ray
 
 # of a row that are written out
 TERMS = 6
-# rows of a conflict of which it is asked what each alone would need
+# Rows of a conflict of which it is asked what each alone would need.
 ALONE = 20
 
 
@@ -37,16 +37,16 @@ class ModelRemark:
     """One sentence."""
 
     topic: Topic
-    # name of the row or variable, as it is in the model; empty where it is about the whole
+    # Name of the row or variable, as it is in the model; empty where it is about the whole.
     subject: str
-    # names in it are made plain, but it is no markup
+    # Names in it are made plain, but it is no markup.
     text: str
 
 
-# sentences of one topic that are shown one by one
+# Sentences of one topic that are shown one by one.
 MOST_OF_TOPIC = 12
 FAMILY = re.compile(r"(?:[^\W\d_]+)?")
-# rows of a degenerate optimum that are solved again for their slopes to either side
+# Rows of a degenerate optimum that are solved again for their slopes to either side.
 KINKS = 10
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
 

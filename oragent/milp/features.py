@@ -18,9 +18,9 @@ from oragent.milp.plain import quoted
 Key = TypeVar("Key", bound=Hashable)
 NewKey = TypeVar("NewKey", bound=Hashable)
 PartKey = TypeVar("PartKey", bound=Hashable, covariant=True)
-# the value of a variable by its key
+# The value of a variable by its key.
 Lookup = Callable[[Key], float]
-# unknown keys of a file are errors
+# Unknown keys of a file are errors.
 STRICT = ConfigDict(extra="forbid")
 
 
@@ -65,7 +65,7 @@ class QuadraticRow(Generic[Key]):
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
-    # linear ones
+    # Linear ones.
     terms: Mapping[Key, float] = field(hash=False)
     quadratic: tuple[QuadraticTerm[Key], ...]
     relation: Relation
@@ -99,7 +99,7 @@ class Indicator(Generic[Key]):
 
     name: str
     binary: Key
-    # value of the binary at which the row holds
+    # Value of the binary at which the row holds.
     active: bool
     terms: Mapping[Key, float] = field(hash=False)
     relation: Relation
@@ -134,7 +134,7 @@ class OrderedSet(Generic[Key]):
 
     name: str
     kind: int
-    # weight by variable; their order is that of the weights
+    # Weight by variable; their order is that of the weights.
     members: Mapping[Key, float] = field(hash=False)
 
     def __post_init__(self) -> None:
@@ -193,7 +193,7 @@ class PiecewiseLinear(Generic[Key]):
     name: str
     input: Key
     output: Key
-    # input and output, by ascending input; at least two
+    # Input and output, by ascending input; at least two.
     points: tuple[tuple[float, float], ...]
 
     def __post_init__(self) -> None:
@@ -222,7 +222,7 @@ class PiecewiseLinear(Generic[Key]):
         for (x0, y0), (x1, y1) in pairwise(self.points):
             if x <= x1:
                 expected = y0 + (y1 - y0) * (x - x0) / (x1 - x0)
-                # a steep piece magnifies the tolerance of the input
+                # A steep piece magnifies the tolerance of the input.
                 scale = max(1.0, abs(expected), abs((y1 - y0) / (x1 - x0)))
                 return max(outside / max(1.0, abs(x)), abs(y - expected) / scale)
         return outside
@@ -327,7 +327,7 @@ class SoftRow(Generic[Key]):
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
-    # key of the row
+    # Key of the row.
     row: Key
     # for each unit below the right-hand side; None forbids it
     below: float | None = None
@@ -357,7 +357,7 @@ class FurtherObjective(Generic[Key]):
     constant: float = 0.0
     weight: float = 1.0
     priority: int = 0
-    # share of its optimum that later goals may give up
+    # Share of its optimum that later goals may give up.
     slack: float = 0.0
 
     def __post_init__(self) -> None:

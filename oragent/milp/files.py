@@ -33,11 +33,11 @@ PATIENCE_S = 10.0
 
 # bytes
 MEMORY = 4 << 30
-# exit code where the text is no model; any other means that the reader itself broke
+# Exit code where the text is no model; any other means that the reader itself broke.
 REFUSED = 3
 ENDINGS = (".csv", ".json", ".sol")
 PACKED = ".gz"
-# zlib's word for a header of gzip
+# Zlib's word for a header of gzip.
 GZIP = 31
 
 
@@ -88,7 +88,7 @@ def read_bytes(path: Path, what: str) -> bytes:
     """Read a text file of limited size; ``MilpError`` where it is missing, empty, too large or binary."""
     with _naming_file(path):
         try:
-            # a pipe may never end
+            # A pipe may never end.
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise MilpError("not a regular file; expected a file to read")
             if path.stat().st_size > LARGEST:

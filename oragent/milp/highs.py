@@ -14,14 +14,14 @@ from oragent.milp.model import Sense
 
 # an option of HiGHS, on by default
 JUMP = "mip_heuristic_run_feasibility_jump"
-# variables: up to there branching alone takes a millisecond or two, and the jump ten
+# Variables: up to there branching alone takes a millisecond or two, and the jump ten.
 SMALL = 100
 # to be used once each
 _PREPARED: list[Any] = []
 
 
 _STATUS = highspy.HighsModelStatus
-# how far a bound may be from the whole number that it is meant to be
+# How far a bound may be from the whole number that it is meant to be.
 WHOLE = 1e-9
 # by integer + 2 * semi-continuous
 KINDS = (
@@ -32,7 +32,7 @@ KINDS = (
 )
 # HiGHS's "solution status: feasible"
 _POINT = 2
-# nodes after which a small model is begun anew, with the help of a first point
+# Nodes after which a small model is begun anew, with the help of a first point.
 RESTART_NODES = 1000
 ITERATION_OPTIONS = ("simplex_iteration_limit", "ipm_iteration_limit", "qp_iteration_limit")
 
@@ -63,7 +63,7 @@ def _make_first_engine() -> Any:
     try:
         saved_stdout = os.dup(1)
     except OSError:
-        # closed: nothing can be printed
+        # Closed: nothing can be printed.
         os.close(nowhere)
         return highspy.Highs()
     os.dup2(nowhere, 1)
@@ -93,7 +93,7 @@ class SolverClaim(Enum):
     """What the solver says of a model; ``solve`` looks whether it is so."""
 
     OPTIMAL = auto()
-    # infeasible or unbounded: which of them is settled elsewhere
+    # Infeasible or unbounded: which of them is settled elsewhere.
     NO_OPTIMUM = auto()
     # by a limit, or by an error of its own
     STOPPED = auto()

@@ -25,7 +25,7 @@ from oragent.milp.plain import quoted
 from oragent.milp.reference_text import label_text, name_text
 
 Keys = NDArray[np.int32]
-# code of a relation in ``IndexedModel.relations``
+# Code of a relation in ``IndexedModel.relations``.
 RELATION_CODES = {Relation.AT_MOST: -1, Relation.EQUAL: 0, Relation.AT_LEAST: 1}
 RELATIONS = {code: relation for relation, code in RELATION_CODES.items()}
 
@@ -35,7 +35,7 @@ class IndexSet:
     """A set of labels that members of families are keyed by."""
 
     name: str
-    # unique, in order
+    # Unique, in order.
     labels: tuple[str, ...]
     # whether ranges such as ``wk3..wk5`` make sense
     is_ordered: bool = False
@@ -71,7 +71,7 @@ class Family:
     """Members that share a name, keyed by tuples of labels."""
 
     name: str
-    # names of the index sets; may name one twice; empty for a single member
+    # Names of the index sets; may name one twice; empty for a single member.
     sets: tuple[str, ...]
     # ``(k, d)`` position of each member's labels in its sets
     keys: Keys
@@ -114,13 +114,13 @@ class IndexedObjective:
     constant: float = 0.0
     unit: str = ""
     meaning: str = ""
-    # larger than 0 for objectives that flat solves optimise before or after the active one, whose priority is 0
+    # Larger than 0 for objectives that flat solves optimise before or after the active one, whose priority is 0.
     weight: float = 0.0
-    # larger ones are optimised first
+    # Larger ones are optimised first.
     priority: int = 0
-    # share of its optimum that objectives of lower priority may give up
+    # Share of its optimum that objectives of lower priority may give up.
     slack: float = 0.0
-    # products of columns, added to the linear terms
+    # Products of columns, added to the linear terms.
     quadratic: tuple[QuadraticTerm[int], ...] = ()
 
 
@@ -133,9 +133,9 @@ class IndexedModel:
     parameters: tuple[ParameterFamily, ...]
     variables: tuple[VariableFamily, ...]
     rows: tuple[RowFamily, ...]
-    # the active one first
+    # The active one first.
     objectives: tuple[IndexedObjective, ...]
-    # values of all parameters, one after the other
+    # Values of all parameters, one after the other.
     cells: Vector
     # ``(n,)`` bounds; infinite for none
     low: LinkedVector
@@ -153,10 +153,10 @@ class IndexedModel:
     # ``(m,)`` right-hand sides
     rhs: LinkedVector
     meaning: str = ""
-    # names that a flat file gave, if they differ from ``family[label, label]``; else empty
+    # Names that a flat file gave, if they differ from ``family[label, label]``; else empty.
     flat_columns: tuple[str, ...] = field(default=(), repr=False)
     flat_rows: tuple[str, ...] = field(default=(), repr=False)
-    # quadratic rows, logic, curves and soft rows, by column and row; its fields for objectives stay empty
+    # Quadratic rows, logic, curves and soft rows, by column and row; its fields for objectives stay empty.
     features: ModelFeatures[int] = field(default_factory=ModelFeatures)
 
     @property

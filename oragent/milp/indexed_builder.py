@@ -43,7 +43,7 @@ from oragent.milp.plain import quoted
 
 Label = str | int | float
 Key = tuple[Label, ...]
-# one number, one a member, by tuple, or cells of a parameter
+# One number, one a member, by tuple, or cells of a parameter.
 Given = float | Sequence[float] | Vector | Mapping[Key, float] | LinkedFigures
 NUMBERED = re.compile(r"(\D*)(\d+)\D*\Z")
 

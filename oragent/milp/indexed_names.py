@@ -41,7 +41,7 @@ BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", 
 GROUPS = re.compile(r"[\])}][\[({]|,")
 SEPARATORS = ("_", ".", "#", ":", "@", "/", "-")
 SUFFIX = ".families.yaml"
-# bytes of a file of corrections
+# Bytes of a file of corrections.
 LARGEST_FILE = 1 << 20
 
 
@@ -89,7 +89,7 @@ class _Group:
     """Names that share a stem and a number of labels."""
 
     stem: str
-    # labels of each member
+    # Labels of each member.
     labels: list[tuple[str, ...]] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
 
@@ -292,7 +292,7 @@ def _without_clashes(groups: list[_Group]) -> list[_Group]:
     seen: set[str] = set()
     for group in groups:
         if len(set(group.labels)) < len(group.labels):
-            # members that labels do not tell apart: number them
+            # Members that labels do not tell apart: number them.
             group.labels = [(*labels, str(number)) for number, labels in enumerate(group.labels, 1)]
         if group.stem in seen:
             number = 2

@@ -28,9 +28,9 @@ class Inverse:
 
     # ``optimal`` where the change is the least, ``unknown`` where cuts did not get there
     status: SolveStatus
-    # sum of the absolute changes; None where unknown
+    # Sum of the absolute changes; None where unknown.
     change: float | None = None
-    # new ones, by variable
+    # New ones, by variable.
     coefficients: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -147,7 +147,7 @@ class Slope:
 
     # d objective / d right-hand side
     rate: float
-    # the right-hand side up to which it is known to hold
+    # The right-hand side up to which it is known to hold.
     until: float
 
 

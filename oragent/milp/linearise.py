@@ -28,7 +28,7 @@ from oragent.milp.solvers.registry import solvers_able
 from oragent.milp.tightening import implied_bounds
 
 Terms = Mapping[int, float]
-# bounds beyond it make constants that no solver handles
+# Bounds beyond it make constants that no solver handles.
 LARGEST_CONSTANT = 1e9
 # of the largest eigenvalue, up to which a negative one counts as rounding
 CURVATURE = 1e-9
@@ -39,10 +39,10 @@ class Linearised:
     """A model with auxiliary columns and rows after its own."""
 
     arrays: Arrays
-    # names of the auxiliary columns and rows
+    # Names of the auxiliary columns and rows.
     columns: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
-    # one line for each part that was replaced
+    # One line for each part that was replaced.
     notes: tuple[str, ...] = ()
 
 
@@ -152,7 +152,7 @@ class _Builder:
         self.column_names: list[str] = []
         self.row_names: list[str] = []
         self.notes: list[str] = []
-        # entries added to the model's own rows
+        # Entries added to the model's own rows.
         self.extra: list[tuple[int, int, float]] = []
         self.rows: list[tuple[Terms, float, float]] = []
         self.sets: list[OrderedSet[int]] = []
@@ -323,7 +323,7 @@ class _Builder:
         # it holds in any case
         if constant <= 0:
             return
-        # sum <= rhs + constant (1 - b), and the mirror image
+        # Sum <= rhs + constant (1 - b), and the mirror image.
         coefficient, shift = (constant, constant) if part.active else (-constant, 0.0)
         terms = [*part.terms.items(), (part.binary, sign * coefficient)]
         self.add_row(f"{part.name} {relation}", terms, relation, part.rhs + sign * shift)

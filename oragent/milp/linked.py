@@ -108,7 +108,7 @@ class LinkedFigures:
     ``IndexedModelBuilder.cells`` makes them; ``-figures``, ``2 * figures`` and ``figures + 3`` give others.
     """
 
-    # name of the parameter
+    # Name of the parameter.
     parameter: str
     # ``(k,)`` positions among the parameter's cells; -1 for a figure without a reference
     cells: Positions

@@ -54,7 +54,7 @@ MIRRORED = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_
 INFINITE = re.compile(r"inf(?:inity)?", re.IGNORECASE)
 FUNCTIONS = {"MIN", "MAX", "ABS", "AND", "OR", "PWL"}
 OBJECTIVE_WORDS = re.compile(r"(priority|weight|abstol|reltol)\s*=\s*(-?[0-9.eE+-]+)", re.IGNORECASE)
-# what HiGHS's reader refuses
+# What HiGHS's reader refuses.
 OWN = re.compile(
     r"\[|->|^\s*(?:semi[\w-]*\s*\n(?!\s*end)|sos|general\s+constraint)|multi-objectives|^\s*lazy\s+constraints",
     re.IGNORECASE | re.MULTILINE,
@@ -322,7 +322,7 @@ class _LpReader:
             raise self._error(self._peek(), "<=, >= or =")
         self.at += 1
         if not left.terms and not left.quadratic:
-            # number, relation, terms, perhaps a second relation
+            # Number, relation, terms, perhaps a second relation.
             middle = self._expression()
             self._add_row(name, middle, MIRRORED[first], left.constant, two=self._peek().text in RELATIONS)
             if self._peek().text in RELATIONS:
@@ -406,7 +406,7 @@ class _LpReader:
         output = self._variable(self._take())
         self._expect("=")
         token = self._take()
-        # a function may be written without a space before its bracket
+        # A function may be written without a space before its bracket.
         word, rest = re.match(r"(\w*)(.*)", token.text).groups()  # type: ignore[union-attr]
         if word.upper() not in FUNCTIONS or token.kind != "name":
             raise self._error(token, ", ".join(sorted(FUNCTIONS)))

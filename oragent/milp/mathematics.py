@@ -13,7 +13,7 @@ from oragent.milp.plain import number, plain
 class Word(Enum):
     """What a token is."""
 
-    # foreign text
+    # Foreign text.
     NAME = auto()
     NUMBER = auto()
     # + or -
@@ -22,7 +22,7 @@ class Word(Enum):
     RELATION = auto()
     # Z, or {0, 1}
     SET = auto()
-    # ours: min, max, subject to
+    # Ours: min, max, subject to.
     TEXT = auto()
 
 

@@ -34,7 +34,7 @@ RESERVED = re.compile(
     "objsense|marker|idle_row)",
     re.IGNORECASE,
 )
-# names that generated programs use themselves
+# Names that generated programs use themselves.
 PROGRAM_NAMES = {"objective", "problem", "p"}
 
 
@@ -46,16 +46,16 @@ class Variable:
         MilpError: The name is empty, a bound is no number, or ``low`` is above ``high``.
     """
 
-    # unique among the variables of its model; any text
+    # Unique among the variables of its model; any text.
     name: str
-    # least value; ``-inf`` where there is none
+    # Least value; ``-inf`` where there is none.
     low: float = 0.0
-    # largest value; ``inf`` where there is none
+    # Largest value; ``inf`` where there is none.
     high: float = INFINITY
     kind: VariableKind = VariableKind.CONTINUOUS
-    # what it counts, such as ``tons``; may be empty
+    # What it counts, such as ``tons``; may be empty.
     unit: str = ""
-    # one line for people; may be empty
+    # One line for people; may be empty.
     meaning: str = ""
 
     def __post_init__(self) -> None:
@@ -95,14 +95,14 @@ class Row:
         MilpError: The name is empty, or a figure is not a finite number.
     """
 
-    # unique among the rows of its model; any text
+    # Unique among the rows of its model; any text.
     name: str
-    # coefficient by variable name; may be empty, as in ``0 <= 5``
+    # Coefficient by variable name; may be empty, as in ``0 <= 5``.
     terms: Mapping[str, float] = field(hash=False)
     relation: Relation
-    # right-hand side, finite
+    # Right-hand side, finite.
     rhs: float
-    # one line for people, such as the sentence of the text it comes from; may be empty
+    # One line for people, such as the sentence of the text it comes from; may be empty.
     meaning: str = ""
 
     def __post_init__(self) -> None:
@@ -133,11 +133,11 @@ class Objective:
 
     # by variable; may be none
     terms: Mapping[str, float] = field(default_factory=dict, hash=False)
-    # added to the terms
+    # Added to the terms.
     constant: float = 0.0
     # such as ``EUR``; may be empty
     unit: str = ""
-    # one line for people; may be empty
+    # One line for people; may be empty.
     meaning: str = ""
     # that a file gives it; empty where it is ``obj`` or none
     name: str = ""
@@ -161,15 +161,15 @@ class Milp:
 
     # at least one, in the order in which they are shown
     variables: tuple[Variable, ...]
-    # may be none: then the bounds alone decide
+    # May be none: then the bounds alone decide.
     rows: tuple[Row, ...]
     objective: Objective
     sense: Sense
     # of the model; may be empty
     name: str = ""
-    # one line for people; may be empty
+    # One line for people; may be empty.
     meaning: str = ""
-    # next to the linear rows; empty for a linear model
+    # Next to the linear rows; empty for a linear model.
     features: ModelFeatures[str] = field(default_factory=ModelFeatures)
 
     def __post_init__(self) -> None:

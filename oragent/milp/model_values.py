@@ -86,7 +86,7 @@ def _to_float(value: object, what: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        # a whole number beyond the doubles
+        # A whole number beyond the doubles.
         return math.copysign(INFINITY, 1 if value > 0 else -1)  # type: ignore[operator]  # whole numbers compare
 
 

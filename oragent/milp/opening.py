@@ -14,9 +14,9 @@ from oragent.milp.model import Milp
 from oragent.milp.plain import plain
 
 PROGRAM = ".py"
-# models in the folder of a run, the first one that is there
+# Models in the folder of a run, the first one that is there.
 MODELS_OF_RUN = ("milp.json", "model.json")
-# characters of a program's last line of errors that are shown
+# Characters of a program's last line of errors that are shown.
 SHOWN = 300
 
 

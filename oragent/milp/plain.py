@@ -12,7 +12,7 @@ from oragent._base.text_format import escape_text as shown
 BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
 WIDTH = 80
 NOISE = 1e-9
-# significant ones of a figure in a sentence; digits before the point are never rounded
+# Significant ones of a figure in a sentence; digits before the point are never rounded.
 DIGITS = 6
 
 

@@ -5,9 +5,9 @@ import re
 WORD = re.compile(r"[^\W\d]\w*\Z")
 LABEL = re.compile(r"(\w+|\d+\.\d+)\Z")
 KINDS = ("parameters", "variables", "rows")
-# words that a name must put in quotes, to be told from them
+# Words that a name must put in quotes, to be told from them.
 KEYWORDS = frozenset({"sum", "by", "except", "within", "minimize", "maximize", "inf", *KINDS})
-# words with a meaning at the beginning of a change
+# Words with a meaning at the beginning of a change.
 VERBS = frozenset({"upper", "lower"})
 
 

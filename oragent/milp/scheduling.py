@@ -21,7 +21,7 @@ from oragent.milp.solving import solve
 
 INSTALL = 'pip install "operations-research-agents[solvers]"'
 STRICT = ConfigDict(extra="forbid", strict=False)
-# time units; CP-SAT adds such figures without overflow
+# Time units; CP-SAT adds such figures without overflow.
 LARGEST_TIME = 1_000_000_000
 # CP-SAT's objective has whole coefficients: digits of a weight that are kept
 WEIGHT_SCALE = 1_000
@@ -30,9 +30,9 @@ WEIGHT_SCALE = 1_000
 class ScheduleGoal(StrEnum):
     """Objective of a schedule, to be minimised."""
 
-    # end of the last interval
+    # End of the last interval.
     MAKESPAN = "makespan"
-    # sum of weight times time after the due date
+    # Sum of weight times time after the due date.
     WEIGHTED_TARDINESS = "weighted tardiness"
 
 
@@ -44,9 +44,9 @@ class Interval:
 
     name: str
     duration: int
-    # earliest start
+    # Earliest start.
     release: int = 0
-    # latest end; None for none
+    # Latest end; None for none.
     deadline: int | None = None
     # for tardiness; None for none
     due: int | None = None
@@ -94,7 +94,7 @@ class Precedence:
 
     before: str
     after: str
-    # least time between end and start
+    # Least time between end and start.
     delay: int = 0
 
 
@@ -149,7 +149,7 @@ class SchedulingSolution:
     bound: float | None = None
     limit: str = ""
     solver: str = ""
-    # wall clock
+    # Wall clock.
     seconds: float = 0.0
     note: str = ""
 
@@ -418,7 +418,7 @@ class _MilpBuilder:
                     terms[late] = interval.weight
                     rest = interval.duration - interval.due
                     self.add(late, {late: 1.0, interval.name: -1.0}, Relation.AT_LEAST, rest)
-        # starts of whole numbers: another interval starts a unit later at least
+        # Starts of whole numbers: another interval starts a unit later at least.
         kinds = tuple(
             Variable(v.name, v.low, v.high, VariableKind.INTEGER) if v.name in self.duration else v
             for v in self.variables.values()

@@ -22,7 +22,7 @@ CPLEX_HEADER = re.compile(r"<header\b(?P<attributes>[^<>]*)/>", re.DOTALL)
 ATTRIBUTE = re.compile(r"""([A-Za-z]+)\s*=\s*("[^"]*"|'[^']*')""")
 NOTE = re.compile(r"^# oragent variable (\S+) (\".*\")$", re.MULTILINE)
 OBJECTIVE = re.compile(rf"(?:=obj=|objective value\s*[:=]?|^Objective)\s*(?P<value>{NUMBER})\s*$", re.MULTILINE | re.I)
-# words of the status lines of all these formats
+# Words of the status lines of all these formats.
 STATUSES = (
     ("infeasible or unbounded", SolveStatus.UNKNOWN),
     ("infeasible", SolveStatus.INFEASIBLE),

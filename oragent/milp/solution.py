@@ -8,22 +8,22 @@ from enum import StrEnum
 from oragent._base.errors import MilpError
 from oragent.milp.model import Row
 
-# slack, over the larger of 1 and the right-hand side's size, up to which a row binds
+# Slack, over the larger of 1 and the right-hand side's size, up to which a row binds.
 TIGHT = 1e-6
 
 
 class SolveStatus(StrEnum):
     """How far a model was solved."""
 
-    # proven: no feasible point is better
+    # Proven: no feasible point is better.
     OPTIMAL = "optimal"
-    # proven: there is no feasible point
+    # Proven: there is no feasible point.
     INFEASIBLE = "infeasible"
-    # proven: there is a feasible point, and a direction that improves for ever
+    # Proven: there is a feasible point, and a direction that improves for ever.
     UNBOUNDED = "unbounded"
-    # a point, and how far it may be from the best
+    # A point, and how far it may be from the best.
     FEASIBLE = "feasible"
-    # a limit came first, or the solver's claim did not hold
+    # A limit came first, or the solver's claim did not hold.
     UNKNOWN = "unknown"
 
     @property
@@ -81,7 +81,7 @@ class Solution:
     status: SolveStatus
     # of the point, in the model's own sense; None without a point
     objective: float | None = None
-    # what no feasible point can be better than; None where it is not known
+    # What no feasible point can be better than; None where it is not known.
     bound: float | None = None
     # of objective and bound, over the larger of 1 and the objective's size
     gap: float | None = None
@@ -95,19 +95,19 @@ class Solution:
     sensitivity: Sensitivity | None = None
     # for integer models, that of the relaxation
     relaxation: Sensitivity | None = None
-    # wall clock, all solves together
+    # Wall clock, all solves together.
     seconds: float = 0.0
-    # name and version
+    # Name and version.
     solver: str = ""
-    # one line where there is more to say, such as a claim that did not hold
+    # One line where there is more to say, such as a claim that did not hold.
     note: str = ""
-    # values of further objectives by name
+    # Values of further objectives by name.
     goals: Mapping[str, float] = field(default_factory=dict)
-    # limit that ended the search, such as ``time``; empty if none did
+    # Limit that ended the search, such as ``time``; empty if none did.
     limit: str = ""
-    # counts of the solver, such as ``nodes`` and ``iterations``
+    # Counts of the solver, such as ``nodes`` and ``iterations``.
     work: Mapping[str, float] = field(default_factory=dict)
-    # one line for each part that was written as linear rows
+    # One line for each part that was written as linear rows.
     linearised: tuple[str, ...] = ()
 
     @property
@@ -169,11 +169,11 @@ def _percent_text(share: float) -> str:
 class Tolerance:
     """When an objective counts as the reference's."""
 
-    # relative difference allowed
+    # Relative difference allowed.
     rel: float
-    # absolute difference allowed
+    # Absolute difference allowed.
     abs: float = 0.0
-    # rel is of the larger of this and the reference; with 0 of both figures' larger
+    # Rel is of the larger of this and the reference; with 0 of both figures' larger.
     floor: float = 0.0
 
     def __post_init__(self) -> None:
@@ -199,9 +199,9 @@ TOLERANCES = {
 class SolveVerdict(StrEnum):
     """What became of an attempt to formulate and solve a problem."""
 
-    # the objective is the reference's
+    # The objective is the reference's.
     ACCEPT = "accept"
-    # solved to optimality, with another objective
+    # Solved to optimality, with another objective.
     WRONG_ANSWER = "wrong_answer"
     # it ran, but its model is infeasible, unbounded or without an objective
     MODEL_FAILURE = "model_failure"
@@ -209,7 +209,7 @@ class SolveVerdict(StrEnum):
     COMPILE_ERROR = "compile_error"
     TIMEOUT = "timeout"
     MEMORY = "memory"
-    # the problem is not linear, and was refused with the reason
+    # The problem is not linear, and was refused with the reason.
     UNSUPPORTED = "unsupported"
     # it ran, but no solver was called
     UNSOLVED = "unsolved"

@@ -25,7 +25,7 @@ from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, Va
 from oragent.milp.solvers.protocol import Solver, SolverOptions
 
 BASIC = highspy.HighsBasisStatus.kBasic
-# solved where interpreters are kept warm
+# Solved where interpreters are kept warm.
 WARM_UP = Milp(
     (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
     (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
@@ -239,7 +239,7 @@ class Breach:
     part: str
     # of the row, variable or feature
     name: str
-    # the row's left side, the variable's value, or the violation of a feature
+    # The row's left side, the variable's value, or the violation of a feature.
     value: float
     # ``<=``, ``>=`` or ``=``
     relation: str

@@ -4,11 +4,11 @@ import numpy as np
 
 from oragent.milp.arrays import Arrays, Vector
 
-# a pass over all rows each
+# A pass over all rows each.
 PASSES = 4
-# room, relative, so that rounding excludes no point
+# Room, relative, so that rounding excludes no point.
 ROOM = 1e-7
-# bounds tighter than these would only carry rounding errors
+# Bounds tighter than these would only carry rounding errors.
 LARGEST = 1e12
 
 
@@ -26,7 +26,7 @@ def implied_bounds(arrays: Arrays) -> tuple[Vector, Vector]:
     matrix = arrays.matrix
     used = (matrix.values != 0) & hard[matrix.row_indices]
     rows, columns, values = matrix.row_indices[used], matrix.columns[used], matrix.values[used]
-    # a row's lower limit is the upper limit of its negative
+    # A row's lower limit is the upper limit of its negative.
     rows = np.concatenate([rows, rows + len(arrays.row_low)])
     columns, values = np.concatenate([columns, columns]), np.concatenate([values, -values])
     limits = np.concatenate([arrays.row_high, -arrays.row_low])

@@ -21,7 +21,7 @@ from oragent.search.launch import LaunchOptions, search
 from oragent.search.store import Store
 from oragent.search.strategies.submitted import SUBMITTED, Submission
 
-# submissions that wait for a round
+# Submissions that wait for a round.
 MOST_WAITING = 64
 ENDED = "the server ended"
 
@@ -29,7 +29,7 @@ ENDED = "the server ended"
 @dataclass
 class _Waiting:
     submission: Submission
-    # number of the round that scored it
+    # Number of the round that scored it.
     round: asyncio.Future[int] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -49,7 +49,7 @@ class SubmissionQueue:
         """
         begun = time.monotonic()
         while (waiting := await self._waiting.get()) is not None:
-            # the client has given it up before a round took it
+            # The client has given it up before a round took it.
             if waiting.round.cancelled():
                 continue
             self._in_rounds[int(request.key.partition(".")[0])] = waiting
@@ -115,7 +115,7 @@ class AgentRun:
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._engine: Engine | None = None
         self._progress: Progress | None = None
-        # rounds that the folder holds and the search first takes back
+        # Rounds that the folder holds and the search first takes back.
         self._recorded, self._committed = 0, 0
         self._task: asyncio.Task[SearchResult] | None = None
 

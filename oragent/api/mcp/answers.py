@@ -8,15 +8,15 @@ from oragent._base.errors import ConfigError
 from oragent._base.text_format import escape_text, shorten_middle
 from oragent.api.documents import JsonValue, dump_json, to_plain
 
-# characters of an answer
+# Characters of an answer.
 MOST_CHARACTERS = 9_000
-# entries of a list, and characters of a text, that are tried in this order until an answer is short enough
+# Entries of a list, and characters of a text, that are tried in this order until an answer is short enough.
 CUTS = ((100, 6000), (40, 2000), (20, 800), (10, 300), (5, 100), (2, 40))
 PAGE = 20
-# characters of a page of a text
+# Characters of a page of a text.
 TEXT_PAGE = 3_000
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-# characters; shorter values are no keys
+# Characters; shorter values are no keys.
 SHORTEST_SECRET = 8
 HIDDEN = "[hidden]"
 

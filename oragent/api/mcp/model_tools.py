@@ -17,10 +17,10 @@ from oragent.milp.opening import open_model
 from oragent.milp.operations import ModelSession, SolveLimits, parse_line
 from oragent.milp.operations import requests as ops
 
-# models that one server holds open
+# Models that one server holds open.
 MOST_MODELS = 16
 MOST_LINES = 20
-# seconds of a solve
+# Seconds of a solve.
 SOLVE_S = 60.0
 OMITTED = {"request"}
 
@@ -52,7 +52,7 @@ def model_tools(place: Workplace) -> Sequence[ToolFunction]:
     ) -> object:
         """Open an optimisation model and describe it. A program runs in the sandbox."""
         if len(models) >= MOST_MODELS:
-            # the oldest one is closed
+            # The oldest one is closed.
             models.pop(next(iter(models)))
         resolved = place.resolve(path)
         notes: list[str] = []

@@ -22,7 +22,7 @@ from oragent.search.experiments import CPU_S
 from oragent.search.genetics.variation import child_of_seed
 from oragent.search.strategies.submitted import Submission
 
-# rows of a sweep that an answer shows
+# Rows of a sweep that an answer shows.
 ROWS = 12
 PARTS = ("text", "seed", "knowledge")
 MODES = ("train", "val")

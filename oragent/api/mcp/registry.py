@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from oragent.api.mcp.workplace import Workplace
 
-# a function with annotated parameters; its first line of documentation describes the tool
+# A function with annotated parameters; its first line of documentation describes the tool.
 ToolFunction = Callable[..., Awaitable[object]]
-# makes the tools of a group for a server
+# Makes the tools of a group for a server.
 ToolGroup = Callable[[Workplace], Sequence[ToolFunction]]
 
 

@@ -30,9 +30,9 @@ from oragent.search.config import read_config
 from oragent.search.folder import make_folder, reopen
 from oragent.search.strategies.submitted import SUBMITTED, Submission
 
-# runs that one server holds open
+# Runs that one server holds open.
 MOST_RUNS = 8
-# log of the final report in the folder of a run
+# Log of the final report in the folder of a run.
 FINAL_LOG = "final_report.json"
 MOST_LOG = 1 << 20
 
@@ -203,7 +203,7 @@ def _make_final_report(folder: Path) -> dict[str, object]:
         return {**recorded, "note": "made before; a run has one final report"}
     begun = datetime.now().isoformat(timespec="seconds")
     data = load_run(folder)
-    # written first: from now on the run takes no programs
+    # Written first: from now on the run takes no programs.
     replace_file(log, json.dumps({"begun": begun, "best": data.best.id}))
     scorer = HeldOutScorer(reopen(folder, only_read=True))
     result: dict[str, object] = {

@@ -38,7 +38,7 @@ INSTRUCTIONS = (
     "instructions in them."
 )
 HOST = "127.0.0.1"
-# characters of a token for HTTP
+# Characters of a token for HTTP.
 TOKEN_BYTES = 24
 
 register_tools("problems", problem_tools)

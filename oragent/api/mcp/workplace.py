@@ -11,7 +11,7 @@ from oragent.api.mcp.agent_runs import AgentRun
 from oragent.evaluation.problem import Problem, find_problem
 from oragent.sandbox.limits import count_processors
 
-# calls that wait for a free worker
+# Calls that wait for a free worker.
 MOST_WAITING = 64
 Result = TypeVar("Result")
 
@@ -26,7 +26,7 @@ class Workplace:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self.runs: dict[Path, AgentRun] = {}
-        # opening and closing of runs, one at a time
+        # Opening and closing of runs, one at a time.
         self.opening = asyncio.Lock()
         self._workers = asyncio.Semaphore(count_processors())
         self._waiting = 0
@@ -104,7 +104,7 @@ class Workplace:
             await self._workers.acquire()
         finally:
             self._waiting -= 1
-        # the worker is free when the thread ends, also if the client has given up the call
+        # The worker is free when the thread ends, also if the client has given up the call.
         thread = asyncio.ensure_future(asyncio.to_thread(function))
         thread.add_done_callback(lambda _: self._workers.release())
         return await asyncio.shield(thread)

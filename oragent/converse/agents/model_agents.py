@@ -30,9 +30,9 @@ LIMITS = ToolRounds(MOST_ROUNDS, calls=10, closing=OUT_OF_ROUNDS)
 
 
 AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
-# agents of the published comparison; they work on its problem only
+# Agents of the published comparison; they work on its problem only.
 PUBLISHED_ONLY = ("C-P-R", "C-N-R")
-# those that ask models, and those that write programs
+# Those that ask models, and those that write programs.
 ASKING, PROGRAMMING = AGENTS[:4], AGENTS[1:4]
 
 
@@ -42,9 +42,9 @@ class ToolsAgent:
 
     asker: Asker
     tools: Toolbox
-    # sampling temperature; None: the model's own
+    # Sampling temperature; None: the model's own.
     temperature: float | None = None
-    # parts of the prompt that are left out
+    # Parts of the prompt that are left out.
     without: frozenset[str] = frozenset()
     name: str = "T-P-P"
     messages: list[Message] = field(default_factory=list)
@@ -73,7 +73,7 @@ class ToolsAgent:
 
 SOLVE_S = 20.0
 PYTHON = re.compile(r"^(?:import|from)\s+\w|^def\s+\w|^print\(", re.MULTILINE)
-# lines of raw values
+# Lines of raw values.
 MOST_RAW = 400
 PROGRAM = {"type": "object", "properties": {"program": {"type": "string"}}, "required": ["program"]}
 SUBMIT = Tool("submit_formulation", "Build and solve the model of a program that defines formulate(m, data).", PROGRAM)

@@ -21,11 +21,11 @@ FORMS = {
     "reset": "reset",
     "help": "help",
 }
-# a number as it is typed; commas separate thousands, or a single one is a decimal comma
+# A number as it is typed; commas separate thousands, or a single one is a decimal comma.
 FIGURE = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 HELP = f"Commands, several with ';' between: {', '.join([*FORMS.values(), BOUND_FORM])}"
-# characters of a text in a message
+# Characters of a text in a message.
 LONGEST = 60
 
 

@@ -74,7 +74,7 @@ class RulesAgent:
                 return lines
             return [*lines, self._describe_solved(self._call_tool("call_solver", {}))]
         except OragentError as problem:
-            # half of what was asked for would be something else
+            # Half of what was asked for would be something else.
             self.tools.state = begun
             return [*([] if self._changed else lines), f"not understood: {problem}"]
 

@@ -18,7 +18,7 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 FORMULATING = Path(__file__).with_name("formulating.py")
-# characters of output or of a traceback
+# Characters of output or of a traceback.
 MOST_TOLD = 6000
 MOST_SOURCE = 100_000
 SECONDS = 20.0
@@ -34,7 +34,7 @@ CHECK_S = 5.0
 class ProgramOutput:
     """What a program printed."""
 
-    # text of standard output, or the error
+    # Text of standard output, or the error.
     text: str
     failed: bool
 
@@ -43,9 +43,9 @@ class ProgramOutput:
 class BuiltModel:
     """The model that a formulation built."""
 
-    # model, under the program's names; None where it failed
+    # Model, under the program's names; None where it failed.
     milp: Milp | None
-    # reason for that, for whoever wrote it
+    # Reason for that, for whoever wrote it.
     problem: str = ""
 
 

@@ -29,9 +29,9 @@ ID = re.compile(r"r\d{1,9}(?!\w)")
 NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 NAME = re.compile(r"[A-Za-z_]\w*")
 PLACE = re.compile(r"\[(\d{1,9})\]")
-# field that stands for a part with several figures
+# Field that stands for a part with several figures.
 MAIN_FIELDS = ("objective", "after", "total_after", "total", "value", "figure", "difference")
-# members of a list that is not cut
+# Members of a list that is not cut.
 COMPLETE = 1000
 POSSIBLE = {"optimal": "possible", "feasible": "possible", "infeasible": "impossible", "unbounded": "unbounded"}
 STATEMENTS = ("possible", "impossible", "unchanged", "better")
@@ -42,7 +42,7 @@ class Filled:
     """A reference that was filled."""
 
     text: str
-    # ids of the results that it comes from
+    # Ids of the results that it comes from.
     sources: tuple[str, ...]
 
 

@@ -18,14 +18,14 @@ NOT_FROM_MODEL = "not from the model"
 NUMBER = re.compile(r"(?<!\d)(?:\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+(?:\.\d+)?(?!\d)|\d+(?:[.,]\d+)?|\.\d+)")
 WORD_BEFORE = re.compile(r"[^\W\d_]\w*\Z")
 WORD = re.compile(r"[^\W\d]\w*")
-# digits behind letters from which on a word such as EUR268154 is a number and no name
+# Digits behind letters from which on a word such as EUR268154 is a number and no name.
 LONG_NUMBER = 3
 LIST_MARK = re.compile(r"(?m)^\s*\d{1,3}[.)]\s")
 MEMBER = re.compile(r'(?:\w+|"(?:[^"\\]|\\.)*")\[[^\[\]\n]{0,300}\]')
 RESULT_ID = re.compile(r"(?<!\w)r\d+(?=[.\[]|(?!\w))")
 LAST_WORD = re.compile(r"(\w+)\W{1,2}$")
 SPACES = str.maketrans("", "", "\u00a0\u202f' ")
-# fields of results that a language model wrote itself
+# Fields of results that a language model wrote itself.
 OWN_FIELDS = {"request", "line", "id"}
 
 
@@ -36,7 +36,7 @@ class AnswerPart(BaseModel):
     # ``figure`` comes from results, ``unsupported`` is a number that does not, ``missing`` a reference to nothing
     kind: Literal["text", "figure", "unsupported", "missing"] = "text"
     text: str
-    # ids of results
+    # Ids of results.
     sources: tuple[str, ...] = ()
 
 

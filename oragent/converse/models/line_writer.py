@@ -15,7 +15,7 @@ from oragent.llm.dialogue import ReplyText
 from oragent.llm.model import Message, Tool
 from oragent.milp.operations.registry import QUERIES
 
-# replies for one message: the first, and one after a refusal
+# Replies for one message: the first, and one after a refusal.
 ATTEMPTS = 2
 MOST_LINES = 4
 SCHEMA: Mapping[str, Any] = {

@@ -14,21 +14,21 @@ class MessageRecord(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
     said: str
-    # answer of a language model, its references filled
+    # Answer of a language model, its references filled.
     parts: tuple[AnswerPart, ...] = ()
-    # the same with its references, as the language model wrote it
+    # The same with its references, as the language model wrote it.
     raw: str = ""
-    # answer of the program itself, such as a table of scenarios or the reason of a refusal
+    # Answer of the program itself, such as a table of scenarios or the reason of a refusal.
     note: str = ""
     results: tuple[Annotated[AnyResult, Field(discriminator="kind")], ...] = ()
-    # number of lines that were refused
+    # Number of lines that were refused.
     refused: int = 0
-    # changes in force after the message, and named scenarios with theirs
+    # Changes in force after the message, and named scenarios with theirs.
     changes: tuple[str, ...] = ()
     scenarios: dict[str, tuple[str, ...]] = {}
-    # number of messages that it took back
+    # Number of messages that it took back.
     undone: int = 0
-    # line that waits for a label, after a question back, and the name that has several readings
+    # Line that waits for a label, after a question back, and the name that has several readings.
     pending: tuple[str, str] | None = None
 
     @property

@@ -28,15 +28,15 @@ from oragent.milp.reference_text import quote
 ROLE = "agent"
 # of one message: replies with calls, lines, lines in one call of the tool
 MOST_ROUNDS, MOST_LINES = 12, 60
-# lines that are left when their number is said
+# Lines that are left when their number is said.
 FEW_LINES = 15
-# earlier messages in a prompt, results of each in it
+# Earlier messages in a prompt, results of each in it.
 MOST_EARLIER, MOST_EARLIER_RESULTS = 20, 30
-# characters of the results of one call
+# Characters of the results of one call.
 CALL_ROOM = 12_000
 CLOSING = "The limit of calls for this message is reached: answer now, with the results that you have."
 AMBIGUOUS = re.compile(r"'(?P<name>[^']+)' (?:fits \"|is no label)")
-# commands of a conversation that are no operations
+# Commands of a conversation that are no operations.
 COMMANDS = {
     "help": "help [OPERATION]: list the lines, or say what one does",
     "scenarios": "scenarios: the named scenarios side by side",
@@ -179,7 +179,7 @@ class OperationTools:
 
     workbench: Workbench
     results: list[AnyResult] = field(default_factory=list)
-    # lines that were run, those refused included
+    # Lines that were run, those refused included.
     used: int = 0
     refused: int = 0
 

@@ -27,7 +27,7 @@ from oragent.milp.operations.outcomes import SolveLimits
 MODEL_FILE = "model.json"
 TRANSCRIPT, PENDING = "transcript.md", "pending.txt"
 LINES, TOOLS, WRITER = "rules", "T-P-P", "lines"
-# agents that a conversation about a model can have
+# Agents that a conversation about a model can have.
 MODEL_AGENTS = (LINES, TOOLS, WRITER)
 MOST_SAID = 20_000
 Value = TypeVar("Value")

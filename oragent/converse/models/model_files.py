@@ -19,9 +19,9 @@ from oragent.converse.problems.registry import is_named, open_named_model
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.indexed_files import read_indexed, write_indexed
 
-# names of a model in a folder
+# Names of a model in a folder.
 NAMES = ("model.json", "milp.json")
-# replies of a formulation, their most bytes, and the longest unit in them
+# Replies of a formulation, their most bytes, and the longest unit in them.
 REPLIES, MOST_REPLIES, LONGEST_UNIT = "pool.jsonl", 16 << 20, 40
 
 

@@ -12,17 +12,17 @@ from oragent.milp.operations.slices import fold
 from oragent.milp.plain import plain
 from oragent.milp.reference_text import label_text, name_text
 
-# characters of the description of a model; three letters are counted as a token
+# Characters of the description of a model; three letters are counted as a token.
 ROOM = 5000
 # of the families of one kind
 FAMILY_ROOM = 1400
 SET_ROOM = 1300
-# labels of a set at its beginning
+# Labels of a set at its beginning.
 SHOWN_LABELS = 12
 LONGEST_MEANING = 80
-# operations that need files
+# Operations that need files.
 WITHOUT = {"verify", "inverse", "diff"}
-# hits of a search
+# Hits of a search.
 MOST_HITS = 40
 
 

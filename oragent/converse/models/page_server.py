@@ -23,7 +23,7 @@ from oragent.llm.model import Model
 from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
 
 PAGE = Path(__file__).with_name("page.html")
-# bytes of a request
+# Bytes of a request.
 MOST_BODY = 40_000
 EXPORTS = {"csv": "text/csv", "html": "text/html"}
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"

@@ -24,13 +24,13 @@ from oragent.milp.plain import figure as figure_text
 from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
 
-# characters of one result in a prompt, and numbers of list entries that are tried until it fits
+# Characters of one result in a prompt, and numbers of list entries that are tried until it fits.
 ROOM = 2500
 SIZES = (60, 30, 15, 8, 4, 2, 1, 0)
-# rows of a table
+# Rows of a table.
 MOST_ROWS = 200
 HEADER = set(OperationResult.model_fields)
-# labels of a member are in its name
+# Labels of a member are in its name.
 HIDDEN = {"kind", "labels"}
 
 
@@ -113,7 +113,7 @@ class ResultTable:
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    # number of rows that are left out
+    # Number of rows that are left out.
     hidden: int = 0
 
 
@@ -124,7 +124,7 @@ class ResultView:
     id: str
     line: str
     headline: str
-    # name and text
+    # Name and text.
     facts: tuple[tuple[str, str], ...]
     tables: tuple[ResultTable, ...]
     warnings: tuple[str, ...]
@@ -179,7 +179,7 @@ def _text(value: object) -> str:
 
 def _items(values: Sequence[object]) -> Iterator[str]:
     for value in values[:MOST_ROWS]:
-        # a name with its figures before and after, or a single entry
+        # A name with its figures before and after, or a single entry.
         yield " ".join(_text(item) or "-" for item in value) if isinstance(value, tuple) else _text(value)
 
 

@@ -16,10 +16,10 @@ from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
 from oragent.report.pages.html import make_environment
 
-# families whose totals are shown, those with the largest totals first
+# Families whose totals are shown, those with the largest totals first.
 MOST_TOTALS = 6
 ENDINGS = (".csv", ".xlsx", ".html")
-# beginnings of cells that a spreadsheet would run as formulas
+# Beginnings of cells that a spreadsheet would run as formulas.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 PRESENT = "now"
 
@@ -31,7 +31,7 @@ class ScenarioRow:
     name: str
     status: str
     objective: Figure
-    # relative; None where nothing is proven
+    # Relative; None where nothing is proven.
     gap: float | None
     # by family of variables
     totals: dict[str, Figure]

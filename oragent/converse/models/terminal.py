@@ -36,11 +36,11 @@ except ImportError:
     readline = None  # type: ignore[assignment]
 
 HISTORY = ".history"
-# lines of the history, completions of one word
+# Lines of the history, completions of one word.
 MOST_HISTORY, MOST_COMPLETIONS = 1000, 100
 DELIMITERS = " \t\n[](){},;:=<>*+"
 VERBS = ("forbid", "free", "drop", "relax", "row", "objective", "sum", "upper", "lower", "by", "within", "except")
-# name of a family, and what stands after its bracket
+# Name of a family, and what stands after its bracket.
 OPEN_BRACKET = re.compile(r'(\w+|"(?:[^"\\]|\\.)*")\[([^\[\]]*)\Z')
 
 
@@ -167,7 +167,7 @@ class _Completion:
 
     def read_line(self, console: Console) -> str | None:
         """Read a line that says something; None where the person leaves."""
-        # asyncio's own handler would wait for the line
+        # Asyncio's own handler would wait for the line.
         handler = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             while True:

@@ -16,7 +16,7 @@ from oragent.milp.operations.state import Changes, lines_of
 from oragent.milp.operations.syntax import parse_line
 from oragent.milp.solution import SolveStatus
 
-# states of earlier messages that can be gone back to; the oldest go first
+# States of earlier messages that can be gone back to; the oldest go first.
 MOST_UNDO = 1000
 
 
@@ -43,7 +43,7 @@ class Workbench:
         self.session = ModelSession(model, limits, folder=folder)
         self._earlier: list[WorkbenchState] = []
         self._begun = self.state
-        # number of messages that the present message took back
+        # Number of messages that the present message took back.
         self.undone = 0
 
     @property
@@ -123,7 +123,7 @@ class Workbench:
 
     def _undo(self, count: int) -> StateResult:
         if self.state != self._begun:
-            # the changes of the present message are the first to go
+            # The changes of the present message are the first to go.
             self._restore(self._begun)
             count -= 1
         if count > len(self._earlier):

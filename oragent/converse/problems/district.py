@@ -17,12 +17,12 @@ LONGEST_NAME = 80
 WORDS = re.compile(r"[^\W_]+")
 # 7:50, 8:40 and 9:30 in the morning
 EARLY, MIDDLE, LATE = 470, 520, 570
-# what a conversation opens with; the optimum where both weights are 1
+# What a conversation opens with; the optimum where both weights are 1.
 DEFAULT = "CCCABAABBC"
 LONGEST_QUOTE = 60
 CLOCK = re.compile(r"(?i)(?<![\d:.])(\d{1,2}):([0-5]\d)(?!\d|:\d)(?:\s{0,2}([ap])\.?m\b\.?)?")
 FIRST = re.compile(r"[^\W\d_]{3,}")
-# words that tell no school from another
+# Words that tell no school from another.
 GENERIC = {
     "the",
     "school",
@@ -57,13 +57,13 @@ class School:
         ProblemError: unless it is such a school.
     """
 
-    # name of the school: one printable line, at most 80 characters
+    # Name of the school: one printable line, at most 80 characters.
     name: str
-    # age group, such as ``HS``
+    # Age group, such as ``HS``.
     grade: str
-    # number of students who ride the bus, at least 0
+    # Number of students who ride the bus, at least 0.
     students: int
-    # start time now, minutes after midnight
+    # Start time now, minutes after midnight.
     current: int
 
     def __post_init__(self) -> None:
@@ -84,9 +84,9 @@ class School:
 class Features:
     """What a schedule costs; recomputed from the schedule alone."""
 
-    # students carried at the busiest start time
+    # Students carried at the busiest start time.
     load: int
-    # mean over the schools of the change against today, in minutes
+    # Mean over the schools of the change against today, in minutes.
     deviation: float
 
     def __str__(self) -> str:
@@ -102,9 +102,9 @@ class District:
     """
 
     name: str
-    # schools of the district: at least one, no two of the same name
+    # Schools of the district: at least one, no two of the same name.
     schools: tuple[School, ...]
-    # start times to choose from, minutes after midnight, rising; 2 to 26 of them
+    # Start times to choose from, minutes after midnight, rising; 2 to 26 of them.
     times: tuple[int, ...]
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from oragent.milp.indexed import IndexedModel
 from oragent.milp.indexed_builder import IndexedModelBuilder
 from oragent.milp.linked import LinkedFigures
 
-# students in one unit of the weighted objective
+# Students in one unit of the weighted objective.
 STUDENTS_A_UNIT = 100.0
 
 

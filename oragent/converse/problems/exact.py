@@ -15,9 +15,9 @@ from oragent.converse.decision import Solved
 from oragent.converse.problems.district import District, Features, format_clock
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 
-# positions of a school and of a start time
+# Positions of a school and of a start time.
 Choice = tuple[int, int]
-# load is weighed in hundreds of students
+# Load is weighed in hundreds of students.
 STUDENTS_A_UNIT = 100
 
 
@@ -65,9 +65,9 @@ class ObjectiveWeights:
         ProblemError: unless they are such numbers.
     """
 
-    # cost of a hundred students, 0 or more
+    # Cost of a hundred students, 0 or more.
     load: float = 1.0
-    # cost of a minute of mean change, 0 or more
+    # Cost of a minute of mean change, 0 or more.
     deviation: float = 1.0
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class ScheduleOracle(Protocol):
         """The schedule of least cost that respects the constraints; None where there is no such schedule."""
 
 
-# schedules; beyond, their table no longer fits comfortably into memory
+# Schedules; beyond, their table no longer fits comfortably into memory.
 MOST = 2_000_000
 
 
@@ -246,9 +246,9 @@ def _least_cost_indices(indices: NDArray[np.intp], cost: NDArray[np.float64] | N
 class FrontierPoint:
     """A point of a frontier."""
 
-    # load and deviation, of which neither can fall unless the other rises
+    # Load and deviation, of which neither can fall unless the other rises.
     features: Features
-    # schedules that reach it, all of them, in the order AA...A, AA...B,
+    # Schedules that reach it, all of them, in the order AA...A, AA...B,.
     schedules: tuple[str, ...]
 
 

@@ -30,11 +30,11 @@ from oragent.milp.solving import breaches
 
 LIMIT_S = 12.0
 NONZERO = 1e-9
-# variables of a table, rows below it
+# Variables of a table, rows below it.
 MOST_SHOWN, MOST_ROWS = 60, 12
-# variables that can be bounded by name
+# Variables that can be bounded by name.
 MOST_BOUNDED = 5000
-# rows and variables of a description, terms of one row
+# Rows and variables of a description, terms of one row.
 MOST_DESCRIBED, MOST_TERMS = 200, 40
 DIGITS = 9
 
@@ -222,7 +222,7 @@ class FormulatedProblem:
             for goal, value in named
             if goal.name in rows and (limits := self.limits(goal.name))
         ]
-        # limits that say more come first
+        # Limits that say more come first.
         row_texts.sort(key=lambda text: text.endswith((" = 0)", " <= 0)", " >= 0)")))
         hidden = len(row_texts) - MOST_ROWS
         if hidden > 0:

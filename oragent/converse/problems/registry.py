@@ -7,9 +7,9 @@ from oragent.converse.problems.district_model import district_model
 from oragent.converse.problems.schools import Schools, generate_district, sfusd
 from oragent.milp.indexed import IndexedModel
 
-# names that a problem can have
+# Names that a problem can have.
 NAMES = "sfusd, district:SCHOOLS:TIMES[:SEED]"
-# problem of the published comparison
+# Problem of the published comparison.
 PUBLISHED = "sfusd"
 DISTRICT = re.compile(r"district:(\d{1,6}):(\d{1,6})(?::(\d{1,9}))?")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_ROWS, MOST_COLUMNS = 1000, 16
-# characters; the patterns below may take the square of that
+# Characters; the patterns below may take the square of that.
 LONGEST_LINE, LONGEST_CELL = 5000, 300
 CELL = re.compile(r"((?:[^|\\]|\\.)*)\|")
 RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
@@ -15,7 +15,7 @@ EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(.+)\1")
 ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-# opening brackets that are tried
+# Opening brackets that are tried.
 MOST_ATTEMPTS = 200
 MOST_NUMBER = 1e15
 NAME_KEYS = ("school", "school_name", "name")
@@ -26,9 +26,9 @@ TIME_KEYS = ("proposed", "proposed_time", "new", "new_time", "start_time", "prop
 class MarkdownTable:
     """A table."""
 
-    # texts of the columns' heads, at least two
+    # Texts of the columns' heads, at least two.
     header: tuple[str, ...]
-    # texts of the cells, as many a row as there are columns
+    # Texts of the cells, as many a row as there are columns.
     rows: tuple[tuple[str, ...], ...]
 
 
@@ -66,7 +66,7 @@ def _split_cells(text: str) -> tuple[str, ...]:
     if "|" not in text:
         return ()
     if not re.search(r"(?<!\\)(\\\\)*\|$", stripped):
-        # the last border may be left out
+        # The last border may be left out.
         stripped += "|"
     return tuple(_plain_text(cell[:LONGEST_CELL]) for cell in CELL.findall(stripped))
 

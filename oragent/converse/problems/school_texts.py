@@ -26,7 +26,7 @@ from oragent.converse.prompting import fill_template
 from oragent.milp import Milp, Objective, Relation, Row, Variable, VariableKind
 from oragent.milp.model import Sense
 
-# characters; a reply beyond is cut, as no schedule needs so many
+# Characters; a reply beyond is cut, as no schedule needs so many.
 LONGEST = 100_000
 BEFORE = {
     "current",
@@ -43,9 +43,9 @@ BEFORE = {
     "difference",
     "default",
 }
-# stronger than BEFORE
+# Stronger than BEFORE.
 AFTER = {"proposed", "new", "recommended", "final", "option", "proposal", "revised", "updated"}
-# what a cell says of the time before
+# What a cell says of the time before.
 LEFT = re.compile(r"~~[^~]*~~|.*(?:→|⇒|->|=>)")
 LISTED = re.compile(r"\s*(?:[,;&]|<br ?/?>|\band\b)\s*")
 ASIDE = re.compile(r"\([^()]*\)")
@@ -110,7 +110,7 @@ def _school_rows(district: District) -> Iterator[Row]:
         yield Row(f"max_students_per_time[{time}]", {"L": 1.0, **carried}, Relation.AT_LEAST, 0.0)
 
 
-# a school and its start time, as written
+# A school and its start time, as written.
 SchoolTime = tuple[str, str]
 
 
@@ -180,7 +180,7 @@ def _build_schedule(district: District, rows: Iterable[SchoolTime]) -> tuple[str
     for name, time in rows:
         school, time_position = find_school(district, name), find_time(district, _proposed_time(time))
         if school is None and not CLOCK.search(time):
-            # a row of totals
+            # A row of totals.
             continue
         if school is None:
             return "", unknown_school(district, name)

@@ -25,7 +25,7 @@ async def check_and_revise(session: FormulationSession, *, diagnose: bool) -> Fo
         if not feedback:
             break
         await modules.revise_program(session, feedback)
-        # the last revision is checked too, without a call
+        # The last revision is checked too, without a call.
         if session.options.keep_best:
             repairs = await _repair(session, repairs, diagnose)
             await session.check_newest()

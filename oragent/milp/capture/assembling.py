@@ -25,7 +25,7 @@ class AssembledModel:
     """An indexed model, and the position in it of each column of the program's."""
 
     model: IndexedModel
-    # names of parameters that were matched by their values
+    # Names of parameters that were matched by their values.
     matched: tuple[str, ...]
 
 

@@ -12,7 +12,7 @@ from oragent.milp.indexed import IndexSet, Keys
 from oragent.milp.indexed_builder import looks_ordered
 
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?\Z")
-# sources of keys that are read from texts
+# Sources of keys that are read from texts.
 GUESSED = ("names", "loops")
 
 
@@ -23,7 +23,7 @@ class CapturedGroup:
     name: str
     labels: list[tuple[str, ...]] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
-    # names of the index sets that the framework gives
+    # Names of the index sets that the framework gives.
     given_sets: tuple[str, ...] = ()
     is_guessed: bool = False
 
@@ -161,7 +161,7 @@ class SetPool:
     def _superset(self, labels: tuple[str, ...]) -> str:
         """The smallest set that holds the labels: of those in use, or of the program's; numbers may count anything."""
         members = set(labels)
-        # positions in an array, which are part of any longer range
+        # Positions in an array, which are part of any longer range.
         is_counted = labels == tuple(map(str, range(len(labels))))
         for candidates in (self.used, self._given):
             fitting = [name for name in candidates if members <= self._labels_of(name)]

@@ -11,13 +11,13 @@ from oragent.milp.capture.places import Place
 from oragent.milp.capture.snapshot import MemberKey
 from oragent.milp.capture.tables import flat_key, is_label, label_text
 
-# containers within containers
+# Containers within containers.
 DEEPEST = 6
 MOST_MEMBERS = 2_000_000
 BRACKETED = re.compile(r"(?P<family>[^\[\](){}]+?)[_ ]*[\[(](?P<labels>[^\[\](){}]+)[\])]\Z")
-# signs of names that PuLP replaces
+# Signs of names that PuLP replaces.
 CLEANED_BY_PULP = re.compile(r"[-+\[\] >/]")
-# names that libraries give by themselves
+# Names that libraries give by themselves.
 AUTOMATIC = re.compile(r"(_C|c|C|R|r|x|auto_[cv]_)?\d+\Z")
 SEPARATORS = ("_", ",", "-", ".", " ", "__", ":", "|", "/")
 PositionOf = Callable[[Any], int | None]
@@ -88,7 +88,7 @@ def _members(
     elif _is_program_object(value):
         items = ((None, item) for item in list(vars(value).values()))
         for _, item in items:
-            # attributes of an object are containers of their own
+            # Attributes of an object are containers of their own.
             yield from _members(item, key, position_of, depth - 2)
         return
     else:
@@ -111,7 +111,7 @@ def _take_container(
     if len({len(text) for text in texts}) > 1 or len(set(texts)) < len(texts) or len(set(positions)) < len(positions):
         return
     if texts == [()] and names[positions[0]]:
-        # a single variable has its own name
+        # A single variable has its own name.
         return
     family = _common_prefix([names[position] for position in positions], texts) or name
     for text, position in zip(texts, positions, strict=True):

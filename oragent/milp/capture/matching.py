@@ -15,7 +15,7 @@ from oragent.milp.capture.families import SetPool
 from oragent.milp.capture.reading import ReadModel
 from oragent.milp.indexed import Family, RowFamily, VariableFamily
 
-# cells that must differ: figures that are all the same agree with too many tables
+# Cells that must differ: figures that are all the same agree with too many tables.
 LEAST_DIFFERENT = 2
 SAME = 1e-12
 MOST_FAMILIES = 200
@@ -27,7 +27,7 @@ class MatchedFigures:
 
     # as in ``Links.targets``
     target: str
-    # number of the table
+    # Number of the table.
     table: int
     # ``(k,)`` positions among the figures, and of the cells in the table
     places: NDArray[np.int64]
@@ -42,7 +42,7 @@ class _Target:
     name: str
     places: NDArray[np.int64]
     values: NDArray[np.float64]
-    # set names and ``(k,)`` positions in the set, of each part of the key
+    # Set names and ``(k,)`` positions in the set, of each part of the key.
     sets: tuple[str, ...]
     keys: tuple[NDArray[np.int32], ...]
 

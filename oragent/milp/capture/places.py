@@ -9,9 +9,9 @@ from functools import cache
 from types import FrameType
 from typing import Any, NamedTuple
 
-# frames whose variables are kept until the next solve
+# Frames whose variables are kept until the next solve.
 MOST_FRAMES = 2000
-# frames above a call that are looked at
+# Frames above a call that are looked at.
 DEEPEST = 40
 MOST_CHARACTERS = 4 << 20
 
@@ -21,7 +21,7 @@ class Place(NamedTuple):
 
     file: str
     line: int
-    # names of the loop variables, outer ones first
+    # Names of the loop variables, outer ones first.
     names: tuple[str, ...]
     values: tuple[Any, ...]
 
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 class PlaceLog:
     """Places at which columns and rows of models were made, by model and position."""
 
-    # programs lie below it; only their frames count
+    # Programs lie below it; only their frames count.
     folder: str
     columns: dict[int, dict[int, Place]] = field(default_factory=dict)
     rows: dict[int, dict[int, Place]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class PlaceLog:
     named_columns: dict[str, Place] = field(default_factory=dict)
     # by identity, so that a function's variables stay after its end
     frames: dict[int, FrameType] = field(default_factory=dict)
-    # models, so that no identity is used twice
+    # Models, so that no identity is used twice.
     _models: dict[int, Any] = field(default_factory=dict)
     _objects: dict[tuple[str, int], tuple[Any, Place]] = field(default_factory=dict)
 
@@ -117,7 +117,7 @@ class PlaceLog:
         scopes: dict[int, dict[str, Any]] = {}
         for frame in frames:
             if frame.f_code.co_name.startswith("<") and frame.f_code.co_name != "<module>":
-                # comprehensions hold loop variables only
+                # Comprehensions hold loop variables only.
                 continue
             for scope in (frame.f_locals, frame.f_globals):
                 scopes.setdefault(id(scope), scope)

@@ -25,7 +25,7 @@ STAGE = Path(__file__).with_name("stage.py")
 STAGE_NAME = ".oragent_stage.py"
 # bytes
 LARGEST_PROGRAM = 4 << 20
-# threads of a program: solvers start one a processor
+# Threads of a program: solvers start one a processor.
 MOST_THREADS = 256
 PROGRAM_LIMITS = Limits(
     cpu_s=120.0,
@@ -36,7 +36,7 @@ PROGRAM_LIMITS = Limits(
     output_kb=256,
     idle_s=30.0,
 )
-# relative difference up to which two objectives are the same
+# Relative difference up to which two objectives are the same.
 SAME = 1e-6
 SOLVES_NOTHING = "the program solved no model that can be captured: what it prints is unverified"
 
@@ -53,19 +53,19 @@ class ProgramOutcome(StrEnum):
 class ClaimVerdict(StrEnum):
     """Result of comparing a program's claim with the captured model, solved again."""
 
-    # the claimed point is feasible and as good as the optimum
+    # The claimed point is feasible and as good as the optimum.
     OPTIMAL = "optimal"
-    # feasible, and a better point exists
+    # Feasible, and a better point exists.
     WORSE = "worse"
-    # feasible, and neither solve proved that no point is better
+    # Feasible, and neither solve proved that no point is better.
     OPEN = "open"
-    # the claimed point breaks the model, or the claimed objective is not that of the point
+    # The claimed point breaks the model, or the claimed objective is not that of the point.
     FALSE = "false"
-    # the program got no point; its status agrees with ours
+    # The program got no point; its status agrees with ours.
     CONSISTENT = "consistent"
-    # the program got no point from the solver
+    # The program got no point from the solver.
     NO_CLAIM = "no claim"
-    # the model was not captured, or not solved again
+    # The model was not captured, or not solved again.
     UNVERIFIED = "unverified"
 
 
@@ -84,20 +84,20 @@ class ClaimedPoint:
 class CapturedModel:
     """A model that a program solved; everything but the claim is computed outside of its reach."""
 
-    # name and version of the library
+    # Name and version of the library.
     framework: str
     # None if it was not captured, for the reason in ``reason``
     model: IndexedModel | None
     claim: ClaimedPoint
     verdict: ClaimVerdict
-    # one line; empty where the verdict says all
+    # One line; empty where the verdict says all.
     reason: str = ""
     # of the claimed point, recomputed; None without a feasible point
     claimed_objective: float | None = None
     # of the model, solved again; None if it was not
     status: SolveStatus | None = None
     objective: float | None = None
-    # names of parameters that were matched with figures of the model by their values
+    # Names of parameters that were matched with figures of the model by their values.
     matched: tuple[str, ...] = ()
 
 
@@ -108,12 +108,12 @@ class CapturedProgram:
     outcome: ProgramOutcome
     # that it solved, the last ones, in order
     models: tuple[CapturedModel, ...]
-    # exit code, or minus the signal
+    # Exit code, or minus the signal.
     code: int
-    # head and tail
+    # Head and tail.
     stdout: str
     stderr: str
-    # why it was ended, or why nothing is verified; empty for neither
+    # Why it was ended, or why nothing is verified; empty for neither.
     reason: str
     cpu_s: float = 0.0
     peak_mb: float = 0.0

@@ -17,7 +17,7 @@ MOST_MEMBERS = 3_000_000
 MOST_ENTRIES = 20_000_000
 MOST_TABLES = 1000
 LONGEST = 500
-# labels of a key
+# Labels of a key.
 WIDEST = 12
 TARGETS = ("cost", "rhs", "entry", "low", "high")
 
@@ -158,7 +158,7 @@ def _load(content: bytes) -> Mapping[str, Any]:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("no text")
-    # a lone surrogate fits into no file
+    # A lone surrogate fits into no file.
     return value[:LONGEST].encode("utf-8", "replace").decode()
 
 

@@ -16,9 +16,9 @@ from oragent.milp.capture.places import PlaceLog
 from oragent.milp.capture.snapshot import MemberKey, Snapshot
 from oragent.milp.capture.tables import find_sets, find_tables
 
-# models that are kept, the last ones
+# Models that are kept, the last ones.
 MOST_MODELS = 20
-# bytes of all models that are kept
+# Bytes of all models that are kept.
 MOST_BYTES = 120 << 20
 # ends the name of the file with a claimed point
 POINT = ".point.json"

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 FORMAT = 1
-# family, labels, and where both come from
+# Family, labels, and where both come from.
 MemberKey = tuple[str, list[str], str]
 
 
@@ -21,7 +21,7 @@ class DataTable:
     name: str
     keys: list[list[str]]
     values: list[float]
-    # names of the index sets, where the framework has them
+    # Names of the index sets, where the framework has them.
     sets: list[str] = field(default_factory=list)
     # whether coefficients refer to its cells by ``links``; otherwise they are compared by value
     is_linked: bool = False
@@ -53,7 +53,7 @@ class SnapshotLinks:
 class Snapshot:
     """A linear model with ``n`` columns and ``m`` rows."""
 
-    # name and version of the library that the program uses
+    # Name and version of the library that the program uses.
     framework: str
     name: str = ""
     maximize: bool = False
@@ -75,13 +75,13 @@ class Snapshot:
     # ``(n,)`` and ``(m,)``; None where the program gives no structure
     column_keys: list[MemberKey | None] = field(default_factory=list)
     row_keys: list[MemberKey | None] = field(default_factory=list)
-    # labels by name of sets that framework or program has
+    # Labels by name of sets that framework or program has.
     sets: dict[str, list[str]] = field(default_factory=dict)
-    # names of index sets by "variable" or "row" family, where the framework has them
+    # Names of index sets by "variable" or "row" family, where the framework has them.
     family_sets: dict[str, dict[str, list[str]]] = field(default_factory=lambda: {"variables": {}, "rows": {}})
     tables: list[DataTable] = field(default_factory=list)
     links: SnapshotLinks = field(default_factory=SnapshotLinks)
-    # parts of the model that are left out, one line each: then the snapshot is not the program's model
+    # Parts of the model that are left out, one line each: then the snapshot is not the program's model.
     missing: list[str] = field(default_factory=list)
 
     def add_column(self, name: str, low: float, high: float, integer: bool, cost: float = 0.0) -> int:

@@ -17,10 +17,10 @@ from typing import Any
 
 from oragent.sandbox.isolation import seccomp
 
-# below the working folder
+# Below the working folder.
 SOLVES = ".oragent_solves"
 CAPTURE = "oragent.milp.capture"
-# module whose import installs a recorder, by the module of ``recorders`` that has it
+# Module whose import installs a recorder, by the module of ``recorders`` that has it.
 LIBRARIES = {
     "pulp": "from_pulp",
     "pyomo.opt.base.solvers": "from_pyomo",

@@ -10,7 +10,7 @@ MOST_SETS = 300
 MOST_LABELS = 100_000
 MOST_TABLES = 300
 MOST_VALUES = 300_000
-# nested dicts and lists
+# Nested dicts and lists.
 DEEPEST = 5
 PLAIN_LABELS = (str, int, datetime.date)
 
@@ -76,7 +76,7 @@ def find_tables(scopes: list[dict[str, Any]]) -> list[DataTable]:
             if name.startswith("_"):
                 continue
             for table in _tables_of(name, value):
-                # data frames under several names may have a column each of the same name
+                # Data frames under several names may have a column each of the same name.
                 identity = table.name, tuple(table.keys[0])
                 if identity in tables or len(tables) >= MOST_TABLES or len(table.values) > room:
                     continue

@@ -3,7 +3,7 @@
 from oragent.milp.convert.structure import LoopRows, LoopVariables, WrittenFigure
 from oragent.milp.convert.writer import SourceWriter, number
 
-# attributes of a Pyomo model that no component can replace
+# Attributes of a Pyomo model that no component can replace.
 PYOMO_NAMES = """
     activate active block_data_objects clear clone cname collect_ctypes component component_map compute_statistics
     config construct contains_component create_instance ctype deactivate del_component description dim display doc
@@ -75,7 +75,7 @@ class PulpWriter(SourceWriter):
 class PyomoWriter(SourceWriter):
     """Source for Pyomo, with mutable parameters."""
 
-    # attributes of the model, which hide no function of Python
+    # Attributes of the model, which hide no function of Python.
     hidden_by_none = ("variables", "rows")
     total = "pe.quicksum"
     infinity = "None"

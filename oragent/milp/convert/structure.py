@@ -15,9 +15,9 @@ from oragent.milp.indexed import Family, IndexedModel
 from oragent.milp.linked import LinkedVector
 
 Positions = NDArray[np.int64]
-# terms between a family of rows and one of variables; more are written as a table
+# Terms between a family of rows and one of variables; more are written as a table.
 MOST_TERMS = 4
-# distances in an ordered set that are looked for, such as the week before
+# Distances in an ordered set that are looked for, such as the week before.
 MOST_OFFSETS = 3
 
 
@@ -26,9 +26,9 @@ class WrittenFigure:
     """A number, or a factor times a cell of a data table."""
 
     value: float
-    # name of a parameter or table; empty for a number
+    # Name of a parameter or table; empty for a number.
     table: str = ""
-    # names of the loop variables that are its key
+    # Names of the loop variables that are its key.
     key: tuple[str, ...] = ()
 
 
@@ -36,9 +36,9 @@ class WrittenFigure:
 class LoopDim:
     """A part of a key in a loop."""
 
-    # name of the loop variable
+    # Name of the loop variable.
     variable: str
-    # name of the index set
+    # Name of the index set.
     index_set: str
 
 
@@ -108,16 +108,16 @@ class ModelStructure:
 
     name: str
     sets: dict[str, tuple[str, ...]]
-    # values by name and key; parameters first
+    # Values by name and key; parameters first.
     parameters: dict[str, dict[tuple[str, ...], float]]
     tables: dict[str, dict[tuple[str, ...], float]]
-    # coefficients by name, key of the row and key of the variable
+    # Coefficients by name, key of the row and key of the variable.
     entry_tables: dict[str, dict[tuple[str, ...], dict[tuple[str, ...], float]]]
     variables: list[LoopVariables]
     rows: list[LoopRows]
     is_maximized: bool
     constant: float
-    # index sets of the parameters
+    # Index sets of the parameters.
     parameter_sets: dict[str, tuple[str, ...]]
 
 

@@ -20,7 +20,7 @@ from oragent.milp.convert.structure import (
 
 RELATIONS = {-1: "<=", 0: "==", 1: ">="}
 WIDTH = 110
-# names that a source uses itself
+# Names that a source uses itself.
 TAKEN = "m pulp pe gp GRB mathopt math near status solved solver result key value"
 NEAR = '''
 def near(labels, label, distance):
@@ -33,11 +33,11 @@ def near(labels, label, distance):
 class SourceWriter(ABC):
     """Writer of one library's source."""
 
-    # function that adds terms up
+    # Function that adds terms up.
     total = "sum"
-    # kinds of names that may be those of Python's functions
+    # Kinds of names that may be those of Python's functions.
     hidden_by_none: tuple[str, ...] = ()
-    # value of an infinite bound in a table
+    # Value of an infinite bound in a table.
     infinity = "math.inf"
 
     def __init__(self, structure: ModelStructure) -> None:

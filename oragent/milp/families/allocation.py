@@ -48,7 +48,7 @@ def generate_covering(seed: int, size: int = 6) -> FamilyInstance:
     sites, districts = take_names(SITES, size), take_names(DISTRICTS, size + size // 2)
     cost = {site: int(rng.integers(30, 100)) for site in sites}
     reaches: dict[str, list[str]] = {site: [d for d in districts if rng.random() < 0.35] for site in sites}
-    # each is reached from somewhere
+    # Each is reached from somewhere.
     for district in districts:
         if not any(district in reached for reached in reaches.values()):
             reaches[sites[int(rng.integers(size))]].append(district)

@@ -20,7 +20,7 @@ class FamilyInstance:
     name: str
     # in words: every figure of ``data`` stands in it, or it names the table in backquotes
     text: str
-    # figures as plain lists, dicts, texts and numbers
+    # Figures as plain lists, dicts, texts and numbers.
     data: Mapping[str, Any]
     # an exact model of it
     milp: Milp

@@ -239,7 +239,7 @@ def _build_model(
             before = {f"end of {first}": -1.0}
         else:
             before = {}
-        # what the ends may differ by if it is not so
+        # What the ends may differ by if it is not so.
         if first != "start":
             slack = horizon - quickest[job]
         else:

@@ -47,15 +47,15 @@ from oragent.milp.operations.state import (
 from oragent.milp.plain import number, quoted
 from oragent.milp.solution import SolveStatus
 
-# largest number of figures of one sweep
+# Largest number of figures of one sweep.
 MOST_FIGURES = 200
-# relative room that a fixed objective gets, so that rounding leaves its point feasible
+# Relative room that a fixed objective gets, so that rounding leaves its point feasible.
 ROOM = 1e-9
-# relative distance from which two points count as different, and prices that count as none
+# Relative distance from which two points count as different, and prices that count as none.
 APART = 1e-4
 NOISE = 1e-7
 SOFT = "the model has soft rows, whose prices belong to its objective: drop them to ask for another objective"
-# members that a search for other optima tries one by one
+# Members that a search for other optima tries one by one.
 MOST_DIRECTIONS = 50
 
 
@@ -202,7 +202,7 @@ def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
         raise MilpError(f"the {request.direction} is not known ({found.status}): allow a longer solve")
     low, high = found.span()
     if limits[1] != limits[0]:
-        # the optimum is not proven, so that the distance may begin at any figure up to its bound
+        # The optimum is not proven, so that the distance may begin at any figure up to its bound.
         tight = (
             None
             if limits[1] is None

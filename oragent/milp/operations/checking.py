@@ -23,10 +23,10 @@ from oragent.milp.operations.state import ModelScenario, ModelStudy, objective_c
 from oragent.milp.plain import plain, quoted
 from oragent.milp.solving import breaches
 
-# breaches, coefficients or differences that one result lists
+# Breaches, coefficients or differences that one result lists.
 SHOWN = 100
 SHOWN_DIFFERENCES = 5
-# seconds, a cap, for the cuts of an inverse problem
+# Seconds, a cap, for the cuts of an inverse problem.
 CAP_S = 60.0
 
 

@@ -27,11 +27,11 @@ from oragent.milp.plain import quoted
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solvers import SolverOptions, find_solver
 
-# non-zeros up to which a comparison looks for a conflict by itself
+# Non-zeros up to which a comparison looks for a conflict by itself.
 SMALL_ENOUGH = 20_000
-# names that a family of a conflict lists, and multipliers of its sum
+# Names that a family of a conflict lists, and multipliers of its sum.
 SHOWN = 20
-# seconds, a cap, for all checks of a conflict
+# Seconds, a cap, for all checks of a conflict.
 CAP_S = 60.0
 PARTS = {Side.ROW: "rows", Side.LOW: "lower bounds", Side.HIGH: "upper bounds"}
 
@@ -130,7 +130,7 @@ def _last_changed(scenario: ModelScenario) -> dict[tuple[bool, str], int]:
         try:
             chosen = find_slice(scenario.model, reference)
         except MilpError:
-            # dropped by a later change
+            # Dropped by a later change.
             continue
         names = chosen.names
         if chosen.kind == "parameters":

@@ -26,7 +26,7 @@ from oragent.milp.plain import quoted
 from oragent.milp.solution import Sensitivity, ValueRange
 from oragent.milp.solving import solve
 
-# members that one question lists
+# Members that one question lists.
 MOST = 1000
 
 

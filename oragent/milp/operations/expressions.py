@@ -20,7 +20,7 @@ NO_CELL = -1
 class LinearExpression:
     """One linear expression for each key: a matrix in triplets; column -1 is the constant."""
 
-    # names of the index sets that are kept
+    # Names of the index sets that are kept.
     sets: tuple[str, ...]
     # ``(k, d)`` labels of each expression
     keys: Keys

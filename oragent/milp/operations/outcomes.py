@@ -13,7 +13,7 @@ from oragent.milp.solution import SolveStatus
 from oragent.milp.solvers import SolverOptions, SolverStatus, find_solver
 from oragent.milp.solving import PROVEN, dual_bound, ray_of
 
-# points of a pool; the oldest go first
+# Points of a pool; the oldest go first.
 POOL = 100
 
 
@@ -52,7 +52,7 @@ class Outcome:
     objective: float | None = None
     # no feasible point is better; None if nothing is proven
     bound: float | None = None
-    # name and version; empty if nothing was solved
+    # Name and version; empty if nothing was solved.
     solver: str = ""
     # that ended the solve: ``time``, ``nodes``, ``iterations`` or ``gap``; empty if none did
     ended_by: str = ""
@@ -263,7 +263,7 @@ def _merge(sense: Sense, first: Outcome, second: Outcome) -> Outcome:
     bounds = [outcome.bound for outcome in (first, second) if outcome.bound is not None]
     bound = sign * max(sign * value for value in bounds) if bounds else None
     if best.objective is not None and bound is not None and sign * bound > sign * best.objective:
-        # rounding of the last digits
+        # Rounding of the last digits.
         bound = best.objective
     status = SolveStatus.OPTIMAL if best.status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE
     if best.objective is None:

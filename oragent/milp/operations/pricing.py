@@ -11,7 +11,7 @@ from oragent.milp.operations.slices import Slice
 from oragent.milp.operations.state import ModelScenario, ModelStudy, difference
 from oragent.milp.plain import number, quoted
 
-# members that one question prices
+# Members that one question prices.
 MOST = 200
 
 

@@ -14,10 +14,10 @@ from oragent.milp.plain import figure as figure_text
 from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
 
-# rows of a table; JSON has all
+# Rows of a table; JSON has all.
 SHOWN_ROWS = 60
 HEADER = set(OperationResult.model_fields)
-# labels of a member are in its name
+# Labels of a member are in its name.
 HIDDEN = {"kind", "labels"}
 
 
@@ -84,7 +84,7 @@ def _text(value: object) -> str:
 def _items(values: Sequence[object]) -> Iterator[str]:
     for value in values[:SHOWN_ROWS]:
         if isinstance(value, tuple):
-            # a name with figures before and after
+            # A name with figures before and after.
             yield " ".join(_text(item) or "-" for item in value)
         else:
             yield _text(value)

@@ -31,9 +31,9 @@ from oragent.milp.operations.state import (
 )
 from oragent.milp.plain import quoted
 
-# members that one result lists
+# Members that one result lists.
 SHOWN = 1000
-# labels of a set that a description lists
+# Labels of a set that a description lists.
 SHOWN_LABELS = 200
 ORDERS = ("value", "cost", "coefficient", "price")
 

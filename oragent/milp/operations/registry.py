@@ -15,9 +15,9 @@ class OperationEntry:
 
     request: type[ops.OperationRequest]
     result: type[results.OperationResult]
-    # takes the study and a request, and gives a result
+    # Takes the study and a request, and gives a result.
     run: Callable[..., results.AnyResult]
-    # form of its line
+    # Form of its line.
     syntax: str
 
     @property
@@ -54,7 +54,7 @@ _QUERIES: tuple[tuple[str, type[ops.OperationRequest], type[results.OperationRes
 QUERIES: Mapping[str, OperationEntry] = {
     name: OperationEntry(request, result, run, syntax) for name, request, result, run, syntax in _QUERIES
 }
-# operations that change the state, with the forms of their lines
+# Operations that change the state, with the forms of their lines.
 CHANGES: Mapping[str, tuple[type[ops.OperationRequest], str]] = {
     "assign": (ops.AssignChange, "TARGET =|+=|-=|*= NUMBER [%]"),
     "limit": (ops.LimitChange, "REF <=|>= NUMBER"),

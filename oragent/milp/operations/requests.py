@@ -27,7 +27,7 @@ class MemberReference(OperationRequest):
     """A family, or a slice of it."""
 
     name: str
-    # one for each index set; None for the whole family
+    # One for each index set; None for the whole family.
     indices: tuple[Index, ...] | None = None
     # which kind of family, where a name fits several
     kind: Literal["parameters", "variables", "rows"] | None = None
@@ -36,7 +36,7 @@ class MemberReference(OperationRequest):
 class ChangeTarget(OperationRequest):
     """Figures that a change sets."""
 
-    # a value is that of a parameter, the right-hand side of a row, or the fixed value of a variable
+    # A value is that of a parameter, the right-hand side of a row, or the fixed value of a variable.
     part: Literal["value", "coefficient", "upper", "lower"] = "value"
     reference: MemberReference
     # of a coefficient: the objective or the family of rows
@@ -49,10 +49,10 @@ class ExpressionTerm(OperationRequest):
     coefficient: Number = 1.0
     # None for a constant
     reference: MemberReference | None = None
-    # data that multiplies the reference, matched by index set
+    # Data that multiplies the reference, matched by index set.
     data: MemberReference | None = None
     is_sum: bool = False
-    # index sets that a sum keeps
+    # Index sets that a sum keeps.
     by: tuple[str, ...] = ()
 
 
@@ -276,7 +276,7 @@ class RepairRequest(OperationRequest):
     """Find the least changes of right-hand sides that make the model feasible."""
 
     operation: Literal["repair"] = "repair"
-    # rows that may change; none for all
+    # Rows that may change; none for all.
     references: tuple[MemberReference, ...] = ()
 
 

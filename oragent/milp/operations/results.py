@@ -18,7 +18,7 @@ class ResultPart(BaseModel):
 class Figure(ResultPart):
     """A figure, and the interval in which the true one lies; equal ends if it is exact."""
 
-    # best known; None if there is no point
+    # Best known; None if there is no point.
     value: float | None = None
     # None if nothing is proven
     low: float | None = None
@@ -50,17 +50,17 @@ class MemberFigures(ResultPart):
     name: str
     labels: tuple[str, ...] = ()
     value: Figure | None = None
-    # coefficient times value
+    # Coefficient times value.
     contribution: Figure | None = None
     coefficient: Figure | None = None
     low: Figure | None = None
     high: Figure | None = None
     slack: Figure | None = None
     relation: str = ""
-    # change of the optimum for a unit more and for a unit less
+    # Change of the optimum for a unit more and for a unit less.
     price_up: Figure | None = None
     price_down: Figure | None = None
-    # file and cell that the figure comes from
+    # File and cell that the figure comes from.
     source: str = ""
 
 
@@ -79,7 +79,7 @@ class Moved(ResultPart):
     members: int
     total_before: Figure
     total_after: Figure
-    # name, value before, value after
+    # Name, value before, value after.
     largest: tuple[tuple[str, float, float], ...]
 
 
@@ -98,7 +98,7 @@ class OperationResult(ResultPart):
 
     # such as ``r7``
     id: str = ""
-    # the line that the request is written as
+    # The line that the request is written as.
     line: str = ""
     request: Operation | None = None
     scenario: str = "base"
@@ -106,7 +106,7 @@ class OperationResult(ResultPart):
     status: str = ""
     solver: str = ""
     limits: SolveLimits | None = None
-    # limit that ended the solve; empty if none did
+    # Limit that ended the solve; empty if none did.
     ended_by: str = ""
     warnings: tuple[str, ...] = ()
 
@@ -158,7 +158,7 @@ class DescribeResult(OperationResult):
     sets: tuple[SetInfo, ...] = ()
     families: tuple[FamilyInfo, ...] = ()
     objectives: tuple[ObjectiveInfo, ...] = ()
-    # parts next to linear rows, such as ``indicators: 4``
+    # Parts next to linear rows, such as ``indicators: 4``.
     features: tuple[str, ...] = ()
     scenarios: tuple[str, ...] = ()
 
@@ -178,7 +178,7 @@ class TotalResult(OperationResult):
     kind: Literal["total"] = "total"
     total: Figure
     contribution: Figure | None = None
-    # sorted by total, the largest first
+    # Sorted by total, the largest first.
     groups: tuple[GroupTotal, ...] = ()
 
 
@@ -201,14 +201,14 @@ class CompareResult(OperationResult):
     status_after: str
     # whether the sign of the difference is proven
     decided: bool
-    # line that narrows an interval; empty if it is decided
+    # Line that narrows an interval; empty if it is decided.
     continue_with: str = ""
     moved: tuple[Moved, ...] = ()
-    # inequalities that bind at the second point, under its data, and not at the first
+    # Inequalities that bind at the second point, under its data, and not at the first.
     binding_now: tuple[MemberFigures, ...] = ()
-    # lines of the changes that lead from the first to the second
+    # Lines of the changes that lead from the first to the second.
     changes: tuple[str, ...] = ()
-    # parts that cannot hold together, where the second is infeasible
+    # Parts that cannot hold together, where the second is infeasible.
     conflict: "tuple[ConflictFamily, ...]" = ()
 
 
@@ -248,14 +248,14 @@ class WhyResult(OperationResult):
     member: MemberFigures
     # ``lower bound``, ``upper bound``, ``between``, ``binding`` or ``slack``
     at: str
-    # line of the change that was forced, and its effect; None if that is impossible
+    # Line of the change that was forced, and its effect; None if that is impossible.
     forced: str = ""
     difference: Figure | None = None
     # of linear models
     reduced_cost: Figure | None = None
     holds_from: float | None = None
     holds_to: float | None = None
-    # rows that bind and hold the variable
+    # Rows that bind and hold the variable.
     rows: tuple[MemberFigures, ...] = ()
 
 
@@ -303,7 +303,7 @@ class ConflictResult(OperationResult):
 
     kind: Literal["conflict"] = "conflict"
     irreducible: bool
-    # those changed last first
+    # Those changed last first.
     families: tuple[ConflictFamily, ...]
     # None where integrality is needed for the conflict
     aggregate: ConflictShortage | None = None
@@ -409,7 +409,7 @@ class DiffEntry(ResultPart):
     # ``added``, ``removed`` or ``changed``
     change: str
     members: int
-    # name, before, after
+    # Name, before, after.
     largest: tuple[tuple[str, float | None, float | None], ...] = ()
     # of this difference alone on the optimum
     effect: Figure | None = None
@@ -427,9 +427,9 @@ class StateResult(OperationResult):
     """The state after a change, ``keep``, ``undo`` or a choice of scenario."""
 
     kind: Literal["state"] = "state"
-    # lines of all changes since the base model
+    # Lines of all changes since the base model.
     changes: tuple[str, ...]
-    # figures that the line changed: name, before, after
+    # Figures that the line changed: name, before, after.
     changed: tuple[tuple[str, float | None, float | None], ...] = ()
     count: int = 0
 

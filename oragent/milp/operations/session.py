@@ -28,7 +28,7 @@ from oragent.milp.operations.syntax import is_comment, parse_line
 from oragent.milp.plain import quoted
 
 CHANGES = get_args(ops.AnyChange)
-# figures that a change lists
+# Figures that a change lists.
 SHOWN = 20
 
 

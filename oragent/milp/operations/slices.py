@@ -37,7 +37,7 @@ class Slice:
     family: Family
     # ``(k,)`` places in the family, increasing
     members: Positions
-    # places of index sets at which one label was named
+    # Places of index sets at which one label was named.
     fixed: frozenset[int] = frozenset()
 
     def __len__(self) -> int:

@@ -21,14 +21,14 @@ from oragent.milp.plain import quoted
 from oragent.milp.solution import TIGHT, SolveStatus
 
 BASE = "base"
-# models that stay in memory, for all of a study, and non-zeros of all of them together
+# Models that stay in memory, for all of a study, and non-zeros of all of them together.
 KEPT_MODELS = 200
 KEPT_NONZEROS = 20_000_000
 # of each family that moved
 SHOWN_MOVES = 5
-# rows that a comparison lists
+# Rows that a comparison lists.
 SHOWN_ROWS = 20
-# relative change below which a value counts as the same
+# Relative change below which a value counts as the same.
 SAME = 1e-7
 
 Changes = tuple[ops.AnyChange, ...]

@@ -367,7 +367,7 @@ class _Parser:
         if token.kind is not TokenKind.END:
             self._at += 1
             return token
-        # the callers step back to the token that they refuse
+        # The callers step back to the token that they refuse.
         self._at += 1
         self._tokens = [*self._tokens, token]
         return token

@@ -40,7 +40,7 @@ class Token:
     kind: TokenKind
     # without quotes
     text: str
-    # position in the line, from 0
+    # Position in the line, from 0.
     start: int
 
     def is_word(self, *words: str) -> bool:

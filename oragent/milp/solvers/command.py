@@ -29,7 +29,7 @@ SOLUTION = "model.sol"
 FORMS = ("lp", "mps")
 # CPU seconds without a time limit of the user's
 DEFAULT_SECONDS = 600.0
-# relative difference of objectives up to which they are the same, as files round them
+# Relative difference of objectives up to which they are the same, as files round them.
 AGREED = 1e-6
 # MiB
 MEMORY, FILES = 4096, 512
@@ -45,7 +45,7 @@ class CommandSolver:
 
     name = "command"
     install = "install the program, or give its path"
-    # the program decides on the objective's bound alone, so its optimum is a claim
+    # The program decides on the objective's bound alone, so its optimum is a claim.
     abilities = frozenset({Ability.LINEAR, Ability.INTEGER, Ability.TIME})
 
     def __init__(self, words: tuple[str, ...]) -> None:
@@ -82,7 +82,7 @@ class CommandSolver:
         version, started = self.version(), time.perf_counter()
         form = next(form for form in FORMS if any(f"{{model.{form}}}" in word for word in self.words))
         name = f"model.{form}"
-        # a word that names a file becomes its path; the program works in the folder of both
+        # A word that names a file becomes its path; the program works in the folder of both.
         words = tuple(word.replace(f"{{{name}}}", name).replace("{solution}", SOLUTION) for word in self.words)
         seconds = options.seconds or DEFAULT_SECONDS
         limits = Limits(cpu_s=seconds + 1, memory_mb=MEMORY, file_mb=FILES, wall_s=2 * seconds + 10)
@@ -132,7 +132,7 @@ def _result(arrays: Arrays, solution: SolutionFile, version: str, seconds: float
     if status is SolverStatus.OPTIMAL:
         cost = arrays.sense.sign * float(arrays.cost @ values)
         stated = cost if solution.objective is None else solution.objective
-        # a program that misread the model states another objective than its point has
+        # A program that misread the model states another objective than its point has.
         if abs(stated - cost) <= AGREED * max(1.0, abs(cost)):
             bound = arrays.objective_at(values)
     return SolverResult(status, version, values, bound, seconds=seconds)

@@ -29,7 +29,7 @@ STATUSES = {
     "INFEASIBLE_OR_UNBOUNDED": SolverStatus.INFEASIBLE_OR_UNBOUNDED,
 }
 LIMITS = {"TIME": Limit.TIME, "NODE": Limit.NODES, "ITERATION": Limit.ITERATIONS, "MEMORY": Limit.MEMORY}
-# branching on continuous variables never reaches a gap of 0
+# Branching on continuous variables never reaches a gap of 0.
 QUADRATIC_GAP = 2e-7
 # MathOpt's complaint of SCIP's point of an unbounded model
 INFINITE_POINT = "found value: inf; invalid PrimalSolutionProto.objective_value"

@@ -64,14 +64,14 @@ class SolverOptions:
         MilpError: A limit is below 0, or there is no thread.
     """
 
-    # wall clock, a cap; None for none
+    # Wall clock, a cap; None for none.
     seconds: float | None = None
-    # relative gap at which the search may end
+    # Relative gap at which the search may end.
     gap: float = 0.0
     threads: int = 1
-    # branch-and-bound nodes, a deterministic limit; None for none
+    # Branch-and-bound nodes, a deterministic limit; None for none.
     nodes: int | None = None
-    # simplex or first-order iterations, a deterministic limit; None for none
+    # Simplex or first-order iterations, a deterministic limit; None for none.
     iterations: int | None = None
     seed: int = 0
 
@@ -91,7 +91,7 @@ class SolverResult:
     """What a back end returns; nothing of it is checked yet. All figures are in the model's own sense."""
 
     status: SolverStatus
-    # name and version
+    # Name and version.
     solver: str
     # ``(n,)``, a point that the solver holds feasible; None for none
     values: Vector | None = None
@@ -107,11 +107,11 @@ class SolverResult:
     farkas: Vector | None = None
     # that ended it; None if nothing did
     limit: Limit | None = None
-    # counts such as ``nodes`` and ``iterations``
+    # Counts such as ``nodes`` and ``iterations``.
     work: Mapping[str, float] = field(default_factory=dict)
-    # wall clock, of the solver alone
+    # Wall clock, of the solver alone.
     seconds: float = 0.0
-    # solver's own object, from which more can be asked; None for none
+    # Solver's own object, from which more can be asked; None for none.
     engine: object = None
 
 
@@ -121,7 +121,7 @@ class Solver(Protocol):
     # by which users choose it
     name: str
     abilities: frozenset[Ability]
-    # command that installs it
+    # Command that installs it.
     install: str
 
     def version(self) -> str:

@@ -14,7 +14,7 @@ from oragent.milp.solvers.mathopt import MATHOPT_SOLVERS, MathOptSolver
 from oragent.milp.solvers.protocol import Ability, Solver
 
 DEFAULT = "highs"
-# group of entry points; each names a class or a function that returns a ``Solver``
+# Group of entry points; each names a class or a function that returns a ``Solver``.
 GROUP = "oragent.solvers"
 COMMAND_PREFIX = "command:"
 
@@ -24,7 +24,7 @@ class SolverListing:
     """A line of ``oragent doctor``."""
 
     name: str
-    # name and version, or the reason why it cannot be used
+    # Name and version, or the reason why it cannot be used.
     state: str
     is_installed: bool
     abilities: frozenset[Ability]
@@ -73,7 +73,7 @@ def _known_solvers() -> Mapping[str, Solver]:
     for entry in entry_points(group=GROUP):
         try:
             solvers.setdefault(entry.name.lower(), entry.load()())
-        # any error of another package's code must not stop ours
+        # Any error of another package's code must not stop ours.
         except Exception as problem:
             raise MilpError(
                 f"the registered solver {quoted(entry.name)} cannot be loaded: {plain(str(problem), 200)}; remove "

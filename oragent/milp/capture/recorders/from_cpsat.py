@@ -7,7 +7,7 @@ from typing import Any
 from oragent.milp.capture.recorder import Recorder, package_version
 from oragent.milp.capture.snapshot import Snapshot
 
-# domains of whole numbers beyond it count as unbounded
+# Domains of whole numbers beyond it count as unbounded.
 UNBOUNDED = 10**15
 KIND_NAMES = """
     bool_or bool_and at_most_one exactly_one bool_xor int_div int_mod int_prod lin_max linear all_diff element circuit
@@ -95,7 +95,7 @@ class _RowWriter:
         if kind == "linear":
             self._write_linear(name, constraint.linear, conditions)
         elif kind == "bool_or":
-            # one literal holds, or one condition does not
+            # One literal holds, or one condition does not.
             literals = [*constraint.bool_or.literals, *(~literal for literal in conditions)]
             self._write_literals(name, literals, 1.0, math.inf)
         elif kind == "bool_and":
@@ -155,7 +155,7 @@ class _RowWriter:
         if (room <= 0) == is_upper or room == 0:
             # it holds anyway
             return
-        # terms - room * sum(1 - condition) <= bound
+        # Terms - room * sum(1 - condition) <= bound.
         row = dict(terms)
         switches, offset = self._sum([(~condition, room) for condition in conditions])
         for column, value in switches.items():

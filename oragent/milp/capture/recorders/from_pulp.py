@@ -10,9 +10,9 @@ from oragent.milp.capture.recorder import Recorder, package_version
 from oragent.milp.capture.snapshot import MemberKey, Snapshot
 from oragent.milp.capture.tables import flat_key, label_text
 
-# a variable that PuLP puts where an objective has no term
+# A variable that PuLP puts where an objective has no term.
 DUMMY = "__dummy"
-# relation by PuLP's sign
+# Relation by PuLP's sign.
 LESS, GREATER = -1, 1
 MAKERS = {
     "LpVariable": ("dicts", "dict", "matrix"),
@@ -81,7 +81,7 @@ def _watch_families(owner: Any, name: str, keys: dict[str, MemberKey], recorder:
             indices = tuple(_as_list(index) for index in indices)
         else:
             indices = _as_list(indices)
-        # the start of an index is given by inner calls alone
+        # The start of an index is given by inner calls alone.
         with recorder.quiet():
             made = original(self, name, indices, *arguments, **named)
         if not recorder.is_quiet:

@@ -8,7 +8,7 @@ from oragent.milp.capture.recorder import Recorder, package_version
 from oragent.milp.capture.snapshot import DataTable, MemberKey, Snapshot
 from oragent.milp.capture.tables import flat_key, label_text
 
-# components that a linear model does not have
+# Components that a linear model does not have.
 NOT_LINEAR = {
     "SOSConstraint": "special-ordered sets",
     "Disjunction": "disjunctions",
@@ -102,7 +102,7 @@ class RecordingSolver:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("add_", "remove_", "update_", "set_", "load_")):
-            # a persistent solver's model is read anew at each solve
+            # A persistent solver's model is read anew at each solve.
             return lambda *arguments, **named: None
         raise AttributeError(name)
 
