@@ -1,4 +1,4 @@
-"""Optimisation models in folders that last: what a workspace is, what may be seen of it, how work on it is scored.
+"""Workspaces: optimisation models in persistent folders, access to their files, and grading of work on them.
 
 Zhou et al. 2026, "OR-Space: A Full-Lifecycle Workspace Benchmark for Industrial Optimization Agents".
 """

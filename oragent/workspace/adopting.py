@@ -1,4 +1,4 @@
-"""Adopt a folder as it is: propose a `workspace.yaml` with its program, documents and data; nothing is moved."""
+"""Adoption of an existing folder: propose a `workspace.yaml` with its program, documents and data; move no files."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,23 +13,23 @@ from oragent.workspace.settings import FILE
 DOCUMENTS = (".md", ".txt", ".rst", ".docx", ".pdf", ".eml", ".msg")
 DATA = (".csv", ".tsv", ".xlsx", ".xlsm", ".db", ".sqlite", ".sqlite3", ".json", ".parquet")
 MODELS = (".lp", ".mps")
-# modelling libraries whose models are captured
+# Modelling libraries whose models oragent captures.
 LIBRARY = re.compile(
     rb"^[ \t]*(?:import|from)[ \t]+(pyomo|pulp|gurobipy|highspy|linopy|ortools|scipy\.optimize|mip|cvxpy)\b",
     re.MULTILINE,
 )
 SOLVES = re.compile(rb"\.(?:solve|optimize|Solve|run|minimize)\s*\(|\bSolverFactory\b|\b(?:linprog|milp)\s*\(")
 MAIN = re.compile(rb"__name__\s*==\s*['\"]__main__['\"]")
-# names that describe how a project is built rather than what its model is about
+# Names that describe how a project is built, not what its model is about.
 TOOLING = re.compile(
     r"(?:^|/)(?:requirements[^/]*\.txt|package(?:-lock)?\.json|tsconfig\.json|licen[cs]e[^/]*|changelog[^/]*|"
     r"contributing[^/]*|code_of_conduct[^/]*|setup\.py|conftest\.py|workspace\.yaml)$",
     re.IGNORECASE,
 )
 TESTS = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_[^/]*\.py$")
-# bytes of a program that are searched
+# Maximum number of bytes of a program that are searched.
 SEARCHED = 1 << 20
-# files of one folder and ending, from which on a pattern stands for them
+# Number of files with the same folder and suffix from which a pattern replaces them.
 MANY = 4
 
 
@@ -37,7 +37,7 @@ def propose_settings(folder: Path) -> dict[str, object]:
     """Return the keys of ``workspace.yaml`` for a folder.
 
     Raises:
-        WorkspaceError: It has no program that uses a modelling library, and no model file.
+                WorkspaceError: The folder has neither a program that uses a modelling library nor a model file.
     """
     if not folder.is_dir():
         raise WorkspaceError(f"no folder {shorten_path(folder)}; expected the folder of a model")
@@ -59,10 +59,10 @@ def propose_settings(folder: Path) -> dict[str, object]:
 
 
 def rank_programs(programs: Mapping[str, Path]) -> list[str]:
-    """Return programs that use a modelling library, the likeliest main program first.
+    """Return the programs that use a modelling library, the most likely main program first.
 
-    A program that solves comes first, then one that is run as a script, then one outside of tests and nearer to the
-    top.
+    Order: programs that solve a model, then programs that run as scripts, then programs outside of tests and
+    closer to the top folder.
     """
     ranked = []
     for path, file in programs.items():
@@ -90,7 +90,7 @@ def rank_programs(programs: Mapping[str, Path]) -> list[str]:
 
 
 def _patterns(paths: Iterable[str]) -> list[str]:
-    """Return paths, and a pattern in place of many in one folder."""
+    """Return the paths; a pattern replaces many paths in one folder."""
     groups: dict[tuple[str, str], list[str]] = {}
     for path in paths:
         parent, _, name = path.rpartition("/")
@@ -111,7 +111,7 @@ def settings_text(settings: Mapping[str, object]) -> str:
 
 
 def adopt_folder(folder: Path, write: bool) -> str:
-    """Propose ``workspace.yaml``, and write it if wished; return its text.
+    """Propose ``workspace.yaml`` and return its text; write the file if ``write`` is True.
 
     Raises:
         WorkspaceError: The folder has no program, or already has a ``workspace.yaml``.

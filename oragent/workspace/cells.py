@@ -1,7 +1,7 @@
-"""References to cells of data files, ``data/demand.csv[Paris, wk3]``, and files with other values in some cells.
+"""References to cells of data files, ``data/demand.csv[Paris, wk3]``, and replacement of cell values.
 
-A reference names the file, for workbooks and databases with several tables the table after ``#``, the labels that begin
-the row, and the column: ``plan.xlsx#Costs[Lyon, Paris, EUR]``.
+A reference names the file, the labels at the start of the row, and the column. For workbooks and databases with several
+tables, it names the table after ``#``: ``plan.xlsx#Costs[Lyon, Paris, EUR]``.
 """
 
 import re
@@ -18,24 +18,24 @@ from oragent.workspace.data_edits import DATABASES, CellPlace, fold_text, read_t
 from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import shorten, shorten_path
 
-# a file, perhaps a table, then labels in brackets; labels with commas stand in double quotes
+# A file, optionally a table, then labels in brackets. Labels with commas are in double quotes.
 FORM = re.compile(r"\s*(?P<path>[^\[\]#]+?)(?:#(?P<table>[^\[\]#]+?))?\s*\[(?P<labels>.+)\]\s*", re.DOTALL)
 CHANGE = re.compile(rf"(?P<cell>{FORM.pattern})=(?P<value>[^=]*)", re.DOTALL)
 LABEL = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^,"]+?))\s*(?:,|$)')
 PLAIN_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
 MOST_NAMED = 8
-# seconds in which a database gets a new value
+# Maximum seconds to write a new value into a database.
 PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True)
 class CellReference:
-    """A cell by labels."""
+    """Reference to a cell by its labels."""
 
     path: str
-    # sheet of a workbook or table of a database; empty for the only one, or the first sheet
+    # Sheet of a workbook or table of a database. Empty means the only table or the first sheet.
     table: str
-    # first cells of the row
+    # First cells of the row.
     row: tuple[str, ...]
     column: str
 
@@ -46,7 +46,7 @@ class CellReference:
 
 @dataclass(frozen=True)
 class CellChange:
-    """A cell and its new value, as Python writes numbers, or a text."""
+    """A cell and its new value: a number in Python notation, or a text."""
 
     cell: CellReference
     value: str
@@ -57,10 +57,10 @@ class CellChange:
 
 @dataclass(frozen=True)
 class LocatedCell:
-    """Place of a cell in a table as it is read, and its present text."""
+    """Position of a cell in the table as read, and its current text."""
 
     table: str
-    # from 0 on
+    # Counted from 0.
     row: int
     column: int
     text: str
@@ -70,7 +70,7 @@ def read_cell(text: str) -> CellReference:
     """Read a reference to a cell.
 
     Raises:
-        WorkspaceError: It has another form.
+            WorkspaceError: The text does not have the form of a reference.
     """
     match = FORM.fullmatch(text)
     labels = _read_labels(match["labels"]) if match else []
@@ -81,7 +81,7 @@ def read_cell(text: str) -> CellReference:
 
 
 def is_cell_change(text: str) -> bool:
-    """Return True if a change begins with a cell of a data file, and not with a name of a model."""
+    """Return True if a change begins with a cell of a data file and not with a name of the model."""
     match = CHANGE.fullmatch(text)
     return match is not None and Path(match["path"].strip()).suffix.casefold() in (*TABLES, *DATABASES)
 
@@ -90,7 +90,7 @@ def read_change(text: str) -> CellChange:
     """Read ``CELL = VALUE``.
 
     Raises:
-        WorkspaceError: It has another form.
+            WorkspaceError: The text does not have this form.
     """
     match = CHANGE.fullmatch(text)
     if match is None:
@@ -113,7 +113,7 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
     """Find the one cell that a reference names.
 
     Raises:
-        WorkspaceError: There is no such table, row or column, or more than one.
+            WorkspaceError: The table, row or column does not exist or is ambiguous.
     """
     found = read_text_tables(cell.path, content)
     if not found:
@@ -130,7 +130,7 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
     keys = tuple(map(fold_text, cell.row))
     places = [place for place, row in enumerate(rows) if tuple(map(fold_text, row[: len(keys)])) == keys]
     if not places:
-        # columns such as a number may come before the labels
+        # Columns such as a number may precede the labels.
         places = [place for place, row in enumerate(rows) if _has_in_order(row, keys)]
     labels = ", ".join(cell.row)
     if not places:
@@ -150,7 +150,7 @@ def _has_in_order(row: tuple[str, ...], keys: tuple[str, ...]) -> bool:
 
 
 def _choose(name: str, names: list[str], path: str, noun: str) -> str:
-    """Return the one name that is the same but for case, spaces, and a unit in brackets."""
+    """Return the only matching name; case, spaces, and a unit in brackets are ignored."""
     for fold in (str.strip, fold_text, lambda text: fold_text(tables.BRACKETED.sub("", text))):
         same = [known for known in names if fold(known) == fold(name)]
         if len(same) == 1:
@@ -162,10 +162,10 @@ def _choose(name: str, names: list[str], path: str, noun: str) -> str:
 
 
 def change_cells(content: bytes, path: str, changes: Iterable[CellChange]) -> bytes:
-    """Return a data file with new values in some cells; formats, encoding and all other cells stay.
+    """Return a data file with new values in some cells; formats, encoding and all other cells are unchanged.
 
     Raises:
-        WorkspaceError: A cell is not there, the value is no number where the cell has one, or the format is read-only.
+            WorkspaceError: A cell does not exist, a number would become a text, or the format is read-only.
     """
     placed: dict[str, dict[tuple[int, int], str]] = {}
     for change in changes:
@@ -179,10 +179,10 @@ def change_cells(content: bytes, path: str, changes: Iterable[CellChange]) -> by
 
 
 def change_places(content: bytes, path: str, values: Mapping[CellPlace, str]) -> bytes:
-    """Return a data file with other texts in the cells that a comparison of files named.
+    """Return a data file with other texts in the cells that a file comparison found.
 
     Raises:
-        WorkspaceError: A cell is not there, or the format is read-only.
+            WorkspaceError: A cell does not exist, or the format is read-only.
     """
     found = read_text_tables(path, content) or {}
     placed: dict[str, dict[tuple[int, int], str]] = {}
@@ -210,7 +210,7 @@ def _write_cells(content: bytes, path: str, placed: Mapping[str, Mapping[tuple[i
 
 
 def _change_database(content: bytes, path: str, table: str, values: Mapping[tuple[int, int], str]) -> bytes:
-    """Return a database with new values, of which ``read_tables`` read the rows before."""
+    """Return a database with new values; ``read_tables`` must have read its rows before."""
     database = sqlite3.connect(":memory:", timeout=PATIENCE_S, isolation_level=None)
     try:
         database.deserialize(content)

@@ -1,9 +1,9 @@
 """Citations of documents, tables and records, and their verification.
 
 Three forms: ``[docs/a.md:12 "quote"]``, ``[data/t.csv, row KEY, column NAME [unit] = value]`` and ``[records/m.json,
-key.key = value]``, or a JSON list. A citation holds if the quote or value is there. A cell may name its sheet, ``,
-sheet NAME`` before ``, row``; without it the first sheet is meant. Text that looks like a citation and has none of
-these forms is reported.
+key.key = value]``, or a JSON list. A citation holds if the cited place contains the quote or value. A cell may name its
+sheet, ``, sheet NAME`` before ``, row``; the default is the first sheet. Text that looks like a citation but matches
+none of these forms is reported.
 """
 
 import json
@@ -21,7 +21,7 @@ from oragent.workspace import tables
 from oragent.workspace.data_edits import read_text_tables
 from oragent.workspace.reading import parse_json, read_bytes, read_text, shorten
 
-# text in which brackets come in pairs, as in the unit of a column
+# Text with balanced brackets, such as the unit of a column.
 PAIRED = r"(?:[^\[\]=\n]|\[[^\[\]=\n]{0,60}\])"
 FORM = re.compile(
     r'\[(?P<path>[^\[\]:,="\n]+?)(?:'
@@ -32,7 +32,7 @@ FORM = re.compile(
     r")\]"
 )
 FILE_NAME = r"[\w./-]{1,100}\.(?:csv|tsv|xlsx|xlsm|db|sqlite3?|json|parquet|md|txt|eml|rst|tex|py|log|pdf|docx)\b"
-# what a reader takes for a citation: a bracket that begins with a file, or a file followed by a line, row or column
+# Text that looks like a citation: a bracket that begins with a file, or a file followed by a line, row or column.
 LOOKS = re.compile(
     rf"\[[ \t]*{FILE_NAME}[^\[\]\n]{{0,300}}\](?!\()"
     rf"|{FILE_NAME}[ \t]*(?::[ \t]*[0-9]+|[,;:(][ \t]*(?:sheet|row|column|lines?|cell|key|page)\b[^\n]{{0,100}})"
@@ -77,10 +77,10 @@ RELATIVE, ABSOLUTE = 1e-6, 1e-9
 
 @dataclass(frozen=True)
 class CitedLine:
-    """A line of a text."""
+    """Citation of a line of a text."""
 
     path: str
-    # from 1 on
+    # Counted from 1.
     number: int
     quote: str = ""
 
@@ -91,14 +91,14 @@ class CitedLine:
 
 @dataclass(frozen=True)
 class CitedCell:
-    """A cell of a table."""
+    """Citation of a cell of a table."""
 
     path: str
-    # first cell of the row
+    # First cell of the row.
     row: str
     column: str
     value: str
-    # of a workbook; empty for the first one
+    # Sheet of a workbook. Empty means the first sheet.
     sheet: str = ""
 
     def __str__(self) -> str:
@@ -111,10 +111,10 @@ class CitedCell:
 
 @dataclass(frozen=True)
 class CitedKey:
-    """A value in a record."""
+    """Citation of a value in a record."""
 
     path: str
-    # from the outside in
+    # Keys from the outermost object to the value.
     keys: tuple[str, ...]
     value: str
 
@@ -124,7 +124,7 @@ class CitedKey:
 
 @dataclass(frozen=True)
 class UnclearCitation:
-    """Text that looks like a citation and has none of the forms."""
+    """Text that looks like a citation but matches none of the forms."""
 
     text: str
 
@@ -137,12 +137,12 @@ Citation = CitedLine | CitedCell | CitedKey | UnclearCitation
 
 @dataclass(frozen=True)
 class ResolvedCitation:
-    """A citation, looked up."""
+    """A citation with the result of its verification."""
 
     citation: Citation
-    # in the place that is cited; None where there is no such place
+    # Value at the cited place. None if the place does not exist.
     value: str | None
-    # why it does not hold, one line; empty if it holds
+    # Reason why the citation does not hold, in one line. Empty if it holds.
     reason: str
 
     def __str__(self) -> str:
@@ -150,7 +150,7 @@ class ResolvedCitation:
 
 
 def find_citations(text: str) -> tuple[Citation, ...]:
-    """Return all citations of a text in order, then what looks like one and has none of the forms."""
+    """Return all citations of a text in order, then the unclear citations."""
     citations: list[Citation] = []
     rest = []
     end = 0
@@ -174,8 +174,8 @@ def find_citations(text: str) -> tuple[Citation, ...]:
 def read_citation_list(value: object) -> tuple[Citation, ...]:
     """Return citations given as a JSON list of objects.
 
-    A line has path, line and quote; a cell path, row, column, value and perhaps table; a key path, keys and value.
-    An object of another form is an unclear citation.
+    A line has path, line and quote. A cell has path, row, column, value and optionally table. A key has path, keys and
+    value. An object of any other form is an unclear citation.
     """
     if not isinstance(value, list) or len(value) > MOST_CITATIONS:
         raise WorkspaceError(f"expected a list of at most {MOST_CITATIONS} citations, each an object with a path")
@@ -198,13 +198,13 @@ def _read_object(entry: object) -> Citation:
 
 
 def check_citations(text: str, files: Mapping[str, Path]) -> tuple[ResolvedCitation, ...]:
-    """Return the citations of an answer that do not hold; files are given by path below the workspace."""
+    """Return the citations of an answer that do not hold; ``files`` maps paths relative to the workspace to files."""
     resolved = (resolve_citation(citation, files) for citation in dict.fromkeys(find_citations(text)))
     return tuple(one for one in resolved if one.reason)
 
 
 def resolve_citation(citation: Citation, files: Mapping[str, Path]) -> ResolvedCitation:
-    """Look a citation up; files are given by path below the workspace."""
+    """Look up a citation; ``files`` maps paths relative to the workspace to files."""
     if isinstance(citation, UnclearCitation):
         return ResolvedCitation(citation, None, "is in no form that can be looked up")
     if citation.path not in files:
@@ -259,7 +259,7 @@ def _look_up_cell(citation: CitedCell, content: bytes) -> tuple[str | None, str]
 
 
 def _is_same_cell(cited: str, actual: str, unit: str) -> bool:
-    """Return True if a cited text is the number of a cell, perhaps with the unit of its column, or the same text."""
+    """Return True if a cited text equals a cell's text or its number, with or without the unit of the column."""
     first, second = normalise_text(cited), normalise_text(actual)
     if first == second:
         return True
@@ -293,24 +293,24 @@ def _is_same_value(cited: str, actual: str) -> bool:
 
 
 def normalise_text(text: str) -> str:
-    """A text as it is compared.
+    """Normalise a text for comparison.
 
-    Unicode NFKC; quotes, dashes, minus signs and arrows in ASCII; backticks and thousands separators dropped; white
-    space collapsed to single spaces; case folded.
+    Apply Unicode NFKC; write quotes, dashes, minus signs and arrows in ASCII. Remove backticks and thousands
+    separators, collapse white space to single spaces, and fold case.
     """
     plain = unicodedata.normalize("NFKC", text).translate(ALIKE)
     return " ".join(THOUSANDS.sub("", plain).split()).casefold()
 
 
 def compact_text(text: str) -> str:
-    """A normalised text without spaces and quotes, square brackets as round ones: ``x["a", 1]`` is ``x(a,1)``."""
+    """Remove spaces and quotes from a normalised text and make square brackets round: ``x["a", 1]`` is ``x(a,1)``."""
     return re.sub(r"[\s\"']+", "", normalise_text(text)).replace("[", "(").replace("]", ")")
 
 
 class SearchableAnswer:
-    """An answer, prepared for looking up many entities.
+    """An answer, prepared for the lookup of many entities.
 
-    A ``bounded`` number stands between characters that belong to no identifier; the release finds the 2 of ``x2``, too.
+    A ``bounded`` number must not touch characters of an identifier. The code of the release also finds the 2 in ``x2``.
     """
 
     def __init__(self, text: str, bounded: bool = False) -> None:
@@ -319,7 +319,7 @@ class SearchableAnswer:
         self._bounded = bounded
 
     def names_entity(self, entity: str) -> bool:
-        """Return True if the answer names an entity; an empty entity is never named."""
+        """Return True if the answer names an entity; False for an empty entity."""
         normalised = normalise_text(entity)
         if not normalised:
             return False
@@ -331,7 +331,7 @@ class SearchableAnswer:
         return self.names_number(normalised)
 
     def names_number(self, text: str) -> bool:
-        """Return whether the answer has a number of this value; False where the text is no number."""
+        """Return True if the answer contains a number of this value; False if the text is not a number."""
         if not re.fullmatch(NUMBER, text):
             return False
         value = float(text)

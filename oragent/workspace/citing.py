@@ -15,7 +15,7 @@ from oragent.workspace.reading import parse_json, read_text
 from oragent.workspace.sources import FolderState
 from oragent.workspace.verb_results import CitationInfo, CiteResult, Revision
 
-# characters of a text with citations
+# Maximum number of characters of a text with citations.
 LARGEST = 4 << 20
 
 
@@ -23,7 +23,7 @@ def check_text(state: FolderState, path: Path) -> CiteResult:
     """Look up each citation of a text, or of a JSON list of objects.
 
     Raises:
-        WorkspaceError: The file cannot be read, or is no list.
+            WorkspaceError: The file cannot be read, or is not a list.
     """
     text = read_text(path, LARGEST)
     if path.suffix.casefold() == ".json":

@@ -45,14 +45,14 @@ from oragent.workspace.verb_commands import VerbCommands
 from oragent.workspace.verbs import VerbRunner, failure_request
 from oragent.workspace.versions import Versions
 
-# exit code where nothing came of it
+# Exit code of a command without a result.
 FAILED = 3
 NO_WORDS = RuntimeWords()
 NOTHING_GIVEN = EffortOptions()
 
 
 def build_program(request: VerbRequest, console: Console) -> int:
-    """Have a model build a program; goes on where it was cut off."""
+    """Build a program with a language model; resume an interrupted build."""
     home = WorkspaceFolder(request.folder)
     home.open_workspace()
     if home.is_unwritten():
@@ -64,9 +64,9 @@ def build_program(request: VerbRequest, console: Console) -> int:
 def revise_program(
     verb_request: VerbRequest, request: Path | None, feedback: bool, accept: bool, console: Console
 ) -> int:
-    """Have a model revise the program by a request, or mend it after a run that failed.
+    """Revise the program with a language model, by a request or to correct a failed run.
 
-    ``accept`` alone, or with the request that was refused last, writes the refused draft and asks no model.
+    ``accept`` alone, or with the request of the last refused revision, writes the refused draft and calls no model.
     """
     alone = accept and request is None and not feedback
     if (request is None) == (not feedback) and not alone:
@@ -81,20 +81,20 @@ def revise_program(
 
 
 def ask_question(request: VerbRequest, question: str, console: Console) -> int:
-    """Answer a question by a language model; without one it is a line of operations on the program's model."""
+    """Answer a question with a language model; without one, run it as a line of operations on the program's model."""
     if not question.strip():
         raise ConfigError("the question is empty; without a model it is a line such as 'whatif demand[Paris] *= 1.1'")
     if request.model is None and request.runtime.model is None and request.replay is None:
-        # refuses links
+        # This call refuses links.
         WorkspaceFolder(request.folder).list_files()
         return VerbCommands(request.folder, console, request.effort, as_json=False).ask("ask", [question])
     return _run_verb(request, _begin_verb(request, "ask", question), console)
 
 
 def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO_WORDS, trust: bool = False) -> int:
-    """Go on with the verb that was cut off, with the models that it had; where none was, say so.
+    """Resume the interrupted verb with its models; print a message if no verb was interrupted.
 
-    ``words`` change settings of the verb, such as a larger budget; ``trust`` means that the user agrees to addresses,
+    ``words`` change settings of the verb, such as the budget. ``trust`` means that the user accepts the addresses,
     commands and keys that the folder names.
     """
     require_workspace(request.folder)
@@ -122,7 +122,7 @@ def run_program(
     sandbox: Sandbox | None = None,
     effort_options: EffortOptions = NOTHING_GIVEN,
 ) -> int:
-    """Run a program, of ``src`` where none is named, keep its records, and return 0 with a solution, 3 without one."""
+    """Run a program, by default the one in ``src``, and write its records; return 0 with a solution, else 3."""
     home, effort = WorkspaceFolder(folder), read_settings(folder, effort_options)
     path = program or home.find_program()
     if not path:
@@ -145,17 +145,17 @@ def run_program(
 
 
 def undo_verb(folder: Path, console: Console) -> int:
-    """Take back what the last verb wrote, but for what a person changed since."""
+    """Undo the changes of the last verb, except in files that the user changed since."""
     return _reverse(folder, undoing.undo_last, console)
 
 
 def redo_verb(folder: Path, console: Console) -> int:
-    """Do again what the last undo took back."""
+    """Redo the changes of the last undo."""
     return _reverse(folder, undoing.redo_last, console)
 
 
 def restore_version(folder: Path, version: str, path: str, console: Console) -> int:
-    """Bring the files of a version back, or one of them."""
+    """Restore the files of a version, or one of them."""
     return _reverse(folder, lambda versions: undoing.restore_files(versions, version, path), console)
 
 
@@ -168,7 +168,7 @@ def _reverse(folder: Path, reversal: Callable[[Versions], Reversal], console: Co
 
 
 def show_workspace(folder: Path, console: Console) -> int:
-    """Say what became of a workspace: its program, what each verb came to, its versions, what was cut off."""
+    """Print the state of a workspace: its program, the result of each verb, its versions, and interrupted work."""
     require_workspace(folder)
     print_line(console, f"program: {WorkspaceFolder(folder).find_program() or 'none yet'}")
     in_force = undoing.list_verbs_in_force(Versions(folder, readonly=True).list_own())
@@ -183,7 +183,7 @@ def show_workspace(folder: Path, console: Console) -> int:
 
 
 def write_report(folder: Path, console: Console) -> int:
-    """Write the page of a workspace anew."""
+    """Write the page of a workspace again."""
     require_workspace(folder)
     print_line(console, f"report: {write_page(folder)}")
     return 0
@@ -232,7 +232,7 @@ async def _perform_verb(
 
 
 def _refused_revision(folder: Path) -> dict[str, Any] | None:
-    """Return the result of the last revision if it was refused and its draft was kept; None otherwise."""
+    """Return the result of the last revision if it was refused and its draft is saved; None otherwise."""
     revisions = [verb.result for verb in finished_verbs(folder) if verb.result["verb"] == "revise"]
     return revisions[-1] if revisions and revisions[-1].get("refused") else None
 
@@ -287,7 +287,7 @@ def _print_result(result: dict[str, Any], console: Console) -> None:
 
 
 def _print_data_edits(result: Mapping[str, Any], console: Console) -> None:
-    """Print the edits of data by a revision: those of its plan, then all others."""
+    """Print the data edits of a revision: the planned ones, then all others."""
     headings = {"data_edits": "data changed as planned", "unplanned_edits": "data changed without being in the plan"}
     for key, heading in headings.items():
         style = "bold yellow" if key == "unplanned_edits" else ""

@@ -1,6 +1,6 @@
-"""A submitted model beside the exact one: rows matched up to names, differences told with their source.
+"""Comparison of a submitted model with the exact one: rows are matched up to names, differences name their source.
 
-The objective says whether an attempt passes; this says why it does not, where the exact model is known.
+The objective decides whether an attempt passes. This module explains a failure if the exact model is known.
 """
 
 import math
@@ -22,7 +22,7 @@ class Flaw(StrEnum):
 
     MISSING_ROW = "missing row"
     EXTRA_ROW = "extra row"
-    # a row or objective with other coefficients than the data give
+    # A row or objective whose coefficients differ from the data.
     DATA = "wrong figure"
     OBJECTIVE = "other objective"
     KIND = "other integrality or bounds"
@@ -31,13 +31,13 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True)
 class ModelDifference:
-    """One thing that is different."""
+    """One difference between two models."""
 
     flaw: Flaw
-    # of the exact model's row or variable; of an extra row the submitted one's
+    # Name of the row or variable in the exact model; for an extra row, its name in the submitted model.
     name: str
     text: str
-    # sentence of a document or cell of a table that it comes from; empty where unknown
+    # Sentence of a document or cell of a table with the correct value. Empty if unknown.
     source: str = ""
 
     def __str__(self) -> str:
@@ -45,11 +45,11 @@ class ModelDifference:
 
 
 def compare_models(submitted: Milp, exact: Milp, where: Where = lambda name, value: "") -> tuple[ModelDifference, ...]:
-    """Compare a submitted model with the exact one; empty if they do not differ.
+    """Compare a submitted model with the exact one; return an empty tuple if they do not differ.
 
-    Variables are matched by name; where names differ, by what a model says of them. Two rows that differ in figures
-    alone are a wrong figure, and not a row too few and one too many. ``where`` names the cell of the data in which a
-    figure of a row stands; empty where there is none.
+    Variables are matched by name. If the names differ, bounds, costs and rows decide. Two rows that
+    differ only in figures count as one wrong figure, not as one missing and one extra row. ``where`` names the data cell
+    of a row's figure and returns an empty text if no cell has it.
     """
     matching = _match_variables(submitted, exact)
     if matching is None:
@@ -68,7 +68,7 @@ def compare_models(submitted: Milp, exact: Milp, where: Where = lambda name, val
 
 
 def _match_variables(submitted: Milp, exact: Milp) -> dict[str, str] | None:
-    """Name of the exact variable by that of the submitted one; None where they cannot be told."""
+    """Map submitted variable names to exact ones; return None if the variables cannot be matched."""
     theirs, ours = ([variable.name for variable in milp.variables] for milp in (submitted, exact))
     shared = set(theirs) & set(ours)
     if len(shared) >= 0.6 * max(len(theirs), len(ours)):
@@ -87,7 +87,7 @@ def _match_variables(submitted: Milp, exact: Milp) -> dict[str, str] | None:
 
 
 def _colour_variables(milp: Milp) -> dict[str, Key]:
-    """Describe each variable without its name: bounds, cost, and its rows."""
+    """Describe each variable without its name: its bounds, cost, and rows."""
     colours: dict[str, Key] = {}
     for variable in milp.variables:
         figures = (variable.low, variable.high, milp.objective.terms.get(variable.name, 0.0))
@@ -165,13 +165,13 @@ def _compare_rows(submitted: Milp, exact: Milp, matching: Mapping[str, str], whe
 
 
 def _row_shape(row: Row, matching: Mapping[str, str]) -> Key:
-    """A row up to names, scale and direction."""
+    """Describe a row independently of names, scale and direction."""
     terms = {matching.get(name, f"?{name}") if matching else name: value for name, value in row.terms.items() if value}
     return scale_row(terms, row.relation, row.rhs, 7) or (row.relation, _round_value(row.rhs))
 
 
 def _find_twin(row: Row, candidates: Sequence[Row], matching: Mapping[str, str]) -> Row | None:
-    """A row that is meant to be this one: of its name, or over the same variables."""
+    """Find the row that corresponds to this one: same name, or same variables."""
     for candidate in candidates:
         if candidate.name == row.name:
             return candidate
@@ -233,13 +233,13 @@ def _same_number(first: float, second: float) -> bool:
 
 
 def rule_of(name: str) -> str:
-    """Return the rule of a row, or the kind of a variable: its name without indices (``stock`` of ``stock__a__1``)."""
+    """Return the rule of a row or the kind of a variable: its name without indices (``stock`` of ``stock__a__1``)."""
     stem = re.split(r"__|\[|\(", name)[0]
     return re.sub(r"(?:_+\d+)+$", "", stem).rstrip("_") or name
 
 
 def list_changes(original: Milp, revised: Milp) -> Iterable[str]:
-    """List the rows, variables and objective coefficients in which two models differ; parts match by name."""
+    """List the rows, variables and objective coefficients in which two models differ; elements are matched by name."""
     before, after = ({row.name: row for row in milp.rows} for milp in (original, revised))
     yield from (f"new row: {plain(name)}" for name in after if name not in before)
     yield from (f"row {plain(name)} is gone" for name in before if name not in after)
@@ -264,5 +264,5 @@ def list_changes(original: Milp, revised: Milp) -> Iterable[str]:
 
 
 def same_row(row: Row, twin: Row) -> bool:
-    """Return whether two rows have the same coefficients, relation and right side."""
+    """Return True if two rows have the same coefficients, relation and right-hand side."""
     return dict(row.terms) == dict(twin.terms) and row.relation is twin.relation and row.rhs == twin.rhs

@@ -1,4 +1,4 @@
-"""Data files of two states of a workspace: which cells differ, what a plan says of them, and the former values."""
+"""Data files of two states of a workspace: differing cells, their comparison with a plan, and their former values."""
 
 import fnmatch
 import json
@@ -20,7 +20,7 @@ LARGEST_PLAN = 4 << 20
 
 
 def list_data(state: FolderState, patterns: Sequence[str] = ()) -> dict[str, Path]:
-    """Return the data files of a state by path: those of the patterns, else those in ``data``, else all tables."""
+    """Return the data files of a state by path: by the patterns, else in ``data``, else all tables."""
     files = state.list_files()
     if patterns:
         return {path: file for path, file in files.items() if any(fnmatch.fnmatch(path, one) for one in patterns)}
@@ -39,7 +39,7 @@ class DataFiles:
 
     @classmethod
     def between(cls, old: FolderState, new: FolderState) -> "DataFiles":
-        """Read the data files that differ between two states; a file that one of them names counts in both."""
+        """Read the data files that differ between two states; a data file of one state is read in both."""
         named = [state.settings.data for state in (old, new)]
         patterns = [*named[0], *named[1]] if all(named) else []
         first, second = list_data(old, patterns), list_data(new, patterns)
@@ -48,14 +48,14 @@ class DataFiles:
         return cls(*contents)
 
     def list_edits(self) -> list[CellEdit]:
-        """List the cells that differ; a file that is no table is one edit without a row."""
+        """List the cells that differ; a changed file that is not a table is one edit without a row."""
         return list_edits(self.old, self.new)
 
     def former_contents(self, neutral: Sequence[CellChange]) -> dict[str, bytes]:
-        """Return the new files with former values in changed cells, and neutral ones where they are named.
+        """Return the new files with former values in changed cells, and neutral values in the named cells.
 
         Raises:
-            WorkspaceError: Cells were removed, so that there are no former values in the new files.
+                WorkspaceError: Cells were removed, so the new files cannot hold their former values.
         """
         edits_by_path: dict[str, list[CellEdit]] = {}
         for edit in self.list_edits():
@@ -99,16 +99,16 @@ def _is_same_file(path: str, first: Mapping[str, Path], second: Mapping[str, Pat
 class EditPlan:
     """Planned edits of data, as ``revise`` writes them in ``plan.json``, or as lines ``CELL = VALUE``."""
 
-    # ``data`` and ``edits`` of the file
+    # Keys ``data`` and ``edits`` of the file.
     tree: Mapping[str, Any]
     changes: tuple[CellChange, ...]
 
     @classmethod
     def read(cls, path: Path) -> "EditPlan":
-        """Read a plan: JSON with ``data`` and ``edits``, or text with a change a line; ``#`` begins a comment.
+        """Read a plan: JSON with ``data`` and ``edits``, or text with one change per line; ``#`` begins a comment.
 
         Raises:
-            WorkspaceError: The file is no plan.
+                WorkspaceError: The file is not a plan.
         """
         text = read_text(path, LARGEST_PLAN)
         if path.suffix != ".json":
@@ -127,7 +127,7 @@ class EditPlan:
         return named + planned, [edit for edit in others if edit not in planned]
 
     def missing(self, edits: Sequence[CellEdit]) -> Iterator[str]:
-        """Yield the planned edits that were not made, or with another value."""
+        """Yield the planned edits that were not made or were made with another value."""
         for change in self.changes:
             if not any(_is_planned(change, edit) for edit in edits):
                 yield str(change)
@@ -148,7 +148,7 @@ def _is_planned(change: CellChange, edit: CellEdit) -> bool:
 
 
 def describe_edit(edit: CellEdit, planned: bool | None = None) -> CellEditInfo:
-    """Return an edit as a part of a result."""
+    """Return an edit as part of a result."""
     place = edit.place
     return CellEditInfo(
         path=place.path,
@@ -162,9 +162,9 @@ def describe_edit(edit: CellEdit, planned: bool | None = None) -> CellEditInfo:
 
 
 def audit_edits(old: FolderState, new: FolderState, plan: EditPlan | None) -> AuditResult:
-    """List each cell of data that differs between two states; with a plan, also whether it was planned.
+    """List each data cell that differs between two states; with a plan, also whether the change was planned.
 
-    With a plan the check holds if all edits are planned and all planned edits were made.
+    With a plan, the check holds if all edits are planned and all planned edits were made.
     """
     edits = DataFiles.between(old, new).list_edits()
     cells = [edit for edit in edits if edit.place.row]

@@ -1,4 +1,4 @@
-"""Differences of data files cell by cell, and which of them a plan of a revision names."""
+"""Differences of data files by cell, and their assignment to the edits that a revision plans."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from oragent.workspace import tables
 from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, shorten, shorten_path
 
-# that are kept of a revision
+# Maximum number of edits stored per revision.
 MOST_EDITS = 40
 DATABASES = (".db", ".sqlite", ".sqlite3")
 
@@ -33,7 +33,7 @@ class CellPlace(NamedTuple):
     """Place of a cell."""
 
     path: str
-    # of a workbook with several sheets; else empty
+    # Sheet of a workbook with several sheets; otherwise empty.
     sheet: str
     row: str
     column: str
@@ -46,7 +46,7 @@ class CellPlace(NamedTuple):
 
 
 class CellEdit(NamedTuple):
-    """New text of a cell; None where there is no such cell before or after."""
+    """Change of a cell: its text before and after; None means that the cell does not exist."""
 
     place: CellPlace
     before: str | None
@@ -60,9 +60,9 @@ class CellEdit(NamedTuple):
 
 
 def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[CellEdit]:
-    """List the cells of tables that differ, but for the way in which a number is written.
+    """List the table cells that differ; a different notation of the same number is not a difference.
 
-    Another data file that differs is one edit without a row. Contents are given by path.
+    Any other data file that differs is one edit without a row. The arguments map paths to contents.
     """
     edits = []
     for path in dict.fromkeys([*before, *after]):
@@ -78,10 +78,10 @@ def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[
 
 
 def split_edits(edits: Sequence[CellEdit], plan: Mapping[str, Any]) -> tuple[list[CellEdit], list[CellEdit]]:
-    """Split edits of data into those that a plan names and all others.
+    """Split edits of data into planned edits and all others.
 
-    A plan names a figure of the table of parameters by its name, and a cell of another table by path, row and column. A
-    row that is added or removed is named without a column.
+    A plan names a figure of the parameter table by its name, and a cell of another table by path, row and column. It
+    names an added or removed row without a column.
     """
     figures = {fold_text(entry.get("name")) for entry in plan.get("data", ()) if isinstance(entry, dict)}
     planned_cells = [entry for entry in plan.get("edits", ()) if isinstance(entry, dict)]
@@ -114,7 +114,7 @@ def fold_text(text: object) -> str:
 
 
 def is_same_text(old: str | None, new: str | None) -> bool:
-    """Return True if two cells have one text or one number; a cell that is not there is empty."""
+    """Return True if two cells have the same text or number; a missing cell counts as empty."""
     if not old or not new or old == new:
         return (old or "") == (new or "")
     numbers = [tables.parse_number(text) for text in (old, new)]
@@ -122,7 +122,7 @@ def is_same_text(old: str | None, new: str | None) -> bool:
 
 
 def _read_cells(path: str, content: bytes | None) -> dict[CellPlace, str] | None:
-    """Text of each cell of a file but those that name the rows; None for a file that is no table."""
+    """Return the text of each cell except those that name the rows; None for a file that is not a table."""
     try:
         found = {} if content is None else read_text_tables(path, content)
     except (WorkspaceError, TableError):
@@ -138,7 +138,7 @@ def _read_cells(path: str, content: bytes | None) -> dict[CellPlace, str] | None
 
 
 def read_text_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | None:
-    """Tables of texts by name; None for a file that is no table."""
+    """Return tables of texts by name; None for a file that is not a table."""
     if path.casefold().endswith(DATABASES):
         return {
             table.name: tables.CsvTable(table.header, tuple(tuple(map(cell_text, row)) for row in table.rows))
@@ -151,10 +151,10 @@ def read_text_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | 
 
 
 def read_database(content: bytes, path: str) -> tuple[Table, ...]:
-    """Return the tables of a SQLite database, read in a process with limits.
+    """Read the tables of a SQLite database in a process with limits.
 
     Raises:
-        TableError: It is no database, or too large.
+            TableError: The file is not a database, or is too large.
     """
     with tempfile.TemporaryDirectory(prefix="oragent-table-") as scratch:
         copy = Path(scratch) / f"data{Path(path).suffix.casefold()}"
@@ -163,7 +163,7 @@ def read_database(content: bytes, path: str) -> tuple[Table, ...]:
 
 
 def cell_text(value: object) -> str:
-    """Return a typed cell as text, whole numbers without a point."""
+    """Return a typed cell as text; whole numbers have no decimal point."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -172,10 +172,10 @@ def cell_text(value: object) -> str:
 
 
 def replace_workbook_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
-    """Return a workbook with other numbers in some cells; a formula there becomes a number.
+    """Return a workbook with other numbers in some cells; a formula in such a cell becomes a number.
 
-    Formulas elsewhere keep the values that were saved with them. New texts are given by row (from 1) and column (from
-    0) of the sheet.
+    Formulas in other cells keep their saved values. ``values`` maps row (from 1) and column (from 0) of the sheet to
+    new texts.
     """
     part = _find_part(content, path, sheet)
     out = io.BytesIO()
@@ -239,8 +239,8 @@ def _column_letters(column: int) -> bytes:
 def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
     """Return a table's file with other numbers in some cells.
 
-    New texts, as Python writes numbers, are given by row and column of the table as it is read. An empty ``sheet``
-    is the first one with cells.
+    ``values`` maps row and column of the table as read to new texts in Python notation. An empty ``sheet`` means the
+    first sheet with cells.
     """
     text = decode_text(content, path)
     if text.startswith(dialects.SHEET):
@@ -255,7 +255,7 @@ def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], st
     width = max(map(len, shown))
     columns = [at for at in range(width) if any(at < len(cells) and cells[at].strip() for cells in shown)]
     if len({len(cells) for cells in shown}) > 1:
-        # empty columns are left out of even tables alone
+        # Empty columns are removed only from tables whose rows have equal length.
         columns = list(range(width))
     has_commas = dialects.DECIMAL_COMMAS in reading.notes
     placed = {

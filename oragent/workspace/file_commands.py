@@ -1,4 +1,4 @@
-"""Commands of ``oragent workspace`` that ask no model and run no program."""
+"""Commands of ``oragent workspace`` that call no model and run no program."""
 
 import time
 from pathlib import Path
@@ -16,7 +16,7 @@ from oragent.workspace.versions import Versions
 
 
 def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
-    """Make a workspace, empty or of a run."""
+    """Create a workspace, empty or from a run."""
     if source is None:
         home = create_workspace(folder)
     else:
@@ -27,7 +27,7 @@ def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
 
 
 def check_workspace(folder: Path, console: Console) -> int:
-    """Say what is in a workspace and what is wrong with it; exit code 1 where something is."""
+    """Print the contents of a workspace and its problems; return exit code 1 if it has problems."""
     home = WorkspaceFolder(folder)
     findings = home.find_flaws()
     for entry in list_manifest(home.open_workspace()):
@@ -55,7 +55,7 @@ def list_versions(folder: Path, console: Console) -> int:
 
 
 def show_diff(folder: Path, version: str, console: Console) -> int:
-    """Show what a version changed; the last one where none is named."""
+    """Print the changes of a version, by default of the last one."""
     require_workspace(folder)
     versions = Versions(folder, readonly=True)
     every = versions.list_versions()
@@ -67,7 +67,7 @@ def show_diff(folder: Path, version: str, console: Console) -> int:
 
 
 def require_workspace(folder: Path) -> None:
-    """Refuse a folder in which no command has worked, or that has links."""
+    """Raise an error for a folder that contains links or that no command has used as a workspace."""
     if not folder.is_dir() or not (Versions(folder, readonly=True).tip or (folder / "run.db").is_file()):
         next_step = describe_next_step(folder)
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: no version of a command; {next_step}")

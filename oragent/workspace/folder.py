@@ -1,6 +1,6 @@
-"""A person's workspace: its files, drafts in which agents work, and what came of each verb, in its own ``run.db``.
+"""A user's workspace: its files, drafts for agents, and the result of each verb in its ``run.db``.
 
-A workspace may begin with a model that is written as a PuLP program.
+A workspace may start with a model that is written as a PuLP program.
 """
 
 import csv
@@ -41,7 +41,7 @@ from oragent.workspace.settings import read_settings
 from oragent.workspace.sources import find_program
 from oragent.workspace.versions import IGNORED_TEXT, Versions
 
-# of a plan, in the order of the columns
+# Keys of a plan's parameters, in the order of the columns.
 PARAMETER_KEYS = ("name", "value", "unit", "meaning")
 RECORDS = ("logs/", "solver_records/")
 PENDING_FILE = Path(".oragent") / "begun.json"
@@ -116,12 +116,12 @@ if __name__ == "__main__":
 
 @dataclass(frozen=True)
 class WorkspaceFolder:
-    """A workspace of a person."""
+    """Workspace of a user."""
 
     folder: Path
 
     def list_files(self) -> dict[str, Path]:
-        """Its files, but for what is ours."""
+        """Return the files of the workspace without those of oragent."""
         if not self.folder.is_dir():
             raise WorkspaceError(f"no workspace at {shorten_path(self.folder)}: {describe_next_step(self.folder)}")
         refuse_links(self.folder)
@@ -132,7 +132,7 @@ class WorkspaceFolder:
         }
 
     def open_workspace(self) -> Workspace:
-        """It as a workspace to build in."""
+        """Return the files as a workspace for building a program."""
         files = self.list_files()
         missing = [need for need in REQUIRED[Mode.BUILD] if not any(path.startswith(f"{need}/") for path in files)]
         if missing:
@@ -141,24 +141,24 @@ class WorkspaceFolder:
         return Workspace(Mode.BUILD, files, {})
 
     def is_unwritten(self) -> bool:
-        """Return True if its documents are still those of ``begin``, so that no task is stated."""
+        """Return True if the documents are unchanged since ``begin``, so that they state no task."""
         documents = [file for path, file in self.list_files().items() if path.startswith("docs/")]
         return all(file.read_text(encoding="utf-8", errors="replace") == WELCOME for file in documents)
 
     def find_flaws(self) -> tuple[FileFinding, ...]:
-        """List the problems of its files."""
+        """List the problems of the files."""
         return find_flaws(self.open_workspace())
 
     def find_program(self) -> str:
-        """Path of its program; empty where there is none."""
+        """Return the path of the program; empty if the workspace has no program."""
         return read_settings(self.folder).program or find_program(self.list_files())
 
     def read_contents(self, *folders: str) -> dict[str, bytes]:
-        """Contents of the files below these folders, by path."""
+        """Return the contents of the files below these folders, by path."""
         return {path: read_bytes(file) for path, file in self.list_files().items() if path.partition("/")[0] in folders}
 
     def write_answer(self, name: str, text: str) -> None:
-        """Write the answer to a question, which git ignores."""
+        """Write the answer to a question into a file that git ignores."""
         path = self.folder / "answers" / f"{name}.md"
         if path.parent.is_symlink() or path.is_symlink():
             raise path_error(path, "is a link: delete it, so that nothing is written elsewhere")
@@ -169,7 +169,7 @@ class WorkspaceFolder:
             raise WorkspaceError(f"cannot write {shorten_path(path)}: {error.strerror}; make room for it") from None
 
     def write_draft(self, name: str, contents: Mapping[str, bytes]) -> Path:
-        """A fresh folder with these files, in which an agent works."""
+        """Create a new folder with these files, in which an agent works."""
         folder = self.folder / ".oragent" / "drafts" / name
         refuse_links(self.folder)
         try:
@@ -184,14 +184,14 @@ class WorkspaceFolder:
 
 
 def describe_next_step(folder: Path) -> str:
-    """Say how a folder becomes a workspace: an empty one by a command, another one by its files."""
+    """Describe how to make a folder a workspace: with a command if it is empty, otherwise by its files."""
     if folder.is_dir() and any(folder.iterdir()):
         return "put the requirement into docs/ and tables into data/"
     return f"'oragent workspace new {shlex.quote(str(folder))}' makes one; then say in its docs/ what is wanted"
 
 
 def create_workspace(folder: Path) -> WorkspaceFolder:
-    """Make an empty workspace."""
+    """Create an empty workspace."""
     contents = {"docs/business_requirement.md": WELCOME, f"data/{tables.PARAMETERS_FILE}": NO_FIGURES}
     home = _fill_folder(folder, contents, "new", "begun")
     (folder / "src").mkdir()
@@ -199,7 +199,7 @@ def create_workspace(folder: Path) -> WorkspaceFolder:
 
 
 def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
-    """Make a workspace of a run that left a model: documents, data, and the model as a program."""
+    """Create a workspace from a run that left a model: documents, data, and the model as a program."""
     if not (source / "milp.json").is_file() or (source / "milp.json").is_symlink():
         expected = "expected milp.json, as a run of formulate or converse leaves it"
         raise WorkspaceError(f"no model in {shorten_path(source)}: {expected}")
@@ -218,14 +218,14 @@ def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
 
 
 def finished_verbs(folder: Path) -> list[FinishedCase]:
-    """The verbs that came to an end, in their order."""
+    """Return the finished verbs in order."""
     if (folder / "run.db").is_file():
         return read_finished(folder)
     return []
 
 
 def write_records_of(home: WorkspaceFolder, ran: ProgramRun, inputs: Mapping[str, Path]) -> None:
-    """Write the records of a run; earlier ones that a run wrote go, files of a person stay."""
+    """Write the records of a run; records of earlier runs are deleted, files of the user stay."""
     listing = home.folder / ".oragent" / "records.json"
     refuse_links(home.folder)
     known = read_json(listing) if listing.is_file() else {}
@@ -252,7 +252,7 @@ def write_records_of(home: WorkspaceFolder, ran: ProgramRun, inputs: Mapping[str
 
 
 def row_figures(ran: ProgramRun) -> dict[str, list[float | None]]:
-    """Slack and dual of each row of a run's model, for pages; duals of integer models with the integers fixed."""
+    """Return slack and dual of each row for pages; the duals of integer models are for fixed integers."""
     last = ran.last_model
     if last is None or last.milp is None or last.solution is None:
         return {}
@@ -261,7 +261,7 @@ def row_figures(ran: ProgramRun) -> dict[str, list[float | None]]:
 
 
 def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
-    """Return a table of general parameters with rows for those that it lacks, in the dialect of the text."""
+    """Append rows for missing parameters to a table of general parameters, in the CSV dialect of the text."""
     if text.strip():
         reading = tables.read_table(text)
     else:
@@ -302,7 +302,7 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
 
 
 def _fill_folder(folder: Path, contents: Mapping[str, str], author: str, reason: str) -> WorkspaceFolder:
-    """Make an empty folder a workspace, whose first version has these files."""
+    """Make an empty folder a workspace whose first version has these files."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise WorkspaceError(f"{shorten_path(folder)} is there already and has files; name a new folder")
     try:
@@ -315,28 +315,28 @@ def _fill_folder(folder: Path, contents: Mapping[str, str], author: str, reason:
 
 @dataclass(frozen=True)
 class PendingVerb:
-    """A verb with what it was given."""
+    """A verb with its arguments."""
 
-    # build, revise or ask
+    # Name of the verb: build, revise or ask.
     verb: str
-    # request of a revision, or question
+    # Request of a revision, or question.
     text: str = ""
-    # whether a revision takes the last run for its request
+    # Whether a revision uses the last run as its request.
     feedback: bool = False
-    # whether a revision that does not preserve is written all the same
+    # Whether a revision is written even if it does not preserve the former rules.
     accept: bool = False
-    # CPU seconds, as the command line gave them; None for the folder's settings
+    # CPU seconds from the command line. None means the folder's setting.
     time: float | None = None
-    # relative gap at which a solve may end; None likewise
+    # Relative gap at which a solve may end. None means the folder's setting.
     gap: float | None = None
-    # MiB of a program; None likewise
+    # Memory of a program in MiB. None means the folder's setting.
     memory: int | None = None
-    # of the models that are asked, and the budget
+    # Settings of the models, and the budget.
     runtime: dict[str, Any] = field(default_factory=dict)
 
 
 def save_pending(folder: Path, pending: PendingVerb) -> None:
-    """Remember what is being done."""
+    """Store the verb that is running."""
     refuse_links(folder)
     try:
         (folder / PENDING_FILE).parent.mkdir(exist_ok=True)
@@ -347,13 +347,13 @@ def save_pending(folder: Path, pending: PendingVerb) -> None:
 
 
 def clear_pending(folder: Path) -> None:
-    """It is done."""
+    """Delete the stored verb after it has finished."""
     with suppress(OSError):
         (folder / PENDING_FILE).unlink(missing_ok=True)
 
 
 def read_pending(folder: Path) -> PendingVerb | None:
-    """Return the interrupted verb; None if there is none."""
+    """Return the interrupted verb; None if no verb was interrupted."""
     path = folder / PENDING_FILE
     refuse_links(folder)
     if not path.is_file():
@@ -375,7 +375,7 @@ def read_pending(folder: Path) -> PendingVerb | None:
 
 
 def write_program(milp: Milp, title: str) -> str:
-    """Write a model, whose names are identifiers, as a program that prints its objective."""
+    """Write a model whose names are identifiers as a program that prints its objective."""
     variables = "\n".join(f"        {_variable_code(variable)}," for variable in milp.variables)
     terms = "\n".join(f"        {value!r} * x[{name!r}]," for name, value in milp.objective.terms.items())
     return TEMPLATE.format(

@@ -1,7 +1,8 @@
 """Layout of a workspace: documents, parameters, code, records; roles of files and their problems.
 
 A workspace is a tuple of documents, parameters, code, an execution environment and hidden evaluators (Zhou et al.
-2026). The first three are the folder's files and are read here; programs run elsewhere, and labels never lie in it.
+2026). The first three are files of the folder and are read here. Programs run elsewhere, and the folder never contains
+labels.
 """
 
 import hashlib
@@ -32,9 +33,9 @@ from oragent.workspace.reading import (
 
 TABLES = (".csv", ".tsv", *WORKBOOKS)
 TEXTS = {".md", ".txt", ".rst", ".eml", ".tex"}
-# in no one's way, and shown to no one
+# Files without a role, which are not shown to agents.
 QUIET = {"README.md", ".gitkeep", "workspace.yaml"}
-# what ``ask`` writes
+# Files that ``ask`` writes.
 ANSWER = re.compile(r"answers/ask-\d{1,9}\.md")
 MAGIC = {b"%PDF-": "PDF", b"PK\x03\x04": "Office or ZIP archive", b"\xd0\xcf\x11\xe0": "Office", b"\x89PNG": "PNG"}
 
@@ -48,7 +49,7 @@ class Mode(StrEnum):
 
 
 class FileRole(StrEnum):
-    """The part that a file plays."""
+    """Role of a file in a workspace."""
 
     DOCUMENT = "document"
     PARAMETERS = "parameters"
@@ -70,23 +71,23 @@ REQUIRED = {
 
 @dataclass(frozen=True)
 class ManifestEntry:
-    """A line of a manifest."""
+    """Entry of a manifest."""
 
-    # relative to the workspace, with ``/``
+    # Path relative to the workspace, with ``/``.
     path: str
     role: FileRole
-    # bytes
+    # Size in bytes.
     size: int
-    # hex digits
+    # SHA-256 in hexadecimal digits.
     sha256: str
 
 
 @dataclass(frozen=True)
 class FileFinding:
-    """Something wrong with one file."""
+    """A problem of one file."""
 
     path: str
-    # rest of the sentence that begins with the path
+    # Rest of the sentence that begins with the path.
     what: str
 
     def __str__(self) -> str:
@@ -95,21 +96,21 @@ class FileFinding:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The files of one workspace; they need not lie in one folder."""
+    """Files of one workspace, which may be in different folders."""
 
     mode: Mode
-    # place of each file, by its path in the workspace
+    # File by its path in the workspace.
     files: Mapping[str, Path]
-    # content of ``metadata.json``, never shown as it is; empty where there is none
+    # Content of ``metadata.json``, never shown unchanged. Empty if the file does not exist.
     metadata: Mapping[str, Any]
 
     def of_role(self, *roles: FileRole) -> dict[str, Path]:
-        """The files that play one of these parts."""
+        """Return the files with one of these roles."""
         return {path: file for path, file in self.files.items() if role_of(path) in roles}
 
 
 def role_of(path: str) -> FileRole:
-    """The part of a file, by the folder it lies in and its name."""
+    """Return the role of a file by its folder and name."""
     parts = path.split("/")
     if parts == ["metadata.json"]:
         return FileRole.METADATA
@@ -131,7 +132,7 @@ def role_of(path: str) -> FileRole:
 
 
 def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
-    """Read which files a workspace has; without a mode: explain for a question, revise for two versions, else build."""
+    """List the files of a workspace; default modes: explain for a question, revise for two versions, else build."""
     if not folder.is_dir():
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
     files = list_files(folder)
@@ -159,25 +160,25 @@ def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
 
 
 def sha256_of(content: bytes) -> str:
-    """SHA-256 of a file's content, in hexadecimal digits."""
+    """Return the SHA-256 of a file's content in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def list_manifest(workspace: Workspace) -> tuple[ManifestEntry, ...]:
-    """All files with their parts, sizes and hashes, in alphabetical order."""
+    """Return all files with their roles, sizes and hashes, in alphabetical order."""
     contents = ((path, read_bytes(file)) for path, file in sorted(workspace.files.items()))
     return tuple(ManifestEntry(path, role_of(path), len(content), sha256_of(content)) for path, content in contents)
 
 
 def _list_readings(path: str, text: str) -> Iterator[tuple[str, tables.TableReading]]:
-    """The tables of a text, each with the words that name its sheet; none for a file that is no table."""
+    """Yield the tables of a text, each with the words that name its sheet; nothing for a file that is not a table."""
     if path.casefold().endswith(TABLES):
         for title, reading in tables.read_sheets(text).items():
             yield f"(sheet {shorten(title, 40)}) " if title else "", reading
 
 
 def find_flaws(workspace: Workspace) -> tuple[FileFinding, ...]:
-    """Everything that is wrong with the files of a workspace, in alphabetical order; nothing is mended or guessed."""
+    """List all problems of the files of a workspace in alphabetical order; nothing is corrected or guessed."""
     findings = []
     for path, file in sorted(workspace.files.items()):
         try:
@@ -189,14 +190,14 @@ def find_flaws(workspace: Workspace) -> tuple[FileFinding, ...]:
 
 
 def _may_be_empty(finding: FileFinding, workspace: Workspace) -> bool:
-    """Return True for an empty file of general parameters beside other data, such as that of a formulation."""
+    """Return True for an empty file of general parameters if other data exist, as after a formulation."""
     folder, _, name = finding.path.rpartition("/")
     has_others = any(path.startswith(f"{folder}/") and path != finding.path for path in workspace.files)
     return name == tables.PARAMETERS_FILE and finding.what == tables.NO_ROWS and has_others
 
 
 def find_notes(workspace: Workspace) -> tuple[FileFinding, ...]:
-    """List the steps by which tables and texts are read that are no plain CSV in UTF-8; unreadable files have none."""
+    """List the steps that read tables and texts other than plain CSV in UTF-8; unreadable files are skipped."""
     notes = []
     for path, file in sorted(workspace.of_role(FileRole.TABLE, FileRole.PARAMETERS, FileRole.DOCUMENT).items()):
         with suppress(WorkspaceError):
@@ -215,7 +216,7 @@ def find_notes(workspace: Workspace) -> tuple[FileFinding, ...]:
 
 
 def find_number_flaws(files: Mapping[str, Path]) -> Iterator[FileFinding]:
-    """Find the columns of tables whose numbers can be read in two ways; unreadable files have none."""
+    """Find the columns of tables with ambiguous numbers; unreadable files are skipped."""
     for path, file in sorted(files.items()):
         if path.casefold().endswith(TABLES) and role_of(path) in (FileRole.TABLE, FileRole.PARAMETERS):
             with suppress(WorkspaceError):

@@ -1,6 +1,6 @@
 """Deterministic verbs on models of a workspace: run, ask, change cells, and compare two revisions.
 
-Every figure comes from a model that oragent captured and solved itself. Nothing is written into the folder.
+Every figure comes from a model that oragent captured and solved itself. The verbs do not write into the folder.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,9 +27,9 @@ from oragent.workspace.verb_results import (
     WhatifResult,
 )
 
-# relative difference up to which an optimum is preserved
+# Maximum relative difference of a preserved optimum.
 PRESERVED = 1e-6
-# differences of a model after a change of cells that are shown
+# Maximum number of model differences shown after a change of cells.
 SHOWN_ENTRIES = 40
 HAS_POINT = (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
 
@@ -37,23 +37,23 @@ Tell = Callable[[str], None]
 
 
 def ignore_note(text: str) -> None:
-    """Do nothing with a note."""
+    """Ignore a note."""
 
 
 def solve_limits(state: FolderState) -> SolveLimits:
-    """Limits of a solve by the settings of a workspace."""
+    """Return the limits of a solve by the settings of a workspace."""
     return SolveLimits(gap=state.settings.gap, seconds=state.settings.time)
 
 
 def describe_revision(opened: OpenedModel) -> Revision:
-    """Describe the files that a model was made of."""
+    """Describe the files from which a model was made."""
     framework = opened.captured.framework if opened.captured else ""
     state = opened.state
     return Revision(name=state.revision, commit=state.commit, program=state.program, framework=framework)
 
 
 def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
-    """Run the program of a state, solve its model again, and compare both.
+    """Run the program of a state, solve its model again, and compare the results.
 
     Raises:
         MilpError: The program fails, or solves no model that can be captured.
@@ -85,7 +85,7 @@ def ask_lines(state: FolderState, verb: str, lines: Sequence[str], tell: Tell = 
     """Run lines of operations on the model of a state.
 
     Raises:
-        MilpError: The program leaves no model, or a line cannot be done.
+            MilpError: The program leaves no model, or a line cannot be executed.
     """
     opened = open_state_model(state, tell)
     results: list[AnyResult] = ModelSession(opened.model, solve_limits(state)).run(lines)
@@ -101,12 +101,12 @@ def ask_lines(state: FolderState, verb: str, lines: Sequence[str], tell: Tell = 
 def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_note) -> LinesResult | WhatifResult:
     """Show the effect of changes of cells of data files, or of changes of the model.
 
-    Cells are changed in a copy of the folder, and the program runs again on it: the effect is exact also where the
-    program computes with the data before it builds the model.
+    Cells are changed in a copy of the folder, and the program runs again there. The effect is therefore exact even if
+    the program computes with the data before it builds the model.
 
     Raises:
-        WorkspaceError: A cell is not there.
-        MilpError: The program leaves no model, or a change of the model cannot be done.
+            WorkspaceError: A cell does not exist.
+            MilpError: The program leaves no model, or a change of the model is not possible.
     """
     are_cells = [is_cell_change(change) for change in changes]
     if not any(are_cells):
@@ -134,7 +134,7 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
 
 
 def replace_effect(entry: DiffEntry) -> DiffEntry:
-    """Return an entry without its single effect, which the change as a whole has."""
+    """Return an entry without its individual effect, because only the change as a whole has an effect."""
     return entry.model_copy(update={"effect": None})
 
 
@@ -165,7 +165,7 @@ def _solve_both(
 
 
 def _moves(before: ModelScenario, after: ModelScenario) -> tuple[Moved, ...]:
-    """Families whose values differ, if both models have the same variables and a point."""
+    """Return the families whose values differ, if both models have the same variables and a point."""
     first, second = before.known.outcome.point, after.known.outcome.point
     if first is None or second is None or list(before.model.column_names) != list(after.model.column_names):
         return ()
@@ -173,7 +173,7 @@ def _moves(before: ModelScenario, after: ModelScenario) -> tuple[Moved, ...]:
 
 
 def compare_models(old: FolderState, new: FolderState, tell: Tell = ignore_note) -> ComparisonResult:
-    """Compare the models of two states by family, with the effect of each difference alone on the optimum.
+    """Compare the models of two states by family, with the effect of each single difference on the optimum.
 
     Raises:
         MilpError: A program leaves no model.
@@ -202,7 +202,7 @@ def _compare(first: OpenedModel, second: OpenedModel) -> tuple[ComparisonResult,
 
 
 def _with_rule_effect(entry: DiffEntry, old: IndexedModel, new: IndexedModel, limits: SolveLimits) -> DiffEntry:
-    """Add the effect of rows that were added or removed: the optimum with them minus that without them."""
+    """Add the effect of added or removed rows: the optimum with them minus the optimum without them."""
     if entry.of != "rows" or entry.change == "changed":
         return entry
     model = new if entry.change == "added" else old
@@ -228,12 +228,12 @@ def verify_revision(
 ) -> ComparisonResult:
     """Compare two states, and test whether the new program keeps the former rules.
 
-    The new program runs on the new data with the former value in each cell that changed, and the neutral values that
-    are named for new cells. Its optimum must be the former one.
+    The new program runs on the new data with the former value in each changed cell, and with the given neutral values
+    in new cells. Its optimum must equal the former one.
 
     Raises:
         MilpError: A program leaves no model.
-        WorkspaceError: A cell of a neutral value is not there.
+            WorkspaceError: A cell of a neutral value does not exist.
     """
     first, second = open_state_model(old, tell), open_state_model(new, tell)
     result, before, _ = _compare(first, second)
@@ -274,7 +274,7 @@ def _test_preservation(
 
 
 def _is_preserved(former: Figure, now: Figure, status: SolveStatus, scenario: ModelScenario) -> tuple[bool | None, str]:
-    """Compare two optima, each known up to an interval."""
+    """Compare two optima, each known as an interval."""
     new_status = scenario.known.outcome.status
     if former.value is None or now.value is None:
         if status is new_status is not SolveStatus.UNKNOWN:
