@@ -20,7 +20,7 @@ UNCHANGED = 1e-9
 
 
 class Backing(StrEnum):
-    """Backing of a printed objective; reported beside the grade, not a part of it."""
+    """Backing of a printed objective by a solved model; reported in addition to the grade and not a part of it."""
 
     MODEL = "a model has it"
     ROUNDED = "a model has it, to the digits printed"
@@ -32,18 +32,19 @@ class Backing(StrEnum):
 class PrintedObjective:
     """Objective in a program's output."""
 
-    # None where there is none to be used
+    # Printed value. None if no usable value was printed.
     value: float | None
-    # its digits as printed
+    # Digits as printed.
     text: str = ""
-    # what is wrong with it, one line; empty where nothing is
+    # Problem of the output, in one line. Empty if it has no problem.
     note: str = ""
 
 
 def parse_objective(output: str) -> PrintedObjective:
     """Find the objective in a program's output: the last line that begins with the marker counts.
 
-    Never raises: a program that prints none, or one that is no finite number, has no value and a note that says so.
+    Never raises. If the program prints no objective, or an objective that is not a finite number, the result has no value
+    and a note that says so.
     """
     lines = LINE.findall(output)
     if not lines:
@@ -63,7 +64,7 @@ def parse_objective(output: str) -> PrintedObjective:
 
 
 def relative_error(objective: float, reference: float) -> float:
-    """Difference over the reference's size, which counts as at least one."""
+    """Return the difference divided by the size of the reference, which counts as at least one."""
     return abs(objective - reference) / max(1.0, abs(reference))
 
 
@@ -83,14 +84,14 @@ def find_backing(printed: PrintedObjective, objectives: Sequence[float | None]) 
 
 
 def _last_digit(text: str) -> float:
-    """Half a unit of the last digit printed, with a little room for the binary representation."""
+    """Return half a unit of the last printed digit, with a small tolerance for the binary representation."""
     digits, _, exponent = text.casefold().partition("e")
     places = len(digits.partition(".")[2])
     return 0.5 * 10.0 ** (min(int(exponent or 0), 308) - places) * (1 + 1e-9)
 
 
 class StopReason(StrEnum):
-    """End of a program."""
+    """Reason why a program ended."""
 
     ENDED = "ended"
     TIMEOUT = "timeout"
@@ -100,28 +101,28 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class ProgramAttempt:
-    """Attempt: the run of a submitted program."""
+    """Run of a submitted program."""
 
     stop: StopReason = StopReason.ENDED
     stdout: str = ""
     stderr: str = ""
-    # of the last model solved, as the solver names it; empty where none was solved
+    # Status of the last solved model, as named by the solver. Empty if no model was solved.
     status: str = ""
-    # of the models that were solved; None where nobody watched
+    # Objectives of the solved models. None if the solves were not recorded.
     objectives: tuple[float | None, ...] | None = None
-    # of the last model; no file of the release gives the reference's
+    # Direction of the last model. The release does not give the direction of the reference.
     direction: Sense | None = None
 
 
 def is_within_tolerance(value: float, reference: float, tolerance: float) -> bool:
-    """The objective rule: whether a value lies within a relative tolerance of the reference."""
+    """Return True if a value lies within a relative tolerance of the reference (the objective rule)."""
     return relative_error(value, reference) <= tolerance
 
 
 def find_change_span(before: Solution | None, after: Solution | None) -> tuple[float, float] | None:
-    """Return the least and largest change of the optimum from one model to another one; None where both are proven.
+    """Return the least and largest change of the optimum between two models; None if both optima are proven.
 
-    An optimum lies between the objective of a plan and its bound; where no bound is known, changes are infinite.
+    An optimum lies between the objective of a plan and its bound. If no bound is known, the change is unbounded.
     """
     if all(solution is None or solution.status is SolveStatus.OPTIMAL for solution in (before, after)):
         return None
@@ -132,13 +133,13 @@ def find_change_span(before: Solution | None, after: Solution | None) -> tuple[f
 
 
 def is_within_gap(before: Solution | None, after: Solution | None) -> bool:
-    """Return True if it is not shown that the optima of two models differ."""
+    """Return True if the solutions do not show that the optima of two models differ."""
     span = find_change_span(before, after)
     return span is not None and span[0] <= 0.0 <= span[1]
 
 
 def describe_change(before: Solution | None, after: Solution | None) -> str:
-    """Describe the change of the optimum, as far as it is shown; empty where one has no objective."""
+    """Describe the proven part of the change of the optimum; empty if one solution has no objective."""
     if before is None or after is None or before.objective is None or after.objective is None:
         return ""
     span = find_change_span(before, after)

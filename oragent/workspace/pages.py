@@ -1,4 +1,4 @@
-"""The page of a person's workspace: one file, with nothing in it that is not escaped."""
+"""The page of a user's workspace: one HTML file in which all content is escaped."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,10 +26,10 @@ from oragent.workspace.undoing import list_verbs_in_force
 from oragent.workspace.versions import Versions
 
 MOST_LINES = 300
-# versions whose changes are shown, the last ones
+# Maximum number of versions whose changes are shown; the last ones are kept.
 MOST_VERSIONS = 50
 MOST_ROWS = 60
-# title, table, flaws
+# Title, table, flaws.
 ListedTable = tuple[str, tables.CsvTable | None, tuple[str, ...]]
 WRITTEN, TAKEN_BACK = "written", "taken back"
 QUOTED = re.compile(r"`([^`\n]{1,80})`")
@@ -41,7 +41,7 @@ def write_page(folder: Path) -> Path:
 
 
 def render_page(folder: Path) -> str:
-    """The page as HTML."""
+    """Return the page as HTML."""
     home = WorkspaceFolder(folder)
     files, verbs = home.list_files(), finished_verbs(folder)
     versions = Versions(folder, readonly=True)
@@ -102,7 +102,7 @@ def _record_objective(record: Mapping[str, Any]) -> str:
 
 
 def _record_standing(record: Mapping[str, Any], has_program: bool) -> str:
-    """Say how good the recorded plan is; where there is no record of the present files, how to get one."""
+    """Describe the quality of the recorded plan; without a record of the present files, describe how to get one."""
     if not has_program:
         return "no program yet"
     if not record:
@@ -114,7 +114,7 @@ def _record_standing(record: Mapping[str, Any], has_program: bool) -> str:
 
 
 def recorded_conflict(record: Mapping[str, Any]) -> list[str]:
-    """The lines of a record on what cannot hold together; how to get them where the record has none."""
+    """Return the conflicting constraints of a record as lines; without them, describe how to get them."""
     if record.get("status_code") != CODES[SolveStatus.INFEASIBLE]:
         return []
     lines = record.get("conflict")
@@ -126,13 +126,13 @@ def recorded_conflict(record: Mapping[str, Any]) -> list[str]:
 
 
 def _plan_tables(files: Mapping[str, Path], record: Mapping[str, Any]) -> tuple[Block, ...]:
-    """The decisions of a record as tables by index, with the labels of the data."""
+    """Return the decisions of a record as tables by index, with the labels of the data."""
     columns = record.get("variables")
     if not isinstance(columns, dict):
         return ()
     numbers = {name: finite_number(column.get("value")) for name, column in columns.items()}
     values = {name: number for name, number in numbers.items() if number is not None}
-    # an infeasible model has none
+    # An infeasible model has no values.
     if not values:
         return ()
     variables = [Variable(name, unit=str(columns[name].get("unit") or "")) for name in values]
@@ -150,7 +150,7 @@ def _read_file(files: Mapping[str, Path], path: str) -> str:
 
 
 def _list_tables(files: Mapping[str, Path]) -> list[ListedTable]:
-    """Tables of CSV files and of all sheets of workbooks, each with its path and, of several sheets, its sheet."""
+    """Return the tables of CSV files and of all workbook sheets, each with its path and, if needed, its sheet."""
     listed: list[ListedTable] = []
     for path in files:
         if path.startswith("data/") and path.casefold().endswith(TABLES):
@@ -169,7 +169,7 @@ def _list_tables(files: Mapping[str, Path]) -> list[ListedTable]:
 
 
 def _figure_anchors(listed_tables: Sequence[ListedTable]) -> dict[str, str]:
-    """First cells of tables and their places on the page, so that words in documents lead there."""
+    """Map the first cells of tables to their anchors on the page, so that documents can link to them."""
     anchors: dict[str, str] = {}
     for number, (_, table, _flaws) in enumerate(listed_tables):
         for index, row in enumerate(table.rows[:MOST_ROWS] if table else ()):
@@ -179,7 +179,7 @@ def _figure_anchors(listed_tables: Sequence[ListedTable]) -> dict[str, str]:
 
 
 def _link_documents(files: Mapping[str, Path], names: Mapping[str, str], code: list[str]) -> list[tuple[str, Markup]]:
-    """Documents with names in backquotes linked to their cells and to the lines of the program that use them."""
+    """Return documents in which names in backquotes link to their cells and to the program lines that use them."""
     documents = []
     for path in files:
         if path.startswith("docs/"):
@@ -223,7 +223,7 @@ def _read_tables(listed_tables: Sequence[ListedTable], code: list[str]) -> list[
 
 
 def describe_state(verb: FinishedCase, in_force: Collection[str]) -> str:
-    """Say whether what a verb did is in the files, as it is of those in force; empty for a question."""
+    """Describe whether the changes of a verb are in the present files; empty for a question."""
     if verb.result["verb"] == "ask":
         return ""
     if not verb.result.get("written"):
@@ -234,7 +234,7 @@ def describe_state(verb: FinishedCase, in_force: Collection[str]) -> str:
 
 
 def describe_unplanned(result: Mapping[str, Any]) -> str:
-    """Count the edits of data by a revision that its plan does not name; empty for none."""
+    """Count the data edits of a revision that are not in its plan; empty for zero."""
     count = len(result.get("unplanned_edits", ()))
     if count:
         return f" ({count} edit{'' if count == 1 else 's'} of data not in the plan)"
@@ -242,7 +242,7 @@ def describe_unplanned(result: Mapping[str, Any]) -> str:
 
 
 def _objective_moves(verbs: list[FinishedCase], in_force: Collection[str]) -> list[tuple[str, str, str, str]]:
-    """Objective after each verb that has one, how far it is from the best, and whether it is in the files."""
+    """Return the objective after each verb that has one, its gap, and whether its changes are in the files."""
     return [
         (verb.name, rounded(value), str(verb.result.get("standing") or ""), describe_state(verb, in_force))
         for verb in verbs
@@ -251,7 +251,7 @@ def _objective_moves(verbs: list[FinishedCase], in_force: Collection[str]) -> li
 
 
 def _compare_row_figures(rows_before: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Rows with slack and dual: before the last revision, and of the record of the present files."""
+    """Return rows with slack and dual before the last revision and in the record of the present files."""
     constraints = record.get("constraints")
     if isinstance(constraints, dict):
         rows = constraints
@@ -267,7 +267,7 @@ def _compare_row_figures(rows_before: Mapping[str, Any], record: Mapping[str, An
 
 
 def _answered_questions(files: Mapping[str, Path], verbs: list[FinishedCase]) -> list[dict[str, Any]]:
-    """Questions with their answers, and whether each citation still holds."""
+    """Return questions with their answers, and whether each citation still holds."""
     questions = []
     for verb in verbs:
         if verb.result["verb"] == "ask":

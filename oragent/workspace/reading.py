@@ -1,4 +1,4 @@
-"""Reading files that others wrote: regular files only, bounded, in whatever encoding, and named plainly in messages."""
+"""Reading of untrusted files: regular files only, limited in size, in any common encoding, with readable errors."""
 
 import json
 import math
@@ -14,11 +14,11 @@ from oragent._base.errors import TableError, WorkspaceError
 from oragent._base.files import first_link
 from oragent._base.spreadsheets import workbook_text
 
-# of one file; the largest of the public release has 108 kB
+# Maximum size of one file in bytes. The largest file of the public release has 108 kB.
 MAX_BYTES = 256 << 20
 MAX_FILES = 10_000
 MAX_DEPTH = 32
-# of a file that a model names
+# Limits on the path of a file that a model names.
 MAX_PATH_BYTES, MAX_NAME_BYTES, MAX_NEW_FOLDERS = 1000, 200, 16
 RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE | re.ASCII)
 OWN_FILES = (".oragent/drafts", ".oragent/begun.json", "run.db", "run.db-wal", "run.db-shm", "report.html")
@@ -32,12 +32,12 @@ ENCODINGS = {
     "utf-16-be": "UTF-16",
     "cp1252": "Windows-1252",
 }
-# in no text of Windows-1252
+# Control characters that no text in Windows-1252 contains.
 CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x81\x8d\x8f\x90\x9d]")
 
 
 def shorten(text: object, limit: int = 80) -> str:
-    """A text on one line and without control characters, so that it can do nothing to a terminal."""
+    """Put a text on one line and remove control characters, so that it cannot affect a terminal."""
     plain = "".join(letter if letter.isprintable() else "·" for letter in str(text))
     if len(plain) <= limit:
         return plain
@@ -45,7 +45,7 @@ def shorten(text: object, limit: int = 80) -> str:
 
 
 def shorten_path(path: object, limit: int = 160) -> str:
-    """The name of a file, a folder or a place in one, as ``shown``; of a long one the end is kept."""
+    """Return the name of a file, folder or place for messages; a long name is cut at its beginning."""
     plain = "".join(letter if letter.isprintable() else "·" for letter in str(path))
     if len(plain) <= limit:
         return plain
@@ -53,18 +53,18 @@ def shorten_path(path: object, limit: int = 160) -> str:
 
 
 def path_error(path: object, what: str) -> WorkspaceError:
-    """Make an error that begins with the name of a file or folder."""
+    """Create an error that begins with the name of a file or folder."""
     return WorkspaceError(f"{shorten_path(path)} {what}")
 
 
 def list_files(folder: Path, hidden: bool = True) -> dict[str, Path]:
-    """All files below a folder, by their names relative to it, with ``/``, in alphabetical order.
+    """Return all files below a folder by relative path with ``/``, in alphabetical order.
 
-    Without ``hidden``, what a person does not keep for the model does not count: names that begin with a dot, such as
-    ``.git`` and ``.env``, and what tools leave (``IGNORED``).
+    Without ``hidden``, names that begin with a dot, such as ``.git`` and ``.env``, and files of tools (``IGNORED``) are
+    left out.
 
     Raises:
-        WorkspaceError: if there is a link, a device, a socket or a pipe, or more than ``MAX_FILES`` files.
+        WorkspaceError: There is a link, a device, a socket or a pipe, or more than ``MAX_FILES`` files.
     """
     files = {}
     for path in _walk_folder(folder, hidden):
@@ -95,7 +95,7 @@ def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse links among the files that oragent itself keeps in a workspace."""
+    """Refuse links among the files that oragent stores in a workspace."""
     for name in OWN_FILES:
         link = first_link(folder, folder / name)
         if link is not None:
@@ -113,10 +113,10 @@ def check_inside(path: str) -> None:
 
 
 def check_new_path(path: str) -> str:
-    """Return the path of a file that a model names, without a leading ``./``.
+    """Check the path of a file that a model names, and return it without a leading ``./``.
 
     Raises:
-        WorkspaceError: if the path leads out of the workspace, or is no name that every system can have and list.
+            WorkspaceError: The path leads out of the workspace, or some systems cannot create or list the name.
     """
     clean = path.removeprefix("./")
     parts = clean.split("/")
@@ -135,15 +135,15 @@ def check_new_path(path: str) -> str:
 
 
 def is_ignored(name: str) -> bool:
-    """Return True for a file or folder that nobody keeps for the model, such as ``.git`` or Excel's ``~$x.xlsx``."""
+    """Return True for a file or folder that does not belong to the model, such as ``.git`` or Excel's ``~$x.xlsx``."""
     return name.startswith((".", "~$")) or name in IGNORED
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """A regular file's content; a link in its place is not followed, a pipe is not waited for.
+    """Return the content of a regular file; links are not followed and pipes do not block.
 
     Raises:
-        WorkspaceError: if it cannot be read, is no regular file, or has more than ``limit`` bytes.
+        WorkspaceError: The file cannot be read, is not a regular file, or has more than ``limit`` bytes.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -166,10 +166,10 @@ def _too_large(path: Path, limit: int) -> NoReturn:
 
 
 def decode_text(content: bytes, name: object) -> str:
-    """Text in UTF-8, UTF-16 or Windows-1252, a byte order mark dropped; of an Excel workbook its sheets as CSV.
+    """Decode UTF-8, UTF-16 or Windows-1252 without byte order mark; return the sheets of an Excel workbook as CSV.
 
     Raises:
-        WorkspaceError: if it is no text.
+        WorkspaceError: The content is not a text.
     """
     if content.startswith(b"PK\x03\x04") and str(name).casefold().endswith(WORKBOOKS):
         try:
@@ -180,13 +180,13 @@ def decode_text(content: bytes, name: object) -> str:
 
 
 def find_encoding(content: bytes, name: object) -> str:
-    """Return the encoding of a text, as Python names it; what is no text is refused."""
+    """Return the encoding of a text under its Python name; raise an error for other content."""
     if content.startswith(b"\xef\xbb\xbf"):
         candidates = ["utf-8-sig"]
     elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
         candidates = ["utf-16"]
     elif b"\0" in content:
-        # of UTF-16 without a mark every second byte of plain letters is zero
+        # In UTF-16 without a mark, every second byte of ASCII letters is zero.
         sample = content[:4096]
         halves = {"utf-16-be": (sample[::2], sample[1::2]), "utf-16-le": (sample[1::2], sample[::2])}
         candidates = [
@@ -205,7 +205,7 @@ def find_encoding(content: bytes, name: object) -> str:
 
 
 def encode_like(text: str, old: bytes | None) -> bytes:
-    """Encode the new text of a file as the old one was encoded, or as UTF-8 where that is not possible."""
+    """Encode the new text of a file in the encoding of the old one, or in UTF-8 if that is not possible."""
     if old:
         with suppress(WorkspaceError, UnicodeEncodeError):
             encoding = find_encoding(old, "")
@@ -218,7 +218,7 @@ def encode_like(text: str, old: bytes | None) -> bytes:
 
 
 def read_text(path: Path, limit: int = MAX_BYTES) -> str:
-    """A text file's content."""
+    """Return the content of a text file."""
     return decode_text(read_bytes(path, limit), path)
 
 
@@ -227,7 +227,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def parse_json(text: str, name: object) -> Any:
-    """JSON by the standard: NaN and Infinity are refused; ``name`` tells where it stood."""
+    """Parse standard JSON: NaN and Infinity are refused; ``name`` names the source in messages."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except RecursionError:
@@ -237,7 +237,7 @@ def parse_json(text: str, name: object) -> Any:
 
 
 def finite_number(value: object) -> float | None:
-    """A JSON value as a finite number; None if it is none (truth values and huge integers are not)."""
+    """Return a JSON value as a finite number; None for other values, including truth values and huge integers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -250,7 +250,7 @@ def finite_number(value: object) -> float | None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A file with one JSON object."""
+    """Read a file with one JSON object."""
     value = parse_json(read_text(path), path)
     if not isinstance(value, dict):
         raise WorkspaceError(f"{shorten_path(path)} holds a {type(value).__name__}; expected a JSON object")
@@ -258,9 +258,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """A file with one JSON object a line; blank lines are skipped.
+    """Read a file with one JSON object per line; blank lines are skipped.
 
-    Each object comes with its place, ``FILE:LINE``, for messages.
+    Each object comes with its position ``FILE:LINE`` for messages.
     """
     rows = []
     for number, text in enumerate(read_text(path).split("\n"), 1):

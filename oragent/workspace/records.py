@@ -1,7 +1,7 @@
-"""Records of a run as the public release has them: an execution record, and one solver record for each solved model.
+"""Records of a run in the format of the public release: an execution record, and a solver record per solved model.
 
-Slacks are right side minus activity, so at most 0 on ``>=``; duals and reduced costs of integer models are null, and
-those of their relaxation stand in a record of its own.
+Slacks are right-hand side minus activity, so at most 0 on ``>=``. Duals and reduced costs of integer models are null; a
+separate record holds those of the relaxation.
 """
 
 import hashlib
@@ -29,13 +29,13 @@ from oragent.workspace.reading import finite_number, read_bytes, read_json
 from oragent.workspace.runner import ProgramRun, SolvedModel
 
 EXECUTION = "logs/execution_record.json"
-# key of the execution record: hash of the code and data that were run
+# Key of the execution record: hash of the code and data that were run.
 INPUTS = "inputs_sha256"
 SOLUTION, RELAXATION = ".solution.json", ".lp_relaxation.json"
 CONFLICT_S = 20.0
-# lines of a remedy, and of a conflict
+# Maximum number of lines of a remedy and of a conflict.
 MOST_PARTS = 20
-# name of the row that a question adds
+# Name of the row that a question adds.
 TRIAL = "what is asked for"
 CODES = {
     SolveStatus.OPTIMAL: 2,
@@ -55,21 +55,21 @@ PULP = {
 
 @dataclass(frozen=True)
 class SolverRecord:
-    """One solver record."""
+    """Record of one solved model."""
 
-    # of the model
+    # Name of the model.
     name: str
-    # ``Optimal``, ``Infeasible`` and so on; empty where the record names none
+    # ``Optimal``, ``Infeasible`` and so on. Empty if the record has no status.
     status: str
-    # None without a solution
+    # None without a solution.
     objective: float | None
-    # whether it only notes what a program found by a search of its own, without a model
+    # Whether the record is only a note on the result of a program's own search, without a model.
     note: bool
-    # of the variables, by name
+    # Value by name of the variable.
     values: Mapping[str, float | None]
-    # right side minus activity, by constraint
+    # Right-hand side minus activity, by constraint.
     slacks: Mapping[str, float | None]
-    # by constraint; None for integer models
+    # Dual by constraint. None for integer models.
     duals: Mapping[str, float | None]
 
 
@@ -77,29 +77,29 @@ class SolverRecord:
 class VersionRecords:
     """All records of one version."""
 
-    # of the execution record; None where it has none
+    # Objective of the execution record. None if the record has no objective.
     objective: float | None
-    # in its output
+    # Objective in the program's output.
     printed: PrintedObjective
     solutions: tuple[SolverRecord, ...]
-    # of integer models
+    # Records of the relaxations of integer models.
     relaxations: tuple[SolverRecord, ...]
 
     @property
     def solved_models(self) -> tuple[SolverRecord, ...]:
-        """The records of models that were solved; notes are none."""
+        """Return the records of solved models, without notes."""
         return tuple(solution for solution in self.solutions if not solution.note)
 
     @property
     def backing(self) -> Backing:
-        """Backing of the printed objective; a note does not count."""
+        """Return the backing of the printed objective; notes do not count."""
         return find_backing(self.printed, [model.objective for model in self.solved_models])
 
 
 def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
-    """Hash of the code and data of a version, by path and bytes; records of a run belong to it.
+    """Return the hash of a version's code and data by path and bytes, which ties the records of a run to them.
 
-    The prefix is the folder of the version, with ``/``; empty where there is one version alone.
+    The prefix is the folder of the version, with ``/``. It is empty if there is only one version.
     """
     total = hashlib.sha256()
     for path in sorted(files):
@@ -112,8 +112,8 @@ def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
 def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
     """Return True if the records of a version were made from other code or data than the present ones.
 
-    Records without a hash are taken as they are in versions of a set (``original/``, ``revised/``), which are never
-    run in their folder; in a person's folder nobody knows what they are of.
+    Records without a hash are trusted in versions of a set (``original/``, ``revised/``), because these versions never
+    run in their folder. In a user's folder they count as stale, because their origin is unknown.
     """
     if not any(path.startswith(f"{prefix}solver_records/") for path in files):
         return False
@@ -128,9 +128,9 @@ def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
 
 
 def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
-    """Read the record of the present code and data: that of the model with the recorded objective, else the first.
+    """Read the record of the present code and data: of the model with the recorded objective, else the first record.
 
-    Empty where there is none, or where code or data have changed since.
+    Return an empty mapping if no record exists, or if code or data have changed since.
     """
     paths = [path for path in files if path.startswith("solver_records/") and path.endswith(SOLUTION)]
     if not paths or are_stale(files):
@@ -147,7 +147,7 @@ def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
 
 
 def read_version(workspace: Workspace, version: str) -> VersionRecords | None:
-    """The records of ``original`` or ``revised``; None where there are none."""
+    """Return the records of ``original`` or ``revised``; None if that version has no records."""
     execution = workspace.files.get(f"{version}/{EXECUTION}")
     if execution is None:
         return None
@@ -179,7 +179,7 @@ def _read_solution(file: Path, ending: str) -> SolverRecord:
 
 
 def _read_column(table: object, key: str) -> dict[str, float | None]:
-    """One figure of all variables or constraints; empty where a note gives only their number."""
+    """Return one figure of all variables or constraints; empty if a note gives only their number."""
     if not isinstance(table, Mapping):
         return {}
     rows: Mapping[str, Any] = table
@@ -187,10 +187,10 @@ def _read_column(table: object, key: str) -> dict[str, float | None]:
 
 
 def write_records(ran: ProgramRun, timed: bool = True, inputs: str = "") -> dict[str, str]:
-    """The files of a run, by path below the version: ``logs/`` and ``solver_records/``.
+    """Return the files of a run by path below the version: ``logs/`` and ``solver_records/``.
 
-    Without ``timed`` they do not say how long it took, so that two runs leave the same. ``inputs`` is the hash of the
-    code and data that were run; empty for records of a set.
+    Without ``timed``, the files contain no durations, so that equal runs write equal files. ``inputs`` is the hash of the
+    code and data that were run; it is empty for records of a set.
     """
     files = {
         "logs/execution_record.json": _dump_json(
@@ -221,7 +221,7 @@ def write_records(ran: ProgramRun, timed: bool = True, inputs: str = "") -> dict
 
 
 def _name_models(models: tuple[SolvedModel, ...]) -> dict[str, SolvedModel]:
-    """Models by names that files can have, each once."""
+    """Map unique names that are valid file names to models."""
     models_by_name: dict[str, SolvedModel] = {}
     for model in models:
         stem = file_stem(model.milp.name if model.milp else "", "model", allowed="A-Za-z0-9_-", filler="_", limit=60)
@@ -310,11 +310,11 @@ def _dump_json(value: Any) -> str:
 
 
 def describe_conflict(milp: Milp, most_s: float | None = None) -> Iterator[str]:
-    """Describe changes of right-hand sides that would do, and the rows and bounds that cannot hold together.
+    """Describe sufficient changes of right-hand sides, and the rows and bounds that conflict.
 
-    After ``most_s`` seconds no further remark is looked for.
+    After ``most_s`` seconds, the search for further remarks stops.
     """
-    # no right-hand side is to be mended for it
+    # The right-hand side of the trial row must not change.
     is_trial = any(row.name == TRIAL for row in milp.rows)
     if most_s is None:
         until = None

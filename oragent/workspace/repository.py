@@ -1,7 +1,6 @@
 """The git repository around a workspace: revisions and their files.
 
-Nothing here changes the branch, the index or the working tree of the person: each command that needs an index has one
-of its own.
+No function changes the user's branch, index or working tree. Each command that needs an index uses a temporary one.
 """
 
 import os
@@ -17,26 +16,26 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import shorten, shorten_path
 
 REFERENCES = "refs/oragent/"
-# hooks and monitors of the repository are not started, and links are written as files
+# Do not start hooks and monitors of the repository, and write links as files.
 OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.symlinks=false")
-# variables by which git would look elsewhere, as in a hook
+# Variables that make git use another repository, as in a hook.
 FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
 SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-# seconds of one command
+# Maximum seconds of one command.
 PATIENCE_S = 300.0
 
 
 @dataclass(frozen=True)
 class Repository:
-    """A git repository, seen from a folder in it."""
+    """A git repository as seen from a folder in it."""
 
     folder: Path
-    # folder below the top of the working tree, with ``/`` at the end; empty for the top
+    # Folder below the top of the working tree, with ``/`` at the end. Empty for the top.
     prefix: str
 
     @classmethod
     def find(cls, folder: Path) -> "Repository | None":
-        """Return the repository that a folder lies in; None if there is none.
+        """Return the repository that contains a folder; None if the folder is not in a repository.
 
         Raises:
             WorkspaceError: git is not installed, or refuses the repository.
@@ -61,7 +60,7 @@ class Repository:
         """Run a git command in the folder and return its output.
 
         Raises:
-            WorkspaceError: The command fails; the line has git's message.
+            WorkspaceError: The command fails. The error contains git's message.
         """
         ended = _run_git(self.folder, words, content, environment)
         if ended.returncode:
@@ -77,29 +76,29 @@ class Repository:
         """Return the id of the commit that a branch, tag, id or expression such as ``HEAD~1`` names.
 
         Raises:
-            WorkspaceError: There is no such revision.
+                WorkspaceError: The revision does not exist.
         """
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         ended = _run_git(self.folder, words)
         if ended.returncode or not revision:
             raise WorkspaceError(f"no revision {shorten(revision)!r} in git; expected a branch, tag, id, or HEAD~1")
-        # some versions print the separator of options
+        # Some versions also print the separator of options.
         return ended.stdout.decode().split()[-1]
 
     def try_resolve(self, revision: str) -> str:
-        """Return the id of a commit; empty if there is none."""
+        """Return the id of a commit; empty if the revision does not exist."""
         try:
             return self.resolve(revision)
         except WorkspaceError:
             return ""
 
     def list_ignored(self, paths: bytes) -> set[str]:
-        """Return those of some paths, separated by zero bytes, that git ignores; tracked files are not ignored."""
+        """Return the paths that git ignores; the input is separated by zero bytes, and tracked files are not ignored."""
         ended = _run_git(self.folder, ("check-ignore", "-z", "--stdin"), paths)
         return {os.fsdecode(path) for path in ended.stdout.split(b"\0") if path}
 
     def list_blobs(self, commit: str) -> dict[str, str]:
-        """Return ids of contents by path below the folder; links and submodules are left out."""
+        """Return ids of contents by path below the folder, without links and submodules."""
         found = {}
         tree = f"{commit}:{self.prefix.rstrip('/')}" if self.prefix else f"{commit}^{{tree}}"
         if _run_git(self.folder, ("rev-parse", "--verify", "--quiet", tree)).returncode:
@@ -116,12 +115,12 @@ class Repository:
         return self.git("cat-file", "blob", blob)
 
     def read_file(self, commit: str, path: str) -> bytes | None:
-        """Return a file of a revision; None if there is none."""
+        """Return a file of a revision; None if the revision does not contain it."""
         ended = _run_git(self.folder, ("cat-file", "blob", f"{commit}:{self.prefix}{path}"))
         return ended.stdout if ended.returncode == 0 else None
 
     def check_out(self, commit: str, target: Path) -> None:
-        """Write the files of the folder in a revision into an empty folder."""
+        """Write the files that a revision has in the folder into an empty folder."""
         tree = f"{commit}:{self.prefix.rstrip('/')}" if self.prefix else commit
         git_folder = self.text_of("rev-parse", "--absolute-git-dir")
         with own_index() as index:
@@ -135,7 +134,7 @@ class Repository:
 
 @contextmanager
 def own_index() -> Iterator[str]:
-    """Yield the path of an index for one command, deleted afterwards."""
+    """Yield the path of a temporary index for one command."""
     scratch = tempfile.mkdtemp(prefix="oragent-index-")
     try:
         yield f"{scratch}/index"

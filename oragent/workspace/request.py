@@ -13,7 +13,7 @@ from oragent.workspace.settings import NO_OPTIONS, EffortOptions
 if TYPE_CHECKING:
     from oragent.sandbox.sandbox import Sandbox
 
-# roles in which models are asked
+# Roles in which models are called.
 MODEL_ROLES = ("builder", "planner", "reviser", "explainer")
 
 
@@ -23,11 +23,11 @@ class VerbRequest:
 
     folder: Path
     runtime: RuntimeSettings = RuntimeSettings()  # noqa: RUF009  # a frozen value
-    # in place of a server's
+    # Model to use instead of a server's.
     model: Model | None = None
-    # that others share; None for one of its own
+    # Sandbox shared with others. None means a new one.
     sandbox: Sandbox | None = None
-    # workspace whose replies are given again, and nobody is asked
+    # Workspace whose recorded replies are used; no model is called.
     replay: Path | None = None
-    # a frozen value
+    # A frozen value.
     effort: EffortOptions = NO_OPTIONS

@@ -1,8 +1,8 @@
-"""Solve again, apart from everybody, the models that a program left: what it said of them is not used.
+"""Independent second solve of the models that a program left; the program's own results are not trusted.
 
-It reads ``models.json`` from its folder and leaves ``resolved.json``, written after each step, so that a limit which
-ends it leaves what was done. A model comes with the point that the program was given. The point is checked here; it
-counts where nothing better is proven, as it is what the program printed.
+It reads ``models.json`` from its folder and writes ``resolved.json`` after each step, so that finished work survives a
+limit that ends the process. Each model comes with the point that the program received. The point is checked here. It
+counts if no better solution is proven, because the program printed it.
 """
 
 import json
@@ -28,12 +28,12 @@ from oragent.workspace.shim import compile_filter
 
 MODELS, RESOLVED = Path("models.json"), Path("resolved.json")
 OUT_OF_TIME = "not solved again: no time was left"
-# variables and rows up to which duals and ranges are computed
+# Maximum number of variables and rows for which duals and ranges are computed.
 SENSITIVE = 4000
 
 
 def solve_models(limit_s: float, gap: float) -> None:
-    """Solve all models up to a gap, the last one first; each has what is left of the time."""
+    """Solve all models up to a gap, the last one first; each solve gets the remaining time."""
     until = time.monotonic() + limit_s
     if gap > GAP:
         gap = gap
@@ -50,7 +50,7 @@ def solve_models(limit_s: float, gap: float) -> None:
 
 
 def _solve_again(text: str, point: str, until: float, gap: float) -> Iterator[dict[str, Any]]:
-    """What is known of one model after each step: its rows, the program's point, the solution, the relaxation."""
+    """Yield the results for one model after each step: its rows, the program's point, the solution, the relaxation."""
     try:
         captured = json.loads(text)
         milp = _add_units(_read_model(captured), captured.get("units"))
@@ -75,7 +75,7 @@ def _solve_again(text: str, point: str, until: float, gap: float) -> Iterator[di
 
 
 def _use_claimed_point(milp: Milp, solution: Solution, point: Any, duals: bool) -> Solution:
-    """The program's own point in place of ours, where it holds and neither is proven, or where the program stopped."""
+    """Use the program's feasible point if neither solution is proven, or if the program stopped there."""
     values = _claimed_values(milp, point)
     if not values or solution.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
         return solution
@@ -85,13 +85,13 @@ def _use_claimed_point(milp: Milp, solution: Solution, point: Any, duals: bool) 
     if not claimed or claimed.objective is None:
         return solution
     if solution.objective is not None and is_within_tolerance(claimed.objective, solution.objective, PROVEN):
-        # the same value, with its proof where there is one
+        # The value is the same, and this solution includes the proof, if any.
         return solution
     return replace(claimed, relaxation=solution.relaxation, seconds=solution.seconds)
 
 
 def _claimed_values(milp: Milp, point: Any) -> dict[str, float]:
-    """Values by variable, given by name or in the model's order; empty where they do not belong to it."""
+    """Return values by variable from names or from the model's order; empty if they do not fit the model."""
     if isinstance(point, dict):
         values = point.get("values")
     else:
@@ -114,14 +114,14 @@ def _read_model(captured: dict[str, Any]) -> Milp:
 
 
 def _add_units(milp: Milp, units: Any) -> Milp:
-    """Return the model with units by name of a variable or of its family; ``objective`` names the objective's."""
+    """Return the model with units by name of a variable or family; ``objective`` is the key of the objective's unit."""
     if not isinstance(units, dict):
         return milp
     longest_first = sorted(units.items(), key=lambda pair: -len(pair[0]))
     shown = {name: unit[:20] for name, unit in longest_first if isinstance(unit, str)}
 
     def find_unit(variable: Variable) -> str:
-        """The unit of the longest name that the variable's begins with."""
+        """Return the unit of the longest key that is a prefix of the variable's name."""
         names = (name for name in shown if re.match(rf"{re.escape(name)}(?:[_\[(]|$)", variable.name))
         return next((shown[name] for name in names), variable.unit)
 
@@ -129,8 +129,8 @@ def _add_units(milp: Milp, units: Any) -> Milp:
     return replace(milp, variables=variables, objective=replace(milp.objective, unit=shown.get("objective", "")))
 
 
-# the first solve of a process takes ten times as long as the next ones
+# The first solve of a process takes ten times as long as later ones.
 solve(WARM_UP)
-# compiled once where interpreters are kept warm
+# Compile once if interpreters are kept warm.
 with suppress(OSError):
     compile_filter()

@@ -1,4 +1,4 @@
-"""Let a language model work in a workspace with tools."""
+"""Sessions in which a language model works in a workspace with tools."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +15,7 @@ from oragent.workspace.tools import TOOLS, ToolSession
 
 PROMPTS = Path(__file__).parent / "prompts"
 TEMPERATURE = 0.0
-# replies without a tool call that are answered
+# Maximum number of replies without a tool call that are answered.
 NUDGES = 2
 NAME = "optimization_model.py"
 BEGIN = "Begin: call list_files, then read the documents."
@@ -23,7 +23,7 @@ NUDGE = "No tool was called. Call one now, such as list_files or read_file, and 
 
 
 class Track(StrEnum):
-    """With what a program has to solve its model."""
+    """Solver interface that a program must use."""
 
     PULP = "pulp-highs"
     HIGHSPY = "highspy"
@@ -39,29 +39,29 @@ TRACKS = {
 
 @dataclass(frozen=True)
 class AgentWork:
-    """Work of an agent."""
+    """Result of an agent's work."""
 
-    # of its program; empty where there is none
+    # Path of its program. Empty if it left no program.
     path: str = ""
-    # empty where there is none
+    # Answer of the agent. Empty if it gave no answer.
     answer: str = ""
-    # error that was put into it, as ``kind: name``; empty for none
+    # Error that was planted in the work, as ``kind: name``. Empty if no error was planted.
     planted: str = ""
-    # of tools
+    # Number of tool calls.
     calls: int = 0
-    # citations of the answer that do not hold, one line each
+    # Citations of the answer that do not hold, in one line each.
     broken: tuple[str, ...] = ()
-    # how it came to an end, one line
+    # Reason why the work ended, in one line.
     end: str = ""
 
 
 def track_text(track: Track = Track.PULP, seconds: float = LIMITS.cpu_s) -> str:
-    """Return what a model is told of the solver and of a program's CPU seconds."""
+    """Return the part of a prompt on the solver and on a program's CPU seconds."""
     return TRACKS[track].replace("120 s", f"{seconds:g} s")
 
 
 def fill_prompt(name: str, folder: Path = PROMPTS, **values: object) -> str:
-    """A template of ``prompts/`` with its places filled; what is filled in is never a template."""
+    """Fill the placeholders of a template of ``prompts/``; inserted texts are not expanded again."""
     text = (folder / f"{name}.txt").read_text(encoding="utf-8")
     return Template(text).substitute({key: str(value) for key, value in values.items()})
 
@@ -69,7 +69,7 @@ def fill_prompt(name: str, folder: Path = PROMPTS, **values: object) -> str:
 async def work_in_session(
     case: LedgerCase, role: str, system_prompt: str, request: str, session: ToolSession
 ) -> AgentWork:
-    """Let a model work with tools until it submits, gives up, or has no call left."""
+    """Let a model work with tools until it submits, gives up, or has no calls left."""
     messages = [Message("system", system_prompt), Message("user", request)]
     await work_with_tools(
         lambda sent, tools: case.ask(role, sent, TEMPERATURE, tools),
@@ -97,7 +97,7 @@ def _collect_work(session: ToolSession, last: str) -> AgentWork:
 
 
 def _find_program(session: ToolSession) -> str:
-    """The program that was left without being submitted; empty where there is none."""
+    """Return the path of a program that was written but not submitted; empty if the agent wrote no program."""
     programs = [
         path
         for path in session.list_files()

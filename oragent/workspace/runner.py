@@ -1,7 +1,7 @@
-"""Run a program of a workspace, confined, on a copy; solve what it modelled again; say what came of it.
+"""Sandboxed runs of a workspace's program on a copy of the folder, followed by a second solve of its models.
 
-The published sandbox is a container without a network. Ours is the border, with one folder alone: a copy of the
-workspace, which the program may read and change; labels, other workspaces and the machine's files are not there.
+The published sandbox is a container without a network. This one is oragent's sandbox with a single folder: a copy of
+the workspace, which the program may read and change. It contains no labels, other workspaces or files of the machine.
 """
 
 import json
@@ -35,33 +35,33 @@ from oragent.workspace.settings import PROGRAM_LIMITS
 from oragent.workspace.shim import POINT, SOLVES
 
 STAGE = Path(__file__).with_name("stage.py")
-# in the working copy, what is ours and no file of the workspace
+# Folder of oragent in the working copy; it is not a part of the workspace.
 HERE = ".oragent"
-# beside the files of a person's workspace
+# Files of oragent in a user's workspace.
 OURS = {HERE, "run.db", "run.db-wal", "run.db-shm", "report.html"}
-# of a program's time, to solve its models again
+# Minimum share of a program's time limit for the second solve of its models.
 LEAST_SHARE = 0.25
-# CPU seconds until the models are read, on a busy machine
+# CPU seconds until the models are read, on a busy machine.
 START_S = 2.0
 LIMITS = PROGRAM_LIMITS
 
 
 @dataclass(frozen=True)
 class SolvedModel:
-    """A model that a program solved, solved again outside of its reach."""
+    """A model that a program solved, with an independent second solution."""
 
-    # None where what was captured is none
+    # None if the captured data are not a model.
     milp: Milp | None
-    # duals included; None where it was not solved again
+    # Solution with duals. None if the model was not solved again.
     solution: Solution | None = None
-    # with its integers relaxed; None for a model without any
+    # Solution of the relaxation. None for a model without integers.
     relaxed: Solution | None = None
-    # why something is missing; empty where nothing is
+    # Reason why a part is missing. Empty if the result is complete.
     note: str = ""
 
     @property
     def objective(self) -> float | None:
-        """Of the solution."""
+        """Objective of the solution."""
         if self.solution:
             return self.solution.objective
         return None
@@ -72,38 +72,38 @@ class ProgramRun:
     """Result of running a program."""
 
     stop: StopReason
-    # exit code, or minus the signal
+    # Exit code, or minus the signal.
     code: int = 0
-    # head and tail
+    # Head and tail of the output.
     stdout: str = ""
-    # head and tail
+    # Head and tail of the errors.
     stderr: str = ""
-    # that it solved, the last ones, in order
+    # The last models that the program solved, in order.
     models: tuple[SolvedModel, ...] = ()
-    # files of the copy that it made or changed
+    # Files of the copy that the program created or changed.
     changed: Mapping[str, bytes] = field(default_factory=dict)
-    # files of the copy that are gone
+    # Files of the copy that the program removed.
     removed: tuple[str, ...] = ()
     wall_s: float = 0.0
     cpu_s: float = 0.0
-    # resident memory, MiB
+    # Peak resident memory in MiB.
     peak_mb: float = 0.0
-    # why it was ended, in words; empty where it ended by itself
+    # Reason why the sandbox ended the program. Empty if it ended by itself.
     reason: str = ""
 
     @property
     def printed_objective(self) -> PrintedObjective:
-        """The objective in its output."""
+        """Objective in the program's output."""
         return parse_objective(self.stdout)
 
     @property
     def backing(self) -> Backing:
-        """Backing of the printed objective; an enumeration or an invented value has none."""
+        """Backing of the printed objective; an enumeration or an invented value is not backed."""
         return find_backing(self.printed_objective, [model.objective for model in self.models])
 
     @property
     def last_model(self) -> SolvedModel | None:
-        """The model behind the printed objective; where none is, the last that was solved."""
+        """Model with the printed objective; without one, the last solved model."""
         value = self.printed_objective.value
         with_milp = [model for model in self.models if model.milp is not None]
         if value is not None:
@@ -125,7 +125,7 @@ class ProgramRun:
 
     @property
     def has_solution(self) -> bool:
-        """Return True if it printed an objective, and the model behind it, if there is one, has a point."""
+        """Return True if the program printed an objective, and the model behind it, if any, has a point."""
         if self.stop is not StopReason.ENDED or self.printed_objective.value is None:
             return False
         last = self.last_model
@@ -141,7 +141,7 @@ class ProgramRun:
 
     @property
     def attempt(self) -> ProgramAttempt:
-        """The run as it is graded: status and models are ours, the printed value is the program's."""
+        """Run as it is graded: status and models come from oragent, the printed value from the program."""
         last = self.last_model
         if last and last.solution:
             status = str(last.solution.status)
@@ -157,26 +157,26 @@ class ProgramRun:
 
 @dataclass
 class ProgramRunner:
-    """Runs programs of workspaces in a sandbox that others share."""
+    """Runner of workspace programs in a shared sandbox."""
 
     sandbox: Sandbox
-    # of one run; its models are solved again in the time that the program left
+    # Limits of one run. Its models are solved again in the time that the program leaves.
     limits: Limits = LIMITS
-    # relative gap at which a solve ends
+    # Relative gap at which a solve ends.
     gap: float = GAP
 
     def __post_init__(self) -> None:
-        # of another, every program would fail, each for a reason of its own
+        # With another version of PuLP, programs would fail for many different reasons.
         require_pulp("workspace")
 
     def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> ProgramRun:
         """Run a program on a copy of a folder; may be called from several threads.
 
-        ``files`` stand in the copy in place of the folder's, such as an edited program.
+        ``files`` replace or add files in the copy, such as an edited program.
 
         Raises:
-            WorkspaceError: if the folder holds a link or device, or has no such program.
-            SandboxError: if our own side fails.
+            WorkspaceError: The folder contains a link or device, or the program does not exist.
+            SandboxError: The sandbox itself fails.
         """
         with _copy_folder(folder, files or {}) as (copy, contents):
             if program not in contents:
@@ -193,7 +193,7 @@ class ProgramRunner:
         return ProgramRun(_stop_reason(ended), *output, models, changed, removed, *usage, ended.reason)
 
     def solve_milps(self, *milps: Milp) -> tuple[SolvedModel, ...]:
-        """Solve models apart from everybody, with duals and relaxations."""
+        """Solve models in the sandbox, with duals and relaxations."""
         models = {f"{index:06}": json.dumps({"milp": as_json.to_dict(milp)}) for index, milp in enumerate(milps)}
         return self._solve_captured({name: text.encode() for name, text in models.items()})
 
@@ -212,7 +212,7 @@ class ProgramRunner:
         files = {"stage.py": STAGE.read_text(encoding="utf-8"), "models.json": json.dumps(texts)}
         remaining_s = max(LEAST_SHARE * self.limits.cpu_s, self.limits.cpu_s - used_s)
         words = (PYTHON, "stage.py", "resolve", str(0.9 * remaining_s), str(self.gap))
-        # duals and ranges come last
+        # Duals and ranges are computed last.
         limits = replace(self.limits, cpu_s=START_S + 1.5 * remaining_s)
         ended = self.sandbox(Command(words, files, limits=limits, bring=("resolved.json",)), warm_up=STAGE)
         if "resolved.json" not in ended.files:
@@ -223,7 +223,7 @@ class ProgramRunner:
 
 @contextmanager
 def _copy_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tuple[Path, dict[str, bytes]]]:
-    """A copy of a folder that goes with the run, and its contents; what is ours in it is left out."""
+    """Yield a temporary copy of a folder and its contents; files of oragent are left out."""
     contents = {
         path: read_bytes(file)
         for path, file in list_files(folder, hidden=False).items()
@@ -246,7 +246,7 @@ def _copy_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tup
 
 
 def _remove_folder(folder: Path) -> None:
-    """Remove a folder however deep a program nested folders in it: inner ones are moved up before they are emptied."""
+    """Remove a folder with any depth of nesting: inner folders are moved up before they are emptied."""
     waiting, moved = [folder], 0
     while waiting:
         outer = waiting.pop()

@@ -1,4 +1,4 @@
-"""Settings of a workspace: ``workspace.yaml`` names its parts and limits; options of the command line come first."""
+"""Settings of a workspace: ``workspace.yaml`` sets its parts and limits; command-line options override it."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,9 +16,9 @@ from oragent.sandbox.messages import Limits
 from oragent.workspace.reading import read_text, shorten_path
 
 FILE = "workspace.yaml"
-# bytes of the file
+# Maximum size of the file in bytes.
 LARGEST = 100_000
-# threads that a program may start
+# Maximum number of threads that a program may start.
 MOST_THREADS = 256
 LIMITS = Limits(
     cpu_s=120.0,
@@ -29,7 +29,7 @@ LIMITS = Limits(
     output_kb=1024,
     idle_s=30.0,
 )
-# of programs whose solver is replaced by ours, as in the benchmark
+# Limits of programs whose solver oragent replaces, as in the benchmark.
 PROGRAM_LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=30.0)
 
 
@@ -37,11 +37,11 @@ PROGRAM_LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024,
 class EffortOptions:
     """Options of the command line; None if not given."""
 
-    # CPU seconds
+    # CPU seconds.
     time: float | None = None
-    # relative
+    # Relative gap.
     gap: float | None = None
-    # MiB
+    # Memory in MiB.
     memory: int | None = None
 
 
@@ -50,13 +50,13 @@ class WorkspaceSettings:
     """Parts of a workspace and limits of its program.
 
     Attributes:
-        program: Path of the program or model file; empty: the program in ``src``.
-        arguments: Words of the program's command line.
-        documents: Patterns of the documents; none: all files in ``docs``.
-        data: Patterns of the data files; none: all files in ``data``.
-        time: CPU seconds of the program, and seconds of a solve.
-        gap: Relative gap at which a solve may end.
-        memory: MiB of the program.
+            program: Path of the program or model file. Empty means the program in ``src``.
+            arguments: Words of the program's command line.
+            documents: Patterns of the documents. Empty means all files in ``docs``.
+            data: Patterns of the data files. Empty means all files in ``data``.
+            time: CPU seconds of the program, and seconds of a solve.
+            gap: Relative gap at which a solve may end.
+            memory: Memory of the program in MiB.
     """
 
     program: str = ""
@@ -79,7 +79,7 @@ class WorkspaceSettings:
 
     @property
     def solver_gap(self) -> float:
-        """Relative gap that the solver is given."""
+        """Relative gap that is passed to the solver."""
         return max(self.gap, GAP)
 
 
@@ -87,7 +87,7 @@ NO_OPTIONS = EffortOptions()
 
 
 def read_settings(folder: Path, options: EffortOptions = NO_OPTIONS) -> WorkspaceSettings:
-    """Return the settings of a folder: the command line before ``workspace.yaml``, that before defaults.
+    """Return the settings of a folder: the command line overrides ``workspace.yaml``, which overrides defaults.
 
     Raises:
         ConfigError: The file is not YAML, or has an unknown key or a wrong value.

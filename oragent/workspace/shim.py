@@ -1,6 +1,6 @@
 """Solvers that replace those of a workspace's program, in its process, and store every model.
 
-Programs of the public release name Gurobi, by PuLP or by helpers of their own. All of them get HiGHS on one thread.
+Programs of the public release call Gurobi through PuLP or through their own helpers. All of them get HiGHS with one thread.
 """
 
 import errno
@@ -26,15 +26,15 @@ from oragent.milp.as_pulp import GAP, SolverLimits, bring_solver
 from oragent.sandbox.isolation import kernel, seccomp
 from oragent.workspace.objective import MARKER
 
-# below the copy of the workspace
+# Folder below the copy of the workspace.
 SOLVES = ".oragent/solves"
-# models, the last ones
+# Maximum number of stored models; the last ones are kept.
 KEPT = 20
-# ends the name of a file with the point that a program was given
+# Suffix of the file with the point that a program received.
 POINT = ".point.json"
-# gap up to which a solve ended by itself
+# Maximum gap of a solve that counts as finished.
 PROVEN = 1e-6
-# what questions call what programs import
+# Names of modules in questions and the names under which programs import them.
 STEMS = {"utils": "utility_code"}
 REFUSED = (
     "fork vfork clone clone3 execve execveat socket socketpair ptrace process_vm_readv process_vm_writev "
@@ -44,29 +44,29 @@ REFUSED = (
 
 @dataclass(frozen=True)
 class ProgramLimits:
-    """Limits on solving of a program."""
+    """Limits on the solves of a program."""
 
-    # of the whole process, solves included
+    # CPU seconds of the whole process, solves included.
     cpu_s: float
-    # relative gap at which a solve ends
+    # Relative gap at which a solve ends.
     gap: float = GAP
 
     def remaining_s(self) -> float:
-        """Seconds that a solve which begins now may take: at least a tenth of the limit, at most one second of that."""
+        """Seconds for a solve that begins now: at least a tenth of the limit, but this minimum is at most one second."""
         return max(min(1.0, 0.1 * self.cpu_s), self.cpu_s - time.process_time())
 
 
 class ModelRecorder:
-    """Writes each model that is solved as a file into a folder, which is made; of many the last ones stay."""
+    """Recorder that writes each solved model into a new folder; only the last models are kept."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self.count = folder, 0
-        # whether a run of HiGHS is the program's own, and not PuLP's
+        # Whether the program itself runs HiGHS, not PuLP.
         self.native = True
 
     def record_model(self, model: dict[str, Any]) -> None:
-        """Write a model, with the units that the program names in ``UNITS``."""
+        """Write a model, with the units that the program defines in ``UNITS``."""
         self.count += 1
         units = vars(sys.modules["__main__"]).get("UNITS")
         if isinstance(units, dict):
@@ -76,7 +76,7 @@ class ModelRecorder:
             (self._folder / f"{self.count - KEPT:06}{ending}").unlink(missing_ok=True)
 
     def record_point(self, values: list[Any] | dict[str, Any], solver: Any) -> None:
-        """Write the point that the last model's solve came to: a claim, checked by who solves the model again."""
+        """Write the point that the solve of the last model returned; it is checked when the model is solved again."""
         optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
         gap = solver.getInfo().mip_gap
         stopped = not optimal or (PROVEN < gap < math.inf)
@@ -85,7 +85,7 @@ class ModelRecorder:
 
 
 class HelperFinder:
-    """Finds a helper of a program's folder under the name by which programs import it, where it is called otherwise."""
+    """Import finder that finds a helper of a program's folder under a second name."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -99,7 +99,7 @@ class HelperFinder:
 
 
 def install_capture(folder: Path, program: Path, effort: ProgramLimits) -> ModelRecorder:
-    """Put all of it in place, once, before the program begins; models go below the working copy."""
+    """Install the capture of models once, before the program begins; models are stored below the working copy."""
     recorder = ModelRecorder(folder / SOLVES)
 
     def record_solved(problem: Any) -> None:
@@ -110,7 +110,7 @@ def install_capture(folder: Path, program: Path, effort: ProgramLimits) -> Model
     _watch_highs(recorder, effort)
     for name in ("gurobi_pulp_compat", "gurobi_execution_record"):
         sys.modules[name] = _make_stand_in(name)
-    # after Python's own finders: a helper that is there comes first
+    # This finder runs after Python's own finders, so that an existing helper has priority.
     sys.meta_path.append(HelperFinder(program.parent))
     return recorder
 
@@ -125,7 +125,7 @@ def _make_stand_in(name: str) -> ModuleType:
 
 
 def _watch_highs(recorder: ModelRecorder, effort: ProgramLimits) -> None:
-    """Keep what a program solves with HiGHS's own Python interface, as text; PuLP's solves were kept already."""
+    """Record as text the models solved with HiGHS's Python interface; solves through PuLP are recorded elsewhere."""
     import pulp
 
     plain_run = highspy.Highs.run
@@ -160,7 +160,7 @@ def _watch_highs(recorder: ModelRecorder, effort: ProgramLimits) -> None:
 def run_as_main(arguments: list[str]) -> None:
     """Run a program as if Python had been started with it.
 
-    Arguments are its path below the working folder, the seconds for solving, and the gap at which a solve ends.
+    Arguments are the path relative to the working folder, the seconds for solving, and the gap at which a solve ends.
     """
     folder, program = Path.cwd(), Path.cwd() / arguments[0]
     recorder = install_capture(folder, program, ProgramLimits(float(arguments[1]), float(arguments[2])))
@@ -173,7 +173,7 @@ def run_as_main(arguments: list[str]) -> None:
 
 
 def _drop_rights() -> None:
-    """Start nothing, connect to nothing."""
+    """Block new processes and network connections."""
     kernel.lower_limits({resource.RLIMIT_NPROC: 0})
     with suppress(OSError):
         seccomp.install_filter(compile_filter())
@@ -189,7 +189,7 @@ def compile_filter() -> bytes:
 
 
 def _solve_built_problem(names: dict[str, Any], recorder: ModelRecorder) -> None:
-    """A program may build its model and leave the solving to us: by ``build_problem()``, or as ``PROBLEM``."""
+    """Solve a model that the program only builds, with ``build_problem()`` or as ``PROBLEM``."""
     import pulp
 
     build = names.get("build_problem")
