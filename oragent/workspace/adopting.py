@@ -37,7 +37,7 @@ def propose_settings(folder: Path) -> dict[str, object]:
     """Return the keys of ``workspace.yaml`` for a folder.
 
     Raises:
-                WorkspaceError: The folder has neither a program that uses a modelling library nor a model file.
+        WorkspaceError: The folder has neither a program that uses a modelling library nor a model file.
     """
     if not folder.is_dir():
         raise WorkspaceError(f"no folder {shorten_path(folder)}; expected the folder of a model")

@@ -70,7 +70,7 @@ def read_cell(text: str) -> CellReference:
     """Read a reference to a cell.
 
     Raises:
-            WorkspaceError: The text does not have the form of a reference.
+        WorkspaceError: The text does not have the form of a reference.
     """
     match = FORM.fullmatch(text)
     labels = _read_labels(match["labels"]) if match else []
@@ -90,7 +90,7 @@ def read_change(text: str) -> CellChange:
     """Read ``CELL = VALUE``.
 
     Raises:
-            WorkspaceError: The text does not have this form.
+        WorkspaceError: The text does not have this form.
     """
     match = CHANGE.fullmatch(text)
     if match is None:
@@ -113,7 +113,7 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
     """Find the one cell that a reference names.
 
     Raises:
-            WorkspaceError: The table, row or column does not exist or is ambiguous.
+        WorkspaceError: The table, row or column does not exist or is ambiguous.
     """
     found = read_text_tables(cell.path, content)
     if not found:
@@ -165,7 +165,7 @@ def change_cells(content: bytes, path: str, changes: Iterable[CellChange]) -> by
     """Return a data file with new values in some cells; formats, encoding and all other cells are unchanged.
 
     Raises:
-            WorkspaceError: A cell does not exist, a number would become a text, or the format is read-only.
+        WorkspaceError: A cell does not exist, a number would become a text, or the format is read-only.
     """
     placed: dict[str, dict[tuple[int, int], str]] = {}
     for change in changes:
@@ -182,7 +182,7 @@ def change_places(content: bytes, path: str, values: Mapping[CellPlace, str]) ->
     """Return a data file with other texts in the cells that a file comparison found.
 
     Raises:
-            WorkspaceError: A cell does not exist, or the format is read-only.
+        WorkspaceError: A cell does not exist, or the format is read-only.
     """
     found = read_text_tables(path, content) or {}
     placed: dict[str, dict[tuple[int, int], str]] = {}

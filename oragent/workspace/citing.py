@@ -23,7 +23,7 @@ def check_text(state: FolderState, path: Path) -> CiteResult:
     """Look up each citation of a text, or of a JSON list of objects.
 
     Raises:
-            WorkspaceError: The file cannot be read, or is not a list.
+        WorkspaceError: The file cannot be read, or is not a list.
     """
     text = read_text(path, LARGEST)
     if path.suffix.casefold() == ".json":

@@ -47,9 +47,9 @@ class ModelDifference:
 def compare_models(submitted: Milp, exact: Milp, where: Where = lambda name, value: "") -> tuple[ModelDifference, ...]:
     """Compare a submitted model with the exact one; return an empty tuple if they do not differ.
 
-    Variables are matched by name. If the names differ, bounds, costs and rows decide. Two rows that
-    differ only in figures count as one wrong figure, not as one missing and one extra row. ``where`` names the data cell
-    of a row's figure and returns an empty text if no cell has it.
+    Variables are matched by name. If the names differ, their bounds, costs and rows decide. Two rows that differ
+    only in figures count as one wrong figure, not as one missing and one extra row. ``where`` names the data cell of
+    a row's figure and returns an empty text if no cell has it.
     """
     matching = _match_variables(submitted, exact)
     if matching is None:

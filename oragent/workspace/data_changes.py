@@ -55,7 +55,7 @@ class DataFiles:
         """Return the new files with former values in changed cells, and neutral values in the named cells.
 
         Raises:
-                WorkspaceError: Cells were removed, so the new files cannot hold their former values.
+            WorkspaceError: Cells were removed, so the new files cannot hold their former values.
         """
         edits_by_path: dict[str, list[CellEdit]] = {}
         for edit in self.list_edits():
@@ -108,7 +108,7 @@ class EditPlan:
         """Read a plan: JSON with ``data`` and ``edits``, or text with one change per line; ``#`` begins a comment.
 
         Raises:
-                WorkspaceError: The file is not a plan.
+            WorkspaceError: The file is not a plan.
         """
         text = read_text(path, LARGEST_PLAN)
         if path.suffix != ".json":

@@ -154,7 +154,7 @@ def read_database(content: bytes, path: str) -> tuple[Table, ...]:
     """Read the tables of a SQLite database in a process with limits.
 
     Raises:
-            TableError: The file is not a database, or is too large.
+        TableError: The file is not a database, or is too large.
     """
     with tempfile.TemporaryDirectory(prefix="oragent-table-") as scratch:
         copy = Path(scratch) / f"data{Path(path).suffix.casefold()}"

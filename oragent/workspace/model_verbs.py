@@ -85,7 +85,7 @@ def ask_lines(state: FolderState, verb: str, lines: Sequence[str], tell: Tell = 
     """Run lines of operations on the model of a state.
 
     Raises:
-            MilpError: The program leaves no model, or a line cannot be executed.
+        MilpError: The program leaves no model, or a line cannot be executed.
     """
     opened = open_state_model(state, tell)
     results: list[AnyResult] = ModelSession(opened.model, solve_limits(state)).run(lines)
@@ -105,8 +105,8 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
     the program computes with the data before it builds the model.
 
     Raises:
-            WorkspaceError: A cell does not exist.
-            MilpError: The program leaves no model, or a change of the model is not possible.
+        WorkspaceError: A cell does not exist.
+        MilpError: The program leaves no model, or a change of the model is not possible.
     """
     are_cells = [is_cell_change(change) for change in changes]
     if not any(are_cells):
@@ -233,7 +233,7 @@ def verify_revision(
 
     Raises:
         MilpError: A program leaves no model.
-            WorkspaceError: A cell of a neutral value does not exist.
+        WorkspaceError: A cell of a neutral value does not exist.
     """
     first, second = open_state_model(old, tell), open_state_model(new, tell)
     result, before, _ = _compare(first, second)

@@ -43,8 +43,8 @@ class PrintedObjective:
 def parse_objective(output: str) -> PrintedObjective:
     """Find the objective in a program's output: the last line that begins with the marker counts.
 
-    Never raises. If the program prints no objective, or an objective that is not a finite number, the result has no value
-    and a note that says so.
+    Never raises. If the program prints no objective, or an objective that is not a finite number, the result has no
+    value and a note that says so.
     """
     lines = LINE.findall(output)
     if not lines:

@@ -116,7 +116,7 @@ def check_new_path(path: str) -> str:
     """Check the path of a file that a model names, and return it without a leading ``./``.
 
     Raises:
-            WorkspaceError: The path leads out of the workspace, or some systems cannot create or list the name.
+        WorkspaceError: The path leads out of the workspace, or some systems cannot create or list the name.
     """
     clean = path.removeprefix("./")
     parts = clean.split("/")

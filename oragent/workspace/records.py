@@ -189,8 +189,8 @@ def _read_column(table: object, key: str) -> dict[str, float | None]:
 def write_records(ran: ProgramRun, timed: bool = True, inputs: str = "") -> dict[str, str]:
     """Return the files of a run by path below the version: ``logs/`` and ``solver_records/``.
 
-    Without ``timed``, the files contain no durations, so that equal runs write equal files. ``inputs`` is the hash of the
-    code and data that were run; it is empty for records of a set.
+    Without ``timed``, the files contain no durations, so that equal runs write equal files. ``inputs`` is the hash of
+    the code and data that were run; it is empty for records of a set.
     """
     files = {
         "logs/execution_record.json": _dump_json(

@@ -76,7 +76,7 @@ class Repository:
         """Return the id of the commit that a branch, tag, id or expression such as ``HEAD~1`` names.
 
         Raises:
-                WorkspaceError: The revision does not exist.
+            WorkspaceError: The revision does not exist.
         """
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         ended = _run_git(self.folder, words)
@@ -93,7 +93,7 @@ class Repository:
             return ""
 
     def list_ignored(self, paths: bytes) -> set[str]:
-        """Return the paths that git ignores; the input is separated by zero bytes, and tracked files are not ignored."""
+        """Return the paths that git ignores from zero-separated input; tracked files are not ignored."""
         ended = _run_git(self.folder, ("check-ignore", "-z", "--stdin"), paths)
         return {os.fsdecode(path) for path in ended.stdout.split(b"\0") if path}
 

@@ -50,13 +50,13 @@ class WorkspaceSettings:
     """Parts of a workspace and limits of its program.
 
     Attributes:
-            program: Path of the program or model file. Empty means the program in ``src``.
-            arguments: Words of the program's command line.
-            documents: Patterns of the documents. Empty means all files in ``docs``.
-            data: Patterns of the data files. Empty means all files in ``data``.
-            time: CPU seconds of the program, and seconds of a solve.
-            gap: Relative gap at which a solve may end.
-            memory: Memory of the program in MiB.
+        program: Path of the program or model file. Empty means the program in ``src``.
+        arguments: Words of the program's command line.
+        documents: Patterns of the documents. Empty means all files in ``docs``.
+        data: Patterns of the data files. Empty means all files in ``data``.
+        time: CPU seconds of the program, and seconds of a solve.
+        gap: Relative gap at which a solve may end.
+        memory: Memory of the program in MiB.
     """
 
     program: str = ""

@@ -1,6 +1,6 @@
 """Solvers that replace those of a workspace's program, in its process, and store every model.
 
-Programs of the public release call Gurobi through PuLP or through their own helpers. All of them get HiGHS with one thread.
+Programs of the public release call Gurobi through PuLP or through their own helpers. They get HiGHS with one thread.
 """
 
 import errno
@@ -52,7 +52,7 @@ class ProgramLimits:
     gap: float = GAP
 
     def remaining_s(self) -> float:
-        """Seconds for a solve that begins now: at least a tenth of the limit, but this minimum is at most one second."""
+        """Seconds for a solve that begins now: at least the smaller of one second and a tenth of the limit."""
         return max(min(1.0, 0.1 * self.cpu_s), self.cpu_s - time.process_time())
 
 
