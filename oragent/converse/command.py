@@ -1,4 +1,4 @@
-"""Commands of ``oragent converse``: begin, go on, show, write the report."""
+"""Commands of ``oragent converse``: start, continue, show, and write the report."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from oragent.llm.keys import expect_trusted, model_demands, remember_demands
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeWords
 
-# Roles in which models are asked.
+# Roles of language models.
 MODEL_ROLES = ("agent",)
 
 

@@ -1,4 +1,4 @@
-"""A conversation: a decision agent and an optimisation agent take turns, and code judges every decision shown."""
+"""A conversation: a decision agent and an optimisation agent take turns, and code scores every decision shown."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -18,36 +18,36 @@ from oragent.converse.decider import (
 from oragent.converse.decision import DecisionProblem, Judge, Judged
 from oragent.converse.state import RestrictionState
 
-# Messages of the decision agent.
+# Default maximum number of messages of the decision agent.
 LIMIT = 20
-# Percent: a gap that is worth a word.
+# Smallest gap that is mentioned, in percent.
 SHOWN = 1e-3
-# Characters of a result that a transcript keeps.
+# Maximum number of characters of a result in a transcript.
 MOST_RESULT = 6000
 MOST_TEXT = 40_000
 
 
 class ConversationEnd(StrEnum):
-    """How a conversation ended."""
+    """Reason why a conversation ended."""
 
-    # The greatest utility was reached.
+    # The decision agent obtained the greatest utility.
     MAXIMUM = "maximum"
-    # The decision agent left.
+    # The decision agent ended the conversation.
     OWN = "own"
-    # of messages
+    # The maximum number of messages was reached.
     LIMIT = "limit"
-    # Nobody had a say.
+    # There was no message.
     NONE = "none"
 
 
 class Stopping(StrEnum):
-    """What ends a conversation, beside the limit of messages and the decision agent's own choice."""
+    """Stopping rule, in addition to the message limit and the decision agent's own choice."""
 
-    # The maximum, after a farewell.
+    # Stop at the greatest utility, after a farewell message.
     THRESHOLD = "threshold"
-    # Nothing else.
+    # No additional rule.
     BEHAVIOURAL = "behavioural"
-    # The maximum, at once.
+    # Stop immediately at the greatest utility.
     ORACLE = "oracle"
 
 
@@ -58,12 +58,12 @@ class Turn:
     Attributes:
         answer: Answer of the optimisation agent; empty after the last message.
         checks: Events of the decision agent before its message.
-        solved: Decisions that a solver returned meanwhile.
+        solved: Decisions that a solver returned during the turn.
         presented: Full decisions in the answer.
-        problems: What is wrong with other proposals in it.
+        problems: Errors of other proposals in the answer.
         values: Utility of each decision presented.
-        leaks: Secrets that the message told.
-        sent_back: Messages that were sent back before, for secrets in them.
+        leaks: Secrets that the message reveals.
+        sent_back: Earlier versions of the message, rejected because they reveal secrets.
     """
 
     said: str
@@ -82,11 +82,11 @@ class Turn:
 
 @dataclass(frozen=True)
 class ConversationResult:
-    """What a conversation came to.
+    """Result of a conversation.
 
     Attributes:
-        best: Best decision that was shown; the default where none was.
-        value: Utility of the best decision; 0 where nobody judges.
+        best: Best decision that was shown; the default decision if none was shown.
+        value: Utility of the best decision; 0 without a judge.
         maximum: Greatest utility of any decision.
     """
 
@@ -99,28 +99,28 @@ class ConversationResult:
 
     @property
     def score(self) -> float:
-        """Utility over the maximum."""
+        """Utility divided by the maximum."""
         if self.maximum:
             return self.value / self.maximum
         return 1.0
 
     @property
     def success(self) -> bool:
-        """True if the maximum was reached."""
+        """True if the utility reached the maximum."""
         return Judged(self.value, self.maximum).success
 
     @property
     def calls(self) -> int:
-        """Number of calls of a solver."""
+        """Number of solver calls."""
         return sum(turn.calls for turn in self.turns)
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the result as plain data for JSON."""
         return asdict(self) | {"end": str(self.end), "score": self.score, "success": self.success}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "ConversationResult":
-        """Read it back."""
+        """Read the result from plain data."""
         turns: Iterable[dict[str, Any]] = (
             {name: tuple(value) if isinstance(value, list) else value for name, value in turn.items()}
             for turn in plain["turns"]
@@ -137,12 +137,12 @@ class ConversationResult:
 
 @dataclass
 class Conversation:
-    """Two agents and a problem.
+    """A conversation of two agents about a problem.
 
     Attributes:
-        judge: Judge of decisions; None where nobody keeps score, as with a person.
-        limit: Most messages of the decision agent.
-        observer: Callback that is told of each turn.
+        judge: Judge of decisions; None if decisions are not scored, for example with a human user.
+        limit: Maximum number of messages of the decision agent.
+        observer: Callback that receives each turn.
     """
 
     problem: DecisionProblem
@@ -155,11 +155,11 @@ class Conversation:
     turns: list[Turn] = field(default_factory=list)
 
     def run(self) -> ConversationResult:
-        """Hold the conversation from its beginning to its end."""
+        """Run the conversation to its end."""
         return asyncio.run(self.hold())
 
     async def hold(self) -> ConversationResult:
-        """As ``run``, beside others: a case of a study."""
+        """Run the conversation as one case of a study, concurrently with others."""
         view, end = DecisionView(1, opening_text(self.problem)), ConversationEnd.LIMIT
         while len(self.turns) < self.limit:
             message = await self.decider.say(view)
@@ -211,7 +211,7 @@ class Conversation:
 
 
 def opening_text(problem: DecisionProblem) -> str:
-    """Return the opening message: the default decision, and its gap where it is no proven optimum."""
+    """Return the opening message: the default decision, and its gap if it is not proven optimal."""
     gap = 100 * problem.first.gap
     if gap > SHOWN:
         gap_note = f"\n\nThis is within {gap:.2g} % of the best possible, as far as that is proven."
@@ -221,7 +221,7 @@ def opening_text(problem: DecisionProblem) -> str:
 
 
 def plain_state(state: RestrictionState | None) -> dict[str, Any] | None:
-    """A state as plain data, without the way to it."""
+    """Return a state as plain data, without its history."""
     if state is None:
         return None
     return {

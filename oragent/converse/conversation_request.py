@@ -1,4 +1,4 @@
-"""Requests of conversations: what one was begun with, and its folder."""
+"""Stored requests and folders of conversations."""
 
 import json
 from dataclasses import asdict, dataclass, replace
@@ -11,18 +11,18 @@ from oragent.ledger.database import FORMAT, expect_format
 from oragent.llm.model_settings import RuntimeSettings, build_runtime
 
 FILE = "converse.json"
-# of a solve in a conversation about a model
+# Default time limit of a solve in a conversation about a model, in seconds.
 SOLVE_S = 60.0
 
 
 @dataclass(frozen=True)
 class ConversationRequest:
-    """What a conversation was begun with.
+    """Settings with which a conversation was started.
 
     Attributes:
-        problem: Problem, as the command line names it; of a model, the copy in the folder.
-        runtime: Settings of its language models, and the budget; without a model where it asks none.
-        seconds: Cap on one solve of a model.
+        problem: Problem name from the command line, or the path of the model's copy in the folder.
+        runtime: Settings of language models, and the budget; without a model if the conversation uses none.
+        seconds: Time limit of one solve of a model.
         gap: Relative gap at which a solve of a model may stop.
     """
 
@@ -37,7 +37,7 @@ def make_folder(outputs: Path, name: str) -> Path:
     """Make the folder ``NAME/TIME`` of a new conversation.
 
     Raises:
-        StoreError: It cannot be made.
+        StoreError: The folder cannot be created.
     """
     folder = files.name_dated_folder(outputs / files.file_stem(name, "model", limit=80))
     try:
@@ -48,16 +48,16 @@ def make_folder(outputs: Path, name: str) -> Path:
 
 
 def write_request(folder: Path, request: ConversationRequest) -> None:
-    """Write what a folder was begun with."""
+    """Write the request into a folder."""
     tree = {"format": FORMAT} | asdict(request) | {"runtime": dump_settings(request.runtime)}
     files.replace_file(folder / FILE, json.dumps(tree, indent=1) + "\n")
 
 
 def read_request(folder: Path) -> ConversationRequest:
-    """Read what a folder was begun with.
+    """Read the request of a folder.
 
     Raises:
-        StoreError: It is none, was changed by hand, or has a link in it.
+        StoreError: The folder has no request, was edited by hand, or contains a link.
     """
     files.expect_no_links(folder)
     try:
@@ -74,15 +74,15 @@ def read_request(folder: Path) -> ConversationRequest:
 
 
 def expect_model(request: ConversationRequest) -> None:
-    """Check that an agent that asks has a language model.
+    """Check that an agent that needs a language model has one.
 
     Raises:
-        ConfigError: It has none.
+        ConfigError: The agent has no language model.
     """
     if request.agent != "rules" and request.runtime.model is None:
         raise ConfigError(f"{request.agent} needs a language model: add --model NAME, or take --agent rules")
 
 
 def with_problem(request: ConversationRequest, problem: str) -> ConversationRequest:
-    """The request with the copy of its problem."""
+    """Return the request with the copy of its problem."""
     return replace(request, problem=problem)

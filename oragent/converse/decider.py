@@ -1,4 +1,4 @@
-"""What both sides are to a conversation: an agent answers messages, a decision agent says them."""
+"""Interfaces of both sides of a conversation: an optimisation agent answers the messages of a decision agent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,26 +9,26 @@ from oragent.converse.state import RestrictionState
 
 @dataclass(frozen=True)
 class AgentEvent:
-    """Something that an agent did before it answered."""
+    """Action of an agent before its answer, such as a tool call."""
 
-    # Name of the tool, or what it ran.
+    # Name of the tool or of the action.
     tool: str
     arguments: Mapping[str, Any]
     result: str
-    # whether the call was refused, or the program failed
+    # True if the call was refused or the program failed.
     failed: bool = False
-    # Facts for the audit, told to nobody in the conversation.
+    # Facts for the audit; no agent sees them.
     note: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class AgentAnswer:
-    """What an agent answers.
+    """Answer of an agent.
 
     Attributes:
         solved: Decisions that a solver returned since the last answer, in order.
-        state: Model in force; None where the agent keeps none.
-        presented: Decisions that the text is about without showing them in full.
+        state: Current model; None if the agent does not maintain one.
+        presented: Decisions that the text discusses without showing them in full.
     """
 
     text: str
@@ -51,17 +51,17 @@ class Agent(Protocol):
 
 
 END_WORD = "__END__"
-# What a person writes to leave.
+# Words that end the conversation.
 LEAVING = {"quit", "exit", "bye", END_WORD.casefold()}
 
 
 @dataclass(frozen=True)
 class DecisionView:
-    """What a decision agent sees.
+    """Information that a decision agent receives.
 
     Attributes:
-        turn: Number of the message that it is to write, from 1.
-        text: Last answer of the other side; at first what it opened with.
+        turn: Number of the message to write, from 1.
+        text: Last answer of the optimisation agent; in the first turn its opening message.
     """
 
     turn: int
@@ -71,12 +71,12 @@ class DecisionView:
 
 @dataclass(frozen=True)
 class DeciderMessage:
-    """What a decision agent says.
+    """Message of a decision agent.
 
     Attributes:
-        events: What it did before, such as checks of its utility.
-        leaks: Secrets that its message tells, or words that it must not use.
-        sent_back: Number of messages that were sent back to it before, for such leaks.
+        events: Actions before the message, such as checks of its utility.
+        leaks: Secrets or forbidden words in the message.
+        sent_back: Number of earlier versions that were rejected because of such leaks.
     """
 
     text: str
@@ -91,7 +91,7 @@ class DecisionAgent(Protocol):
 
     @property
     def says_farewell(self) -> bool:
-        """True if it writes one more message after it got all that it wants."""
+        """True if the agent writes one more message after it reached the maximum."""
 
     async def say(self, view: DecisionView) -> DeciderMessage | None:
-        """Say the next message; None to leave without a word."""
+        """Return the next message; None to end the conversation without one."""

@@ -1,6 +1,6 @@
-"""A decision problem as data: what can be decided, what it costs, and how a decision is shown and read.
+"""Interface of a decision problem: options, costs, display and parsing of decisions.
 
-A decision is a short text that identifies it, such as one letter an item: two equal texts are the same decision.
+A short text identifies a decision, such as one letter per item: equal texts are the same decision.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,21 +16,21 @@ from oragent.milp.model import Milp, Row, Sense
 from oragent.milp.solution import SolveStatus
 
 LONGEST_QUOTE, MOST_NAMED = 60, 12
-# Below the maximum, as sums of a few products.
+# Tolerance below the maximum, for rounding errors in sums of a few products.
 ENOUGH = 1e-9
 
 
 @dataclass(frozen=True)
 class Goal:
-    """An expression that can be bounded, and weighed where it is an objective.
+    """An expression that can be bounded; objectives also have weights.
 
     Attributes:
-        name: Name by which tools know it, such as ``total_weight``.
-        word: Word by which people know it, such as ``weight``.
+        name: Name in tools, such as ``total_weight``.
+        word: Word in conversations, such as ``weight``.
         unit: Natural unit, such as ``kg``.
         terms: Coefficients by variable of the model, in units of the model.
         constant: Constant added to the terms, in units of the model.
-        scale: Natural units in one unit of the model, such as 1,000.
+        scale: Number of natural units per unit of the model, such as 1,000.
         model_unit: Unit of the model, such as ``tonnes``.
     """
 
@@ -47,17 +47,17 @@ class Goal:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What the parts of a decision are called.
+    """Names of the parts of a decision.
 
     Attributes:
-        tool: Name of the tool that fixes and forbids, such as ``fix_day``.
+        tool: Name of the tool that fixes and forbids options, such as ``fix_day``.
         item: Name of its first argument, such as ``crew``.
         option: Name of its second argument, such as ``day``.
-        options: Values of the second argument; empty where it is any number.
+        options: Values of the second argument; empty if any number is allowed.
         decision: Word for a whole decision, such as ``roster``.
-        lower_bounds: Whether lower bounds make sense, too.
-        said: Word of people for an option, such as ``day of work``; empty: ``option``.
-        unsaid: Ending of options that goes without saying in a line, such as a unit.
+        lower_bounds: Whether lower bounds are useful.
+        said: Word for an option in conversations, such as ``day of work``; empty means ``option``.
+        unsaid: Ending of options that a line omits, such as a unit.
     """
 
     tool: str
@@ -71,21 +71,21 @@ class Vocabulary:
 
     @property
     def spoken(self) -> str:
-        """Word that people use for an option."""
+        """Word for an option in conversations."""
         return self.said or self.option
 
     def brief(self, option: str) -> str:
-        """An option as a line has it."""
+        """Return an option in the short form for a line."""
         return option.removesuffix(self.unsaid)
 
 
 @dataclass(frozen=True)
 class ProposedDecisions:
-    """What a text proposes.
+    """Decisions that a text proposes.
 
     Attributes:
-        decisions: Different full decisions, in the order of the text.
-        problems: Problems, one line for each proposal that is no full decision.
+        decisions: Distinct complete decisions, in the order of the text.
+        problems: One line for each proposal that is not a complete decision.
     """
 
     decisions: tuple[str, ...] = ()
@@ -94,11 +94,11 @@ class ProposedDecisions:
 
 @dataclass(frozen=True)
 class Solved:
-    """What solving a state came to.
+    """Result of solving a state.
 
     Attributes:
-        decision: Decision that was found; empty without one.
-        gap: Relative distance to what is proven; 0 where the decision is optimal.
+        decision: Best decision; empty if the solver found none.
+        gap: Relative distance to the proven bound; 0 for an optimal decision.
     """
 
     status: SolveStatus
@@ -107,7 +107,7 @@ class Solved:
 
 
 class DecisionProblem(Protocol):
-    """A problem that people can talk about."""
+    """Decision problem of a conversation."""
 
     @property
     def name(self) -> str:
@@ -115,15 +115,15 @@ class DecisionProblem(Protocol):
 
     @property
     def base(self) -> Milp:
-        """The model that no request can break."""
+        """Model whose rows no request can remove."""
 
     @property
     def goals(self) -> int:
-        """Number of objectives: they are the first of ``expressions``."""
+        """Number of objectives; they are the first entries of ``expressions``."""
 
     @property
     def expressions(self) -> tuple[Goal, ...]:
-        """Expressions that can be bounded; objectives come first."""
+        """Expressions that can be bounded; the objectives are first."""
 
     @property
     def protected(self) -> tuple[str, ...]:
@@ -131,48 +131,48 @@ class DecisionProblem(Protocol):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Words for its parts."""
+        """Names of the parts of a decision."""
 
     @property
     def first(self) -> Solved:
-        """Decision that a conversation opens with, and its gap to the proven bound."""
+        """Opening decision of a conversation, and its gap to the proven bound."""
 
     @property
     def default(self) -> str:
-        """The decision that a conversation opens with."""
+        """Opening decision of a conversation."""
 
     def item(self, text: str) -> str:
-        """The one item that a text can mean; ``ConfigError`` where it means none or several."""
+        """Return the item that a text names; raise ``ConfigError`` unless it names exactly one."""
 
     def option(self, item: str, text: str) -> str:
-        """The option of an item that a text means; ``ConfigError`` where it means none."""
+        """Return the option of an item that a text names; raise ``ConfigError`` if it names none."""
 
     def options(self, item: str) -> tuple[str, ...]:
-        """All options of an item; empty where it has no list of them."""
+        """Return all options of an item; empty if they are not listed."""
 
     def short(self, item: str) -> str:
-        """A short name of an item that only it has."""
+        """Return a short unique name of an item."""
 
     def rows(self, item: str, option: str, forbid: bool) -> tuple[Row, ...]:
-        """Rows that give an item an option, or forbid it."""
+        """Return the rows that fix or forbid an option of an item."""
 
     def decision(self, values: Mapping[str, float]) -> str:
-        """The decision that values of the base model's variables make."""
+        """Return the decision that corresponds to values of the base model's variables."""
 
     def features(self, decision: str) -> tuple[float, ...]:
-        """Values of all expressions, natural units, recomputed from the decision alone."""
+        """Return the values of all expressions in natural units, recomputed from the decision."""
 
     def headline(self, decision: str) -> str:
-        """A decision in one short word, such as its letters; empty where it has none."""
+        """Return a decision as one short word, such as its letters; empty if it has no such form."""
 
     def render(self, decision: str) -> str:
-        """A decision as Markdown for people, with its objectives."""
+        """Return a decision as Markdown, with its objectives."""
 
     def read(self, text: str) -> ProposedDecisions:
-        """Every full decision in a text, and what is wrong with the others; nothing in the text is trusted."""
+        """Read every complete decision in an untrusted text, and the errors of incomplete ones."""
 
     def chosen(self, decision: str) -> Mapping[str, str]:
-        """The option of each item."""
+        """Return the option of each item."""
 
     def setting(self) -> str:
         """Describe the problem and its model to an optimisation agent."""
@@ -182,22 +182,22 @@ class DecisionProblem(Protocol):
 
     @property
     def program(self) -> ProgramForm:
-        """The formulation that C-P agents edit."""
+        """Return the formulation that C-P agents edit."""
 
     def solve(self, state: RestrictionState) -> Solved:
-        """The decision of least weighted cost in a state; objectives of weight 0 decide among equals."""
+        """Return the decision of least weighted cost in a state; objectives of weight 0 break ties."""
 
 
 def format_figure(value: float) -> str:
-    """A figure as people write it: ``2,453`` or ``19.5``."""
+    """Format a number with separators, such as ``2,453`` or ``19.5``."""
     return f"{round(value, 6) + 0.0:,.12g}"
 
 
 def goal_named(problem: DecisionProblem, text: str) -> int:
-    """The position of the expression that a name or a word means.
+    """Return the position of the expression that a name or word refers to.
 
     Raises:
-        ConfigError: It means none.
+        ConfigError: No expression has that name or word.
     """
     wanted_name = text.strip().casefold()
     for position, goal in enumerate(problem.expressions):
@@ -207,7 +207,7 @@ def goal_named(problem: DecisionProblem, text: str) -> int:
 
 
 def unknown_name_error(text: str, names: Sequence[str], what: str) -> ConfigError:
-    """The error for a name that nobody knows, with the nearest one; nothing of it reaches a terminal raw."""
+    """Return the error for an unknown name, with the nearest known one; the name is escaped for the terminal."""
     if len(text) <= LONGEST_QUOTE:
         quoted = text
     else:
@@ -222,12 +222,12 @@ def unknown_name_error(text: str, names: Sequence[str], what: str) -> ConfigErro
 
 @dataclass(frozen=True)
 class Judged:
-    """What a decision is worth.
+    """Score of a decision.
 
     Attributes:
         maximum: Greatest utility of any decision.
-        met: Parts of the wish that are met, in words.
-        missed: Parts that are not, in words, with what they would take.
+        met: Satisfied parts of the preferences, in words.
+        missed: Unsatisfied parts, in words, with the values that they require.
     """
 
     value: float
@@ -237,27 +237,27 @@ class Judged:
 
     @property
     def score(self) -> float:
-        """Utility over the maximum; 1 where nothing is worth anything."""
+        """Utility divided by the maximum; 1 if the maximum is 0."""
         if self.maximum:
             return self.value / self.maximum
         return 1.0
 
     @property
     def success(self) -> bool:
-        """True if the maximum is reached."""
+        """True if the utility reaches the maximum."""
         return self.value >= self.maximum - ENOUGH
 
 
 class Judge(Protocol):
-    """Judges decisions; the optimisation agent never meets it."""
+    """Scores decisions; the optimisation agent has no access to it."""
 
     def __call__(self, decision: str, /) -> Judged:
-        """Judge a decision, recomputed from itself."""
+        """Return the score of a decision, recomputed from its text."""
 
 
 @runtime_checkable
 class Extremes(Protocol):
-    """A problem that knows the least and the most of an expression, whichever of them is better."""
+    """A problem that can compute the smallest and the largest value of an expression."""
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
-        """The least or the most that an expression can be in a state."""
+        """Return the smallest or largest value of an expression in a state."""

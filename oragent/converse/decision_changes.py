@@ -1,4 +1,4 @@
-"""What differs between decisions, and what objectives come to, in one line."""
+"""Differences between decisions, and objectives, each in one line."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,12 @@ from oragent._base.text_format import join_some
 from oragent.converse.decision import DecisionProblem, Solved, format_figure
 from oragent.milp.solution import SolveStatus
 
-# Changed values in one line.
+# Maximum number of changed values in one line.
 MOST_CHANGES = 20
 
 
 def describe_changes(problem: DecisionProblem, earlier: str, after: str) -> str:
-    """Say what differs between two decisions, on one line; empty for nothing."""
+    """Describe the differences between two decisions in one line; empty if they are equal."""
     changes = list(decision_changes(problem, earlier, after))
     if changes:
         return f"changed: {join_some(changes, MOST_CHANGES)}"
@@ -19,7 +19,7 @@ def describe_changes(problem: DecisionProblem, earlier: str, after: str) -> str:
 
 
 def objectives_in_words(problem: DecisionProblem, solved: Solved) -> str:
-    """Write the objectives of a decision in one line, or why there is none."""
+    """Write the objectives of a decision in one line, or why there is no decision."""
     if not solved.decision:
         return str(solved.status)
     values = problem.features(solved.decision)
@@ -35,9 +35,9 @@ def objectives_in_words(problem: DecisionProblem, solved: Solved) -> str:
 
 
 def decision_changes(problem: DecisionProblem, earlier: str, after: str) -> Iterator[str]:
-    """Items whose option differs between two decisions, each as ``ITEM OLD -> NEW``.
+    """Return the items whose option differs between two decisions, each as ``ITEM OLD -> NEW``.
 
-    Decisions between 0 and 1 come first, items that become 0 last among their kind.
+    Values between 0 and 1 come first; items that become 0 come last in their group.
     """
     old, new = problem.chosen(earlier), problem.chosen(after)
     brief = problem.vocabulary.brief

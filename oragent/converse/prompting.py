@@ -1,4 +1,4 @@
-"""Prompts: templates of ``converse/prompts`` or of another folder, and what an optimisation agent is told."""
+"""Prompts of optimisation agents, from templates of ``converse/prompts`` or of another folder."""
 
 import json
 from functools import lru_cache
@@ -13,23 +13,23 @@ MARKS = str.maketrans({"`": "'", "#": " ", "\n": " ", "\r": " "})
 
 
 PARTS = ("task", "setting", "dialogue", "tools")
-# Characters of data that a prompt shows.
+# Maximum number of characters of data in a prompt.
 MOST_DATA = 4000
 
 
 def fill_template(template: str, folder: str = PROMPTS, **values: object) -> str:
-    """Fill a prompt template, by its name; values are inserted as they are and never filled themselves."""
+    """Fill a prompt template by its name; inserted values are not expanded as templates."""
     return _load_template(template, folder).substitute({name: str(value) for name, value in values.items()}).strip()
 
 
 def fill_lines(template: str, **values: object) -> dict[str, str]:
-    """Fill a template of lines such as ``NAME: TEXT``, each by itself: a value with a line end stays in its line."""
+    """Fill each line of a template such as ``NAME: TEXT`` separately: line breaks in a value are replaced."""
     lines = (line.partition(": ") for line in _load_template(template, PROMPTS).template.splitlines())
     return {Template(name).substitute(values): Template(text).substitute(values) for name, _, text in lines}
 
 
 def quote_line(text: str) -> str:
-    """A name of a stranger's on one line, without marks that begin a section, a fence or a new speaker."""
+    """Return an untrusted name on one line, without marks that start a section, a fence or a new speaker."""
     return " ".join(text.translate(MARKS).split())[:200]
 
 
@@ -39,7 +39,7 @@ def _load_template(name: str, folder: str) -> Template:
 
 
 def tools_prompt(problem: DecisionProblem, extended: bool, without: frozenset[str] = frozenset()) -> str:
-    """The prompt of T-P-P."""
+    """Return the prompt of T-P-P."""
     tips = fill_template("tools_tpp", decision=problem.vocabulary.decision)
     if extended:
         more = "\n" + fill_template("tools_extended")
@@ -49,7 +49,7 @@ def tools_prompt(problem: DecisionProblem, extended: bool, without: frozenset[st
 
 
 def program_prompt(problem: DecisionProblem, readable: bool, without: frozenset[str] = frozenset()) -> str:
-    """The prompt of C-P-P and C-P-R."""
+    """Return the prompt of C-P-P and C-P-R."""
     form, word = problem.program, problem.vocabulary.decision
     data = json.dumps(form.data, ensure_ascii=False)
     if len(data) <= MOST_DATA:
@@ -68,7 +68,7 @@ def program_prompt(problem: DecisionProblem, readable: bool, without: frozenset[
 
 
 def blank_prompt(seconds: float) -> str:
-    """The prompt of C-N-R: how to run Python, and nothing of the problem."""
+    """Return the prompt of C-N-R: instructions for Python, without the problem."""
     return fill_template("cnr", seconds=f"{seconds:g}")
 
 

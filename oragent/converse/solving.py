@@ -1,4 +1,4 @@
-"""States solved, each content once; what clashes where nothing is possible, and what can be traded for what."""
+"""Solve states with a cache, explain infeasible states, and compute trade-offs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,22 +14,22 @@ from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
-# Relative loss of the first objective that the second one may cost.
+# Relative loss of the first objective that the second objective may cause.
 KEPT = 1e-7
-# Rows of the model in a list of what is in force.
+# Maximum number of rows in a list of the current model.
 MOST_LISTED = 30
-# Solved states in memory; the oldest go first.
+# Maximum number of cached solutions; the oldest are removed first.
 MOST_KEPT = 20_000
 
 
 def begin(problem: DecisionProblem) -> RestrictionState:
-    """The state in which a conversation begins: every objective weighs 1, nothing else is asked for."""
+    """Return the initial state of a conversation: every objective has weight 1, and there are no restrictions."""
     others = len(problem.expressions) - problem.goals
     return RestrictionState((1.0,) * problem.goals + (0.0,) * others)
 
 
 def build_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
-    """A state as a model: the model, rows for each restriction, the weighted objective."""
+    """Build the model of a state: base model, rows of each restriction, weighted objective."""
     rows = [row for restriction in state.restrictions for row in _restriction_rows(problem, restriction)]
     weighted = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
     return replace(
@@ -42,7 +42,7 @@ def build_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
 
 
 def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | None = None) -> Solved:
-    """Solve a state with HiGHS; objectives of weight 0 are optimised second, as they would keep slack otherwise."""
+    """Solve a state with HiGHS; objectives of weight 0 are optimised second, so that they have no slack."""
     first = build_model(problem, state)
     solution = solve(first, limit_s, duals=False)
     if not solution.status.has_point:
@@ -66,7 +66,7 @@ def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | 
 
 
 def _keep_objective(milp: Milp, optimum: float, room: float) -> Milp:
-    """The model with a row that keeps its objective at an optimum, or within some room of it."""
+    """Return the model with a row that keeps its objective at an optimum, or within a tolerance of it."""
     if not milp.objective.terms:
         return milp
     is_least = milp.sense is Sense.MINIMIZE
@@ -82,7 +82,9 @@ def _keep_objective(milp: Milp, optimum: float, room: float) -> Milp:
 def find_extreme(
     problem: DecisionProblem, state: RestrictionState, position: int, sense: Sense, limit_s: float | None = None
 ) -> Solved:
-    """Find the least or the most of an expression, and among the decisions that reach it the best one of the state."""
+    """Find the smallest or largest value of an expression, and the best decision of the state among those that reach
+    it.
+    """
     goal, in_force_model = problem.expressions[position], build_model(problem, state)
     milp = replace(in_force_model, objective=Objective(goal.terms, goal.constant), sense=sense)
     solution = solve(milp, limit_s, duals=False)
@@ -127,10 +129,10 @@ def _restriction_rows(problem: DecisionProblem, restriction: Restriction) -> tup
 
 @dataclass
 class StateSolver:
-    """Solves states of one problem, each content once; several conversations may share it.
+    """Solves the states of one problem with a cache; several conversations may share it.
 
     Attributes:
-        solves: Number of solves so far, those from memory aside.
+        solves: Number of solves so far, without cache hits.
     """
 
     problem: DecisionProblem
@@ -148,7 +150,7 @@ class StateSolver:
         return self._known[bare]
 
     def least(self, state: RestrictionState, position: int) -> Solved:
-        """The best that one expression alone can be in a state, whatever bound it has there."""
+        """Return the best value of one expression in a state, without its own bound."""
         name = self.problem.expressions[position].name
         alone = tuple(float(index == position) for index in range(len(state.weights)))
         restrictions = tuple(
@@ -159,7 +161,7 @@ class StateSolver:
         return self(replace(state, weights=alone, restrictions=restrictions))
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved | None:
-        """The least or the most of one expression under all that is in force; None where that cannot be computed."""
+        """Return the smallest or largest value of one expression in a state; None if it cannot be computed."""
         problem = self.problem
         if problem.expressions[position].sense is sense:
             return self(replace(state, weights=tuple(float(index == position) for index in range(len(state.weights)))))
@@ -168,7 +170,7 @@ class StateSolver:
         return None
 
     def feasible(self, state: RestrictionState, restrictions: Iterable[Restriction]) -> bool | None:
-        """Return whether some decision respects restrictions; None if that could not be decided."""
+        """Return whether a decision satisfies the restrictions; None if this was not decided."""
         free = (0.0,) * len(state.weights)
         solved = self(replace(state, weights=free, restrictions=tuple(restrictions)))
         if solved.status is SolveStatus.UNKNOWN:
@@ -178,13 +180,13 @@ class StateSolver:
 
 @dataclass(frozen=True)
 class Clash:
-    """Why a state is infeasible.
+    """Explanation of an infeasible state.
 
     Attributes:
-        parts: Restrictions that cannot hold together; without any one of them the others can.
-        nearest: Value that each bound among them would need, all else in force; None where no value will do.
-        instead: Value that the first bound would need with another option of an item that is fixed, by item and
-            option; those that are impossible are left out.
+        parts: Irreducible set of restrictions that cannot hold together.
+        nearest: Value that each bound of the set would need, with the other restrictions; None if no value is feasible.
+        instead: Value that the first bound would need with another option of a fixed item, by item and
+            option; infeasible options are omitted.
     """
 
     parts: tuple[Restriction, ...]
@@ -193,9 +195,9 @@ class Clash:
 
 
 def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
-    """Why a state is infeasible, by leaving out one restriction after the other; None where it is feasible.
+    """Explain why a state is infeasible, by removing restrictions in turn; return None if it is feasible.
 
-    The least sets are irreducible: each restriction that stays was shown to be needed (a deletion filter, Chinneck &
+    The set is irreducible: every restriction in it was shown to be needed (deletion filter, Chinneck &
     Dravnieks 1991, doi:10.1287/ijoc.3.2.157).
     """
     if solver.feasible(state, state.restrictions) is not False:
@@ -215,7 +217,9 @@ def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
 
 
 def _nearest_value(solver: StateSolver, state: RestrictionState, bound: Restriction) -> float | None:
-    """What a bounded expression can be at best in a state: the least for an upper bound, the most for a lower one."""
+    """Return the best value of a bounded expression in a state: the minimum for an upper bound, the maximum for a lower
+    one.
+    """
     position = [goal.name for goal in solver.problem.expressions].index(bound.subject)
     solved = solver.extreme(state, position, Sense.MINIMIZE if bound.upper else Sense.MAXIMIZE)
     if solved is None or solved.status is not SolveStatus.OPTIMAL or not solved.decision:
@@ -237,7 +241,7 @@ def _other_options(
 
 
 def in_force(problem: DecisionProblem, state: RestrictionState) -> str:
-    """The model in force, as tools return it."""
+    """Return the current model in the form of tool results."""
     lines = [f"Objective: {_describe_direction(problem, state)}", "Constraints in force:"]
     lines += [f"- {name} (cannot be removed)" for name in problem.protected[:MOST_LISTED]]
     more = len(problem.protected) - MOST_LISTED
@@ -252,7 +256,7 @@ def in_force(problem: DecisionProblem, state: RestrictionState) -> str:
 
 
 def _describe_direction(problem: DecisionProblem, state: RestrictionState) -> str:
-    """What is optimised: maximised where every objective that weighs something is better the larger it is."""
+    """Return the direction: maximise if larger values are better for every objective with a weight."""
     weighed = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
     up = bool(weighed) and all(goal.sense is Sense.MAXIMIZE for _, goal in weighed)
     text = ""
@@ -265,7 +269,7 @@ def _describe_direction(problem: DecisionProblem, state: RestrictionState) -> st
 
 
 def describe_restriction(problem: DecisionProblem, restriction: Restriction) -> str:
-    """A restriction as the model has it, bounds in units of the model."""
+    """Describe a restriction; bounds are in units of the model."""
     if restriction.kind is not RestrictionKind.BOUND:
         if restriction.kind is RestrictionKind.FORBID:
             preposition = "not at"

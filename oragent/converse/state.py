@@ -1,4 +1,4 @@
-"""The model in force: what was fixed, forbidden, bounded and weighed; every change is a new state."""
+"""State of the current model: fixed and forbidden options, bounds and weights. Every change makes a new state."""
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -6,12 +6,12 @@ from math import isfinite
 
 from oragent._base.errors import ConfigError
 
-# Natural units that "below" takes from a bound; less than any two values of an objective differ.
+# Natural units between a strict bound and its limit; smaller than any difference of two objective values.
 STRICT = 1e-3
 
 
 class RestrictionKind(StrEnum):
-    """What a restriction does."""
+    """Kind of a restriction."""
 
     FIX = "fix"
     FORBID = "forbid"
@@ -20,15 +20,15 @@ class RestrictionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Restriction:
-    """Something that a decision has to respect, beyond the base model.
+    """A requirement on decisions in addition to the base model.
 
     Attributes:
-        subject: Item that is fixed or kept from an option, or name of the expression that is bounded.
+        subject: Item whose option is fixed or forbidden, or name of the bounded expression.
         relation: Relation of the expression to the bound: ``<=``, ``<``, ``>=`` or ``>``; empty otherwise.
-        value: Bound, natural units; 0 otherwise.
+        value: Bound in natural units; 0 otherwise.
 
     Raises:
-        ConfigError: The bound is no number.
+        ConfigError: The bound is not a number.
     """
 
     kind: RestrictionKind
@@ -44,23 +44,23 @@ class Restriction:
 
     @property
     def name(self) -> str:
-        """Name by which it is removed."""
+        """Name for removing the restriction."""
         if self.kind is RestrictionKind.BOUND:
             return f"{self.subject}_{'upper' if self.upper else 'lower'}_bound"
         return f"{self.kind}[{self.subject}{'' if self.kind is RestrictionKind.FIX else f', {self.option}'}]"
 
     @property
     def upper(self) -> bool:
-        """True if it bounds from above."""
+        """True for an upper bound."""
         return self.relation.startswith("<")
 
     @property
     def limit(self) -> float:
-        """The bound with what "below" takes from it, or "above" adds."""
+        """Bound after ``STRICT`` is subtracted for ``<`` or added for ``>``."""
         return self.value - STRICT * (self.relation == "<") + STRICT * (self.relation == ">")
 
     def displaces(self, old: "Restriction") -> bool:
-        """Return whether this restriction replaces an older one."""
+        """Return True if this restriction replaces an older one."""
         if self.subject != old.subject or (self.kind is RestrictionKind.BOUND) != (old.kind is RestrictionKind.BOUND):
             return False
         if self.kind is RestrictionKind.BOUND:
@@ -70,11 +70,11 @@ class Restriction:
 
 @dataclass(frozen=True)
 class RestrictionState:
-    """Everything that was asked for and holds now.
+    """All current restrictions and weights.
 
     Attributes:
-        weights: Weights of the problem's expressions, 0 or more; the last ones are 0 where these are no objectives.
-        before: State that ``undo`` goes back to; None at the beginning.
+        weights: Nonnegative weights of the expressions; 0 for expressions that are not objectives.
+        before: State that ``undo`` restores; None in the initial state.
     """
 
     weights: tuple[float, ...]
@@ -90,7 +90,7 @@ class RestrictionState:
         return hash((self.weights, frozenset(self.restrictions)))
 
     def __eq__(self, other: object) -> bool:
-        """States of one content are equal, whatever the order in which it came."""
+        """Return True for states with the same content in any order."""
         return (
             isinstance(other, RestrictionState)
             and self.weights == other.weights
@@ -98,20 +98,20 @@ class RestrictionState:
         )
 
     def adding(self, new: Restriction) -> "RestrictionState":
-        """The state with one restriction more, in place of those that conflict with it."""
+        """Return the state with one more restriction, which replaces conflicting ones."""
         restrictions = tuple(old for old in self.restrictions if not new.displaces(old))
         return replace(self, restrictions=(*restrictions, new), before=self)
 
     def weighing(self, position: int, weight: float) -> "RestrictionState":
-        """The state with another weight of one expression."""
+        """Return the state with a different weight of one expression."""
         weights = (*self.weights[:position], float(weight), *self.weights[position + 1 :])
         return replace(self, weights=weights, before=self)
 
     def removing(self, name: str) -> "RestrictionState":
-        """The state without a restriction.
+        """Return the state without the restriction of a name.
 
         Raises:
-            ConfigError: There is none of that name.
+            ConfigError: No restriction has that name.
         """
         restrictions = tuple(restriction for restriction in self.restrictions if restriction.name != name)
         if len(restrictions) < len(self.restrictions):
@@ -120,25 +120,25 @@ class RestrictionState:
         raise ConfigError(f"no constraint {name[:100]!r} can be removed; there are {names}")
 
     def only(self, *restrictions: Restriction) -> "RestrictionState":
-        """The same weights with these restrictions alone."""
+        """Return the same weights with only these restrictions."""
         return replace(self, restrictions=restrictions, before=self)
 
     def without(self, restriction: Restriction) -> "RestrictionState":
-        """The same state without a restriction."""
+        """Return the state without a restriction."""
         return self.only(*(remaining for remaining in self.restrictions if remaining != restriction))
 
     def undone(self) -> "RestrictionState":
-        """The state before the last change.
+        """Return the state before the last change.
 
         Raises:
-            ConfigError: Nothing was changed.
+            ConfigError: There is no change to undo.
         """
         if self.before is None:
             raise ConfigError("nothing to undo: the model is as it was at the beginning")
         return self.before
 
     def follows(self, earlier: "RestrictionState") -> bool:
-        """Return True if this state is an earlier one, or came from it by changes."""
+        """Return True if this state is an earlier state or was derived from it."""
         state: RestrictionState | None = self
         while state is not None and state is not earlier:
             state = state.before

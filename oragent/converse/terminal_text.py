@@ -1,4 +1,4 @@
-"""Answers in a terminal: tables as tables, all else wrapped; nothing of it drives the terminal."""
+"""Print answers in a terminal: tables are aligned, other lines are wrapped, and control characters are removed."""
 
 import re
 import textwrap
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from oragent._base.text_format import escape_text
 
-# A value of a name, which stays on one line.
+# Value of a name; it is not split across lines.
 RELATION = re.compile(r"\S+ (?:\S+ →|<=|>=|=) \S+")
 UNBROKEN = "\u00a0"
 SECOND_COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")
@@ -18,7 +18,7 @@ MOST_LINES = 400
 
 
 def wrap_line(line: str, width: int) -> str:
-    """Wrap a line between words; further lines begin at its second column, or a little behind its own beginning."""
+    """Wrap a line between words; continuation lines are indented to its second column or slightly more than its start."""
     columns = SECOND_COLUMN.match(line)
     if columns and columns.end() < width // 2:
         indent = columns.end()

@@ -1,7 +1,7 @@
-"""The tools of an optimisation agent: they change the model in force and solve it, and cannot break its base.
+"""Tools of an optimisation agent: they change and solve the current model, and cannot remove rows of the base model.
 
-Four tools and ``call_solver`` are those of Drossman et al. 2026 (arXiv:2604.02666); ``least_possible`` and
-``explain_infeasibility`` are ours. A wrong call returns one line.
+Four tools and ``call_solver`` come from Drossman et al. 2026 (arXiv:2604.02666); ``least_possible`` and
+``explain_infeasibility`` are additions. A wrong call returns a one-line error.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,9 +19,9 @@ from oragent.milp.model import Sense
 from oragent.milp.solution import SolveStatus
 
 PAPER, EXTENDED = "paper", "extended"
-# Names that the description of a tool lists.
+# Maximum number of names in the description of a tool.
 MOST_ENUMERATED = 60
-# of a text in an argument
+# Maximum number of characters of an argument.
 MOST_CHARACTERS = 500
 NUMBER = {"type": "number"}
 TEXT = {"type": "string"}
@@ -29,15 +29,15 @@ TEXT = {"type": "string"}
 
 @dataclass
 class Toolbox:
-    """The tools of one agent in one conversation, and the model that they change.
+    """The tools of one agent in one conversation, and the current model.
 
     Attributes:
-        solver: Solver of the problem's states, perhaps shared with other conversations.
-        extended: Whether the tools of our own are among them.
-        by: Who asks for what is changed.
-        events: Calls since they were last taken.
-        solved: Decisions that the solver returned since they were last taken.
-        calls: Number of calls of the solver since it was last taken.
+        solver: Solver of the problem's states; several conversations may share it.
+        extended: Whether the additional tools are included.
+        by: Author of the changes.
+        events: Calls since the last call of ``taken``.
+        solved: Decisions that the solver returned since the last call of ``taken``.
+        calls: Number of solver calls since the last call of ``taken``.
     """
 
     solver: StateSolver
@@ -58,7 +58,7 @@ class Toolbox:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools as a model is told of them."""
+        """Descriptions of the tools for a model."""
         words, goals = self.problem.vocabulary, self.problem.expressions
         objective = {"type": "string", "enum": [goal.name for goal in goals[: self.problem.goals]]}
         bounded = {"type": "string", "enum": [goal.name for goal in goals]} if len(goals) <= MOST_ENUMERATED else TEXT
@@ -80,7 +80,7 @@ class Toolbox:
         return tuple(_make_tool(name, texts[name], arguments) for name, arguments in properties.items())
 
     def __call__(self, call: ToolCall) -> str:
-        """Do what a model asks for; what is wrong with the call comes back in one line."""
+        """Run a tool call of a model; return a one-line error for a wrong call."""
         arguments = dict(call.arguments)
         try:
             if call.problem:
@@ -92,31 +92,31 @@ class Toolbox:
         return result
 
     def taken(self) -> tuple[tuple[AgentEvent, ...], tuple[str, ...], int]:
-        """Events, decisions and calls of the solver since they were last taken."""
+        """Return and clear the events, decisions and number of solver calls."""
         record = tuple(self.events), tuple(self.solved), self.calls
         self.events, self.solved, self.calls = [], [], 0
         return record
 
     def add(self, restriction: Restriction) -> None:
-        """Put a restriction in force.
+        """Add a restriction to the current model.
 
         Raises:
-            ConfigError: The problem does not know it.
+            ConfigError: The problem does not accept the restriction.
         """
         if restriction.kind is not RestrictionKind.BOUND:
             self.problem.rows(restriction.subject, restriction.option, restriction.kind is RestrictionKind.FORBID)
         self.state = self.state.adding(restriction)
 
     def solve(self) -> Solved:
-        """Solve the model in force."""
+        """Solve the current model."""
         return self.note_solved(self.solver(self.state))
 
     def least(self, position: int) -> Solved:
-        """The best that an expression can be under what is in force."""
+        """Return the best value of an expression under the current restrictions."""
         return self.note_solved(self.solver.least(self.state, position))
 
     def extreme(self, position: int, sense: Sense) -> Solved:
-        """The least or the most that an expression can be under what is in force, its own bounds aside.
+        """Return the smallest or largest value of an expression under the current restrictions, except its own bounds.
 
         Raises:
             ConfigError: The problem cannot compute it.
@@ -137,12 +137,12 @@ class Toolbox:
         return self.note_solved(solved)
 
     def clash(self) -> Clash | None:
-        """Why nothing is possible under what is in force."""
+        """Explain why the current model is infeasible."""
         self.calls += 1
         return clash(self.solver, self.state)
 
     def note_solved(self, solved: Solved) -> Solved:
-        """Count a call of the solver and keep what it found."""
+        """Count a solver call and store its decision."""
         self.calls += 1
         if solved.decision:
             self.solved.append(solved.decision)
@@ -231,7 +231,7 @@ class Toolbox:
 
 
 def describe_solved(problem: DecisionProblem, solved: Solved) -> str:
-    """Describe the result of a solve, as tools return it."""
+    """Return the result of a solve in the form of tool results."""
     if not solved.decision:
         return {
             SolveStatus.INFEASIBLE: f"infeasible: no {problem.vocabulary.decision} meets all constraints in force",
@@ -244,7 +244,7 @@ def describe_solved(problem: DecisionProblem, solved: Solved) -> str:
 
 
 def clash_in_words(problem: DecisionProblem, conflict: Clash) -> str:
-    """Why nothing is possible, as tools return it."""
+    """Return the explanation of an infeasible state in the form of tool results."""
     if not conflict.parts:
         return "the base model itself is infeasible: no constraint in force is the cause"
     lines = ["these constraints cannot all hold; without any one of them the others can:"]

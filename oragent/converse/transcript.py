@@ -1,4 +1,4 @@
-"""Conversations as pages: what was said and what it came to, tool calls, states, what each proposal was worth."""
+"""HTML transcripts of conversations: messages, tool calls, states, and scores of proposals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ MOST_LABELLED = 12
 
 @dataclass(frozen=True)
 class AnswerBlock:
-    """A piece of an answer: a paragraph, or a table."""
+    """Part of an answer: a paragraph or a table."""
 
     # Text of a paragraph; empty for a table.
     text: str
@@ -33,7 +33,7 @@ class AnswerBlock:
 
 
 def split_blocks(text: str) -> list[AnswerBlock]:
-    """An answer as paragraphs and tables; all else of Markdown stays as it was written."""
+    """Split an answer into paragraphs and tables; other Markdown is not changed."""
     lines = clip_text(text, 400)[0].split("\n")
     groups = groupby(lines, key=lambda text_line: text_line.startswith("|"))
     return [block for is_table, group in groups for block in _parse_block([*group], is_table)]
@@ -41,7 +41,7 @@ def split_blocks(text: str) -> list[AnswerBlock]:
 
 @cache
 def _load_template() -> Template:
-    # Compiled once, for pages by the hundred.
+    # Compiled once, because a study writes hundreds of pages.
     return make_environment(HERE).get_template("transcript.html")
 
 
@@ -55,7 +55,7 @@ def _parse_block(lines: Sequence[str], table: bool) -> list[AnswerBlock]:
 
 
 def _drop_empty_columns(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> AnswerBlock:
-    """A table without the columns that are empty in every row; one without rows stays as it is."""
+    """Return a table without the columns that are empty in every row; a table without rows is not changed."""
     filled = [at for at in range(len(header)) if not rows or any(row[at : at + 1] not in ((), ("",)) for row in rows)]
     return AnswerBlock(
         "", tuple(header[at] for at in filled), tuple(tuple(row[at] for at in filled if at < len(row)) for row in rows)
@@ -71,7 +71,7 @@ def transcript_page(
     knew: str,
     findings: Sequence[Mapping[str, Any]],
 ) -> str:
-    """The page of an evaluated conversation."""
+    """Return the page of an evaluated conversation."""
     return _load_template().render(
         title=title,
         agent=agent,
@@ -91,7 +91,7 @@ def _render_turn(turn: Turn) -> dict[str, Any]:
 
 
 def _list_in_force(turn: Turn) -> list[str]:
-    """What is in force after a turn, in words."""
+    """List the restrictions after a turn, in words."""
     if turn.state is None:
         restrictions = []
     else:
@@ -101,13 +101,13 @@ def _list_in_force(turn: Turn) -> list[str]:
 
 @dataclass(frozen=True)
 class Curve:
-    """Utility over the turns, in the units of a drawing of ``width`` by ``height``.
+    """Curve of utility over turns, in a drawing of ``width`` by ``height``.
 
     Attributes:
-        best: Points of the line of the best so far, as SVG has them.
-        shown: Place, turn and value of the best decision that each turn showed.
-        top, foot: Heights of the greatest utility, and of 0.
-        left: Where turn 0, the default, would stand.
+        best: Points of the line of the best value so far, in SVG form.
+        shown: Position, turn and value of the best decision of each turn.
+        top, foot: Vertical positions of the greatest utility and of 0.
+        left: Horizontal position of turn 0, the default decision.
     """
 
     width: int
@@ -121,7 +121,7 @@ class Curve:
 
 
 def utility_curve(outcome: ConversationResult) -> Curve | None:
-    """Utility over the turns; None where no turn showed a decision."""
+    """Return the curve of utility over turns; None if no turn showed a decision."""
     values = [(number, max(turn.values)) for number, turn in enumerate(outcome.turns, 1) if turn.values]
     if not values or not outcome.maximum:
         return None
@@ -142,7 +142,7 @@ def utility_curve(outcome: ConversationResult) -> Curve | None:
 
 
 def describe_plain_restriction(restriction: Mapping[str, Any], preposition: str = "at ") -> str:
-    """A restriction as plain data in words."""
+    """Describe a restriction in the form of plain data in words."""
     if restriction["kind"] == "bound":
         return f"{restriction['subject']} {restriction['relation']} {format_figure(restriction['value'])}"
     if restriction["kind"] == "forbid":

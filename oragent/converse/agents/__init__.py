@@ -1,3 +1,5 @@
-"""Optimisation agents: four designs of Drossman et al. 2026 (arXiv:2604.02666) that ask models, and one by rules."""
+"""Optimisation agents: four designs of Drossman et al. 2026 (arXiv:2604.02666) with a language model, and one with
+rules.
+"""
 
 __all__: list[str] = []

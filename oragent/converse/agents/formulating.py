@@ -1,6 +1,6 @@
-"""Call ``formulate(m, data)`` of a program and write the model that it built: a script, run in the sandbox alone.
+"""Call ``formulate(m, data)`` of a program and write the model that it built. This script runs in the sandbox.
 
-Whatever it writes is read as data; the model is solved elsewhere. Its imports are kept warm for whole programs too.
+Other processes read its output as data and solve the model. Whole programs also use its warm imports.
 """
 
 import json
@@ -12,7 +12,7 @@ import pulp
 
 
 def main() -> None:
-    """Build the model of ``program.py`` with the data of ``data.json``; leave ``result.json``."""
+    """Build the model of ``program.py`` with the data of ``data.json``, and write it to ``result.json``."""
     source = Path("program.py").read_text(encoding="utf-8")
     data = json.loads(Path("data.json").read_text(encoding="utf-8"))
     names: dict[str, object] = {"pulp": pulp, "__name__": "program"}

@@ -1,6 +1,6 @@
-"""Agents by name, and those with a language model (Drossman et al. 2026, arXiv:2604.02666).
+"""Agents by name, and the agents with a language model (Drossman et al. 2026, arXiv:2604.02666).
 
-T-P-P changes the model through tools alone; C-P-P, C-P-R and C-N-R write programs.
+T-P-P changes the model through tools only; C-P-P, C-P-R and C-N-R write programs.
 """
 
 import re
@@ -24,27 +24,27 @@ from oragent.milp.solving import solve
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
 ROLE = "agent"
-# of tool calls in one turn
+# Maximum number of rounds of tool calls in one turn.
 MOST_ROUNDS = 15
 LIMITS = ToolRounds(MOST_ROUNDS, calls=10, closing=OUT_OF_ROUNDS)
 
 
 AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
-# Agents of the published comparison; they work on its problem only.
+# Agents of the published comparison; they work only on its problem.
 PUBLISHED_ONLY = ("C-P-R", "C-N-R")
-# Those that ask models, and those that write programs.
+# Agents with a language model, and the agents among them that write programs.
 ASKING, PROGRAMMING = AGENTS[:4], AGENTS[1:4]
 
 
 @dataclass
 class ToolsAgent:
-    """T-P-P: an agent with the problem in its prompt, tools in its hands and readable solutions."""
+    """T-P-P: an agent with the problem in its prompt, tools, and readable solutions."""
 
     asker: Asker
     tools: Toolbox
-    # Sampling temperature; None: the model's own.
+    # Sampling temperature; None means the default of the model.
     temperature: float | None = None
-    # Parts of the prompt that are left out.
+    # Parts that the prompt omits.
     without: frozenset[str] = frozenset()
     name: str = "T-P-P"
     messages: list[Message] = field(default_factory=list)
@@ -54,7 +54,7 @@ class ToolsAgent:
         self.messages = [Message("system", prompt)]
 
     async def answer(self, message: str) -> AgentAnswer:
-        """Answer a message after as many tool calls as it takes, 15 rounds at most."""
+        """Answer a message after at most 15 rounds of tool calls."""
         self.messages.append(Message("user", message))
         text = await work_with_tools(
             lambda sent, tools: self.asker.ask(ROLE, sent, self.temperature, tools),
@@ -67,13 +67,13 @@ class ToolsAgent:
         return AgentAnswer(text, events, solved, calls, self.tools.state)
 
     def note(self, text: str) -> None:
-        """Tell the agent what was done to its model by somebody else."""
+        """Report to the agent a change of its model that it did not make."""
         self.messages.append(Message("user", f"(The person changed the model directly: {text})"))
 
 
 SOLVE_S = 20.0
 PYTHON = re.compile(r"^(?:import|from)\s+\w|^def\s+\w|^print\(", re.MULTILINE)
-# Lines of raw values.
+# Maximum number of lines of raw values.
 MOST_RAW = 400
 PROGRAM = {"type": "object", "properties": {"program": {"type": "string"}}, "required": ["program"]}
 SUBMIT = Tool("submit_formulation", "Build and solve the model of a program that defines formulate(m, data).", PROGRAM)
@@ -82,9 +82,9 @@ RUN = Tool("run_python", "Run a whole Python program; returns what it prints.", 
 
 @dataclass
 class Blank:
-    """C-N-R: whole programs, one a round until the reply has none, and no knowledge of the problem.
+    """C-N-R: whole programs, at most one per round, without knowledge of the problem.
 
-    A reply that calls no tool but has a fenced Python block is taken as a call: some models know no tools.
+    Some models do not call tools. A reply without a tool call but with a fenced Python block counts as a call.
     """
 
     asker: Asker
@@ -103,7 +103,9 @@ class Blank:
         return blank_prompt(self.programs.seconds)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
-        """Run a program: the event, the decision that a solver returned, and whether its text calls one."""
+        """Run a program and return the event, the decision that a solver returned, and whether the program calls a
+        solver.
+        """
         printed = self.programs.printed(source)
         solver = any(word in source for word in ("pulp", "highspy", "linprog", "milp(", "ortools", "cvxpy"))
         note = {
@@ -113,7 +115,7 @@ class Blank:
         return AgentEvent(self.tool.name, {"program": source}, printed.text, printed.failed, note), "", solver
 
     async def answer(self, message: str) -> AgentAnswer:
-        """Answer after as many programs as it takes, 15 at most."""
+        """Answer after at most 15 programs."""
         self.messages.append(Message("user", message))
         events: list[AgentEvent] = []
         solved: list[str] = []
@@ -144,10 +146,10 @@ class Blank:
 
 @dataclass
 class Formulating(Blank):
-    """C-P-P and C-P-R: it writes the formulation; data, solver and extraction are ours."""
+    """C-P-P and C-P-R: the agent writes the formulation; oragent supplies data, solver and extraction."""
 
     problem: DecisionProblem = None  # type: ignore[assignment]  # a dataclass wants a default here
-    # whether solutions come back as people read them (C-P-P), or as raw values (C-P-R)
+    # True for readable solutions (C-P-P), False for raw values (C-P-R).
     readable: bool = True
     tool: Tool = SUBMIT
 
@@ -159,11 +161,11 @@ class Formulating(Blank):
         super().__post_init__()
 
     def prompt(self) -> str:
-        """The problem, and how to submit."""
+        """Return the prompt with the problem and the form of a submission."""
         return program_prompt(self.problem, self.readable, self.without)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
-        """Build the model in the guest, solve it here, and look for silent errors in it."""
+        """Build the model in the sandbox, solve it here, and look for silent errors."""
         built = self.programs.built(source, self.problem.program)
         arguments: Mapping[str, Any] = {"program": source}
         if built.milp is None:
@@ -194,7 +196,7 @@ class Formulating(Blank):
 
 
 def _is_whole(problem: DecisionProblem, values: Mapping[str, float]) -> bool:
-    """Whether values make a decision: every row of the base model over whole numbers alone holds."""
+    """Return True if values satisfy every row of the base model that contains only integer variables."""
     integers = {variable.name for variable in problem.base.variables if variable.is_integer}
     for row in problem.base.rows:
         if row.terms and row.terms.keys() <= integers:
@@ -217,7 +219,7 @@ def _extract_source(call: ToolCall, tool: Tool) -> tuple[str, str]:
 
 
 def _read_fenced_call(text: str, tool: Tool) -> ToolCall | None:
-    """Read the last Python block of a reply as a call; None where it has none."""
+    """Read the last Python block of a reply as a call; return None if the reply has no block."""
     blocks, _ = fenced_blocks(drop_thoughts(text))
     python = [block.text for block in blocks if PYTHON.search(block.text)]
     if python:
@@ -227,12 +229,12 @@ def _read_fenced_call(text: str, tool: Tool) -> ToolCall | None:
 
 @dataclass(frozen=True)
 class Design:
-    """Which agent.
+    """Design of an agent.
 
     Attributes:
         tools: Set of tools, ``paper`` or ``extended``.
-        temperature: Sampling temperature; None: the model's own.
-        without: Parts of the prompt that are left out.
+        temperature: Sampling temperature; None means the default of the model.
+        without: Parts that the prompt omits.
 
     Raises:
         ConfigError: A name is unknown.
@@ -254,7 +256,7 @@ def expect_fitting_agent(name: str, problem: DecisionProblem) -> None:
     """Check that an agent works on a problem.
 
     Raises:
-        ConfigError: The agent belongs to the published comparison, and the problem is another one.
+        ConfigError: The agent belongs to the published comparison, and the problem is a different one.
     """
     if name in PUBLISHED_ONLY and problem.name != PUBLISHED:
         raise ConfigError(f"agent {name} works on the problem {PUBLISHED} only: take T-P-P, C-P-P or rules")
@@ -263,7 +265,7 @@ def expect_fitting_agent(name: str, problem: DecisionProblem) -> None:
 def make_agent(
     design: Design, solver: StateSolver, asker: Asker | None = None, programs: SandboxedPrograms | None = None
 ) -> Agent:
-    """An agent for one conversation."""
+    """Return an agent for one conversation."""
     if design.name == "rules":
         return RulesAgent(Toolbox(solver, extended=True))
     assert asker is not None

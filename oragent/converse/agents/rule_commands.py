@@ -1,4 +1,4 @@
-"""Forms of the commands of the rules agent, their help, and the error for a line that is none of them."""
+"""Syntax and help of the commands of the rules agent, and the error for a line that is not a command."""
 
 import re
 from difflib import get_close_matches
@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
 
-# as people write them
+# Other spellings of relations.
 RELATIONS = {"≤": "<=", "≥": ">="}
 BOUND_FORM = "OBJECTIVE <= NUMBER"
 FORMS = {
@@ -21,11 +21,11 @@ FORMS = {
     "reset": "reset",
     "help": "help",
 }
-# A number as it is typed; commas separate thousands, or a single one is a decimal comma.
+# A number as users type it: commas separate thousands; a single comma elsewhere is a decimal comma.
 FIGURE = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 HELP = f"Commands, several with ';' between: {', '.join([*FORMS.values(), BOUND_FORM])}"
-# Characters of a text in a message.
+# Maximum number of characters of a quoted text in a message.
 LONGEST = 60
 
 
@@ -33,7 +33,7 @@ def parse_figure(text: str) -> float:
     """Read a number: commas separate thousands, and a single one elsewhere is a decimal comma.
 
     Raises:
-        ValueError: It is no number.
+        ValueError: The text is not a number.
     """
     text = text.strip()
     if FIGURE.fullmatch(text):
@@ -44,7 +44,7 @@ def parse_figure(text: str) -> float:
 
 
 def no_command_error(line: str) -> ConfigError:
-    """Return the error for a line that is no command; it names the nearest command."""
+    """Return the error for a line that is not a command; it names the nearest command."""
     words = line.casefold().split()
     named = [word for word in words if word in FORMS]
     if named:

@@ -1,4 +1,4 @@
-"""Agent of evaluations that follows exact commands, without a language model; a solver proves its answers."""
+"""Agent that follows exact commands, for evaluations without a language model; a solver proves its answers."""
 
 import re
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class RulesAgent:
     """An agent that follows commands.
 
     Attributes:
-        tools: Tools that it works with; the model in force is theirs.
+        tools: Tools of the agent; they hold the current model.
     """
 
     tools: Toolbox
@@ -45,9 +45,10 @@ class RulesAgent:
         self._shown = self.tools.problem.default
 
     async def answer(self, message: str) -> AgentAnswer:
-        """Do the commands of a message and say what came of them.
+        """Run the commands of a message and return the answer.
 
-        Alternatives stand behind ``else``: the next one is tried from the state of the beginning, while they clash.
+        ``else`` separates alternatives. While an alternative is infeasible, the next one starts from the original
+        state.
         """
         begun = self.tools.state
         lines: list[str] = []
@@ -74,12 +75,12 @@ class RulesAgent:
                 return lines
             return [*lines, self._describe_solved(self._call_tool("call_solver", {}))]
         except OragentError as problem:
-            # Half of what was asked for would be something else.
+            # Do not apply only a part of a request.
             self.tools.state = begun
             return [*([] if self._changed else lines), f"not understood: {problem}"]
 
     def _run_command(self, command: str) -> str:
-        """Do one command and say what is to be said of it; what it changed is solved in the end."""
+        """Run one command and return its answer; the caller solves the changed model at the end."""
         verb, _, rest = command.partition(" ")
         word, rest, earlier_state = verb.casefold(), rest.strip(), self.tools.state
         if self._modify_state(word, rest, command):
@@ -98,7 +99,7 @@ class RulesAgent:
         raise no_command_error(command)
 
     def _modify_state(self, word: str, rest: str, command: str) -> bool:
-        """Do a command that changes the model in force; False where it is another command."""
+        """Run a command that changes the current model; return False for any other command."""
         if bound_match := BOUND.fullmatch(command):
             self._add_bound(*bound_match.groups())
         elif word == "remove" and rest:
@@ -114,7 +115,7 @@ class RulesAgent:
         return True
 
     def _resolve_removal(self, text: str) -> str:
-        """The name of the request that a text means: its own name, its words, or those of its subject."""
+        """Return the name of the request that a text refers to by its name, its words, or the words of its subject."""
         meant = _plain_words(text)
         words = {goal.name: goal.word for goal in self.tools.problem.expressions}
         names = []
@@ -179,7 +180,7 @@ class RulesAgent:
         self._call_tool("change_objective_weight", {"objective": goal.name, "weight": number})
 
     def _call_tool(self, tool: str, arguments: dict[str, object]) -> Solved:
-        """Use a tool as a model would."""
+        """Call a tool in the same way as a model."""
         result = self.tools(ToolCall("", tool, arguments))
         if self.tools.events[-1].failed:
             raise ConfigError(result.removeprefix("error: "))
@@ -188,7 +189,7 @@ class RulesAgent:
         return Solved(SolveStatus.UNKNOWN)
 
     def _describe_solved(self, solved: Solved) -> str:
-        """A solution and what it changes; why there is none where there is none."""
+        """Describe a solution and its changes, or the reason why there is no solution."""
         if not solved.decision:
             return self._describe_missing(solved)
         summary, changes = self._summarize_solved(solved), self._list_changes(solved)
@@ -196,7 +197,7 @@ class RulesAgent:
         return f"{summary}; {changes}\n\n{self.tools.problem.render(solved.decision)}"
 
     def _describe_probe(self, word: str, position: int, solved: Solved) -> str:
-        """The solution with the least or the most of an expression, which is not put in force."""
+        """Describe the solution with the smallest or largest value of an expression; the current state does not change."""
         if not solved.decision:
             return self._describe_missing(solved)
         headline = self._describe_extreme(word, position, solved)
@@ -205,7 +206,7 @@ class RulesAgent:
         return f"{headline}\n\n{self.tools.problem.render(solved.decision)}"
 
     def _describe_extreme(self, word: str, position: int, solved: Solved) -> str:
-        """The least or the most of a row or variable, which the objectives do not show."""
+        """Describe the smallest or largest value of a row or variable that the objectives do not contain."""
         problem = self.tools.problem
         if position < problem.goals:
             return ""
@@ -214,7 +215,7 @@ class RulesAgent:
         return f"the {word} possible {name} is {value}, with {self._summarize_solved(solved)}"
 
     def _describe_missing(self, solved: Solved) -> str:
-        """Why there is no solution."""
+        """Explain why there is no solution."""
         if solved.status is SolveStatus.INFEASIBLE:
             clash = self.tools.clash()
         else:
@@ -224,7 +225,7 @@ class RulesAgent:
         return f"{solved.status}: no {self.tools.problem.vocabulary.decision} found"
 
     def _list_changes(self, solved: Solved) -> str:
-        """What a solution changes of the one that was shown last."""
+        """List the changes of a solution from the solution shown before."""
         return describe_changes(self.tools.problem, self._shown, solved.decision) or NO_CHANGE
 
     def _summarize_solved(self, solved: Solved) -> str:
@@ -261,7 +262,7 @@ class RulesAgent:
             if value is not None:
                 parts.append(f"the {extreme} possible{which} is {format_figure(value)}")
         if clash.instead:
-            # Which item is moved is clear where only one is fixed.
+            # If only one item is fixed, its name is not repeated.
             several, brief = len({item for item, _ in clash.instead}) > 1, self.tools.problem.vocabulary.brief
             moved = [
                 f"{f'{self.tools.problem.short(item)} ' if several else ''}at {brief(option)} {format_figure(value)}"
@@ -278,7 +279,7 @@ def _split_commands(message: str) -> list[str]:
 
 
 def _plain_words(text: str) -> str:
-    """A text without capitals, brackets and commas, with single spaces."""
+    """Return a text in lower case without brackets and commas, with single spaces."""
     return " ".join(re.sub(r"[\[\],]", " ", re.sub(r"(?<=\d),(?=\d)", "", text.casefold())).split())
 
 

@@ -1,4 +1,4 @@
-"""Programs of agents: what they print or build across the border, and silent errors, which nobody is told of."""
+"""Run programs of agents in the sandbox, and find silent errors in the models that they build."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 FORMULATING = Path(__file__).with_name("formulating.py")
-# Characters of output or of a traceback.
+# Maximum number of characters of output or of a traceback.
 MOST_TOLD = 6000
 MOST_SOURCE = 100_000
 SECONDS = 20.0
@@ -32,7 +32,7 @@ CHECK_S = 5.0
 
 @dataclass(frozen=True)
 class ProgramOutput:
-    """What a program printed."""
+    """Output of a program."""
 
     # Text of standard output, or the error.
     text: str
@@ -41,24 +41,24 @@ class ProgramOutput:
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """The model that a formulation built."""
+    """Model that a formulation built."""
 
-    # Model, under the program's names; None where it failed.
+    # Model with the names of the program; None after a failure.
     milp: Milp | None
-    # Reason for that, for whoever wrote it.
+    # Reason of the failure, for the author of the program.
     problem: str = ""
 
 
 @dataclass(frozen=True)
 class SandboxedPrograms:
-    """Runs programs in a sandbox that others share; may be called from several threads."""
+    """Runs programs in a shared sandbox; several threads may call it."""
 
     sandbox: Sandbox
-    # CPU seconds of one program
+    # CPU seconds of one program.
     seconds: float = SECONDS
 
     def __post_init__(self) -> None:
-        # of another, every program would fail, each for a reason of its own
+        # Without PuLP, or with an unsupported version, every program would fail with a different error.
         require_pulp("converse")
 
     def printed(self, source: str) -> ProgramOutput:
@@ -94,7 +94,7 @@ class SandboxedPrograms:
 
 
 def _normalize_output(text: str) -> str:
-    """The same text in every run, without addresses in memory, of bounded length."""
+    """Return reproducible text of limited length, without memory addresses."""
     shown = escape_text(hide_addresses(text)).strip()
     half = MOST_TOLD // 2
     if len(shown) <= MOST_TOLD:
@@ -103,20 +103,20 @@ def _normalize_output(text: str) -> str:
 
 
 def renamed_values(naming: Callable[[str], str | None], values: Mapping[str, float]) -> dict[str, float]:
-    """Values by names of the base model; what it has not is left out."""
+    """Return values with the names of the base model; variables without such a name are omitted."""
     return {base_name: value for name, value in values.items() if (base_name := naming(name)) is not None}
 
 
 def silent_errors(problem: DecisionProblem, milp: Milp, values: Mapping[str, float]) -> list[str]:
-    """List what is wrong with a model that was solved.
+    """List the differences between a solved model and the base model.
 
-    A base row is broken where some feasible point of the model breaks it; an objective differs where its expression,
-    as small as the model lets it be with the decision fixed, is not what the decision truly has.
+    A base row is reported if a feasible point of the model violates it. An objective is reported if its expression,
+    minimised in the model with the decision fixed, differs from the true value of the decision.
 
     Args:
-        problem: Problem that the model should be of.
-        milp: Model, under the program's names.
-        values: Values of its solution, likewise; empty where there is none.
+        problem: Base problem.
+        milp: Model with the names of the program.
+        values: Values of its solution with the same names; empty without a solution.
     """
     naming, prefix = problem.program.naming, problem.program.prefix
     names = {
@@ -150,7 +150,7 @@ def _check_rows(problem: DecisionProblem, milp: Milp, names: Mapping[str, str]) 
 
 
 def _is_beyond_row(milp: Milp, terms: Mapping[str, float], row: Row, sense: Sense) -> bool:
-    """Whether a feasible point of the model lies beyond the limits of a base row, on one side."""
+    """Return True if a feasible point of the model violates a base row on one side."""
     if row.relation is not Relation.EQUAL and (row.relation is Relation.AT_MOST) != (sense is Sense.MAXIMIZE):
         return False
     extreme = solve(replace(milp, objective=Objective(terms), sense=sense), CHECK_S, duals=False)
