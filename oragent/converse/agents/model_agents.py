@@ -103,9 +103,7 @@ class Blank:
         return blank_prompt(self.programs.seconds)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
-        """Run a program and return the event, the decision that a solver returned, and whether the program calls a
-        solver.
-        """
+        """Run a program; return the event, the decision of a solver, and whether the program calls a solver."""
         printed = self.programs.printed(source)
         solver = any(word in source for word in ("pulp", "highspy", "linprog", "milp(", "ortools", "cvxpy"))
         note = {

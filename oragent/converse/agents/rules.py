@@ -197,7 +197,7 @@ class RulesAgent:
         return f"{summary}; {changes}\n\n{self.tools.problem.render(solved.decision)}"
 
     def _describe_probe(self, word: str, position: int, solved: Solved) -> str:
-        """Describe the solution with the smallest or largest value of an expression; the current state does not change."""
+        """Describe the solution with the smallest or largest value of an expression, without a change of the state."""
         if not solved.decision:
             return self._describe_missing(solved)
         headline = self._describe_extreme(word, position, solved)
