@@ -82,9 +82,7 @@ def _keep_objective(milp: Milp, optimum: float, room: float) -> Milp:
 def find_extreme(
     problem: DecisionProblem, state: RestrictionState, position: int, sense: Sense, limit_s: float | None = None
 ) -> Solved:
-    """Find the smallest or largest value of an expression, and the best decision of the state among those that reach
-    it.
-    """
+    """Find the smallest or largest value of an expression, and the best decision of the state with that value."""
     goal, in_force_model = problem.expressions[position], build_model(problem, state)
     milp = replace(in_force_model, objective=Objective(goal.terms, goal.constant), sense=sense)
     solution = solve(milp, limit_s, duals=False)
@@ -217,9 +215,7 @@ def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
 
 
 def _nearest_value(solver: StateSolver, state: RestrictionState, bound: Restriction) -> float | None:
-    """Return the best value of a bounded expression in a state: the minimum for an upper bound, the maximum for a lower
-    one.
-    """
+    """Return the minimum of an expression with an upper bound, or the maximum of one with a lower bound."""
     position = [goal.name for goal in solver.problem.expressions].index(bound.subject)
     solved = solver.extreme(state, position, Sense.MINIMIZE if bound.upper else Sense.MAXIMIZE)
     if solved is None or solved.status is not SolveStatus.OPTIMAL or not solved.decision:

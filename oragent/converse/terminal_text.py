@@ -18,7 +18,7 @@ MOST_LINES = 400
 
 
 def wrap_line(line: str, width: int) -> str:
-    """Wrap a line between words; continuation lines are indented to its second column or slightly more than its start."""
+    """Wrap a line between words; indent further lines to its second column or slightly more than its start."""
     columns = SECOND_COLUMN.match(line)
     if columns and columns.end() < width // 2:
         indent = columns.end()
