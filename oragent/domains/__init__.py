@@ -1,3 +1,3 @@
-"""Problem domains: instances, reference streams, and objectives that believe no solver."""
+"""Problem domains: instances, reference streams, and objectives that do not trust solvers."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Bin packing: all items into as few bins of one capacity as possible."""
+"""Bin packing: put all items into as few bins of equal capacity as possible."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from oragent.domains import streams
 WEIBULL_CAPACITY, WEIBULL_SCALE, WEIBULL_SHAPE = 100, 45.0, 3.0
 UNIFORM_CAPACITY, UNIFORM_LEAST, UNIFORM_MOST = 150, 20, 100
 WEIBULL_STREAM = (("train", 5000, 5), ("val", 5000, 5), ("test", 5000, 5), ("test", 10000, 5))
-# (mode, items, instances), in the order in which each mode's own generator draws them
+# Rows (mode, items, instances), in the order in which the generator of each mode draws them.
 UNIFORM_STREAM = (
     ("train", 500, 5),
     *(("val", size, 64) for size in (120, 500, 1000)),
@@ -24,11 +24,11 @@ UNIFORM_SEEDS = {"train": 5, "val": 3, "test": 4}
 
 @dataclass(frozen=True, eq=False)
 class BppInstance:
-    """Items to pack, in the order in which they come; raises `ValueError` unless they are such numbers."""
+    """Items to pack, in order of arrival; raises `ValueError` if the values are out of range."""
 
-    # ``(n,)`` int64 sizes, 0 to ``capacity``
+    # Sizes of the items, ``(n,)`` int64 array, 0 to ``capacity``.
     items: NDArray[np.int64]
-    # capacity of every bin, positive
+    # Capacity of every bin, positive.
     capacity: int
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ def generate_weibull(rng: np.random.Generator, size: int) -> BppInstance:
 def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[BppInstance]:
     """Draw one part of the online benchmark: train, then val, then test, from one generator seeded with 1234.
 
-    The settings are those of ReEvo (Ye et al. 2024, arXiv:2402.01145), which seeds no generator; the seed is ours.
+    The settings are those of ReEvo (Ye et al. 2024, arXiv:2402.01145), which sets no seed; the seed is ours.
 
     Arguments and errors are those of `tsp.stream`; ``size`` is the number of items: 5000, and in ``test`` 10000 too.
     """
@@ -67,7 +67,7 @@ def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
 
 
 def generate_uniform(rng: np.random.Generator, size: int) -> BppInstance:
-    """Draw ``size`` items of Falkenauer's uniform class: capacity 150, whole-numbered sizes, all of 20 to 100 alike.
+    """Draw ``size`` items of Falkenauer's uniform class: capacity 150, integer sizes uniform in 20 to 100.
 
     Source: Falkenauer 1996, A hybrid grouping genetic algorithm for bin packing, DOI 10.1007/BF00226291.
     """
@@ -77,7 +77,7 @@ def generate_uniform(rng: np.random.Generator, size: int) -> BppInstance:
 def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[BppInstance]:
     """Draw one part of the offline stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
-    Every mode has a generator of its own; parts of the same mode before the wanted one are drawn and dropped.
+    Each mode has its own generator. Earlier parts of the same mode are drawn and discarded.
 
     Arguments and errors are those of `tsp.stream`; ``size`` is the number of items.
     """
@@ -90,17 +90,17 @@ def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
 
 
 def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed packing holds every item and overfills no bin.
+    """Check that a packing contains every item and overfills no bin.
 
     Args:
         instance: Items to pack.
-        assignment: Anything; a packing is a sequence of ``n`` bin numbers, 0 to ``n - 1``, one an item.
+        assignment: Untrusted value. A valid packing is a sequence of ``n`` bin numbers, 0 to ``n - 1``, one per item.
 
     Returns:
         The packing as an ``(n,)`` array.
 
     Raises:
-        CandidateError: ``invalid``, saying what is wrong.
+        CandidateError: ``invalid``, with the reason, if the packing is not valid.
     """
     bins = streams.whole_numbers(assignment, "a packing", "bin", len(instance))
     if len(bins) != len(instance):
@@ -113,19 +113,19 @@ def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
 
 
 def objective(instance: BppInstance, assignment: NDArray[np.int64]) -> int:
-    """Number of bins in use in a packing that `check` returned; to be minimised."""
+    """Return the number of bins used by a packing that `check` returned; to be minimised."""
     return len(np.unique(assignment))
 
 
 def fills(instance: BppInstance, assignment: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the total of each bin, bin 0 first, up to the last one in use; a bin without items holds 0."""
+    """Return the total size in each bin, from bin 0 to the last used bin; an empty bin has total 0."""
     loads = np.zeros(int(assignment.max()) + 1, np.int64)
     np.add.at(loads, assignment, instance.items)
     return loads
 
 
 def wait(assignment: NDArray[np.int64]) -> float:
-    """Mean number of arrivals from one item of a bin to its next; 0 where no bin has two."""
+    """Return the mean number of arrivals between consecutive items of a bin; 0 if no bin has two items."""
     order = np.argsort(assignment, kind="stable")
     together = np.diff(assignment[order]) == 0
     if together.any():
@@ -134,7 +134,7 @@ def wait(assignment: NDArray[np.int64]) -> float:
 
 
 def lower_bound(instance: BppInstance) -> int:
-    """The L1 bound: no packing has fewer bins than the total size needs.
+    """Return the L1 lower bound on the number of bins: total size over capacity, rounded up.
 
     Source: Martello and Toth 1990, Lower bounds and reduction procedures for the bin packing problem,
     DOI 10.1016/0166-218X(90)90094-S.

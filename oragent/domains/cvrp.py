@@ -1,4 +1,4 @@
-"""Capacitated vehicle routing: the shortest routes from one depot that serve every customer within the capacity."""
+"""Capacitated vehicle routing: find the shortest routes from one depot that serve every customer."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ CENTRE = (0.5, 0.5)
 
 
 _SIZES = (20, 50, 100)
-# (mode, customers, instances), in the order in which they are drawn
+# Rows (mode, customers, instances), in the order in which they are drawn.
 ACO_STREAM = (
     ("train", 50, 10),
     *(("val", size, 64) for size in _SIZES),
@@ -25,11 +25,11 @@ ACO_STREAM = (
 
 @dataclass(frozen=True, eq=False)
 class CvrpInstance(tsp.Nodes):
-    """A depot, node 0, and customers in the plane; raises `ValueError` unless they are such numbers."""
+    """Depot, which is node 0, and customers in the plane; raises `ValueError` if the values are out of range."""
 
-    # ``(n,)`` int64 array, 0 at the depot, 0 to ``capacity`` at customers
+    # Demands, ``(n,)`` int64 array: 0 at the depot, 0 to ``capacity`` at customers.
     demands: NDArray[np.int64]
-    # of a vehicle, positive
+    # Capacity of a vehicle, positive.
     capacity: int
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ def generate(rng: np.random.Generator, size: int, capacity: int = CAPACITY) -> C
 def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInstance]:
     """Draw one part of the reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
-    All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped.
+    All parts come from one generator seeded with 1234, so earlier parts are drawn and discarded.
 
     Arguments and errors are those of `tsp.stream`; ``size`` is the number of customers.
     """
@@ -65,18 +65,18 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInst
 
 
 def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
-    """Make sure that claimed routes serve every customer once and overload no vehicle.
+    """Check that routes serve every customer once and overload no vehicle.
 
     Args:
         instance: Depot and customers.
-        path: Anything; routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it
-            between one route and the next.
+        path: Untrusted value. Valid routes are one sequence of nodes that starts and ends at the depot, 0, and
+            returns to the depot between two routes.
 
     Returns:
         The path as a ``(k,)`` array.
 
     Raises:
-        CandidateError: ``invalid``, saying what is wrong.
+        CandidateError: ``invalid``, with the reason, if the routes are not valid.
     """
     nodes = streams.whole_numbers(path, "a set of routes", "node", len(instance))
     if not nodes.size or nodes[0] or nodes[-1]:
@@ -86,7 +86,7 @@ def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
             ends = "but are empty"
         raise CandidateError(f"the routes must start and end at the depot, node 0, {ends}")
     visits = np.bincount(nodes, minlength=len(instance))
-    # as often as one likes
+    # The depot may be visited any number of times.
     visits[0] = 1
     if (repeated := np.flatnonzero(visits > 1)).size:
         raise CandidateError(f"the routes visit customer {repeated[0]} {visits[repeated[0]]} times; expected once")
@@ -102,24 +102,25 @@ def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
 
 
 def objective(instance: CvrpInstance, path: NDArray[np.int64]) -> float:
-    """Total length of routes that `check` returned; to be minimised."""
+    """Return the total length of routes that `check` returned; to be minimised."""
     return tsp.objective(instance.nodes, path)
 
 
 def split(path: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """The customers of each route of a path, in order; the depot is left out, and so are routes without customers."""
+    """Return the customers of each route of a path, in order, without the depot and without empty routes."""
     return [route[route > 0] for route in np.split(path, np.flatnonzero(path == 0)) if (route > 0).any()]
 
 
 def least_routes(instance: CvrpInstance) -> int:
-    """A lower bound on the number of routes: the total demand in capacities, rounded up."""
+    """Return a lower bound on the number of routes: total demand over capacity, rounded up."""
     return -(-int(instance.demands.sum()) // instance.capacity)
 
 
 def spread(instance: CvrpInstance, path: NDArray[np.int64]) -> float:
-    """Mean angle between one customer and the next of its route, seen from the depot, in radians.
+    """Return the mean angle between consecutive customers of a route, seen from the depot, in radians.
 
-    0 where every route lies in one direction, or serves just one customer; pi/2 where the order knows no direction.
+    The value is 0 if every route lies in one direction or serves one customer. It is about pi/2 if the order of the
+    customers does not depend on their direction.
     """
     east, north = (instance.coordinates - instance.coordinates[0]).T
     headings = np.arctan2(north, east)

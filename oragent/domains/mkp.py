@@ -1,4 +1,4 @@
-"""The multidimensional knapsack problem: the dearest items that fit into one knapsack in every dimension."""
+"""The multidimensional knapsack problem: choose items of maximum prize that fit in every dimension."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,24 +10,24 @@ from oragent._base.errors import CandidateError
 from oragent.domains import streams
 
 SEEDS = {"train": 1234, "val": 3456, "test": 4567}
-# (mode, items, instances), in the order in which each mode's own generator draws them
+# Rows (mode, items, instances), in the order in which the generator of each mode draws them.
 STREAM = (
     ("train", 100, 5),
     *(("val", size, 5) for size in (100, 300, 500)),
     *(("test", size, 64) for size in (100, 200, 300, 500, 1000)),
 )
 DIMENSIONS = 5
-# sums of weights are exact to rounding only
+# Tolerance: sums of weights are exact only up to rounding.
 SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class MkpInstance:
-    """Items to choose from, finite and at least one; every dimension of the knapsack has capacity 1."""
+    """Items to choose from, at least one, with finite values; every dimension of the knapsack has capacity 1."""
 
-    # ``(n,)`` float array, what an item is worth, at least 0
+    # Prizes of the items, ``(n,)`` float array, at least 0.
     prizes: NDArray[np.float64]
-    # ``(n, m)`` float array, what it takes of every dimension, 0 to 1
+    # Weights of the items in every dimension, ``(n, m)`` float array, 0 to 1.
     weights: NDArray[np.float64]
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class MkpInstance:
 def generate(rng: np.random.Generator | np.random.RandomState, size: int, dimensions: int = DIMENSIONS) -> MkpInstance:
     """Draw ``size`` items: prizes and weights uniform in [0, 1), weights then divided by their dimension's capacity.
 
-    The capacity is uniform between the largest weight in the dimension and the sum of all.
+    The capacity is uniform between the largest weight in the dimension and the sum of all weights.
     """
     prizes = rng.random(size)
     weights = rng.random((size, dimensions))
@@ -57,7 +57,7 @@ def generate(rng: np.random.Generator | np.random.RandomState, size: int, dimens
 def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInstance]:
     """Draw one part of the reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
-    Every mode has a generator of its own, so parts of the same mode before the wanted one are drawn and dropped.
+    Each mode has its own generator. Earlier parts of the same mode are drawn and discarded.
 
     Arguments and errors are those of `tsp.stream`; ``size`` is the number of items.
     """
@@ -69,17 +69,18 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInsta
 
 
 def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed choice names every item at most once and fits in every dimension.
+    """Check that a choice names every item at most once and fits in every dimension.
 
     Args:
         instance: Items with their prizes and weights.
-        choice: Anything; a choice is a sequence of item numbers, 0 to ``n - 1``, in any order, and may be empty.
+        choice: Untrusted value. A valid choice is a sequence of item numbers, 0 to ``n - 1``, in any order, and may be
+            empty.
 
     Returns:
         The choice as a flat array.
 
     Raises:
-        CandidateError: ``invalid``, saying what is wrong.
+        CandidateError: ``invalid``, with the reason, if the choice is not valid.
     """
     items = streams.whole_numbers(choice, "a choice", "item", len(instance))
     if (repeated := np.flatnonzero(np.bincount(items, minlength=len(instance)) > 1)).size:
@@ -91,11 +92,11 @@ def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:
 
 
 def objective(instance: MkpInstance, choice: NDArray[np.int64]) -> float:
-    """Total prize of a choice that `check` returned; to be maximised."""
+    """Return the total prize of a choice that `check` returned; to be maximised."""
     return float(instance.prizes[choice].sum())
 
 
 def loads(instance: MkpInstance, choice: NDArray[np.int64]) -> NDArray[np.float64]:
-    """``(m,)`` array: what the choice takes of every dimension, whose capacity is 1."""
+    """Return the ``(m,)`` total weights of a choice in every dimension, whose capacity is 1."""
     taken: NDArray[np.float64] = instance.weights[choice].sum(axis=0)
     return taken

@@ -1,9 +1,10 @@
 """Instances of the neural solvers: ReEvo's stream, bit for bit and without PyTorch, and the test files of LEHD.
 
-PyTorch's generator on CPUs is the same Mersenne Twister as numpy's legacy one; only what is made of its words differs.
+PyTorch's generator on CPUs is the same Mersenne Twister as numpy's legacy one; only the conversion of its words
+differs.
 
 The test files (Luo et al. 2023, arXiv:2310.07985; CIAM-Group/NCO_code; 200 and 500 nodes in the unit square) are for
-non-commercial use: they do not ship with oragent, and are used where somebody has them. The parts are those of ReEvo
+non-commercial use. They do not ship with oragent; users provide them. The parts are those of ReEvo
 (Ye et al. 2024, arXiv:2402.01145): lines 0 to 9 for ``train``, 10 to 41 for ``val``, 64 to 127 for ``test``.
 """
 
@@ -21,21 +22,21 @@ SIZES = (200, 500, 1000)
 LEHD_SIZES = (200, 500)
 PARTS = {"train": range(10), "val": range(10, 42), "test": range(64, 128)}
 T = TypeVar("T")
-# instances used of each size
+# Number of instances of each size.
 COUNT = 10
 CAPACITIES = {200: 80, 500: 100, 1000: 250}
 _DRAWN = {"train": 10, "val": 64, "test": 64}
 
 
 def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[tsp.TspInstance]:
-    """Draw the first cities of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
+    """Draw the first instances of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
 
     Args:
         mode: ``train``, ``val`` or ``test``.
         size: 200, 500 or 1000.
         fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
             stream.
-        count: Number of instances, at most; 64 is all of ``val`` and ``test``.
+        count: Number of instances, at most; ``val`` and ``test`` have 64.
 
     Raises:
         ValueError: if the stream has no such part.
@@ -47,7 +48,7 @@ def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int =
 
 
 def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[cvrp.CvrpInstance]:
-    """Draw the first depots, customers and demands of one part of the stream; arguments as for `tsp_stream`."""
+    """Draw the first instances of one part of the stream for routes; arguments as for `tsp_stream`."""
     generator = _Generator(mode, size, fresh_seed)
     for customers, drawn in _stream_parts(mode, size, fresh_seed):
         depots, points = generator.uniform(drawn, 1, 2), generator.uniform(drawn, customers, 2)
@@ -61,7 +62,7 @@ def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int 
 
 
 def _stream_parts(mode: str, size: int, fresh_seed: int | None) -> Iterator[tuple[int, int]]:
-    """Sizes and counts up to the wanted one: all come from one generator, so those before it are drawn and dropped."""
+    """Yield sizes and counts up to the requested part; the single generator draws and discards the earlier ones."""
     if fresh_seed is not None and size in SIZES:
         return iter([(size, COUNT)])
     if mode not in _DRAWN or size not in SIZES:
@@ -71,7 +72,7 @@ def _stream_parts(mode: str, size: int, fresh_seed: int | None) -> Iterator[tupl
 
 
 class _Generator:
-    """``torch.manual_seed(len(mode))`` and what is drawn after it; for a fresh set, another generator's words."""
+    """Generator equal to ``torch.manual_seed(len(mode))``; for a fresh set, the words of another generator."""
 
     def __init__(self, mode: str, size: int, fresh_seed: int | None) -> None:
         if fresh_seed is None:
@@ -81,11 +82,11 @@ class _Generator:
         self._words = anew or np.random.RandomState(len(mode))
 
     def uniform(self, *shape: int) -> NDArray[np.float32]:
-        """``torch.rand``: the lower 24 bits of each word."""
+        """Draw as ``torch.rand``: the lower 24 bits of each word."""
         return ((self._next_words(shape) & 0xFFFFFF) * 2.0**-24).astype(np.float32)
 
     def integers(self, low: int, high: int, *shape: int) -> NDArray[np.int64]:
-        """``torch.randint``: the remainder of each word."""
+        """Draw as ``torch.randint``: the remainder of each word."""
         return (low + self._next_words(shape) % (high - low)).astype(np.int64)
 
     def _next_words(self, shape: tuple[int, ...]) -> NDArray[np.uint32]:
@@ -96,7 +97,8 @@ def tours(folder: Path, mode: str, size: int) -> list[tsp.TspInstance]:
     """Read cities of one part of ``test_TSP<size>_n128.txt``.
 
     Raises:
-        ProblemError: naming the file, if it is missing or not as expected; or if there is no such part or size.
+        ProblemError: with the name of the file, if it is missing or not as expected; or if the part or size does not
+            exist.
     """
     return _read_part(folder / f"test_TSP{size}_n128.txt", mode, size, lambda row: _parse_tour(row, size))
 
@@ -139,7 +141,7 @@ def _parse_route(row: str, size: int) -> cvrp.CvrpInstance:
         words[at["depot"] + 1 : at["customer"]] + words[at["customer"] + 1 : at["capacity"]], size + 1
     )
     demands = [int(float(word)) for word in words[at["demand"] + 1 : at["cost"]]]
-    # the depot's, which some files have
+    # Some files omit the demand of the depot.
     if len(demands) == size:
         demands = [0, *demands]
     return cvrp.CvrpInstance(points, np.array(demands, dtype=np.int64), int(float(words[at["capacity"] + 1])))

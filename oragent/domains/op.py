@@ -1,4 +1,4 @@
-"""The orienteering problem: collect as much prize as a tour of bounded length can, from a depot and back."""
+"""The orienteering problem: collect maximum prize on a tour of bounded length from a depot and back."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from oragent._base.errors import CandidateError
 from oragent.domains import streams, tsp
 
-# sums of the same lengths in another order
+# Tolerance for sums of the same lengths in another order.
 TOLERANCE = 1e-9
 
 
 _SIZES = (50, 100, 200)
-# (mode, nodes, instances), in the order in which each mode's own generator draws them
+# Rows (mode, nodes, instances), in the order in which the generator of each mode draws them.
 ACO_STREAM = (
     ("train", 50, 5),
     *(("val", size, 64) for size in _SIZES),
@@ -25,11 +25,11 @@ SEEDS = {"train": 1234, "val": 3456, "test": 4567}
 
 @dataclass(frozen=True, eq=False)
 class OpInstance(tsp.Nodes):
-    """A depot, node 0, and nodes with prizes in the plane; raises `ValueError` unless they are such numbers."""
+    """Depot, which is node 0, and nodes with prizes in the plane; raises `ValueError` for invalid values."""
 
-    # ``(n,)`` float array, not negative
+    # Prizes of the nodes, ``(n,)`` float array, not negative.
     prizes: NDArray[np.float64]
-    # most length of a tour, the way back included; in the unit of the coordinates
+    # Maximum length of a tour, including the return to the depot, in the unit of the coordinates.
     maxlen: float
 
     def __post_init__(self) -> None:
@@ -42,19 +42,20 @@ class OpInstance(tsp.Nodes):
 
 
 def distant_prizes(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Prizes that grow with the distance from the depot, in hundredths: 0.01 at the depot, 1 at the farthest node.
+    """Return prizes that grow with distance from the depot, in hundredths: 0.01 at the depot, 1 at the farthest node.
 
     Source: Fischetti, Salazar Gonzalez and Toth 1998, Solving the orienteering problem through branch-and-cut,
-    DOI 10.1287/ijoc.10.2.133, its third generation; as in ReEvo.
+    DOI 10.1287/ijoc.10.2.133, third type of prizes; as in ReEvo.
     """
-    # In this order, as in ReEvo, rounding makes 98 of some 99s: the farthest node then has 99 parts, and still prize 1.
+    # With this order of operations, as in ReEvo, rounding can turn 99 into 98. The farthest node then has 99 parts and
+    # still prize 1.
     away = np.sqrt(((coordinates - coordinates[0]) ** 2).sum(axis=1))
     prizes = 1 + np.floor(99 * away / (away.max() or 1.0))
     return np.asarray(prizes / prizes.max())
 
 
 def usual_bound(size: int) -> float:
-    """Tell how long a tour of the unit square may usually be: 3 up to 50 nodes, 4 to 100, 5 to 200, 6 to 300, 7."""
+    """Return the usual bound on a tour in the unit square: 3 up to 50 nodes, 4 to 100, 5 to 200, 6 to 300, then 7."""
     return float(3 + np.searchsorted((50, 100, 200, 300), size))
 
 
@@ -66,9 +67,9 @@ def generate(rng: np.random.Generator, size: int) -> OpInstance:
 def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstance]:
     """Draw one part of the reference streams of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
-    Every mode has a generator of its own; the sizes before the wanted one are drawn and dropped.
+    Each mode has its own generator. Earlier sizes are drawn and discarded.
 
-    Arguments and errors are those of `tsp.stream`; ``size`` is the number of nodes, the depot included.
+    Arguments and errors are those of `tsp.stream`; ``size`` is the number of nodes, including the depot.
     """
     return streams.draw_part(
         ACO_STREAM, mode, size, fresh_seed, "op", lambda rng, *shape: map(_draw_instance, rng.rand(*shape, 2)), SEEDS
@@ -76,17 +77,18 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstan
 
 
 def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed path starts at the depot, visits no node twice, and gets home in time.
+    """Check that a path starts at the depot, visits no node twice, and respects the length bound.
 
     Args:
         instance: Depot, prizes and bound.
-        path: Anything; a path is a sequence of nodes that starts with 0. The way back from its last node is understood.
+        path: Untrusted value. A valid path is a sequence of nodes that starts with 0; the return from its last node to
+            the depot is implied.
 
     Returns:
         The path as a ``(k,)`` array.
 
     Raises:
-        CandidateError: ``invalid``, saying what is wrong.
+        CandidateError: ``invalid``, with the reason, if the path is not valid.
     """
     nodes = streams.whole_numbers(path, "a path", "node", len(instance))
     if not nodes.size:
@@ -107,7 +109,7 @@ def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:
 
 
 def objective(instance: OpInstance, path: NDArray[np.int64]) -> float:
-    """Total prize of a path that `check` returned, the depot's own included; to be maximised."""
+    """Return the total prize of a path that `check` returned, including the depot's; to be maximised."""
     return float(instance.prizes[path].sum())
 
 

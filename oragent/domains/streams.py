@@ -1,7 +1,7 @@
-"""What problems share: reference streams and fresh instances, checked lists of indices, cells of the archive.
+"""Shared functions of problems: reference streams, fresh instances, checks of index lists, archive cells.
 
-A fresh set is of the same law, from a seed that no candidate knows. Its generators are seeded with the bytes of a name
-and the seed, so that two problems or sizes share nothing.
+A fresh set has the same distribution, from a seed that no candidate knows. Its generators are seeded with the bytes of
+a name and the seed, so that two problems or sizes share no random numbers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
 
-# (mode, size, instances), in the order in which they are drawn
+# Rows (mode, size, instances), in the order in which they are drawn.
 Stream = tuple[tuple[str, int, int], ...]
 T = TypeVar("T")
 
@@ -26,17 +26,17 @@ def draw_part(
     draw: Callable[[np.random.RandomState, int, int], Iterable[T]],
     seeds: Mapping[str, int] | None = None,
 ) -> list[T]:
-    """Draw one part of a reference stream, or a fresh one in its place.
+    """Draw one part of a reference stream, or a fresh set instead.
 
     Args:
-        stream: All parts; those before the wanted one are drawn and dropped.
+        stream: All parts; earlier parts are drawn and discarded.
         mode: ``train``, ``val`` or ``test``.
         size: Problem size.
         fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
             stream.
         name: Name of the fresh set.
-        draw: Makes ``count`` instances of a size from a generator, whose numbers it takes at once.
-        seeds: Seed of each mode's own generator; None if all parts come from one, seeded with 1234.
+        draw: Function that draws ``count`` instances of a size from a generator, in one pass.
+        seeds: Seed of the generator of each mode; None if all parts come from one generator, seeded with 1234.
 
     Raises:
         ValueError: if the stream has no such part.
@@ -58,45 +58,45 @@ def draw_part(
 
 
 def sequence(seed: int, name: str, size: int = 0) -> np.random.SeedSequence:
-    """Entropy of one part of a fresh set.
+    """Return the entropy of one part of a fresh set.
 
     Args:
         seed: Seed of the set, 0 or more, of any length.
-        name: Name of what is drawn.
-        size: Problem size, where there are several.
+        name: Name of the drawn values.
+        size: Problem size, if the problem has several.
     """
     return np.random.SeedSequence([*f"fresh {name} {size}".encode(), seed])
 
 
 def generator(seed: int, name: str, size: int = 0) -> np.random.Generator:
-    """A generator of one part of a fresh set."""
+    """Return a generator of one part of a fresh set."""
     return np.random.default_rng(sequence(seed, name, size))
 
 
 def legacy(seed: int, name: str, size: int = 0) -> np.random.RandomState:
-    """The same for streams that are drawn by numpy's legacy generator, whose draws they are made of."""
+    """Return a legacy generator of one part of a fresh set, for streams that need numpy's ``RandomState``."""
     return np.random.RandomState(np.random.MT19937(sequence(seed, name, size)))
 
 
 def numbers(seed: int, name: str, size: int, count: int) -> list[int]:
-    """Seeds of 32 bits for what takes nothing longer, such as demands."""
+    """Return seeds of 32 bits for generators that take no longer ones, such as those of demands."""
     return [int(word) for word in sequence(seed, name, size).generate_state(count)]
 
 
 def whole_numbers(claim: Any, what: str, item: str, limit: int) -> NDArray[np.int64]:
-    """Turn what claims to be a list of indices into an array.
+    """Convert an untrusted list of indices to an array.
 
     Args:
-        claim: Anything that claims to be such a list.
-        what: Name of what it claims to be, such as ``a tour``.
-        item: Name of what one index stands for, such as ``city``.
-        limit: Number of indices: they go from 0 to ``limit - 1``.
+        claim: Untrusted value.
+        what: Name of the list in error messages, such as ``a tour``.
+        item: Name of the object of one index, such as ``city``.
+        limit: Number of valid indices, 0 to ``limit - 1``.
 
     Returns:
         ``(k,)`` int64 array with values in that range.
 
     Raises:
-        CandidateError: ``invalid``, if it is anything else.
+        CandidateError: ``invalid``, if the value is anything else.
     """
     try:
         values = np.asarray(claim)
@@ -113,13 +113,13 @@ def whole_numbers(claim: Any, what: str, item: str, limit: int) -> NDArray[np.in
 
 
 def cell(*axes: tuple[float, Sequence[float]]) -> tuple[int, ...]:
-    """Tell in which bin of each axis a heuristic falls: 0 to the number of edges; on an edge it is the upper bin.
+    """Return the bin of each axis, 0 to the number of edges; a value on an edge belongs to the upper bin.
 
-    An axis is a pair: the measured value of a feature, and the rising edges between its bins.
+    An axis is a pair: the measured value of a feature, and the ascending edges between its bins.
     """
     return tuple(int(np.searchsorted(edges, value, side="right")) for value, edges in axes)
 
 
 def geometric_mean(values: Mapping[int, Sequence[float]]) -> float:
-    """The geometric mean of positive figures over instances, all sizes counting alike."""
+    """Return the geometric mean of positive values over instances, with equal weight for every size."""
     return float(np.exp(np.mean([np.mean(np.log(measured)) for measured in values.values()])))

@@ -1,7 +1,7 @@
-"""The travelling salesman problem: the shortest closed tour through all cities.
+"""The travelling salesman problem: find the shortest closed tour through all cities.
 
-TSPLIB files of the symmetric problem in the plane can be read (Reinelt 1991, TSPLIB, a traveling salesman problem
-library, DOI 10.1287/ijoc.3.4.376).
+`read_tsplib` reads TSPLIB files of the symmetric problem in the plane (Reinelt 1991, TSPLIB, a traveling salesman
+problem library, DOI 10.1287/ijoc.3.4.376).
 """
 
 from collections.abc import Callable
@@ -19,16 +19,16 @@ from oragent.domains import streams
 
 
 class Rounding(Enum):
-    """How a Euclidean distance becomes a length."""
+    """Rounding of a Euclidean distance to a length."""
 
     NONE = "none"
-    # TSPLIB: int(d + 0.5)
+    # TSPLIB: int(d + 0.5).
     NEAREST = "EUC_2D"
     UP = "CEIL_2D"
 
     @property
     def apply(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        """The function from distances to lengths."""
+        """Return the function from distances to lengths."""
         rules: dict[Rounding, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
             Rounding.NONE: lambda distances: distances,
             Rounding.NEAREST: lambda distances: np.floor(distances + 0.5),
@@ -39,11 +39,11 @@ class Rounding(Enum):
 
 @dataclass(frozen=True, eq=False)
 class TspInstance:
-    """Cities in the plane; raises `ValueError` unless ``coordinates`` is such an array, finite and not empty."""
+    """Cities in the plane; raises `ValueError` unless ``coordinates`` is a finite, non-empty ``(n, 2)`` array."""
 
-    # ``(n, 2)`` float array
+    # Coordinates, ``(n, 2)`` float array.
     coordinates: NDArray[np.float64]
-    # rule by which a distance becomes a length
+    # Rule that converts a distance to a length.
     rounding: Rounding = Rounding.NONE
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class TspInstance:
 
     @cached_property
     def distances(self) -> NDArray[np.float64]:
-        """``(n, n)`` symmetric lengths with a zero diagonal, in the unit of the coordinates; read-only."""
+        """Return ``(n, n)`` symmetric lengths with a zero diagonal, in the unit of the coordinates; read-only."""
         x, y = self.coordinates.T
         lengths = self.rounding.apply(np.sqrt((x[:, None] - x) ** 2 + (y[:, None] - y) ** 2))
         lengths.flags.writeable = False
@@ -67,9 +67,9 @@ class TspInstance:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Nodes in the plane, for problems that have more to their instances than where things are."""
+    """Nodes in the plane, for problems whose instances have more data than coordinates."""
 
-    # ``(n, 2)`` float array
+    # Coordinates, ``(n, 2)`` float array.
     coordinates: NDArray[np.float64]
 
     def __len__(self) -> int:
@@ -77,12 +77,12 @@ class Nodes:
 
     @cached_property
     def nodes(self) -> TspInstance:
-        """All nodes as cities: where lengths come from."""
+        """All nodes as cities, for computing lengths."""
         return TspInstance(self.coordinates)
 
     @property
     def distances(self) -> NDArray[np.float64]:
-        """``(n, n)`` symmetric Euclidean lengths with a zero diagonal; read-only."""
+        """Return ``(n, n)`` symmetric Euclidean lengths with a zero diagonal; read-only."""
         return self.nodes.distances
 
 
@@ -98,7 +98,7 @@ CONSTRUCTIVE_STREAM: streams.Stream = (
     *(("test", size, 64) for size in (*_SIZES, 200, 500, 1000)),
 )
 GLS_STREAM: streams.Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
-# where every mode has a generator of its own
+# Seeds of streams in which each mode has its own generator.
 OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}
 KNOWN = {rounding.value: rounding for rounding in (Rounding.NEAREST, Rounding.UP)}
 
@@ -111,8 +111,8 @@ def generate(rng: np.random.Generator, size: int) -> TspInstance:
 def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[TspInstance]:
     """Draw one part of a reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
-    All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped; in
-    `GLS_STREAM` every mode has its own.
+    All parts come from one generator seeded with 1234, so earlier parts are drawn and discarded. In `GLS_STREAM` each
+    mode has its own generator.
 
     Args:
         parts: `ACO_STREAM`, `CONSTRUCTIVE_STREAM` or `GLS_STREAM`.
@@ -136,17 +136,17 @@ def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None =
 
 
 def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed tour visits every city once.
+    """Check that a tour visits every city once.
 
     Args:
         instance: Cities to visit.
-        tour: Anything; a tour is a sequence of ``n`` whole numbers, city 0 to ``n - 1``, each once.
+        tour: Untrusted value. A valid tour is a sequence of ``n`` integers, the cities 0 to ``n - 1``, each once.
 
     Returns:
         The tour as an ``(n,)`` array.
 
     Raises:
-        CandidateError: ``invalid``, saying what is wrong.
+        CandidateError: ``invalid``, with the reason, if the tour is not valid.
     """
     cities = streams.whole_numbers(tour, "a tour", "city", len(instance))
     visits = np.bincount(cities, minlength=len(instance))
@@ -162,13 +162,13 @@ def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
 
 
 def objective(instance: TspInstance, tour: NDArray[np.int64]) -> float:
-    """Length of a tour that `check` returned, from the last city back to the first; to be minimised."""
+    """Return the length of a tour that `check` returned, including the closing edge; to be minimised."""
     steps = _step_lengths(instance, tour)
     return float(instance.rounding.apply(np.sqrt((steps**2).sum(axis=1))).sum())
 
 
 def mean_turn(instance: TspInstance, tour: NDArray[np.int64]) -> float:
-    """Mean change of heading at a city, in radians: 0 goes straight on, pi turns back."""
+    """Return the mean change of heading at a city, in radians: 0 is straight on, pi is a reversal."""
     steps = _step_lengths(instance, tour)
     headings = np.arctan2(steps[:, 1], steps[:, 0])
     turns = np.abs(np.roll(headings, -1) - headings)
@@ -176,9 +176,9 @@ def mean_turn(instance: TspInstance, tour: NDArray[np.int64]) -> float:
 
 
 def nearest_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
-    """Share of a construction's free choices that go to the nearest city left, in [0, 1].
+    """Return the share of a construction's free choices that go to the nearest unvisited city, in [0, 1].
 
-    The last step is forced and does not count; 1 where there is no free choice at all.
+    The last step is forced and does not count; the share is 1 if there are no free choices.
     """
     free = len(tour) - 2
     near = 0
@@ -191,7 +191,7 @@ def nearest_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
 
 
 def late_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
-    """Share of the length in the last quarter of the steps, the way back included: 0.25 where none is dearer."""
+    """Return the share of the length in the last quarter of the steps, including the closing edge; 0.25 if uniform."""
     lengths = np.sqrt((_step_lengths(instance, tour) ** 2).sum(axis=1))
     total = lengths.sum()
     if total > 0:
@@ -208,7 +208,7 @@ def read_tsplib(path: Path) -> TspInstance:
     """Read a ``.tsp`` file whose lengths are EUC_2D or CEIL_2D.
 
     Raises:
-        ProblemError: if the file is missing, breaks the format, or has lengths of another type.
+        ProblemError: if the file is missing, has a wrong format, or has lengths of another type.
     """
     try:
         lines = [row.strip() for row in path.read_text(encoding="utf-8").splitlines()]

@@ -1,9 +1,9 @@
-"""Cooperative driving: vehicles that must weave on a short road between two junctions, simulated by SUMO.
+"""Cooperative driving: vehicles change lanes on a short road between two junctions, simulated by SUMO.
 
-What there is: the roads (``network``), kinds of vehicles and how they are simulated (``rules``), one task and who
-drives in it (``scenario``), SUMO itself (``simulation``), what a controller sees and may do (``control``), the loop and
-what comes out (``trials``, ``metrics``), the published protocol (``protocol``), whole evaluations (``evaluation``,
-``scoring``), what to compare with (``controllers``), and ``pictures``.
+Modules: ``network`` (roads), ``rules`` (types of vehicles and simulation rules), ``scenario`` (one task and its
+departures), ``simulation`` (interface to SUMO), ``control`` (inputs and actions of a controller), ``trials`` and
+``metrics`` (simulation loop and its results), ``protocol`` (the published protocol), ``evaluation`` and ``scoring``
+(complete evaluations), ``controllers`` (controllers for comparison), and ``pictures``.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What a controller is told of the vehicles on E0, what it may answer, and the candidate at the wheel."""
+"""Inputs and actions of a controller for the vehicles on E0, and the driver that calls the candidate."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from oragent.domains.driving.simulation import VehicleCommand, VehicleState
 if TYPE_CHECKING:
     from oragent.harness.guest import Guest
 
-# of edge_info and vehicles_info
+# Function of ``edge_info`` and ``vehicles_info`` that returns the actions.
 Controller = Callable[[dict[str, Any], list[dict[str, Any]]], Any]
 KEYS = ("veh_id", "acceleration", "lane_changing")
 MEMORY_BYTES, MEMORY_DEPTH = 65536, 16
@@ -23,19 +23,21 @@ PLAIN = (type(None), bool, int, float, str)
 
 
 def edge_info(road: Road) -> dict[str, Any]:
-    """Describe E0: its length in metres, its number of lanes, its speed limit in m/s."""
+    """Describe E0: length in metres, number of lanes, speed limit in m/s."""
     return {"length": road.length, "lanes": road.lanes, "speed_limit": road.speed_limit}
 
 
 def vehicles_info(
     road: Road, states: Sequence[VehicleState], departures: Mapping[str, Departure]
 ) -> list[dict[str, Any]]:
-    """Describe the vehicles on E0, the one in front first.
+    """Describe the vehicles on E0, the foremost first.
 
     Returns:
-        For each a dict with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from E0's begin), ``speed`` (m/s),
-        ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its route goes on),
-        ``wants_left`` and ``wants_right`` (whether all of those lie on that side of its lane), and, of its type,
+        One dict per vehicle with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from the begin of E0),
+        ``speed``
+        (m/s), ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its route
+        continues), ``wants_left`` and ``wants_right`` (whether all of those lie on that side of its lane). From its
+        type:
         ``length`` (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
     """
     ordered = sorted(states, key=lambda state: (-state.position, state.vehicle))
@@ -62,21 +64,22 @@ def _vehicle_info(road: Road, state: VehicleState, drawn: Departure) -> dict[str
 def check(
     actions: Any, road: Road, states: Sequence[VehicleState], departures: Mapping[str, Departure]
 ) -> list[VehicleCommand]:
-    """Make sure that there is one action for every vehicle on E0, and that it can be carried out.
+    """Check that there is one feasible action for every vehicle on E0.
 
     Args:
-        actions: anything; the answer to `vehicles_info` is a list with one dict a vehicle, in any order: ``veh_id``,
-            ``acceleration`` (a finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right).
-        road: for its lanes and its speed limit.
-        states: the vehicles.
-        departures: what was drawn for each vehicle, by name.
+        actions: Untrusted value. A valid reply to `vehicles_info` is a list with one dict per vehicle, in any order:
+            ``veh_id``, ``acceleration`` (a finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the
+            right).
+        road: Road, for its lanes and its speed limit.
+        states: The vehicles on E0.
+        departures: Departure of each vehicle, by name.
 
     Returns:
-        The commands for the next second; accelerations are clipped to what the type of vehicle can do, speeds to the
+        The commands for the next second. Accelerations are clipped to the limits of the type of vehicle, speeds to the
         limit of the road.
 
     Raises:
-        CandidateError: ``invalid``, saying what is wrong and for which vehicle.
+        CandidateError: ``invalid``, with the reason and the vehicle.
     """
     if not isinstance(actions, list | tuple):
         raise CandidateError(f"returned a {type(actions).__name__}; expected a list with one dict a vehicle")
@@ -141,19 +144,19 @@ def _shorten_repr(value: object) -> str:
 
 
 class Driver:
-    """Asks the candidate in every second; all calls of a simulation may take ``limit_s`` wall seconds."""
+    """Callable that queries the candidate each second; all calls of a simulation may take ``limit_s`` seconds."""
 
     def __init__(self, guest: "Guest", name: str, *, limit_s: float) -> None:
-        # what it kept of one simulation would help it in the next
+        # Renew the process, because data kept from one simulation would help the candidate in the next one.
         guest.renew()
         self._guest, self._name, self._limit_s, self._before = guest, name, limit_s, guest.seconds
 
     def announce(self, second: int) -> None:
-        """Say in failures which second it is."""
+        """Set the second that error messages mention."""
         self._guest.where = f"{self._name}, second {second}"
 
     def __call__(self, edge_info: dict[str, Any], vehicles_info: list[dict[str, Any]]) -> Any:
-        """Return what the candidate answers."""
+        """Return the reply of the candidate."""
         if self._guest.seconds - self._before > self._limit_s:
             raise CandidateError(f"took more than {self._limit_s:g} s for the calls of one simulation", "timeout")
         return self._call_candidate(edge_info, vehicles_info)
@@ -163,7 +166,7 @@ class Driver:
 
 
 class RememberingDriver(Driver):
-    """Also hands the candidate what it returned in the second before; every simulation begins with an empty memory."""
+    """Driver that also passes the candidate's previous return value; each simulation begins with an empty memory."""
 
     def __init__(self, guest: "Guest", name: str, *, limit_s: float) -> None:
         super().__init__(guest, name, limit_s=limit_s)
@@ -179,13 +182,13 @@ class RememberingDriver(Driver):
 
 
 def check_memory(memory: Any) -> dict[Any, Any]:
-    """Make sure that a memory is a dict of plain data and not too large.
+    """Check that a memory is a dict of plain data and not too large.
 
     Returns:
-        The same; keys are text or whole numbers, values None, bool, numbers, text, lists, tuples and dicts.
+        The same dict. Keys are text or integers; values are None, bool, numbers, text, lists, tuples and dicts.
 
     Raises:
-        CandidateError: ``invalid``, saying what is wrong.
+        CandidateError: ``invalid``, with the reason, if the memory is not valid.
     """
     if not isinstance(memory, dict):
         raise CandidateError(f"returned a {type(memory).__name__} as memory; expected a dict")

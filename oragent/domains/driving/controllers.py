@@ -1,9 +1,9 @@
-"""Controllers to compare with; they see what a candidate sees. SUMO's own drivers are none of them: see `drive`.
+"""Controllers for comparison, with the same inputs as a candidate. For SUMO's own drivers see `drive`.
 
 Sources: Treiber, Hennecke and Helbing 2000, Congested traffic states in empirical observations and microscopic
 simulations (the Intelligent Driver Model), DOI 10.1103/PhysRevE.62.1805; Kesting, Treiber and Helbing 2007, General
-lane-changing model MOBIL for car-following models, DOI 10.3141/1999-10. `Cooperative` is our own: it lets vehicles
-weave without a memory, a reference for what a search may reach.
+lane-changing model MOBIL for car-following models, DOI 10.3141/1999-10. `Cooperative` is our own: it changes lanes
+cooperatively without a memory, and is a reference for search results.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,27 +16,27 @@ import numpy as np
 from oragent.domains.driving.rules import TYPES
 
 Action = dict[str, Any]
-# m/s², more than any vehicle can brake
+# Acceleration in m/s²: stronger braking than any vehicle can do.
 STOP = -9.0
 
 
-# m, the gap that SUMO keeps to a vehicle that stands; less than that counts as a collision
+# Gap in metres that SUMO keeps to a stopped vehicle; a smaller gap counts as a collision.
 STANDING = 2.5
 
 
 def stand_still(edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:
-    """Brake every vehicle to a halt and keep it there: the hole in the published score."""
+    """Brake every vehicle to a halt and keep it there; the published score rewards this too much."""
     return [_make_action(vehicle["veh_id"], STOP, 0) for vehicle in vehicles_info]
 
 
 class Wanderer:
-    """Draws accelerations and lane changes at random, all of them possible."""
+    """Controller that draws feasible accelerations and lane changes at random."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
 
     def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:
-        """Draw one action a vehicle."""
+        """Draw one action per vehicle."""
         return [self._draw_action(vehicle, edge_info["lanes"]) for vehicle in vehicles_info]
 
     def _draw_action(self, vehicle: Mapping[str, Any], lanes: int) -> Action:
@@ -48,53 +48,54 @@ class Wanderer:
 
 @dataclass(frozen=True)
 class _Car:
-    """A vehicle as the models see it; the end of a lane that leads elsewhere is one that stands there."""
+    """Vehicle in the models; the end of a lane that leads elsewhere is modelled as a stopped vehicle."""
 
     name: str
-    # m
+    # Position of the front in metres.
     front: float
-    # m
+    # Position of the rear in metres.
     rear: float
-    # m/s
+    # Speed in m/s.
     speed: float
     lane: int
-    # m/s², at most
+    # Maximum acceleration in m/s².
     accel: float
-    # m/s², at most, positive
+    # Maximum deceleration in m/s², positive.
     decel: float
-    # lanes from which its route goes on
+    # Lanes from which its route continues.
     targets: tuple[int, ...]
-    # side on which they are: 1 left, -1 right, 0 for none
+    # Side of these lanes: 1 left, -1 right, 0 if no change is needed.
     wish: int
 
 
 @dataclass(frozen=True)
 class IdmMobil:
-    """The Intelligent Driver Model for speeds and MOBIL for lanes, biased to lanes from which the route goes on."""
+    """Intelligent Driver Model for speeds and MOBIL for lanes, biased to lanes from which the route continues."""
 
-    # desired time gap T, s
+    # Desired time gap T in s.
     headway: float = 1.0
-    # desired gap s0 of standing vehicles, m
+    # Desired gap s0 of stopped vehicles in metres.
     standstill: float = 3.0
-    # weight p of what a change does to others
+    # Weight p of the effect of a change on other vehicles.
     politeness: float = 0.2
-    # least gain that is worth a change, m/s²
+    # Minimum gain of a lane change in m/s².
     threshold: float = 0.2
-    # a new follower need not brake harder than that, m/s²
+    # Maximum braking in m/s² that a change may require of the new follower.
     safe: float = 4.0
-    # gain of a change that the route calls for, m/s², where E0 ends; half of that where it begins
+    # Gain in m/s² of a change that the route requires, at the end of E0; half of it at the begin.
     bias: float = 6.0
-    # nobody changes within that many metres of E0's begin: who comes out of the junction there is not seen
+    # No vehicle changes lanes within this many metres of the begin of E0: vehicles that leave the junction there are
+    # not seen.
     entry: float = 20.0
-    # who must go right waits that many metres before E0's end and who must go left at it, so that they never wait side
-    # by side, each in the other's way
+    # Vehicles that must go right wait this many metres before the end of E0, those that must go left wait at the end.
+    # So they never wait next to each other and block each other.
     stagger: float = 30.0
 
     def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:
-        """Decide on lanes, the vehicle in front first, then on speeds among those who stay and those who come."""
+        """Decide on lanes, the foremost vehicle first, then on speeds with regard to all vehicles on the same lane."""
         length, lanes, limit = edge_info["length"], edge_info["lanes"], edge_info["speed_limit"]
         cars = [_make_car(vehicle) for vehicle in vehicles_info]
-        # a vehicle that changes is in both lanes for this second
+        # A vehicle that changes lanes occupies both lanes for this second.
         road = list(cars)
         moves: dict[str, int] = {}
         for car in cars:
@@ -109,7 +110,7 @@ class IdmMobil:
         return actions
 
     def _choose_change(self, car: _Car, road: list[_Car], length: float, lanes: int, limit: float) -> int:
-        """Return the side with the largest gain by MOBIL's criteria, 0 for none."""
+        """Return the side with the largest gain by MOBIL's criteria, or 0 for no change."""
         here = self._acceleration_on(car, car.lane, road, length, limit)
         best, chosen = self.threshold, 0
         for side in (-1, 1):
@@ -131,7 +132,7 @@ class IdmMobil:
         return chosen
 
     def _is_free(self, car: _Car, lane: int, road: list[_Car]) -> bool:
-        """Tell whether nobody is beside the vehicle, with the gap of standing vehicles to spare."""
+        """Return True if the space on that lane is free, including the gap between stopped vehicles."""
         ahead, behind = car.front + self.standstill, car.rear - self.standstill
         return all(neighbour.rear > ahead or neighbour.front < behind for neighbour in _others_on_lane(car, lane, road))
 
@@ -186,34 +187,36 @@ def _make_action(name: str, acceleration: float, change: int) -> Action:
 
 @dataclass(frozen=True)
 class Cooperative:
-    """Everyone cruises just below the limit; who must change looks for a gap early, and who can opens one for it."""
+    """Controller that cruises just below the limit, looks for gaps early and opens gaps for others."""
 
-    # speed at which traffic flows, m/s
+    # Cruising speed in m/s.
     cruise: float = 12.6
-    # nobody changes within that many metres of E0's begin: who comes out of the junction there is not seen
+    # No vehicle changes lanes within this many metres of the begin of E0: vehicles that leave the junction there are
+    # not seen.
     entry: float = 20.0
-    # gap to a vehicle ahead that stands, m
+    # Gap to a stopped vehicle ahead in metres.
     standing: float = 3.2
-    # least gap in a change, m
+    # Minimum gap in a lane change in metres.
     touching: float = 2.7
-    # further gap to a vehicle ahead, s
+    # Additional gap to a vehicle ahead, in s of the own speed.
     headway: float = 0.7
-    # further gap in a change, s of the difference in speed
+    # Additional gap in a lane change, in s of the difference in speed.
     closing: float = 1.5
-    # who must go right waits that many metres before E0's end, who must go left at it: they never wait side by side,
-    # each in the other's way
+    # Vehicles that must go right wait this many metres before the end of E0, those that must go left wait at the end.
+    # So they never wait next to each other and block each other.
     stagger: float = 35.0
-    # braking for a gap to come, m/s²
+    # Braking in m/s² to wait for a gap.
     comfort: float = 2.5
-    # braking to open a gap for another, m/s²
+    # Braking in m/s² to open a gap for another vehicle.
     yields: float = 1.5
-    # one opens a gap for those who are that many metres ahead at most
+    # A vehicle opens a gap only for vehicles at most this many metres ahead.
     sight: float = 25.0
-    # where both stand side by side, slowing down opens no gap; another faster than that drives out of it, m/s
+    # Speed in m/s. Between two nearly stopped vehicles side by side, slowing down opens no gap; a faster neighbour
+    # drives out of it.
     crawl: float = 2.0
 
     def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Decide for one vehicle after the other, that in front first; who changes is on both lanes from then on."""
+        """Decide for each vehicle, foremost first; a vehicle that changes lanes is on both from then on."""
         road = [(car, car.lane) for car in map(_make_car, vehicles_info)]
         scene = _Scene(road, {car.name: car.speed for car, _ in road}, set(), edge_info["length"])
         return [self._choose_action(car, scene) for car, _ in list(road)]
@@ -229,7 +232,7 @@ class Cooperative:
         return _make_action(car.name, speed - car.speed, change)
 
     def _may_change(self, car: _Car, speed: float, scene: "_Scene") -> bool:
-        """Tell whether there is a gap beside, now and for some seconds, where one need not brake hard to get in."""
+        """Return True if the neighbouring lane has a gap, now and for some seconds, that needs no hard braking."""
         if not car.wish or car.front < self.entry or speed < car.speed - self.comfort:
             return False
         ahead, behind = scene.neighbours(car, car.lane + car.wish)
@@ -238,7 +241,7 @@ class Cooperative:
         return behind is None or self._is_gap_enough(behind, car, speed)
 
     def _is_gap_enough(self, car: _Car, ahead: _Car, speed: float) -> bool:
-        """Tell whether the gap to a vehicle ahead, which moves at that speed next, suffices for a change."""
+        """Return True if the gap to a vehicle ahead suffices for a change, given the next speed of that vehicle."""
         return ahead.rear - car.front > self.touching + self.closing * max(0.0, car.speed - speed)
 
     def _target_speed(self, car: _Car, change: int, scene: "_Scene") -> float:
@@ -261,17 +264,17 @@ class Cooperative:
         return max(0.0, min(speeds))
 
     def _follow_speed(self, car: _Car, ahead: _Car) -> float:
-        """A safe speed behind another: the lower one of ours and of that which SUMO enforces."""
+        """Return a safe speed behind another vehicle: the lower of our own and the one that SUMO enforces."""
         gap = ahead.rear - car.front
         ours = _stopping_speed(gap - self.standing, ahead.speed, self.comfort, self.headway)
         return min(ours, _stopping_speed(gap - STANDING, ahead.speed, car.decel))
 
     def _give_way(self, car: _Car, neighbour: _Car) -> float:
-        """Fall back behind another, gently."""
+        """Return a speed that falls back gently behind another vehicle."""
         return max(self._follow_speed(car, neighbour), car.speed - self.yields)
 
     def _must_await(self, neighbour: _Car, car: _Car, scene: "_Scene") -> bool:
-        """Tell whether another must come to the car's lane, just ahead of it, and whether slowing down opens a gap."""
+        """Return True if another vehicle must move just ahead of the car and slowing down opens a gap for it."""
         if not neighbour.wish or neighbour.name in scene.changing or neighbour.lane + neighbour.wish != car.lane:
             return False
         opens = neighbour.rear - car.front > self.touching or neighbour.speed > self.crawl
@@ -283,7 +286,7 @@ class Cooperative:
 
 @dataclass(frozen=True)
 class _Scene:
-    """What is known while decisions are made: who is on which lane, who moves how fast in the next second."""
+    """State during the decisions of one second: vehicles per lane, and their speeds in the next second."""
 
     road: list[tuple[_Car, int]]
     speeds: dict[str, float]
@@ -291,7 +294,7 @@ class _Scene:
     length: float
 
     def neighbours(self, car: _Car, lane: int) -> tuple[_Car | None, _Car | None]:
-        """The nearest vehicle ahead on a lane, by its front, and the nearest behind."""
+        """Return the nearest vehicle ahead on a lane, by its front, and the nearest behind."""
         others = [candidate for candidate, its in self.road if its == lane and candidate is not car]
         ahead = (candidate for candidate in others if candidate.front > car.front)
         behind = (candidate for candidate in others if candidate.front <= car.front)
@@ -300,6 +303,6 @@ class _Scene:
 
 
 def _stopping_speed(gap: float, speed: float, brake: float, delay: float = 1.0) -> float:
-    """The highest speed from which one can brake behind a vehicle that brakes as hard itself, m/s."""
+    """Return the highest speed in m/s that allows to stop behind a vehicle that brakes equally hard."""
     reach = brake * delay
     return float((reach**2 + speed**2 + 2.0 * brake * max(0.0, gap)) ** 0.5 - reach)

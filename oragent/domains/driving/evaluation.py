@@ -1,8 +1,8 @@
-"""One evaluation of a controller: its demands, the published protocol, and pictures where they are asked for.
+"""One evaluation of a controller: its demands, the published protocol, and optional pictures.
 
-The score compares with how many vehicles SUMO's own drivers bring through. The figures of the shipped scenarios are
-kept in a file, each with a digest of all that decides it; where that is another one, as with another SUMO, the figure
-is simulated on the spot.
+The score compares the throughput with that of SUMO's own drivers. A file has these throughputs for the shipped
+scenarios, each with a digest of everything that determines it. If the digest differs, for example because of another
+version of SUMO, the throughput is simulated during the evaluation.
 """
 
 import json
@@ -24,7 +24,7 @@ from oragent.domains.driving.scenario import Course, Scenario
 from oragent.domains.driving.simulation import Connected, Hosted
 from oragent.domains.driving.trials import Backend, Drive, Trial, drive, throughput
 
-# demands of each size of which the drives are drawn
+# Demands of each size whose drives are drawn.
 SHOWN = 2
 FLAGS = {
     "record": "draw the worst simulation: an animation and a time-space diagram",
@@ -32,26 +32,26 @@ FLAGS = {
     "gui": "show the simulations in sumo-gui",
     "traci": "drive a SUMO process over TraCI instead of libsumo",
 }
-# the metric that says that an evaluation ended early, as its floor is out of reach
+# Metric of an evaluation that ended early because its score floor was out of reach.
 BELOW_FLOOR = "below_floor"
-# makes a controller for the simulation of that name
+# Function that creates a controller for the simulation of a given name.
 Named = Callable[[str], Controller]
-# of drives by label
+# Function that draws drives, given by label.
 Paint = Callable[[Mapping[str, Drive], Road], None]
 
 
 class DrivingBaseline:
-    """Throughputs of SUMO's own drivers: from a file, which may be missing, or simulated on the spot."""
+    """Throughputs of SUMO's own drivers, from a file that may be missing, or simulated when needed."""
 
     def __init__(self, file: Path, roads: Callable[[SumoRules], Road], folder: Path) -> None:
         self._kept = _read_figures(file) if file.is_file() else {}
         self._roads, self._folder = roads, folder
 
     def throughput(self, scenario: Scenario) -> int:
-        """Return the figure of a scenario, positive.
+        """Return the throughput of a scenario, positive.
 
         Raises:
-            ProblemError: if it must be simulated and SUMO fails, or if nobody gets through.
+            ProblemError: if it must be simulated and SUMO fails, or if no vehicle arrives.
         """
         count = self._kept.get(scenario.digest)
         if count is None:
@@ -62,7 +62,7 @@ class DrivingBaseline:
 
 
 def write_baseline(file: Path, scenarios: Iterable[Scenario], roads: Callable[[SumoRules], Road], folder: Path) -> None:
-    """Simulate scenarios and keep their figures."""
+    """Simulate scenarios and write their throughputs to a file."""
     figures = [
         {
             "name": scenario.name,
@@ -92,34 +92,34 @@ def _read_figures(file: Path) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Setup:
-    """What an evaluation is asked to do."""
+    """Settings of an evaluation."""
 
-    # the demands of the problem
+    # Demands of the problem.
     course: Course
-    # ``train``, ``val``, ``test`` or ``fresh``
+    # Mode: ``train``, ``val``, ``test`` or ``fresh``.
     mode: str
-    # which of its cases
+    # Sizes of the cases to evaluate.
     sizes: tuple[int, ...]
-    # project root, for the throughputs of SUMO's own drivers
+    # Project root, for the file of the throughputs of SUMO's own drivers.
     root: Path
-    # of files that are saved
+    # Prefix of the names of saved files.
     prefix: str = ""
-    # of `FLAGS`
+    # Options, a subset of `FLAGS`.
     flags: frozenset[str] = frozenset()
-    # folder with the published demands; None: they are left out
+    # Folder of the published demands; None leaves them out.
     data: Path | None = None
-    # of a fresh set of demands; None in other modes
+    # Seed of a fresh set of demands; None in other modes.
     fresh_seed: int | None = None
-    # score that a candidate must be able to reach on ``val`` for the rest of it to be simulated; None: what nobody who
-    # can win stays below
+    # Score that a candidate must be able to reach on ``val``; otherwise the remaining demands are not simulated. None
+    # means the default threshold.
     floor: float | None = None
-    # called each second of the planned simulations with the name of the ``demand`` and all that `drive` tells; None:
-    # nobody watches
+    # Function called after each second of the planned simulations with the name of the ``demand`` and the arguments
+    # that `drive` passes; None means no observer.
     watch: Callable[..., None] | None = None
 
     @property
     def least(self) -> float | None:
-        """Score that a candidate must be able to reach in this mode; None: every demand is simulated."""
+        """Minimum score that must be within reach in this mode; None means that every demand is simulated."""
         if self.mode == "val":
             return max(trials.HOPELESS, self.floor or trials.HOPELESS)
         return None
@@ -127,7 +127,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class DrivingResult:
-    """What an evaluation found: scores by case, metrics for people and models, and the cell of the archive."""
+    """Result of an evaluation: scores by case, metrics, and the cell of the archive."""
 
     scores: dict[int, list[float]]
     metrics: dict[str, Any]
@@ -141,17 +141,18 @@ def evaluate(
     beside: Named | None = None,
     show: Callable[[str, Road, Drive, float], None] | None = None,
 ) -> DrivingResult:
-    """Simulate every demand of the sizes that were asked for, then the published protocol where there is one.
+    """Simulate every demand of the requested sizes, then the published protocol if it applies.
 
     Args:
-        setup: what to do.
-        controller: makes one for a simulation; where it has a method ``announce``, it is told each second.
-        paint: draws the worst simulation, which is driven once more for it.
-        beside: makes controllers that drive the same demand for the picture.
-        show: gets the first demands of each size once more, recorded: name, road, drive and score.
+        setup: Settings of the evaluation.
+        controller: Function that creates a controller for a simulation; its method ``announce``, if any, is called each
+            second.
+        paint: Function that draws the worst simulation, which is repeated for it.
+        beside: Function that creates controllers which drive the same demand for the picture.
+        show: Function called with the first demands of each size, repeated and recorded: name, road, drive and score.
 
     Raises:
-        CandidateError: if the controller answers with anything but one valid action a vehicle.
+        CandidateError: if the controller returns anything but one valid action per vehicle.
         ProblemError: if SUMO is not installed or fails, or the published demands are not as expected.
     """
     pairs = {"paper_protocol": [protocol.drawn(seed) for seed in setup.course.protocol.get(setup.mode, ())]}
@@ -202,7 +203,7 @@ class RoadBench:
         self._roads: dict[str, Road] = {}
 
     def road(self, rules: SumoRules) -> Road:
-        """The road of some rules, built at its first use."""
+        """Return the road of the given rules, built at its first use."""
         if rules.plan.name not in self._roads:
             self._roads[rules.plan.name] = network.build(self.folder, rules.plan)
         return self._roads[rules.plan.name]
@@ -210,7 +211,7 @@ class RoadBench:
     def drive(
         self, scenario: Scenario, controller: Named, *, record: bool = False, watch: Callable[..., None] | None = None
     ) -> Drive:
-        """Simulate a scenario under a controller of its own."""
+        """Simulate a scenario with a new controller."""
         driver, road = controller(scenario.name), self.road(scenario.rules)
         announce = getattr(driver, "announce", lambda second: None)
         observer = None if watch is None else partial(watch, demand=scenario.name)

@@ -1,6 +1,6 @@
-"""What a simulation is worth: safety, speed, smoothness, and whether traffic got through.
+"""Metrics of a simulation: safety, speed, smoothness, and throughput.
 
-That is counted in its trajectory, and in the files that SUMO writes at its end.
+They are computed from its trajectory and from the files that SUMO writes at the end.
 """
 
 import xml.etree.ElementTree as ET
@@ -18,51 +18,51 @@ from oragent.domains.driving.scenario import SSM_FILE, STATISTICS_FILE
 from oragent.domains.driving.simulation import Second
 from oragent.domains.streams import cell
 
-# m/s, the limit
+# Speed limit in m/s.
 TARGET_SPEED = 13.89
-# points
+# Minimum score of one simulation in points.
 FLOOR = -100.0
-# shares of the loss
+# Edges of bins of a share of the loss.
 SPEED_EDGES = (0.1, 0.3, 0.5, 0.7)
 GAP_EDGES = (0.04, 0.1, 0.2, 0.3)
-# by our names
+# Counts of SUMO, by our names.
 COUNTED = {
     "collisions": "collisions",
     "emergency_stops": "emergencyStops",
     "emergency_braking": "emergencyBraking",
 }
-# shares of E0's length
+# Edges of bins, as shares of the length of E0.
 PLACE_EDGES = (0.2, 0.3, 0.4, 0.55)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured in one simulation."""
+    """Measurements of one simulation."""
 
-    # pairs of vehicles that touched
+    # Number of pairs of vehicles that touched.
     collisions: int
-    # emergency_stops, emergency_braking, teleports: as SUMO counts them
+    # emergency_stops, emergency_braking, teleports: numbers as SUMO counts them.
     emergency_stops: int
     emergency_braking: int
     teleports: int
-    # pairs of vehicles with a time to collision of at most 1.5 s, on E0 or at its junctions
+    # Number of pairs of vehicles with a time to collision of at most 1.5 s, on E0 or at its junctions.
     critical_ttc: int
-    # over all vehicles and seconds on E0, m/s; 0 where nobody came
+    # Mean speed in m/s over all vehicles and seconds on E0; 0 without vehicles.
     mean_speed: float
-    # likewise, m²/s²
+    # Variance of these speeds in m²/s².
     speed_variance: float
-    # vehicles that reached their destination
+    # Number of vehicles that reached their destination.
     throughput: int
-    # their mean time in the network, s; 0 where there are none
+    # Mean time of these vehicles in the network in s; 0 without vehicles.
     travel_time: float
-    # on E0
+    # Number of lane changes on E0.
     lane_changes: int = 0
-    # where on E0 lanes are changed on average, 0 (its begin) to 1 (its end); 0 where none are
+    # Mean position of lane changes on E0, 0 (its begin) to 1 (its end); 0 without lane changes.
     change_place: float = 0.0
 
 
 def safety(figures: Figures) -> float:
-    """100 minus penalties; may be negative."""
+    """Return 100 minus penalties; may be negative."""
     penalties = (
         50.0 * figures.collisions
         + 5.0 * figures.emergency_stops
@@ -74,7 +74,7 @@ def safety(figures: Figures) -> float:
 
 
 def speediness(figures: Figures) -> float:
-    """100 at the speed limit, 0 far from it."""
+    """Return 100 at the speed limit, and less the farther the mean speed is from it."""
     distance = abs(figures.mean_speed - TARGET_SPEED)
     if distance <= 1.5:
         return 100.0
@@ -84,7 +84,7 @@ def speediness(figures: Figures) -> float:
 
 
 def smoothness(figures: Figures) -> float:
-    """100 where all drive at about one speed, 0 far from that."""
+    """Return 100 if all speeds are equal, and less the more they vary."""
     variance = figures.speed_variance
     if variance <= 5.0:
         return 100.0
@@ -94,48 +94,48 @@ def smoothness(figures: Figures) -> float:
 
 
 def paper_score(figures: Figures) -> float:
-    """The published score of a case: at most 100; a road on which nothing moves gets about 70."""
+    """Return the published score of a case: at most 100; about 70 if no vehicle moves."""
     return 0.5 * safety(figures) + 0.3 * speediness(figures) + 0.2 * smoothness(figures)
 
 
 def score(figures: Figures, reference: int) -> float:
-    """The score that selects: the published one, minus 100 times the share of traffic that did not get through.
+    """Return the score used for selection: the published one minus 100 times the share of missing throughput.
 
     Args:
-        figures: what was measured.
-        reference: throughput of SUMO's own drivers on the same demand, positive; more than that earns nothing.
+        figures: Measurements of the simulation.
+        reference: Throughput of SUMO's own drivers on the same demand, positive; a higher throughput earns nothing.
     """
     return paper_score(figures) - 100.0 * max(0.0, 1.0 - figures.throughput / reference)
 
 
 def selected(figures: Figures, reference: int) -> float:
-    """The score as a search counts it: no simulation counts less than -100, lest one pile-up decides about a mean."""
+    """Return the score used in a search, at least -100, so that one pile-up does not dominate a mean."""
     return max(FLOOR, score(figures, reference))
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Points that a simulation lost, by what they were lost for; all are at least 0."""
+    """Points that a simulation lost, by cause; all are at least 0."""
 
-    # too slow or too fast
+    # Points lost by speeds that are too low or too high.
     speed: float
-    # emergency stops and brakings, critically close pairs: distances that were too small, without a collision
+    # Points lost by small gaps without a collision: emergency stops and brakings, critically close pairs.
     gaps: float
-    # collisions and teleports
+    # Points lost by collisions and teleports.
     accidents: float
-    # speeds that vary
+    # Points lost by variation of speeds.
     smoothness: float
-    # vehicles that did not get through
+    # Points lost by vehicles that did not arrive.
     traffic: float
 
     @property
     def total(self) -> float:
-        """All of it: what is missing to 100 points."""
+        """Sum of all losses: 100 minus the score."""
         return self.speed + self.gaps + self.accidents + self.smoothness + self.traffic
 
 
 def loss(figures: Figures, reference: int) -> Loss:
-    """Tell for what a simulation lost points; they add up to 100 minus the score."""
+    """Return the points that a simulation lost by cause; they add up to 100 minus the score."""
     accidents = 50.0 * figures.collisions + 30.0 * figures.teleports
     return Loss(
         speed=0.3 * (100.0 - speediness(figures)),
@@ -147,14 +147,14 @@ def loss(figures: Figures, reference: int) -> Loss:
 
 
 def features(cases: Sequence[tuple[Figures, int]]) -> tuple[int, int, int]:
-    """Tell which cell of the archive a controller belongs to.
+    """Return the archive cell of a controller.
 
     Args:
-        cases: what was measured in each simulation, and the throughput of SUMO's own drivers on its demand.
+        cases: Measurements of each simulation, and the throughput of SUMO's own drivers on its demand.
 
     Returns:
-        The bins of three features: the share of speed in all that was lost, the share of gaps in it, and where on the
-        road lanes are changed.
+        The bins of three features: the share of speed in the total loss, the share of gaps in it, and the mean position
+        of lane changes.
     """
     losses = [loss(figures, reference) for figures, reference in cases]
     total = sum(lost.total for lost in losses) or 1.0
@@ -166,7 +166,7 @@ def features(cases: Sequence[tuple[Figures, int]]) -> tuple[int, int, int]:
 
 
 def _read_statistics(file: Path) -> dict[str, int]:
-    """Counts over the whole network and all of the simulation, as SUMO's ``--statistic-output`` defines them."""
+    """Read the counts over the whole network and simulation that SUMO's ``--statistic-output`` defines."""
     root = _parse_root(file)
     safety, teleports = root.find("safety"), root.find("teleports")
     if safety is None or teleports is None:
@@ -176,10 +176,10 @@ def _read_statistics(file: Path) -> dict[str, int]:
 
 
 def _read_critical(root: ET.Element, road: Road) -> Iterator[tuple[frozenset[str], bool]]:
-    """Pairs of the surrogate safety measures device, and whether it came to their worst on E0 or at a junction of it.
+    """Yield the pairs of the surrogate safety device, and whether their worst moment was on or near E0.
 
-    It lists most conflicts twice, once for either vehicle. Nearly all that are elsewhere arise where vehicles enter the
-    network, beyond any controller's reach.
+    The file lists most conflicts twice, once for either vehicle. Nearly all conflicts elsewhere arise where vehicles
+    enter the network, where no controller has influence.
     """
     for conflict in root.iter("conflict"):
         least = conflict.find("minTTC")
@@ -197,17 +197,17 @@ def _parse_root(file: Path) -> ET.Element:
 
 
 def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -> Figures:
-    """Count what happened, by our rules or by the published ones.
+    """Count the events of a simulation, by our rules or by the published ones.
 
     Raises:
         ProblemError: if a file is missing or not complete.
     """
     counts = _read_statistics(work / STATISTICS_FILE)
     critical = list(_read_critical(_parse_root(work / SSM_FILE), road))
-    # SUMO tells a collision at every second for which it lasts
+    # SUMO reports a collision in every second of its duration.
     if not rules.published:
         counts["collisions"] = len({frozenset(pair) for second in seconds for pair in second.collisions})
-    # Published speeds are looked at before each second, so that those after the last one are not seen.
+    # The published rules read speeds before each second, so the speeds after the last second are not counted.
     if rules.published:
         seen = seconds[:-1]
     else:

@@ -1,4 +1,4 @@
-"""The roads as data, and as networks that SUMO's ``netconvert`` builds from plain sources and that are kept."""
+"""Roads as data, and the cached networks that SUMO's ``netconvert`` builds from them."""
 
 import os
 import subprocess
@@ -18,11 +18,11 @@ from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ProblemError
 
 EDGE = "E0"
-# where it begins and ends
+# Junctions at the begin and the end of E0.
 ENDS = ("J0", "J1")
-# m/s
+# Speed limit in m/s.
 SPEED_LIMIT = 13.89
-# that a vehicle comes, of each trial of a route and second
+# Probability that a vehicle arrives, per trial of a route in one second.
 CHANCE = 0.03
 
 
@@ -35,8 +35,8 @@ ROUTES = (
     ("-E3", "E4"),
     ("-E3", "E5"),
 )
-# The same places with the published links: straight on from lanes 0 and 1 alone, and hardly anyone yields at J0.
-# For every edge into a junction: the edge that follows, the two lanes, and whether one passes there.
+# Same positions with the published links: only lanes 0 and 1 lead straight on, and few vehicles yield at J0. For each
+# edge into a junction: the next edge, the two lanes, and whether vehicles pass without yielding.
 LINKS = {
     "-E0": (("E2", 0, 0, 1), ("E1", 0, 0, 1), ("E1", 1, 1, 1), ("E3", 2, 2, 1)),
     "-E1": (("E3", 0, 0, 1), ("E0", 0, 0, 1), ("E0", 1, 1, 1), ("E2", 2, 2, 0)),
@@ -47,7 +47,7 @@ LINKS = {
     "-E6": (("E4", 0, 0, 0), ("E5", 0, 0, 0), ("E5", 1, 1, 0), ("-E0", 2, 2, 1)),
     "E0": (("E6", 0, 0, 0), ("E4", 0, 0, 0), ("E4", 1, 1, 1), ("E5", 2, 2, 1)),
 }
-# beside the compiled modules, and like them made anew where missing
+# Folder of cached networks, next to the compiled modules. Missing networks are built again.
 CACHE = Path(__file__).parent / "__pycache__"
 PATIENCE_S = 60.0
 INPUTS = {"road.nod.xml": "--node-files", "road.edg.xml": "--edge-files", "road.con.xml": "--connection-files"}
@@ -65,35 +65,35 @@ class Edge:
 
 @dataclass(frozen=True)
 class Link:
-    """A way across a junction, from lane to lane."""
+    """Connection across a junction, from lane to lane."""
 
-    # start, end: names of edges
+    # start, end: names of edges.
     start: str
     end: str
-    # from_lane, to_lane: lane 0 is the rightmost
+    # from_lane, to_lane: numbers of lanes; lane 0 is the rightmost.
     from_lane: int
     to_lane: int
-    # whether who goes there yields to nobody
+    # Whether vehicles on this link need not yield.
     passes: bool
 
 
 @dataclass(frozen=True)
 class RoadPlan:
-    """A road before ``netconvert`` makes a network of it."""
+    """Definition of a road, from which ``netconvert`` builds a network."""
 
-    # for people
+    # Name of the road for display.
     name: str
-    # names, places in metres; those of `ENDS` are priority junctions, the others dead ends
+    # Positions of the nodes by name, in metres; those of `ENDS` are priority junctions, the others dead ends.
     nodes: Mapping[str, tuple[float, float]]
-    # in the order in which they are written
+    # Edges in the order in which they are written.
     edges: tuple[Edge, ...]
-    # for each the edge by which a vehicle comes and the edge by which it leaves; E0 is between them
+    # For each route, the edge by which a vehicle comes and the edge by which it leaves; E0 is between them.
     routes: tuple[tuple[str, str], ...]
-    # for each route the probability that a vehicle comes, of each trial a second
+    # For each route, the probability that a vehicle arrives, per trial and second.
     chances: tuple[float, ...]
-    # across the junctions; none: netconvert guesses
+    # Links across the junctions; if empty, netconvert determines them.
     links: tuple[Link, ...] = ()
-    # of netconvert
+    # Command-line options of netconvert.
     options: tuple[str, ...] = ()
 
     @property
@@ -103,7 +103,7 @@ class RoadPlan:
 
     @cached_property
     def sources(self) -> dict[str, str]:
-        """Plain XML by file name, as netconvert reads it."""
+        """Return plain XML by file name, in the format of netconvert."""
         kinds = {name: "priority" if name in ENDS else "dead_end" for name in self.nodes}
         nodes = (f'  <node id="{name}" x="{x}" y="{y}" type="{kinds[name]}"/>' for name, (x, y) in self.nodes.items())
         edges = (
@@ -125,13 +125,13 @@ class RoadPlan:
 
 
 def _both_ways(ways: Mapping[str, tuple[str, str]], lanes: int) -> tuple[Edge, ...]:
-    """Make edges of pairs of nodes; an edge with a minus sign goes the other way."""
+    """Create edges from pairs of nodes; an edge with a minus sign has the opposite direction."""
     there = tuple(Edge(name, start, end, lanes) for name, (start, end) in ways.items())
     return there + tuple(Edge(f"-{edge.name}", edge.end, edge.start, lanes) for edge in there)
 
 
-# Two four-arm priority junctions, 200 m apart, without traffic lights; all arms have three lanes. Vehicles come in by
-# the western arm and the two beside it, and leave by the eastern arm and the two beside it.
+# Two four-arm priority junctions, 200 m apart, without traffic lights; all arms have three lanes. Vehicles enter by the
+# western arm and its two neighbours, and leave by the eastern arm and its two neighbours.
 WEAVING = RoadPlan(
     name="weaving road",
     nodes={
@@ -200,7 +200,7 @@ def binary(name: str) -> Path:
 
 
 def versions() -> str:
-    """Tell the versions of the programs and of the library, such as ``1.28.0 1.28.0``.
+    """Return the versions of the programs and of the library, such as ``1.28.0 1.28.0``.
 
     Raises:
         ProblemError: if one of them is not installed.
@@ -213,38 +213,38 @@ def versions() -> str:
 
 @dataclass(frozen=True)
 class Road:
-    """What a controller and a scorer need to know of the network."""
+    """Properties of the network that a controller and a scorer need."""
 
-    # the network as SUMO reads it
+    # Network file in the format of SUMO.
     file: Path
-    # of edge E0, metres
+    # Length of edge E0 in metres.
     length: float
-    # of edge E0; lane 0 is the rightmost
+    # Number of lanes of edge E0; lane 0 is the rightmost.
     lanes: int
-    # m/s
+    # Speed limit in m/s.
     speed_limit: float
-    # for every edge after E0 the lanes of E0 that lead there
+    # For every edge after E0, the lanes of E0 that lead to it.
     exits: dict[str, tuple[int, ...]]
     # boxes of the two junctions: left, bottom, right, top, metres
     junctions: tuple[tuple[float, float, float, float], ...]
-    # centre line of every lane of an arm or of E0, for drawing: points ``((x, y), ...)`` in metres
+    # Centre line of every lane of an arm or of E0, for drawing: points ``((x, y), ...)`` in metres.
     shapes: tuple[tuple[tuple[float, float], ...], ...]
-    # what it was built from
+    # Plan from which the network was built.
     plan: RoadPlan = WEAVING
 
     def within(self, x: float, y: float) -> bool:
-        """Tell whether a point lies on E0 or at one of its two junctions."""
+        """Return True if a point lies on E0 or at one of its two junctions."""
         lefts, bottoms, rights, tops = zip(*self.junctions, strict=True)
         return bool(min(lefts) <= x <= max(rights) and min(bottoms) <= y <= max(tops))
 
 
 def build(folder: Path, plan: RoadPlan = WEAVING) -> Road:
-    """Build the network, or take the one that was built before.
+    """Build the network, or use a network that was built before.
 
     Args:
-        folder: a writable folder that lives as long as the road is used; the file goes there where the package's own
+        folder: Writable folder that exists as long as the road is used. The file is written there if the package's own
             folder is not writable.
-        plan: of the road.
+        plan: Plan of the road.
 
     Raises:
         ProblemError: if SUMO is not installed, or ``netconvert`` fails.
@@ -264,14 +264,14 @@ def build(folder: Path, plan: RoadPlan = WEAVING) -> Road:
 
 
 def read(file: Path, plan: RoadPlan = WEAVING) -> Road:
-    """Read what matters off a network file."""
+    """Read a road from a network file."""
     root = ET.parse(file).getroot()
     edges = [edge for edge in root.iter("edge") if edge.get("function") != "internal"]
     lanes = {lane.attrib["id"]: lane.attrib for edge in edges for lane in edge}
     first_lane = lanes[f"{EDGE}_0"]
     exits: dict[str, tuple[int, ...]] = {}
     for link in root.iter("connection"):
-        # no route turns round
+        # Routes contain no U-turns.
         if link.get("from") == EDGE and link.get("dir") != "t":
             exits[link.attrib["to"]] = (*exits.get(link.attrib["to"], ()), int(link.attrib["fromLane"]))
     junctions = [node.attrib["shape"] for node in root.iter("junction") if node.get("id") in ENDS]
@@ -315,7 +315,7 @@ def _run_netconvert(work: Path, name: str, plan: RoadPlan) -> Path:
 
 
 def _cache_network(network: Path, cached: Path) -> bool:
-    """Copy the file to where the next evaluation finds it, whole or not at all; False where one cannot write."""
+    """Copy the file atomically into the cache; return False if the cache is not writable."""
     try:
         cached.parent.mkdir(exist_ok=True)
         handle, name = tempfile.mkstemp(dir=cached.parent, suffix=".part")
@@ -324,7 +324,7 @@ def _cache_network(network: Path, cached: Path) -> bool:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(network.read_bytes())
-        # evaluations may run as somebody else
+        # Evaluations may run as another user.
         Path(name).chmod(0o644)
         Path(name).replace(cached)
     except OSError:

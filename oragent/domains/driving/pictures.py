@@ -1,4 +1,4 @@
-"""Pictures of recorded drives: the road from above, and time-space diagrams. Imported only to draw."""
+"""Pictures of recorded drives: the road from above, and time-space diagrams. Imported only for drawing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,42 +22,43 @@ from oragent.domains.driving.trials import Drive, iterate_moves
 
 EXITS = {"E4": ("#4c72b0", "straight on"), "E5": ("#c44e52", "to the left"), "E6": ("#55a868", "to the right")}
 ASPHALT, GROUND, PAINT = "#55585c", "#eef0ea", "#c9ccd0"
-# m; twice as wide as long ones would be too small to see
+# Widths in metres; twice the real widths, because small vehicles would be hard to see.
 LANE_WIDTH, VEHICLE_WIDTH = 3.2, 2.0
 INCHES, DPI = (12.0, 4.6), 80
-# milliseconds a frame, colours
+# Duration of a frame in milliseconds, and number of colours.
 FRAME_MS, PALETTE = 100, 64
-# between two moments
+# Minimum time between two moments in s.
 APART_S = 60
-# m; most change as soon as they are past it
+# Position on E0 in metres; most vehicles change lanes right after it.
 ENTRY = 20.0
 
 
-# m/s
+# Range of the colours of speeds in m/s.
 SPEEDS = Normalize(0.0, 15.0)
 COLOURS = colormaps["RdYlGn"]
-# for each drive
+# Size of the diagram of each drive.
 DIAGRAM_INCHES, DIAGRAM_DPI = (12.0, 9.0), 110
 
 
 def animate(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
-    """Write a GIF of the road from above, a frame a second; the colour of a vehicle is where it wants to go.
+    """Write a GIF of the road from above with one frame per second; a vehicle's colour shows its destination.
 
     Args:
-        ended: recorded drives of the same scenario, by the label under which each is shown; one below the other.
-        road: where they took place.
-        file: to be written.
+        ended: Recorded drives of the same scenario by label, drawn one below the other.
+        road: Road of the drives.
+        file: File to write.
     """
     seconds = range(max(len(drive.seconds) for drive in ended.values()))
     (middle,) = _draw_film(ended, road, [len(seconds) // 2])
     palette = middle.quantize(PALETTE)
-    # One by one: all frames of two long drives, before they are made small, take more memory than an evaluation has.
+    # Frames are generated one by one: all frames of two long drives, before quantisation, need more memory than an
+    # evaluation has.
     images = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in _draw_film(ended, road, seconds))
     next(images).save(file, save_all=True, append_images=images, duration=FRAME_MS, loop=0)
 
 
 def _draw_film(ended: Mapping[str, Drive], road: Road, seconds: Sequence[int]) -> Iterator[Image.Image]:
-    """Frames of all drives, one below the other; who arrived first stays at the end."""
+    """Yield frames of all drives, one below the other; a finished drive shows its last frame until the end."""
     films = [
         _draw_frames(label, drive, road, [min(second, len(drive.seconds) - 1) for second in seconds])
         for label, drive in ended.items()
@@ -67,7 +68,7 @@ def _draw_film(ended: Mapping[str, Drive], road: Road, seconds: Sequence[int]) -
 
 
 def moments(ended: Drive, road: Road, file: Path, count: int = 2) -> None:
-    """Write a PNG of the ``count`` seconds in which most vehicles weave, a minute apart, one below the other."""
+    """Write a PNG of the ``count`` seconds with the most lane changers, a minute apart, one below the other."""
     ranked = sorted(range(len(ended.seconds)), key=lambda second: -weaving(ended, road, second))
     chosen: list[int] = []
     for second in ranked:
@@ -77,7 +78,7 @@ def moments(ended: Drive, road: Road, file: Path, count: int = 2) -> None:
 
 
 def weaving(ended: Drive, road: Road, second: int) -> int:
-    """Count the vehicles that move, have come some way on E0 and must still change lanes."""
+    """Count the moving vehicles that have passed the entry of E0 and still need a lane change."""
     departures = {departure.vehicle: departure for departure in ended.scenario.departures}
     states = [state for state in ended.seconds[second].states if state.speed > 1.0 and state.position > ENTRY]
     return sum(state.lane not in road.exits[road.plan.routes[departures[state.vehicle].route][1]] for state in states)
@@ -93,7 +94,7 @@ def _stack_images(images: list[Image.Image]) -> Image.Image:
 
 
 def _draw_frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) -> Iterator[Image.Image]:
-    """Draw the road once, and what moves on copies of it: ten times faster than matplotlib's own animation."""
+    """Yield frames that copy one drawing of the road: ten times faster than matplotlib's own animation."""
     figure = Figure(figsize=INCHES, dpi=DPI, facecolor="white")
     canvas: Any = FigureCanvasAgg(figure)
     axes = figure.add_axes((0.01, 0.02, 0.98, 0.86))
@@ -155,7 +156,7 @@ def _draw_band(shape: tuple[tuple[float, float], ...], width: float) -> tuple[li
 
 
 def _vehicle_outline(position: VehiclePosition, drawn: Departure) -> list[tuple[float, float]]:
-    """Corners of a vehicle; its place is the middle of its front."""
+    """Return the corners of a vehicle; its position is the middle of its front."""
     heading = np.radians(90.0 - position.heading)
     along = np.array([np.cos(heading), np.sin(heading)])
     across = np.array([-along[1], along[0]]) * VEHICLE_WIDTH / 2
@@ -165,7 +166,7 @@ def _vehicle_outline(position: VehiclePosition, drawn: Departure) -> list[tuple[
 
 
 def time_space(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
-    """Write a PNG with a panel a lane of E0: the way of every vehicle over time, its colour is its speed."""
+    """Write a PNG with one panel per lane of E0: position of each vehicle over time, coloured by speed."""
     figure = Figure(figsize=(DIAGRAM_INCHES[0] * len(ended), DIAGRAM_INCHES[1]), dpi=DIAGRAM_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(road.lanes, len(ended), sharex=True, sharey=True, squeeze=False)
@@ -193,10 +194,10 @@ def _draw_lane(axes: Axes, ended: Drive, road: Road, lane: int) -> None:
 
 
 def ways(ended: Drive, lane: int) -> tuple[list[list[tuple[float, float]]], NDArray[np.float64]]:
-    """Segments of a second each, of vehicles that stay on the lane in it, and their speeds.
+    """Return one-second segments of the vehicles that stay on the lane, and their speeds.
 
     Returns:
-        For every segment ``[(second, metres), (second, metres)]``, and ``(n,)`` speeds at its end, m/s.
+        Segments ``[(second, metres), (second, metres)]``, and ``(n,)`` speeds at their ends, m/s.
     """
     moves = list(iterate_moves(ended, lane))
     segments = [[(time - 1.0, former), (float(time), now)] for time, former, now, _ in moves]

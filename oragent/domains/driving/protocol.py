@@ -22,12 +22,12 @@ COUNTED = (
 
 
 def drawn(seed: int) -> dict[int, Scenario]:
-    """A pair of demands of the published law."""
+    """Draw one pair of demands from the published distribution."""
     return {trials: Scenario(trials, seed, rules=rules.PUBLISHED) for trials in CASES}
 
 
 def files(folder: Path) -> dict[int, Scenario]:
-    """The published pair of demands itself, where somebody has it: ``light.txt`` and ``heavy.txt`` in a folder.
+    """Read the published pair of demands: ``light.txt`` and ``heavy.txt`` in a folder that the user provides.
 
     Raises:
         ProblemError: if a file is missing or not as expected.
@@ -42,11 +42,11 @@ def files(folder: Path) -> dict[int, Scenario]:
 
 
 def summary(pairs: Sequence[Mapping[int, Scenario]], simulate: Callable[[Scenario], Drive]) -> dict[str, Any]:
-    """Simulate pairs of demands, at least one, and give the published score.
+    """Simulate at least one pair of demands and return the published score.
 
     Returns:
-        ``score``, the mean over pairs (with its ``standard_error`` where there are several), and for each case its
-        score and what led to it, as means over pairs.
+        ``score``, the mean over pairs, with its ``standard_error`` if there are several pairs. For each case, its score
+        and the measurements behind it, as means over pairs.
     """
     ended = [{trials: simulate(scenario) for trials, scenario in pair.items()} for pair in pairs]
     scores = [fmean(metrics.paper_score(drive.figures) for drive in pair.values()) for pair in ended]

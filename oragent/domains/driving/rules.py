@@ -1,11 +1,11 @@
-"""How a simulation is run and counted, by our rules or by the published ones, and the kinds of vehicles."""
+"""Rules of simulation and counting, our own or the published ones, and the types of vehicles."""
 
 from dataclasses import dataclass
 
 from oragent.domains.driving import network
 from oragent.domains.driving.network import EDGE, ENDS, RoadPlan
 
-# s
+# Threshold of the time to collision in s.
 TTC_THRESHOLD = 1.5
 COMMON = (
     *("--step-length", "1"),
@@ -17,25 +17,25 @@ SSM = ("--device.ssm.probability", "1", "--device.ssm.measures", "TTC", "--devic
 
 @dataclass(frozen=True)
 class SumoRules:
-    """What SUMO is told besides road and demand, and what is made of what it tells."""
+    """Settings of SUMO besides road and demand, and rules for evaluating its output."""
 
-    # the road
+    # Plan of the road.
     plan: RoadPlan
-    # attributes of every vehicle: on which lane and how fast it enters; empty: as SUMO's defaults are
+    # Attributes of every vehicle for its lane and speed of entry; if empty, the defaults of SUMO apply.
     insertion: str
-    # vehicles of one second come spread over it; else all at its beginning
+    # Whether the vehicles of one second are spread over it; otherwise all depart at its beginning.
     spread: bool
-    # of SUMO
+    # Command-line options of SUMO.
     options: tuple[str, ...]
-    # options of its device for conflicts
+    # Options of SUMO's surrogate safety device.
     ssm: tuple[str, ...]
-    # where that device looks, as lines of a file; empty: everywhere
+    # Edges that the surrogate safety device observes, as lines of a file; if empty, all edges.
     watched: str
-    # count as published: entries of the conflict file on all roads, one for ego and one for foe, speeds before each
-    # second, rounded figures; vehicles are not given back to SUMO's drivers behind E0; and the simulation ends when all
-    # have arrived
+    # Whether to count as published: entries of the conflict file on all roads, one for ego and one for foe; speeds
+    # before each second; rounded figures. Vehicles are not released to SUMO's drivers behind E0, and the simulation
+    # ends when all vehicles have arrived.
     published: bool = False
-    # what names of scenarios end with
+    # Suffix of the names of scenarios.
     label: str = ""
 
 
@@ -44,7 +44,7 @@ PUBLISHED = SumoRules(
     # The published files leave lane and speed of departure to SUMO, whose defaults changed between 1.20 and 1.28.
     insertion="",
     spread=True,
-    # and SUMO's own 300 s until a vehicle that stands is lifted out
+    # These options keep SUMO's default of 300 s before a stopped vehicle is teleported.
     options=COMMON,
     ssm=SSM,
     watched="",
@@ -54,14 +54,14 @@ PUBLISHED = SumoRules(
 
 
 def ours(plan: RoadPlan, label: str = "") -> SumoRules:
-    """Our rules on a road: vehicles enter as fast as is safe, and only what a controller can influence is counted."""
+    """Return our rules for a road: vehicles enter at a safe speed, and only effects of the controller are counted."""
     return SumoRules(
         plan=plan,
         insertion='departLane="best" departSpeed="max"',
         spread=False,
-        # A jam is the controller's business: nobody is lifted out of it.
+        # No vehicle is teleported out of a jam, because the controller is responsible for jams.
         options=(*COMMON, "--time-to-teleport", "-1"),
-        # 1.5 s at the speed limit are 21 m: pairs farther than 30 cost most of the time in a jam.
+        # At the speed limit, 1.5 s are 21 m. In a jam, pairs farther apart than 30 m would take most of the time.
         ssm=(*SSM, "--device.ssm.range", "30"),
         watched="".join((f"edge:{EDGE}\n", *(f"junction:{name}\n" for name in ENDS))),
         label=label,
@@ -73,17 +73,17 @@ OURS = ours(network.WEAVING)
 
 @dataclass(frozen=True)
 class VehicleType:
-    """A kind of vehicle."""
+    """Type of vehicle."""
 
-    # also SUMO's vehicle class
+    # Name of the type, which is also SUMO's vehicle class.
     name: str
-    # of all vehicles
+    # Share of all vehicles.
     share: float
-    # metres
+    # Length in metres.
     length: float
-    # m/s², positive
+    # Maximum acceleration in m/s², positive.
     max_accel: float
-    # m/s², positive; what comfortable drivers brake with at most
+    # Maximum comfortable deceleration in m/s², positive.
     max_decel: float
 
 
@@ -98,6 +98,6 @@ TYPES = {
 
 
 def to_xml(kind: VehicleType) -> str:
-    """Write a type as SUMO reads it."""
+    """Return a type in the XML format of SUMO."""
     figures = f'length="{kind.length}" accel="{kind.max_accel}" decel="{kind.max_decel}"'
     return f'<vType id="{kind.name}" vClass="{kind.name}" {figures}/>'

@@ -1,6 +1,6 @@
-"""One task: who wants to go where and when, a horizon, and how SUMO is told of them; and the tasks of the problems.
+"""Scenarios: departures, a horizon, and input files for SUMO; and the scenarios of the problems.
 
-Departures are drawn from a seed, the same on every machine, or read from a file.
+Departures are drawn from a seed and identical on every machine, or read from a file.
 """
 
 from collections import Counter
@@ -18,29 +18,29 @@ from oragent.domains.driving import network, rules
 from oragent.domains.driving.network import EDGE, Edge, Link, RoadPlan
 from oragent.domains.driving.rules import TYPES, SumoRules, to_xml
 
-# trials a route and second
+# Number of trials per route and second, and name of the case.
 CASES = {2: "light", 3: "heavy"}
-# in files
+# Letters of the types in files.
 LETTERS = {name[0]: name for name in TYPES}
-# of a file: a day, and more than any road takes
+# Limits of a file: one day, and more rows than any road can take.
 MOST_SECONDS, MOST_ROWS = 86_400, 100_000
-# s
+# Simulated time in s.
 HORIZON = 600
-# s at the end without arrivals
+# Time in s without arrivals at the end.
 QUIET = 30
 DEMAND_FILE, WATCHED_FILE = "demand.rou.xml", "watched.txt"
 SSM_FILE, STATISTICS_FILE = "ssm.xml", "statistics.xml"
 
 
-# by size
+# Length of E0 in km by size.
 KILOMETRES = {1: 1, 2: 2, 3: 4}
-# of E0; its rightmost one begins as the ramp and ends as the way out
+# Number of lanes of E0 by size; the rightmost lane begins as the on-ramp and ends as the off-ramp.
 LANES = {1: 3, 2: 4, 3: 5}
-# m
+# Length of an arm in metres.
 ARM = 200.0
-# vehicles a second, lane of E0 and trial
+# Vehicles per second, lane of E0 and trial.
 FLOW = 0.1
-# and their shares
+# Routes and their shares.
 ROUTES = {("-E1", "E4"): 0.6, ("-E1", "E6"): 0.15, ("-E3", "E4"): 0.2, ("-E3", "E6"): 0.05}
 HEAVY = 3
 
@@ -58,16 +58,16 @@ class Departure:
 def draw(
     seed: int, trials: int, seconds: int, chances: Sequence[float] = network.WEAVING.chances
 ) -> tuple[Departure, ...]:
-    """Draw the arrivals: for every second and route Binomial(``trials``, chance) vehicles, each with a type of its own.
+    """Draw the arrivals: for every second and route Binomial(``trials``, chance) vehicles of random types.
 
     Args:
-        seed: of the stream, which is a legacy ``RandomState``: its numbers never change.
+        seed: Seed of a legacy ``RandomState``, whose stream never changes.
         trials: 2 in the light case, 3 in the heavy one.
-        seconds: for how long there are arrivals.
-        chances: for each route.
+        seconds: Number of seconds with arrivals.
+        chances: Probability of each route.
 
     Returns:
-        Departures in the order of time.
+        Departures in order of time.
     """
     rng = np.random.RandomState(seed)
     names, shares = list(TYPES), [kind.share for kind in TYPES.values()]
@@ -81,11 +81,11 @@ def draw(
 
 
 def read(file: Path, routes: int) -> tuple[Departure, ...]:
-    """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``, in the order of time.
+    """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``, in order of time.
 
     Args:
-        file: the text; types are ``p`` (passenger), ``t`` (truck) and ``b`` (bus).
-        routes: how many there are; they are counted from 0.
+        file: Text file; types are ``p`` (passenger), ``t`` (truck) and ``b`` (bus).
+        routes: Number of routes; they are counted from 0.
 
     Raises:
         ProblemError: in one line, if the file cannot be read or a row is not as expected.
@@ -116,7 +116,7 @@ def _parse_departure(parts: list[str], index: int, routes: int) -> Departure | N
 
 
 def to_xml_file(departures: Sequence[Departure], rules: SumoRules) -> str:
-    """Write the demand as SUMO reads it."""
+    """Return the demand in the XML format of SUMO."""
     ways = enumerate(rules.plan.routes)
     routes = (f'<route id="r{index}" edges="{start} {EDGE} {end}"/>' for index, (start, end) in ways)
     if rules.spread:
@@ -131,7 +131,7 @@ def to_xml_file(departures: Sequence[Departure], rules: SumoRules) -> str:
 
 
 def _spread_times(departures: Sequence[Departure]) -> Iterator[str]:
-    """Times of departure: those of one second stand evenly within it, none at its ends."""
+    """Yield times of departure: those of one second are evenly spaced inside it, none at its ends."""
     counts = Counter(departure.second for departure in departures)
     seen: Counter[int] = Counter()
     for departure in departures:
@@ -141,17 +141,17 @@ def _spread_times(departures: Sequence[Departure]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One simulation's task; raises `ValueError` unless there are such a case and at least a second of arrivals."""
+    """Task of one simulation; raises `ValueError` for an unknown case or less than one second of arrivals."""
 
-    # 2 (light) or 3 (heavy): how many vehicles may come a route and second
+    # Number of trials per route and second: 2 (light) or 3 (heavy).
     trials: int
-    # of the demand
+    # Seed of the demand.
     seed: int
-    # simulated seconds
+    # Simulated time in s.
     horizon: int = HORIZON
-    # by which it is run and counted
+    # Rules of simulation and counting.
     rules: SumoRules = rules.OURS
-    # empty: drawn
+    # Departures read from a file; if empty, they are drawn from the seed.
     read_departures: tuple[Departure, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -162,7 +162,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """Such as ``heavy, demand seed 42``."""
+        """Name such as ``heavy, demand seed 42``."""
         if self.rules.label:
             special = f", {self.rules.label}"
         else:
@@ -180,18 +180,18 @@ class Scenario:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all that decides what SUMO's own drivers do: road, demand, options and SUMO's version."""
+        """Return a hash of everything that affects SUMO's own drivers: road, demand, options and SUMO's version."""
         plan, text = self.rules.plan, to_xml_file(self.departures, self.rules)
         parts = (plan.sources, plan.options, text, self.rules.options, self.horizon, network.versions())
         return sha256(repr(parts).encode()).hexdigest()[:16]
 
     def write(self, folder: Path, road: network.Road, *, ssm: bool = True) -> list[str]:
-        """Write the demand into ``folder`` and return SUMO's arguments; outputs go there too.
+        """Write the demand into ``folder`` and return SUMO's arguments; SUMO writes its output there too.
 
         Args:
-            folder: of this simulation alone.
-            road: what `network.build` returned.
-            ssm: whether conflicts are measured, which takes about half of SUMO's time.
+            folder: Folder of this simulation alone.
+            road: Road from `network.build`.
+            ssm: Whether conflicts are measured, which takes about half of SUMO's time.
         """
         (folder / DEMAND_FILE).write_text(to_xml_file(self.departures, self.rules), encoding="utf-8")
         files = {
@@ -211,7 +211,7 @@ class Scenario:
 
 
 def plan(size: int) -> RoadPlan:
-    """Plan the road of a size: who comes by the main road may want to leave to the right, who comes by the ramp not."""
+    """Return the road of a size: vehicles from the main road may leave to the right, those from the ramp do not."""
     length, lanes = 1000.0 * KILOMETRES[size], LANES[size]
     main = range(lanes - 1)
     return RoadPlan(
@@ -244,7 +244,7 @@ def plan(size: int) -> RoadPlan:
 
 @dataclass(frozen=True)
 class CourseCase:
-    """A size of a problem: its demand, in trials a route and second, and rules with a road."""
+    """Case of a size: its demand, in trials per route and second, and the rules with the road."""
 
     name: str
     trials: int
@@ -255,20 +255,20 @@ class CourseCase:
 class Course:
     """The demands of a problem."""
 
-    # by size
+    # Cases by size.
     cases: Mapping[int, CourseCase]
-    # of each mode
+    # Sizes of each mode.
     sizes: Mapping[str, tuple[int, ...]]
-    # of the demands of each mode; those of ``final`` are for the last round of a run's best elites. A fresh set has
-    # none: its seeds are drawn.
+    # Seeds of the demands of each mode; those of ``final`` are for the last round, on the best elites of a run. A fresh
+    # set has no fixed seeds: they are drawn.
     seeds: Mapping[str, Sequence[int]]
-    # seeds of the published protocol's demands in each mode; a mode that is not there leaves it out
+    # Seeds of the published protocol's demands in each mode; modes without an entry do not run the protocol.
     protocol: Mapping[str, Sequence[int]]
-    # file of the throughputs of SUMO's own drivers, from the project root
+    # File of the throughputs of SUMO's own drivers, relative to the project root.
     baseline: Path
-    # wall seconds that a candidate may take for one call
+    # Maximum wall seconds of one call of a candidate.
     call_limit_s: float = 2.0
-    # likewise, for all calls of one simulation
+    # Maximum wall seconds of all calls of a candidate in one simulation.
     run_limit_s: float = 120.0
 
     @property
@@ -277,7 +277,7 @@ class Course:
         return {size: case.name for size, case in self.cases.items()}
 
     def demands(self, mode: str, sizes: Sequence[int], fresh_seed: int | None = None) -> dict[int, list[Scenario]]:
-        """Return the demands of a mode, or on a fresh set of as many demands as ``test`` has, by size."""
+        """Return the demands of a mode by size; a fresh set has as many demands as ``test``."""
         if mode == "train":
             horizon = HORIZON // 2
         else:

@@ -1,4 +1,4 @@
-"""Score a driver of all vehicles: SUMO simulates every demand of a course, and traffic must flow safely."""
+"""Score a controller of all vehicles: SUMO simulates every demand of a course."""
 
 import argparse
 import sys
@@ -18,16 +18,16 @@ from oragent.domains.driving.trials import Drive, iterate_moves
 from oragent.harness.drawing import MARGIN, SIDE, WIDTH, wrap_shapes
 
 FUNCTION = "driving_actions"
-# of simulated time
+# Steps of the hook are seconds of simulated time.
 HOOK = "second"
 DRAWN = "demands of the same law, drawn anew; SUMO's own drivers were timed on them just now"
 
 
-# of speeds, the slowest first
+# Colors of speeds, the slowest first.
 COLORS = "#a50026", "#f46d43", "#b8a020", "#66bd63", "#006837"
-# from one color to the next; between two drawn moments
+# Speed range of one color in m/s, and time between two drawn positions in s.
 STEP_MPS, STEP_S = 3.0, 2
-# pixels
+# Sizes in pixels.
 PANEL, GAP, LEGEND = 110.0, 18.0, 26.0
 
 
@@ -40,15 +40,15 @@ def score(
     driver: Callable[..., Driver] = Driver,
     data: Path | None = None,
 ) -> Result:
-    """Simulate every demand of the sizes that were asked for.
+    """Simulate every demand of the requested sizes.
 
     Args:
         arguments: Arguments of the evaluation.
-        driving_actions: Candidate: drives all vehicles.
-        course: Demands of the problem, and the time that a candidate may take.
-        problem: Name of the problem, whose seed may drive beside the candidate for a picture.
-        driver: What asks the candidate: with a memory of the simulation, or without.
-        data: Folder with the published demands; None: they are left out.
+        driving_actions: Candidate that controls all vehicles.
+        course: Demands of the problem, and the time limits of a candidate.
+        problem: Name of the problem, whose seed heuristic may be drawn next to the candidate.
+        driver: Class that queries the candidate, with or without a memory of the simulation.
+        data: Folder of the published demands; None leaves them out.
     """
     begun = perf_counter()
     driving_actions.limit_s = course.call_limit_s
@@ -77,7 +77,7 @@ def score(
             show = None
         outcome = evaluate(setup, partial(asks, driving_actions), paint, beside, show)
     metrics, total = figures("score", outcome.scores)
-    # the study's own score and demand
+    # The study reports its own score and demand.
     if arguments.protocol == "oragent" and "paper_protocol" in outcome.metrics:
         total = outcome.metrics["paper_protocol"]["score"]
     seconds = {
@@ -88,7 +88,7 @@ def score(
 
 
 def data_folder() -> Path | None:
-    """Take ``--data FOLDER`` off the command line: the published demands, where somebody has them."""
+    """Parse ``--data FOLDER`` from the command line: folder of the published demands, or None."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--data", type=Path, help="folder with light.txt and heavy.txt, the published demands")
     options, sys.argv[1:] = parser.parse_known_args()
@@ -98,7 +98,7 @@ def data_folder() -> Path | None:
 
 @contextmanager
 def _seed_controller(file: Path, course: Course, asks: Callable[..., Driver]) -> Iterator[Named]:
-    """Let the problem's own heuristic drive, in a guest of its own."""
+    """Yield controllers that run the seed heuristic of the problem in a separate guest."""
     with Guest(file, FUNCTION, fresh_processes=True) as guest:
         guest.limit_s = course.call_limit_s
         yield partial(asks, guest)
@@ -110,8 +110,8 @@ def _show_drive(guest: Guest, where: str, road: Road, ended: Drive, value: float
 
 
 def _draw_pictures(ended: Mapping[str, Drive], road: Road, prefix: str) -> None:
-    """Write the pictures of drives on the same demand, and say where they are."""
-    # By name, as they import matplotlib, and most evaluations draw nothing.
+    """Write the pictures of drives on the same demand, and print their paths."""
+    # Imported by name because the module imports matplotlib, and most evaluations draw nothing.
     pictures = import_module("oragent.domains.driving.pictures")
     for file, paint in (("driving_worst.gif", pictures.animate), ("driving_worst_time_space.png", pictures.time_space)):
         paint(ended, road, Path(f"{prefix}{file}"))
@@ -119,11 +119,11 @@ def _draw_pictures(ended: Mapping[str, Drive], road: Road, prefix: str) -> None:
 
 
 def draw_drive(road: Road, ended: Drive) -> str:
-    """Draw a recorded drive: a panel for each lane of E0, the left one first; colors are speeds.
+    """Draw a recorded drive: one panel per lane of E0, leftmost first; colors show speeds.
 
     Args:
         road: Road of the drive.
-        ended: Drive; it was recorded.
+        ended: Recorded drive.
     """
     along, across = SIDE / max(1, len(ended.seconds)), PANEL / road.length
     shapes = [f'<text x="{MARGIN}" y="14" font-size="12" font-family="sans-serif">m/s:</text>']

@@ -1,7 +1,7 @@
-"""SUMO by the second: what is asked of it, what it tells, and the one code that speaks to both of its interfaces.
+"""Step-by-step interface to SUMO: commands, states, and sessions over libsumo or TraCI.
 
-By default libsumo runs in a process of its own: if it dies, the scorer lives to tell. A SUMO process that is driven
-over TraCI is slower, but it can have a window.
+By default libsumo runs in its own process, so that the scorer survives a crash of it. A SUMO process over TraCI is
+slower, but can show a window.
 """
 
 import mmap
@@ -19,20 +19,20 @@ from oragent._base.errors import ProblemError
 from oragent.domains.driving import network
 from oragent.domains.driving.network import EDGE
 
-# SUMO's defaults: its own drivers decide
+# Modes of SUMO's defaults: its own drivers decide.
 UNCONTROLLED_SPEED, UNCONTROLLED_CHANGES = -1.0, 1621
-# lane-change mode: none but those that are asked for, and these without regard for others
+# Lane-change mode without changes by SUMO: only requested changes, without regard for other vehicles.
 NO_CHANGES = 0
 CHANGE_SECONDS = 5.0
 BOARD_BYTES = 64
-# for SUMO to listen
+# Time in s to wait until SUMO listens.
 PATIENCE_S = 30.0
 ASK_AGAIN_S = 0.01
 WINDOW = ("--start", "--quit-on-end", "--delay", "100")
 
 
 class VehicleCommand(NamedTuple):
-    """What a vehicle on E0 is to do in the next second: reach ``speed`` (m/s), move ``change`` lanes to the left."""
+    """Command to a vehicle on E0 for the next second: reach ``speed`` (m/s), move ``change`` lanes to the left."""
 
     vehicle: str
     speed: float
@@ -40,7 +40,7 @@ class VehicleCommand(NamedTuple):
 
 
 class VehicleState(NamedTuple):
-    """A vehicle on E0: lane 0 is the rightmost, ``position`` is its front in metres from E0's begin, speed is m/s."""
+    """Vehicle on E0: lane 0 is rightmost, ``position`` is its front in metres from the begin of E0, speed is m/s."""
 
     vehicle: str
     lane: int
@@ -49,7 +49,7 @@ class VehicleState(NamedTuple):
 
 
 class VehiclePosition(NamedTuple):
-    """A vehicle anywhere, for drawing: its front in metres, and its heading in degrees clockwise from north."""
+    """Vehicle anywhere, for drawing: its front in metres, and its heading in degrees clockwise from north."""
 
     vehicle: str
     x: float
@@ -58,25 +58,25 @@ class VehiclePosition(NamedTuple):
 
 
 class Second(NamedTuple):
-    """What one simulated second brought."""
+    """Result of one simulated second."""
 
-    # all vehicles on E0, at its end
+    # All vehicles on E0 at the end of the second.
     states: list[VehicleState]
     # departed, arrived: names of the vehicles that entered and left the network
     departed: list[str]
     arrived: list[str]
-    # pairs that touch at this moment
+    # Pairs of vehicles that touch at this moment.
     collisions: list[tuple[str, str]]
-    # all vehicles, where that is recorded; else empty
+    # Positions of all vehicles if they are recorded, else empty.
     places: list[VehiclePosition]
 
 
 class SumoSession:
-    """Speaks to ``libsumo`` or to a TraCI connection, which have the same calls; the simulation has been started.
+    """Session over ``libsumo`` or a TraCI connection, which have the same calls; the simulation is already started.
 
-    Vehicles are released to SUMO's drivers behind E0. Where not, they keep what was asked of them last, and are told
-    every second on E0 to stay on their lane or to leave it: so it was published. ``note`` is told the vehicle that is
-    spoken of from now on; empty: none.
+    Vehicles are released to SUMO's drivers behind E0. Otherwise they keep their last command and receive, in every
+    second on E0, a command to stay on their lane or to leave it, as in the published code. ``note`` is called with the
+    vehicle that the following calls concern, or with empty text.
     """
 
     def __init__(self, api: Any, record: bool, release: bool, note: Callable[[str], None]) -> None:
@@ -84,7 +84,7 @@ class SumoSession:
         self._held: set[str] = set()
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
-        """Carry out the commands, let a second pass, and look."""
+        """Apply the commands, simulate one second, and return its result."""
         if self._release_behind:
             self._release_vehicles({command.vehicle for command in commands or ()})
         for command in commands or ():
@@ -130,26 +130,26 @@ class SumoSession:
 
 
 def failure(second: int, vehicle: str, reason: object) -> ProblemError:
-    """Say when SUMO failed, for which vehicle where that is known, and why."""
+    """Return an error with the second, the vehicle if known, and the reason."""
     detail = " ".join(str(reason).split()) or type(reason).__name__
     return ProblemError(f"SUMO failed at second {second}{f', vehicle {vehicle}' if vehicle else ''}: {detail}")
 
 
 class Hosted:
-    """A simulation by libsumo, inside a forked child; arguments are SUMO's and those of `SumoSession`.
+    """Simulation by libsumo in a forked child; arguments are those of SUMO and of `SumoSession`.
 
-    Leaving the ``with`` block ends it, whatever state it is in.
+    Leaving the ``with`` block ends the child in any state.
 
     Raises:
         ProblemError: if libsumo is not installed.
     """
 
     def __init__(self, arguments: Sequence[str], *, record: bool = False, release: bool = True) -> None:
-        # here, so that only the first of several simulations waits for it
+        # Imported in the parent, so that only the first of several simulations waits for it.
         library = network.load("libsumo")
         context = multiprocessing.get_context("fork")
         self._second = 0
-        # names the vehicle at hand, also after the child's death
+        # Shared memory with the name of the current vehicle, readable after the child has died.
         self._board = mmap.mmap(-1, BOARD_BYTES)
         self._wire, theirs = context.Pipe()
         job = (library, [*arguments], (record, release), self._wire, theirs, self._board)
@@ -169,17 +169,17 @@ class Hosted:
 
     @property
     def pid(self) -> int:
-        """The child's process id."""
+        """Process id of the child."""
         return self._child.pid or 0
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
-        """Simulate a second; SUMO drives vehicles that are not commanded. A `ProblemError` says where it fails."""
+        """Simulate a second; SUMO drives vehicles without a command. A `ProblemError` names the second of a failure."""
         second: Second = self._send_request(list(commands or ()))
         self._second += 1
         return second
 
     def finish(self) -> None:
-        """End the simulation in order, so that its output files are complete; `ProblemError` if SUMO fails."""
+        """End the simulation regularly, so that its output files are complete; `ProblemError` if SUMO fails."""
         self._send_request(None)
         self._child.join()
 
@@ -199,8 +199,8 @@ class Hosted:
 def _host_simulation(
     library: Any, arguments: list[str], ways: tuple[bool, bool], scorer: Connection, wire: Connection, board: mmap.mmap
 ) -> None:
-    """Be the child: answer each request with what came of it, or with the reason why nothing did."""
-    # so that the scorer's end ends us
+    """Run the child: reply to each request with its result or with the reason of its failure."""
+    # Close the scorer's end, so that the child ends when the scorer ends.
     scorer.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -218,7 +218,7 @@ def _host_simulation(
                 library.close()
             wire.send((None if request is None else session.step(request), ""))
         except Exception as problem:
-            # libsumo raises its own exceptions, and C++'s as RuntimeError
+            # libsumo raises its own exceptions, and those of C++ as RuntimeError.
             wire.send((None, str(problem) or type(problem).__name__))
             return
         if request is None:
@@ -236,7 +236,7 @@ def _write_message(board: mmap.mmap, vehicle: str) -> None:
 
 
 class Connected:
-    """A SUMO process, over a local socket, in ``sumo-gui`` if asked for; a `ProblemError` if it cannot start."""
+    """SUMO process over a local socket, in ``sumo-gui`` if requested; `ProblemError` if it cannot start."""
 
     def __init__(
         self, arguments: Sequence[str], *, record: bool = False, release: bool = True, window: bool = False
@@ -265,12 +265,12 @@ class Connected:
             self._process.kill()
         self._process.wait()
         if self._connection is not None and getattr(self._connection, "_socket", None) is not None:
-            # its own close() would wait for an answer of the dead
+            # The connection's own close() would wait for a reply of the dead process.
             self._connection._socket.close()
 
     @property
     def pid(self) -> int:
-        """The process id of SUMO."""
+        """Process id of SUMO."""
         return self._process.pid
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
@@ -278,15 +278,15 @@ class Connected:
         try:
             second = self._session.step(commands)
         except Exception as problem:
-            # TraCI raises exceptions of its own, and the socket's
+            # TraCI raises its own exceptions and those of the socket.
             raise failure(self._second, self._vehicle, problem) from None
         self._second += 1
         return second
 
     def finish(self) -> None:
-        """End the simulation in order; see `Hosted`."""
+        """End the simulation regularly; see `Hosted`."""
         try:
-            # waits for the process
+            # This call waits for the end of the process.
             self._connection.close()
         except Exception as problem:
             raise failure(self._second, "", problem) from None
@@ -295,7 +295,7 @@ class Connected:
         self._vehicle = vehicle
 
     def _open_connection(self, traci: Any, port: int) -> Any:
-        """Try until SUMO listens; TraCI's own tries wait for a second each, and print."""
+        """Connect repeatedly until SUMO listens; TraCI's own retries wait a second each, and print."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             if self._process.poll() is not None:

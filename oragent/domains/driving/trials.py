@@ -1,4 +1,4 @@
-"""Drive scenarios from their first second to their last: in blocks that end early for who cannot win, and summed up."""
+"""Simulate scenarios, in blocks with early stopping of weak candidates, and summarise the results."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,19 +15,19 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Departure, Scenario
 from oragent.domains.driving.simulation import Connected, Hosted, Second, VehicleState
 
-# of SUMO's arguments, whether to record and to release
+# Function of SUMO's arguments, whether to record, and whether to release vehicles.
 Backend = Callable[..., Hosted | Connected]
 
 
-# demands a case that are simulated before one looks whether the rest is worth its time
+# Demands per case in one block; the early-stopping test runs after each block.
 BLOCK = 4
-# points; the seed has 85: whose mean is two standard errors below that cannot win any more
+# Points. The seed has 85; simulation stops if the mean is two standard errors below this value.
 HOPELESS = 60.0
 
 
 @dataclass(frozen=True)
 class Drive:
-    """A simulation that has ended."""
+    """Completed simulation."""
 
     scenario: Scenario
     seconds: tuple[Second, ...]
@@ -45,23 +45,23 @@ def drive(
     announce: Callable[[int], None] = lambda second: None,
     watch: Callable[..., None] | None = None,
 ) -> Drive:
-    """Simulate a scenario, and let a controller decide for all vehicles on E0 in every second.
+    """Simulate a scenario, and with a controller that decides for all vehicles on E0 in every second.
 
     Args:
-        scenario: the demand.
-        road: what `network.build` returned.
-        controller: not called where E0 is empty; None: SUMO's own drivers decide everywhere.
-        folder: writable; nothing is left in it.
-        backend: how SUMO is spoken to.
-        record: also tell the places of all vehicles, for drawing.
-        announce: told each second before it is simulated.
-        watch: called after each second with ``second`` (from 0), ``vehicles`` (on E0 at its end, as `vehicles_info` has
-            them, with ``acceleration``, the change of speed within the second in m/s², None for one that was not on E0
-            before), ``departed``, ``arrived`` (names of those that entered and left the network) and ``collisions``
-            (pairs of names); None: nobody watches.
+        scenario: Scenario with the demand.
+        road: Road from `network.build`.
+        controller: Controller, not called if E0 is empty; with None, SUMO's own drivers decide everywhere.
+        folder: Writable folder for temporary files.
+        backend: Interface to SUMO.
+        record: Whether to record the positions of all vehicles, for drawing.
+        announce: Function called with each second before its simulation.
+        watch: Function called after each second with ``second`` (from 0), ``vehicles`` (on E0 at its end, as in
+            `vehicles_info`, with ``acceleration``: the change of speed within the second in m/s², or None for a vehicle
+            that was not on E0 before), ``departed``, ``arrived`` (names of the vehicles that entered and left the
+            network) and ``collisions`` (pairs of names); None means no observer.
 
     Raises:
-        CandidateError: if the controller answers with anything but one valid action a vehicle.
+        CandidateError: if the controller returns anything but one valid action per vehicle.
         ProblemError: if SUMO is not installed, or fails.
     """
     departures = {departure.vehicle: departure for departure in scenario.departures}
@@ -118,29 +118,29 @@ def throughput(scenario: Scenario, road: Road, folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Trial:
-    """A simulation and what it is compared with."""
+    """Simulation with its reference throughput."""
 
-    # the simulation
+    # Completed simulation.
     ended: Drive
-    # throughput of SUMO's own drivers on the same demand
+    # Throughput of SUMO's own drivers on the same demand.
     reference: int
 
     @property
     def score(self) -> float:
-        """The true score."""
+        """Score without a lower limit."""
         return metrics.score(self.ended.figures, self.reference)
 
     @property
     def selected(self) -> float:
-        """The score as a search counts it."""
+        """Score used in a search, with a lower limit."""
         return metrics.selected(self.ended.figures, self.reference)
 
 
 def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iterator[list[tuple[int, Scenario]]]:
-    """Cut the demands of all cases into blocks in which every case has the same number of them.
+    """Split the demands of all cases into blocks in which every case has equally many demands.
 
     Yields:
-        Demands, each after its case.
+        Pairs of case and demand.
     """
     count = min(map(len, demands.values()))
     for begin in range(0, count, size):
@@ -153,12 +153,12 @@ def run(
     """Simulate demands block by block.
 
     Args:
-        demands: for each case equally many.
-        simulate: does one.
-        floor: end after a block if the mean so far is two standard errors below it; None: never.
+        demands: Demands of each case, equally many.
+        simulate: Function that simulates one demand.
+        floor: Stop after a block if the mean so far is two standard errors below this score; None means never.
 
     Returns:
-        For each case its trials, equally many.
+        The trials of each case, equally many.
     """
     seen: dict[int, list[Trial]] = {case: [] for case in demands}
     for block in blocks(demands):
@@ -176,12 +176,12 @@ def is_below(seen: Mapping[int, Sequence[Trial]], floor: float) -> bool:
 
 
 def summary(seen: Mapping[int, Sequence[Trial]], names: Mapping[int, str], planned: int) -> dict[str, Any]:
-    """Sum up what a person or a model should see, beside the score itself.
+    """Return a summary for people and models, besides the score itself.
 
     Args:
-        seen: for each case its trials.
-        names: of the cases.
-        planned: how many simulations there would have been.
+        seen: Trials of each case.
+        names: Names of the cases.
+        planned: Number of planned simulations.
     """
     every = [trial for of_case in seen.values() for trial in of_case]
     worst = min(every, key=lambda trial: trial.score)
@@ -201,12 +201,12 @@ def summary(seen: Mapping[int, Sequence[Trial]], names: Mapping[int, str], plann
 
 
 def cell(seen: Mapping[int, Sequence[Trial]]) -> tuple[int, int, int]:
-    """The cell of the archive."""
+    """Return the archive cell of a controller."""
     return metrics.features([(trial.ended.figures, trial.reference) for of_case in seen.values() for trial in of_case])
 
 
 def _standard_error(seen: Mapping[int, Sequence[Trial]]) -> float | None:
-    """Of the mean over cases of the mean over demands; None where a case has a single demand."""
+    """Return the standard error of the mean over cases of means over demands; None if a case has a single demand."""
     if any(len(of_case) < 2 for of_case in seen.values()):
         return None
     variances = [stdev(trial.selected for trial in of_case) ** 2 / len(of_case) for of_case in seen.values()]
@@ -234,7 +234,7 @@ def _case_metrics(of_case: Sequence[Trial]) -> dict[str, float]:
 
 
 def iterate_moves(ended: Drive, lane: int, step: int = 1) -> Iterator[tuple[int, float, float, float]]:
-    """Yield second, former and present position and speed of each vehicle that stays on a lane for some seconds."""
+    """Yield second, previous and current position, and speed of vehicles that stay on a lane for ``step`` s."""
     positions: Mapping[str, float] = {}
     for time, second in enumerate(ended.seconds):
         if time % step:

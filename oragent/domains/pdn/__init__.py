@@ -1,4 +1,4 @@
-"""Decoupling capacitors on a power distribution network (PDN): networks, instances, and what a placement is worth."""
+"""Decoupling capacitors on a power distribution network (PDN): networks, instances, and rewards of placements."""
 
 from oragent.domains.pdn.network import FREQUENCIES, GRID, PORTS, Network, Parameters, decap_magnitude, generate
 from oragent.domains.pdn.placement import (

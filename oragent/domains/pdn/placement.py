@@ -1,7 +1,7 @@
-"""The decap placement problem: lower what a probed port sees, with a given number of decoupling capacitors.
+"""The decap placement problem: reduce the impedance at a probed port with a given number of capacitors.
 
-The files of DevFormer and ReEvo cannot be shipped; they are used where a user has placed them. All are numpy arrays
-(``.npy``) under the names that they have in github.com/ai4co/reevo (``problems/dpp_ga``) and
+The files of DevFormer and ReEvo do not ship with oragent; users provide them. All are numpy arrays
+(``.npy``) with the same names as in github.com/ai4co/reevo (``problems/dpp_ga``) and
 github.com/kaist-silab/devformer.
 """
 
@@ -17,11 +17,11 @@ from oragent.domains import streams
 from oragent.domains.pdn.network import FREQUENCIES, PORTS, Network, decap_magnitude
 
 DECAPS = 20
-# of the hundred sites, as in ReEvo
+# Parts of the hundred sites, as in ReEvo.
 STREAM = {"train": slice(0, 3), "val": slice(5, 10), "test": slice(36, 100)}
 _SITES, _MOST_KEEPOUTS = 100, 15
 
-# a probed port, and the ports that must stay free
+# Probed port, and the ports that must stay free.
 Site = tuple[int, NDArray[np.int64]]
 
 
@@ -32,15 +32,15 @@ _ADVICE = "place the original, or remove what is there and oragent makes its own
 
 @dataclass(frozen=True, eq=False)
 class PlacementInstance:
-    """A network, a port that is looked at, and ports where no capacitor may go; `ValueError` without room for all."""
+    """Network, probed port, and ports without capacitors; raises `ValueError` if too few ports remain."""
 
-    # network as seen from its ports
+    # Network as seen from its ports.
     network: Network
-    # port whose impedance counts; it takes no capacitor either
+    # Port whose impedance is measured; it takes no capacitor.
     probe: int
-    # ``(k,)`` int array of ports, different ones, without the probe
+    # Ports that must stay free, ``(k,)`` int array without repetition and without the probe.
     keepouts: NDArray[np.int64]
-    # number of capacitors to place
+    # Number of capacitors to place.
     decaps: int = DECAPS
 
     def __post_init__(self) -> None:
@@ -54,12 +54,12 @@ class PlacementInstance:
 
     @property
     def free(self) -> NDArray[np.int64]:
-        """The ports that may take a capacitor, in rising order."""
+        """Ports that may take a capacitor, in ascending order."""
         return np.setdiff1d(np.arange(len(self.network)), np.append(self.keepouts, self.probe))
 
 
 def draw_sites(rng: np.random.Generator) -> list[Site]:
-    """Draw a hundred sites as DevFormer's are distributed: a uniform probe, and 0 to 15 keep-outs, all as likely."""
+    """Draw a hundred sites with DevFormer's distribution: a uniform probe, and 0 to 15 keep-outs, equally likely."""
     sites = []
     for _ in range(_SITES):
         ports = rng.permutation(PORTS)
@@ -68,10 +68,10 @@ def draw_sites(rng: np.random.Generator) -> list[Site]:
 
 
 def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstance]:
-    """Take a mode's instances out of a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145).
+    """Return the instances of a mode from a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145).
 
     Raises:
-        ValueError: if there is no such mode.
+        ValueError: if the mode does not exist.
     """
     if mode not in STREAM:
         raise ValueError(f"there are no {mode} instances; there are {', '.join(STREAM)}")
@@ -79,23 +79,23 @@ def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstan
 
 
 def fresh_part(fresh_seed: int, network: Network) -> list[PlacementInstance]:
-    """Draw as many instances as ``test`` has, at sites of the same law, from a seed that nobody knew before."""
+    """Draw as many instances as ``test`` has, with sites of the same distribution, from a new seed."""
     sites = draw_sites(streams.generator(fresh_seed, "pdn sites"))
     return [PlacementInstance(network, *site) for site in sites[STREAM["test"]]]
 
 
 def check(instance: PlacementInstance, placement: Any) -> NDArray[np.int64]:
-    """Make sure that a claimed placement puts the right number of capacitors on different ports that may take one.
+    """Check that a placement puts the right number of capacitors on different free ports.
 
     Args:
         instance: Network, probe and keep-outs.
-        placement: Anything; a placement is a sequence of ports in any order.
+        placement: Untrusted value. A valid placement is a sequence of ports in any order.
 
     Returns:
         The placement as a flat array.
 
     Raises:
-        CandidateError: ``invalid``, saying what is wrong.
+        CandidateError: ``invalid``, with the reason, if the placement is not valid.
     """
     ports = streams.whole_numbers(placement, "a placement", "port", len(instance.network))
     if len(ports) != instance.decaps:
@@ -110,7 +110,7 @@ def check(instance: PlacementInstance, placement: Any) -> NDArray[np.int64]:
 
 
 def objective(instance: PlacementInstance, placement: NDArray[np.int64]) -> float:
-    """Reward of a placement that `check` returned, by inverting the whole of it; to be maximised."""
+    """Return the reward of a placement that `check` returned, by a full matrix inversion; to be maximised."""
     matrices = np.moveaxis(instance.network.impedance, 2, 0)
     decaps = decap_magnitude(instance.network.frequencies)[:, None, None] * np.eye(len(placement))
     inverse = np.linalg.inv(matrices[:, placement[:, None], placement] + decaps)
@@ -120,14 +120,14 @@ def objective(instance: PlacementInstance, placement: NDArray[np.int64]) -> floa
 
 
 def reward(instance: PlacementInstance, seen: ArrayLike) -> NDArray[np.float64]:
-    """Say what it is worth that the probe sees certain impedances.
+    """Return the reward of an impedance at the probe.
 
     Args:
         instance: Network and probe.
         seen: ``(..., f)`` complex array, ohms.
 
     Returns:
-        ``(...)`` array: by how many ohms the magnitude falls, each frequency times 1 GHz over itself, summed, over 10.
+        ``(...)`` array: the reduction of the magnitude in ohms, weighted by 1 GHz over the frequency, summed, over 10.
     """
     former = np.abs(instance.network.impedance[instance.probe, instance.probe])
     return np.asarray(((former - np.abs(seen)) * (1e9 / instance.network.frequencies)).sum(axis=-1) / 10)
@@ -137,13 +137,13 @@ def read_network(folder: Path) -> Network | None:
     """Read the impedance of the 10 x 10 chip on its package.
 
     Args:
-        folder: Folder where ``10x10_pkg_chip.npy`` may be: ``(201, 100, 100)`` real or complex, ohms.
+        folder: Folder that may contain ``10x10_pkg_chip.npy``: ``(201, 100, 100)`` real or complex, ohms.
 
     Returns:
-        The network; None if there is no such file.
+        The network; None if the file does not exist.
 
     Raises:
-        ProblemError: in one line, if the file is not what it should be.
+        ProblemError: in one line, if the file is not as expected.
     """
     path = folder / NETWORK_FILE
     if not path.exists():
@@ -160,14 +160,15 @@ def read_sites(folder: Path, network: Network) -> list[Site] | None:
 
     Args:
         folder: Folder where ``test_100_probe.npy`` ``(100,)``, ``test_100_keepout.npy`` ``(100, k)`` and
-            ``test_100_keepout_num.npy`` ``(100,)`` may be; of every row of keep-outs only the first so many count.
-        network: Network that the ports belong to.
+            ``test_100_keepout_num.npy`` ``(100,)`` may be; the last array has the number of valid entries in each row
+            of keep-outs.
+        network: Network of the ports.
 
     Returns:
-        The sites; None if none of the files is there.
+        The sites; None if all files are missing.
 
     Raises:
-        ProblemError: in one line, if some are missing or not what they should be.
+        ProblemError: in one line, if some files are missing or not as expected.
     """
     paths = [folder / name for name in SITE_FILES]
     missing = [path for path in paths if not path.exists()]
@@ -191,7 +192,7 @@ def read_sites(folder: Path, network: Network) -> list[Site] | None:
 
 
 def _read_array(path: Path, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any]:
-    """Read an array of a shape (None: any extent) and kind, finite."""
+    """Read a finite array of a given shape (None means any extent) and kind."""
     expected = f"({', '.join('any' if extent is None else str(extent) for extent in shape)})"
     try:
         array = np.load(path, allow_pickle=False)
