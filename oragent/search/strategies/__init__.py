@@ -1,7 +1,8 @@
-"""Strategies: each is one round of search, a coroutine that reads like its paper.
+"""Search strategies: each is a coroutine that plays one round and follows its paper.
 
-Those that ship are here by name; one of your own is a Python file that exports ``STRATEGY``, or an entry point of the
-group ``oragent.strategies``. Such a file is your program: it runs in the engine, and not where candidates do.
+``STRATEGIES`` lists the strategies of this package by name. You add a strategy with a Python file that exports
+``STRATEGY``, or with an entry point of the group ``oragent.strategies``. Such a file is trusted: it runs in the process
+of the engine, not in the sandbox of candidates.
 """
 
 import difflib
@@ -18,9 +19,9 @@ from oragent.search.strategy import Strategy
 
 __all__ = ["FUNCTION", "GROUP", "STRATEGIES", "choose_strategy", "load_strategy", "resolve_strategy"]
 
-# of entry points
+# Group of entry points.
 GROUP = "oragent.strategies"
-# ends the name of what a Python program gave, and no folder can keep
+# Suffix of the name of a strategy that was passed as a Python object. A run folder cannot store such a strategy.
 FUNCTION = "()"
 STRATEGIES: dict[str, Strategy] = dict(
     sorted({**portfolio.MEMBERS, portfolio.STRATEGY.name: portfolio.STRATEGY}.items())
@@ -31,10 +32,10 @@ for _strategy in STRATEGIES.values():
 
 
 def choose_strategy(config: Config) -> Strategy:
-    """The strategy that a configuration names.
+    """Return the strategy that a configuration names.
 
     Raises:
-        ConfigError: if there is none of that name, naming the nearest; or its file or entry point is no strategy.
+        ConfigError: The name is unknown, or its file or entry point holds no strategy.
     """
     name = config.strategy_name
     file = config.strategy.file or (name if name.endswith(".py") else None)
@@ -67,7 +68,7 @@ def choose_strategy(config: Config) -> Strategy:
 
 
 def load_strategy(path: Path) -> Strategy:
-    """Read a strategy of one's own from a Python file, which is run for that; ConfigError where it cannot be."""
+    """Run a Python file and return the strategy that it exports; raises ConfigError if it exports none."""
     if not path.is_file():
         raise ConfigError(f"no strategy at {path}: expected a Python file that exports STRATEGY")
     if path.stat().st_size > LONGEST_ARGUMENT:
@@ -86,7 +87,7 @@ def load_strategy(path: Path) -> Strategy:
 
 
 def resolve_strategy(config: Config, strategy_object: Strategy | None = None) -> Config:
-    """A configuration with what depends on the strategy filled in, as a run's folder keeps it."""
+    """Return the configuration that a run folder stores, with the values that depend on the strategy."""
     strategy = strategy_object or choose_strategy(config)
     strategy.own(config)
     archive = replace(config.archive, islands=config.archive.islands or strategy.islands)

@@ -1,15 +1,15 @@
-"""Algorithm evolution by a large language model: two algorithms are crossed, now and then the child is changed.
+"""Algorithm evolution by a large language model (AEL): crossover of two programs, with occasional mutation.
 
-Liu et al. 2023 (arXiv:2311.15249), whose code is not public; what we know are descriptions of two re-implementations
-(ai4co/reevo, qiliuchn/OR-Agent), which agree. N individuals, each a description and the program that does it, are
-created from nothing. A generation makes N children of the population as it was when it began: two parents, drawn
-uniformly, are crossed, and with probability 0.2 the child is changed before it is scored. The best N of parents and
-children survive. N is 10.
+Liu et al. 2023 (arXiv:2311.15249). Their code is not public. This implementation follows the descriptions of two
+re-implementations that agree (ai4co/reevo, qiliuchn/OR-Agent). The model first creates N individuals without parents;
+an individual is a description and its program. A generation makes N children of the population at its beginning. For
+each child, two uniformly drawn parents are crossed, and with probability 0.2 the child is mutated before it is scored.
+The best N of parents and children survive. N is 10.
 
-Where we differ: rounds overlap, so a generation may begin before the last children of the one before are known; the
-problem's seed heuristic belongs to the first population, where the paper shows none; prompts tell scores and metrics
-(``strategy.show=paper``: description and program alone). As settings, the variant of the study of OR-Agent: parents by
-rank, every crossed child scored, mutation 0.5.
+Differences from the paper: rounds overlap, so a generation may begin before the last children of the previous one
+are known. The first population contains the problem's seed heuristic; the paper has no seed. Prompts show scores and
+metrics (``strategy.show=paper``: description and program only). Settings select the variant of the OR-Agent study:
+parents by rank, every crossed child scored, mutation 0.5.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ from oragent.search.strategies.operators import (
 )
 from oragent.search.strategy import Strategy
 
-# kind of the notes that name, by fingerprint, scored children that a changed one replaces
+# Kind of notes. Each holds the fingerprint of a scored child that its mutated version replaces.
 REPLACED = "child replaced"
 Share = Annotated[float, Ge(0), Le(1)]
 
@@ -75,7 +75,7 @@ class AELSettings:
 
 
 async def play_round(run: RoundContext) -> None:
-    """Make one individual: from nothing, or by crossover and perhaps mutation."""
+    """Make one individual: without parents, or by crossover with optional mutation."""
     options: AELSettings = run.own
     first = first_population(run, options.first, options.population)
     if run.turn <= first:
@@ -116,7 +116,7 @@ def _draw_parents(run: RoundContext, population: Sequence[Committed]) -> list[Co
 
 
 async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple[str | None, str]:
-    """A crossed child that is not scored, as it is changed first, and its description; None: there is none."""
+    """Return a crossed child, not yet scored, and its description; the child is None if the reply has no program."""
     shown = [Elite.of(parent) for parent in parents]
     prompt = write_prompt(
         run, fill_template("ael_crossover", run.style), shown, "answer_thought", recall_thoughts(run, parents)

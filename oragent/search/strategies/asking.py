@@ -1,4 +1,4 @@
-"""From a prompt to a scored program: what every strategy with a model does alike."""
+"""Ask a model for a program and score it: functions that all strategies with a model share."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -18,11 +18,11 @@ from oragent.search.run_end import holds_code
 from oragent.search.scoring import Gate
 
 T = TypeVar("T")
-# temperature that servers take
+# Highest temperature that servers accept.
 HOTTEST = 2.0
 
 
-# of a small budget: one part in so many makes the first population, and so many at least
+# A first population takes at most 1/PART of a small budget, and has at least LEAST programs.
 PART, LEAST = 5, 4
 
 
@@ -35,11 +35,10 @@ async def ask_and_read(
     temperature: float | None = None,
     schema: Mapping[str, Any] | None = None,
 ) -> ModelAnswer[T, RecordedReply]:
-    """Ask a model; a reply that cannot be used is sent back once, with the reason.
+    """Ask a model; an unusable reply is sent back once, with the reason.
 
-    ``read`` takes what is wanted out of a reply, and raises ``ReplyError`` where it is not there; it is called again,
-    in a thread, where a hostile reply takes longer than a usual one. ``complain`` turns that error into the prompt for
-    the repair.
+    ``read`` extracts the answer from a reply, and raises ``ReplyError`` if the reply has none. It runs in a thread,
+    because a malicious reply can take long to read. ``complain`` turns the error into the prompt for the repair.
     """
 
     def ask(sent: Sequence[Message], attempt: int) -> Awaitable[RecordedReply]:
@@ -48,7 +47,7 @@ async def ask_and_read(
     answer = await ask_until_read(ask, messages, read, complain=complain)
     run.reply_problems.append(answer.problem)
     if answer.value is None and holds_code(answer.reply.text, run.problem.signature.function):
-        # a program with an error shows that the model works
+        # A reply with a faulty program still shows that the model works.
         run.reply_problems[-1] = ""
     return answer
 
@@ -62,10 +61,11 @@ async def ask_for_program(
     base: str | None = None,
     gate: Callable[[str], Gate | None] | None = None,
 ) -> Candidate:
-    """Ask a model for a program and score it; a reply without a usable one is told so, once, and then rejected.
+    """Ask a model for a program and score it; a reply without a usable program is sent back once, then rejected.
 
-    ``parents`` are the programs that the prompt shows; an edit applies to the last, or to ``base`` where the prompt
-    shows that in another form. ``gate`` says what the program must reach at one size before it is scored on all.
+    ``parents`` are the programs that the prompt shows. An edit applies to the last parent, or to ``base`` if the prompt
+    shows the parent in another form. ``gate`` returns the score that the program must reach at one size before it is
+    scored on all sizes.
     """
     parent_ids = [parent.id for parent in parents]
     if parents and base is None:
@@ -82,14 +82,14 @@ async def ask_for_program(
 
 
 def repair_request(run: RoundContext, problem: str) -> str:
-    """Ask to repair a reply without a usable program; with the nearest lines where edits did not match."""
+    """Write the prompt to repair a reply without a usable program; quote the nearest lines if edits did not match."""
     return fill_template(
         "repair_edits" if NEAREST in problem else "repair", run.style, problem=problem, **program_request(run)
     )
 
 
 def raised_temperature(run: RoundContext, more: float) -> float | None:
-    """The model's temperature and something more, for first programs; None: the model's own."""
+    """Return the model's temperature plus ``more``, for first programs; None means the model's default."""
     settings = run.settings.model
     if settings is None or not more:
         return None
@@ -97,7 +97,7 @@ def raised_temperature(run: RoundContext, more: float) -> float | None:
 
 
 def read_program(run: RoundContext, text: str, base: str | None) -> str:
-    """Take a program of the signature out of a reply, or raise a ReplyError; edits apply to ``base``, if any."""
+    """Extract a program of the signature from a reply, or raise ReplyError; edits apply to ``base``, if any."""
     signature = run.problem.signature
     try:
         source = fit_to_frame(extract_code(text, signature.function, base, signature), signature)
@@ -110,10 +110,10 @@ def read_program(run: RoundContext, text: str, base: str | None) -> str:
 
 
 def first_population(run: RoundContext, configured: int | None, published: int) -> int:
-    """Size of the first population; the paper's is cut to a fifth of the budget, to 0 in a shared run."""
+    """Return the size of the first population: the published size, at most a fifth of the budget; 0 in a shared run."""
     if configured is not None:
         return configured
-    # of a shared run, whose archive is the first population
+    # In a shared run, the archive is the first population.
     if run.turns is not None:
         return 0
     budget = run.settings.budget

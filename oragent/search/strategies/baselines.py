@@ -1,9 +1,9 @@
-"""The two controls of every comparison: independent samples of a model, and genetic programming without one.
+"""The two baselines of every comparison: independent samples of a model, and genetic programming without a model.
 
-``random``: a model is told the problem and writes a program, over and over; the best one counts. The baseline of "best
-of N" that every search with a model must beat (Zhang et al. 2024, "Understanding the importance of evolutionary search
-in automated heuristic design with large language models", arXiv:2407.10873). No sample sees an earlier program, not
-even the seed. One difference remains: a reply without a usable program is sent back once, as all strategies do.
+``random``: a model writes programs from the problem description alone, and the best program counts. This is the "best
+of N" baseline that every search with a model must beat (Zhang et al. 2024, "Understanding the importance of
+evolutionary search in automated heuristic design with large language models", arXiv:2407.10873). No prompt shows an
+earlier program, not even the seed. As in all strategies, a reply without a usable program is sent back once.
 
 ``gp``: genetic programming over syntax trees (Koza 1992, "Genetic Programming"); parents come from a MAP-Elites archive
 instead of a generation.
@@ -16,7 +16,7 @@ from oragent.search.selection import draw_parents
 from oragent.search.strategies.operators import apply_operator
 from oragent.search.strategy import Strategy
 
-# draws of an offspring that nobody has tried yet, before the round is given up
+# Number of attempts to draw a new offspring before the round ends without one.
 TRIES = 20
 
 

@@ -1,4 +1,4 @@
-"""The numbers in a program that can be tuned: found and rewritten in its syntax tree."""
+"""Find and rewrite the tunable numbers of a program in its syntax tree."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -12,15 +12,15 @@ from oragent.search.genetics.draft import build_expression, round_to_three
 from oragent.search.genetics.expressions import ExpressionKind
 from oragent.search.genetics.sites import find_sites
 
-# factor on a constant, up and down, where the model names no range
+# Default range of a constant c: from c / WIDTH to c * WIDTH, if the model names no range.
 WIDTH = 4.0
-# constants that are offered
+# Largest number of constants that a prompt offers.
 MOST = 30
-# ends of ranges
+# Largest absolute value of the ends of a range.
 BOUND = 1e9
-# what is larger stands for infinity, what is smaller for nothing
+# A number above SENTINEL stands for infinity; a number below EPSILON stands for zero.
 SENTINEL, EPSILON = 1e5, 1e-6
-# in names of calls whose numbers are seeds
+# Parts of names of calls whose arguments are seeds.
 SEEDERS = ("default_rng", "randomstate", "seed", "generator")
 
 
@@ -28,29 +28,29 @@ SEEDERS = ("default_rng", "randomstate", "seed", "generator")
 class Constant:
     """A number in a program."""
 
-    # number among the program's constants, in the order of its text
+    # Index among the program's constants, in text order.
     number: int
-    # value in the program
+    # Value in the program.
     value: float
-    # whether it must stay a whole number
+    # Whether tuned values must be integers.
     whole: bool
-    # statement that it stands in
+    # Text of the statement that contains it.
     line: str
-    # name under which the program declares it; empty where it declares none
+    # Name under which the program declares it; empty if it declares none.
     name: str = ""
-    # declared range; both 0 without one
+    # Declared range; both ends are 0 if there is none.
     low: float = 0.0
     high: float = 0.0
 
     @property
     def label(self) -> str:
-        """Name in prompts and replies."""
+        """Return the name in prompts and replies."""
         return self.name or f"c{self.number}"
 
 
 @dataclass(frozen=True)
 class Range:
-    """Where a constant is to be tuned, ``high`` above ``low``."""
+    """Tuning range of a constant; ``high`` is above ``low``."""
 
     constant: Constant
     low: float
@@ -58,12 +58,12 @@ class Range:
 
     @property
     def logarithmic(self) -> bool:
-        """True if the range spans orders of magnitude."""
+        """Return whether the range spans orders of magnitude."""
         return self.low > 0 and self.high / self.low >= 10
 
     @classmethod
     def around(cls, constant: Constant, low: str = "", high: str = "") -> "Range":
-        """The range that was named, or where it is none, a factor of ``WIDTH`` around the value (-1 to 1 around 0)."""
+        """Return the named range; without a valid one, a factor of ``WIDTH`` around the value (-1 to 1 around 0)."""
         try:
             lower, upper = float(low), float(high)
         except ValueError:
@@ -77,10 +77,10 @@ class Range:
 
 
 def find_constants(source: str, function: str) -> list[Constant]:
-    """Find the numbers that a program computes with, those that weigh most first, at most ``MOST``.
+    """Find the numbers that a program computes with, most influential first, at most ``MOST``.
 
-    Where the program declares parameters in comments, these alone are found. Counters, sentinels, epsilons and seeds of
-    generators are none.
+    If the program declares parameters in comments, only these are returned. Counters, sentinels, epsilons and seeds of
+    generators are left out.
     """
     lines = source.split("\n")
     if declared := read_parameters(source).parameters:
@@ -91,7 +91,7 @@ def find_constants(source: str, function: str) -> list[Constant]:
     try:
         places = _constant_sites(parsed(source), function)
     except CandidateError:
-        # of another language
+        # The program is in another language.
         return []
     ranked = [
         (site.rank, Constant(number, site.value, site.whole, lines[row - 1].strip()))
@@ -101,7 +101,7 @@ def find_constants(source: str, function: str) -> list[Constant]:
 
 
 def with_values(source: str, function: str, values: Mapping[int, float]) -> str:
-    """Rewrite constants, by their numbers; comments and layout go, unless the program declares its parameters."""
+    """Replace constants by index; comments and layout are lost, unless the program declares its parameters."""
     if declared := read_parameters(source).parameters:
         pairs = [(declared[number], value) for number, value in values.items()]
         return write_values(source, {item.name: round(value) if item.is_integer else value for item, value in pairs})
@@ -116,7 +116,7 @@ def with_values(source: str, function: str, values: Mapping[int, float]) -> str:
 
 
 class _Place(NamedTuple):
-    """A constant: its value, whether it must stay whole, and its rank by where it stands in its formula."""
+    """Constant with its value, whether it must be an integer, and its rank by its position in the formula."""
 
     value: float
     whole: bool
@@ -127,7 +127,7 @@ def _constant_sites(tree: ast.Module, function: str) -> dict[tuple[int, int], _P
     sites: dict[tuple[int, int], tuple[ast.expr, bool]] = {}
     for site in find_sites(tree, function).constants:
         value, parent = _constant_value(site.node), site.parent
-        # It goes into an index or a size: as part of one, or alone into a variable.
+        # The number is used as an index or a size: inside an expression, or assigned to a variable.
         is_count = not isinstance(parent, ast.expr) or site.facts.kind(parent) is ExpressionKind.COUNT
         whole = isinstance(value, int) and is_count
         if value is not None and not (site.context.structural and isinstance(value, int)):
@@ -144,8 +144,8 @@ def _constant_sites(tree: ast.Module, function: str) -> dict[tuple[int, int], _P
 
 
 def _unbred_numbers(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
-    """Numbers that breeding leaves alone and tuning need not: named ones, in tuples, ends of slices, whole divisors."""
-    # such as ``EXPONENT = 2.0``
+    """Yield numbers that can be tuned but not bred: named ones, in tuples, ends of slices, integer divisors."""
+    # Assignments such as ``EXPONENT = 2.0``.
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
             yield from ((node, False) for node in ast.walk(statement.value) if _is_float(node))
@@ -174,7 +174,7 @@ def _is_many(node: ast.AST) -> bool:
 
 
 def _is_idle(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> bool:
-    """Whether a number cannot matter, or must not change: a sentinel, an epsilon, a counter's step, a seed."""
+    """Return whether a number must not change: a sentinel, an epsilon, a counter's step or a seed."""
     if abs(value) >= SENTINEL or 0 < abs(value) <= EPSILON:
         return True
     parent = above.get(node)
@@ -190,7 +190,7 @@ def _is_idle(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> b
 
 
 def _is_counting(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> bool:
-    """Whether a number steps an index, marks that nothing is found yet, or takes bits apart."""
+    """Return whether a number is the step of an index, a marker such as -1, or an operand of a bit operation."""
     parent, whole = above.get(node), isinstance(_constant_value(node), int)
     if isinstance(parent, ast.UnaryOp):
         parent = above.get(parent)
@@ -208,7 +208,7 @@ def _is_counting(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) 
 
 
 def _constant_rank(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> int:
-    """Place in the order in which numbers are offered: exponents, factors, named ones, thresholds, terms, counts."""
+    """Return the rank in which numbers are offered: exponents, factors, named ones, thresholds, terms, counts."""
     parent = above.get(node)
     if isinstance(parent, ast.UnaryOp):
         parent = above.get(parent)
@@ -236,14 +236,14 @@ def _constant_value(node: ast.AST) -> int | float | None:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Puts other numbers in the place of constants."""
+    """Replaces constants by other numbers."""
 
     def __init__(self, values: Mapping[tuple[int, int], str]) -> None:
         self._values = values
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         text = self._values.get((node.lineno, node.col_offset))
-        # a negative number is an operation of its own
+        # The text is parsed, because a negative number is a unary operation in the syntax tree.
         if text is None:
             return node
         return build_expression(text)

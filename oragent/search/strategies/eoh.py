@@ -1,15 +1,15 @@
-"""Evolution of heuristics: thoughts and programs evolve together, by five ways of asking a model.
+"""Evolution of heuristics (EoH): thoughts and programs evolve together by five prompt operators.
 
-Liu et al. 2024 (arXiv:2401.02051; official code: FeiLiu36/EoH). A population of N individuals, each a thought in one
-sentence and the program that does it, begins as the best N of 2 N answers to ``i1``. Then ``e1`` and ``e2`` explore
-from five parents, ``m1``, ``m2`` and ``m3`` change one; parents are drawn by rank, and the best N of all survive. A
-program that was tried before is asked for again, twice at most.
+Liu et al. 2024 (arXiv:2401.02051; official code: FeiLiu36/EoH). An individual is a thought in one sentence and its
+program. The first population is the best N of 2 N answers to ``i1``. Then ``e1`` and ``e2`` explore from five parents,
+and ``m1``, ``m2`` and ``m3`` change one parent. Parents are drawn by rank, and the best N of all survive. If a program
+equals an earlier one, the model is asked again, at most twice.
 
-Where we differ: an offspring may become a parent as soon as it is committed, where the paper makes 5 N of them, N by
-each operator, before it selects; the operators take turns, so that each has the paper's share. The problem's seed
-heuristic belongs to the first population. Parents of one offspring are all different. The first population is at most a
-fifth of the budget (``strategy.options.first=40``: always so many). Prompts tell scores and metrics
-(``strategy.show=paper``: thought and program alone).
+Differences from the paper: an offspring may become a parent as soon as it is committed. The paper first makes 5 N
+offspring, N by each operator, and then selects. Here the operators take turns, so that each has the same share as in
+the paper. The first population contains the problem's seed heuristic. The parents of an offspring are all different.
+The first population takes at most a fifth of the budget (``strategy.options.first=40``: a fixed size). Prompts show
+scores and metrics (``strategy.show=paper``: thought and program only).
 """
 
 from typing import Annotated
@@ -57,7 +57,7 @@ class EoHSettings:
 
 
 async def play_round(run: RoundContext) -> None:
-    """Make one individual: for the first population, or by the operator whose turn it is."""
+    """Make one individual, for the first population or by the next operator."""
     options: EoHSettings = run.own
     size = options.population or run.settings.archive.population
     first = first_population(run, options.first, 2 * size)

@@ -1,17 +1,17 @@
-"""FunSearch: a model is shown good programs, worse to better, and writes the next one.
+"""FunSearch: the prompt shows good programs from worse to better, and the model writes the next program.
 
 Romera-Paredes et al. 2024 (doi:10.1038/s41586-023-06924-6; official code: google-deepmind/funsearch). On an island,
-programs of equal score form a cluster. Two clusters are drawn by a softmax over their scores, which grows greedier with
-the number of programs, and from each a program, shorter ones more often. Islands exchange nothing; the worse half of
-them is emptied now and then, and each restarts from the best program of a surviving one.
+programs of equal score form a cluster. A softmax over scores draws two clusters; it becomes greedier as the number of
+programs grows. One program is drawn from each cluster, with a preference for short ones. Islands exchange no programs.
+At intervals, the worse half of the islands is emptied; each of them restarts from the best program of a surviving one.
 
-Where we differ by default, with the published value in brackets: one sample a prompt (``strategy.options.samples=4``),
-two islands (``archive.islands=10``), two different clusters (``replacement=true``: perhaps one of them twice); scores
-are normalised before the softmax, 1 is the island's best, 0 its median and what is worse, so that its temperature fits
-any problem (``scores=raw``); no resets (``archive.reset_s=14400``: by the clock); prompts
-tell scores and metrics (``strategy.show=paper``: programs alone) and name some of the problem's building blocks
-(``strategy.blocks=none``). Always: a cluster is one score, and not one for each test; the model is asked in a chat, and
-not to complete a text.
+Differences by default, with the setting of the published value in brackets: one sample per prompt
+(``strategy.options.samples=4``); two islands (``archive.islands=10``); two different clusters (``replacement=true``:
+the same cluster may be drawn twice); scores are normalised before the softmax, so that one temperature fits every
+problem (``scores=raw``); no resets (``archive.reset_s=14400``: by the clock); prompts show scores and metrics
+(``strategy.show=paper``: programs only) and some of the problem's building blocks (``strategy.blocks=none``). A
+normalised score is 1 for the island's best program and 0 for its median and below. Two differences have no setting: a
+cluster has one score, not one per test, and the model answers a chat message instead of completing a text.
 """
 
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ class FunSearchSettings:
 
 
 async def play_round(run: RoundContext) -> None:
-    """Show the model two programs of an island, worse first, and score what it writes, once or several times."""
+    """Show the model two programs of an island, worse first, and score each program that it writes."""
     options: FunSearchSettings = run.own
     drawn = draw_programs(run, living_programs(run)[run.island])
     shown = [Elite.of(record) for record in sorted(drawn, key=run.fitness)]
@@ -86,12 +86,12 @@ async def play_round(run: RoundContext) -> None:
 
 
 def living_programs(run: RoundContext) -> list[list[Committed]]:
-    """Return the programs of each island: those made since its last reset, and its founder."""
+    """Return the programs of each island: its founder and the programs since its last reset."""
     period, seed, timed = run.settings.archive.reset_period, run.settings.seed, run.context.resets
     living: list[dict[str, Committed]] = [{} for _ in range(run.archive.islands)]
     for number, candidates in enumerate(run.rounds):
         for record in candidates:
-            # nowhere, where another strategy withholds it
+            # A program that another strategy withholds has no island.
             at = record.candidate.island
             if number == 0:
                 homes = living
@@ -105,7 +105,7 @@ def living_programs(run: RoundContext) -> list[list[Committed]]:
 
 
 def draw_programs(run: RoundContext, living: Sequence[Committed]) -> list[Committed]:
-    """Draw a program from each of some clusters of an island."""
+    """Draw clusters of an island, and one program from each."""
     options: FunSearchSettings = run.own
     clusters: dict[float, list[Committed]] = {}
     for record in living:
@@ -158,7 +158,7 @@ def write_prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
 
 
 def _normalise_fitness(values: np.ndarray) -> np.ndarray:
-    """Fitness of clusters, 1 for the best, 0 for the median and what is worse."""
+    """Return the fitness of clusters: 1 for the best, 0 for the median and below."""
     median, top = np.median(values), np.max(values)
     heights: np.ndarray = (
         np.clip((values - median) / (top - median), 0.0, 1.0) if top > median else np.ones(len(values))

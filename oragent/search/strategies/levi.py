@@ -1,20 +1,25 @@
-"""LEVI: a large model for few ideas, a small one for most programs, cells by what programs look like.
+"""LEVI: a large model for a few ideas, a small model for most programs, and an archive with cells by syntax.
 
-Tanveer et al. 2026 (arXiv:2605.09764; official code: ttanv/levi). The large model (role ``idea``) writes four seeds,
-each told to use another algorithm than those before. The small one (role ``code``) writes variants of them. The counts
-of loops, branches, operators and nesting of all these give the cells of an archive, fifty at most, which keep their
-best. Then the small model improves a program drawn by a softmax over scores, at a temperature drawn from four; another
-elite, and advice, are each shown four times in five. Every ten rounds the large model sees the best of three regions of
-the archive and writes a program of another paradigm; where that enters, the small one makes three variants. Every fifty
-rounds advice is drawn from what happened. Where ``proxy`` is on, the size that ranks the first programs as all sizes do
-is chosen, and a program that does much worse there than its cell's elite is not scored on the others.
+Tanveer et al. 2026 (arXiv:2605.09764; official code: ttanv/levi).
 
-Where we differ: rounds overlap, and count where the paper counts evaluations; cells are fixed by the first programs,
-without the code's noise; the proxy is one of the problem's sizes, where LEVI chooses among inputs; there are at most as
-many variants as a fifth of the budget allows; the problem's seed heuristic belongs to the archive. Prompts tell all
-figures (``strategy.show=paper``: scores). Name the large model by ``models={idea: {name: ...}}``.
+- Seeds: the large model (role ``idea``) writes four seeds, each by a different algorithm. The small model (role
+  ``code``) writes variants of them.
+- Cells: the counts of loops, branches, operators and nesting in these programs define at most fifty cells of an
+  archive. Each cell keeps its best program, the elite.
+- Improvement: the small model improves a program that is drawn by a softmax over scores, at one of four temperatures.
+  The prompt shows another elite with probability 0.8, and advice with probability 0.8.
+- Paradigm: every ten rounds the large model sees the best programs of three regions of the archive and writes a program
+  of another paradigm. If the program enters the archive, the small model makes three variants.
+- Advice: every fifty rounds a model writes advice from recent candidates.
+- Proxy: with ``proxy``, the size whose ranking of the first programs agrees best with the ranking on all sizes is
+  chosen. A program that is much worse at that size than its cell's elite is not scored on the other sizes.
 
-Cells have counts of the syntax of programs, and centroids that follow the first ones, as in CVT-MAP-Elites
+Differences from the paper: rounds overlap, and intervals are in rounds instead of evaluations. The first programs
+define the cells, without the noise of the official code. The proxy is one of the problem's sizes; LEVI chooses among
+inputs. Variants use at most a fifth of the budget. The archive contains the problem's seed heuristic. Prompts show all
+figures (``strategy.show=paper``: scores). Set the large model by ``models={idea: {name: ...}}``.
+
+Cells are Voronoi cells of syntax counts. Their centroids are computed from the first programs, as in CVT-MAP-Elites
 (Vassiliades et al. 2018, doi:10.1109/TEVC.2017.2735550).
 """
 
@@ -44,32 +49,32 @@ from oragent.search.strategies.asking import PART, ask_for_program
 from oragent.search.strategies.operators import read_prose, write_prompt
 from oragent.search.strategy import Strategy
 
-# of counts; of what they are normalised to, in deviations
+# Smallest standard deviation of a count, and largest absolute z-score.
 LEAST_DEVIATION, FARTHEST = 0.1, 10.0
-# of Lloyd's method
+# Iterations of Lloyd's method.
 STEPS = 20
-# loops, branches, operators in other languages
+# Patterns of loops, branches and operators in languages other than Python.
 SYNTAX = (r"\b(?:for|while)\b", r"\b(?:if|switch)\b", r"[-+*/%]")
 LOOPS = (ast.For, ast.While, ast.AsyncFor, ast.comprehension)
 BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.Match)
 Points = NDArray[np.float64]
 
 
-# kinds of notes: a seed's fingerprint; advice
+# Kinds of notes: the fingerprint of a seed, and a piece of advice.
 SEED, ADVICE = "levi seed", "levi advice"
-# of advice
+# Largest number of words of a piece of advice.
 WORDS = 250
-# candidates that advice is drawn from
+# Number of recent candidates in the prompt for advice.
 RECENT = 50
-# differences below it are ties
+# Differences below this value are ties.
 ALIKE = 1e-12
-# weights
+# Weights R, A and C in ``rank_faithful``.
 RANKING, SEPARATION, REDUNDANCY = 0.5, 0.5, 0.15
 
 
 @lru_cache(4096)
 def count_syntax(source: str) -> tuple[float, float, float, float]:
-    """Loops, branches, arithmetic operators and the deepest nesting of loops; words count where it is not Python."""
+    """Count loops, branches, arithmetic operators and loop depth; other languages than Python by patterns of words."""
     try:
         module = parse_tree(source)
     except CandidateError:
@@ -88,7 +93,7 @@ def _loop_nesting(node: ast.AST) -> int:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells around centroids of counts, which are normalised by their mean and deviation."""
+    """Cells around centroids of counts; counts are normalised by mean and standard deviation."""
 
     mean: Points
     deviation: Points
@@ -96,7 +101,7 @@ class Cells:
 
     @classmethod
     def of(cls, sources: list[str], limit: int) -> "Cells":
-        """Cells that follow programs, at least one, with at most so many centroids."""
+        """Return the cells of a non-empty list of programs, with at most ``limit`` centroids."""
         raw = np.array([count_syntax(source) for source in sources])
         if len(raw) > 1:
             spread = raw.std(axis=0, ddof=1)
@@ -107,17 +112,17 @@ class Cells:
         return cls(unclustered.mean, unclustered.deviation, find_centroids(points, limit))
 
     def place(self, source: str) -> Points:
-        """``(d,)`` normalised counts of a program: z-scores, squeezed into [0, 1] by a sigmoid."""
+        """Return the ``(d,)`` normalised counts of a program: z-scores, mapped to [0, 1] by a sigmoid."""
         scores = (np.array(count_syntax(source)) - self.mean) / self.deviation
         return 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
 
     def cell(self, source: str) -> int:
-        """The cell of a program: the nearest centroid's, the first of equally near ones."""
+        """Return the cell of a program: the index of the nearest centroid, the first of equally near ones."""
         return int(np.argmin(((self.centroids - self.place(source)) ** 2).sum(axis=1)))
 
 
 def find_centroids(points: Points, limit: int) -> Points:
-    """``(k, d)`` centroids of ``(n, d)`` points in at most ``limit`` clusters, by Lloyd's method from far points."""
+    """Return ``(k, d)`` centroids of ``(n, d)`` points, ``k <= limit``, by Lloyd's method from distant points."""
     distinct = np.unique(points, axis=0)
     chosen = [int(np.argmin(((distinct - points.mean(axis=0)) ** 2).sum(axis=1)))]
     while len(chosen) < min(limit, len(distinct)):
@@ -190,7 +195,7 @@ async def play_round(run: RoundContext) -> None:
 
 
 def variant_count(run: RoundContext) -> int:
-    """Number of variants of all seeds together."""
+    """Return the number of variants of all seeds together."""
     options: LeviSettings = run.own
     budget = run.settings.budget
     bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
@@ -198,7 +203,7 @@ def variant_count(run: RoundContext) -> int:
 
 
 def cell_elites(run: RoundContext, first: int) -> tuple[Cells, dict[int, Committed]]:
-    """The cells of the archive, which the programs of the first rounds give, and the best program of each."""
+    """Return the cells, computed from the programs of the first rounds, and the best program of each cell."""
     begun = [record for record in run.scored if run.turn_of(record.round) <= first]
     cells = Cells.of([record.source for record in begun], run.own.cells)
     holders: dict[int, Committed] = {}
@@ -210,7 +215,7 @@ def cell_elites(run: RoundContext, first: int) -> tuple[Cells, dict[int, Committ
 
 
 async def _write_seeds(run: RoundContext) -> None:
-    """Let the large model write the seeds, each of another algorithm than those before; weak ones stay."""
+    """Ask the large model for the seeds, each by a different algorithm; weak seeds are kept."""
     seeds: list[Elite] = []
     for _ in range(run.own.seeds):
         failure = ""
@@ -234,7 +239,7 @@ async def _write_variant(run: RoundContext) -> None:
 
 
 async def _improve_elite(run: RoundContext, cells: Cells, holders: Mapping[int, Committed]) -> None:
-    """Let the small model improve an elite, now and then beside another one and with advice."""
+    """Ask the small model to improve an elite; the prompt may show another elite and advice."""
     options: LeviSettings = run.own
     members = list(holders.values())
     temperature = options.temperatures[int(run.rng.integers(len(options.temperatures)))]
@@ -265,7 +270,7 @@ def _draw_member(run: RoundContext, members: Sequence[Committed], temperature: f
 
 
 async def _shift_paradigm(run: RoundContext, cells: Cells, holders: Mapping[int, Committed]) -> None:
-    """Let the large model write something else than what there is, and the small one make variants if it enters."""
+    """Ask the large model for a new paradigm, and the small model for variants if the program enters the archive."""
     candidate = await _ask_for_child(run, "idea", "levi_shift", region_representatives(run, cells, holders))
     if candidate.score is None:
         return
@@ -276,7 +281,7 @@ async def _shift_paradigm(run: RoundContext, cells: Cells, holders: Mapping[int,
 
 
 def region_representatives(run: RoundContext, cells: Cells, holders: Mapping[int, Committed]) -> list[Committed]:
-    """The best program of each region of the archive, worst first; regions are clusters of occupied centroids."""
+    """Return the best program of each region, worst first; regions are clusters of occupied centroids."""
     points = cells.centroids[list(holders)]
     middles = find_centroids(points, run.own.regions)
     regions: dict[int, Committed] = {}
@@ -318,14 +323,14 @@ Table = NDArray[np.float64]
 
 
 def rank_faithful(table: Table, count: int) -> list[int]:
-    """Choose columns of a ``(programs, tests)`` array of scores one by one, each worth most beside those chosen.
+    """Choose columns of a ``(programs, tests)`` array of scores greedily, each time the one that is worth most.
 
-    A test is worth 0.5 R + 0.5 A - 0.15 C. R is the share of pairs of programs that the mean of the chosen tests orders
-    as the mean of all does. A is the mean spread of the chosen tests, as a share of the largest of any. C is the mean
-    absolute correlation of the test with those that were chosen before.
+    A test is worth 0.5 R + 0.5 A - 0.15 C. R is the share of pairs of programs that the mean of the chosen tests and
+    the mean of all tests order alike. A is the mean spread of the chosen tests, divided by the largest spread of a
+    test. C is the mean absolute correlation of the test with the tests chosen before.
 
     Raises:
-        ValueError: if the table has no program or no test.
+        ValueError: The table has no program or no test.
     """
     if table.ndim != 2 or not table.size:
         raise ValueError(f"the table must have programs and tests, not shape {table.shape}")
@@ -337,7 +342,7 @@ def rank_faithful(table: Table, count: int) -> list[int]:
 
 
 def rank_agreement(first: Sequence[float], second: Sequence[float]) -> float:
-    """The share of pairs that two rankings order alike; a tie in both counts 1, a tie in one 1/2. 1 without pairs."""
+    """Return the share of pairs that two rankings order alike; a tie in both is 1, in one 1/2; 1 without pairs."""
     credits = []
     for i, j in combinations(range(len(first)), 2):
         mine, theirs = first[i] - first[j], second[i] - second[j]
@@ -369,7 +374,7 @@ def _absolute_correlation(first: NDArray[np.float64], second: NDArray[np.float64
 def proxy_gate(
     run: RoundContext, first: int, cells: Cells, holders: Mapping[int, Committed]
 ) -> Callable[[str], Gate | None] | None:
-    """The gate at the faithful size, if known: the score of the elite of a program's cell there, less some slack."""
+    """Return the gate at the faithful size, if known: a program must come near the elite of its cell at that size."""
     size = faithful_size(run, first)
     if size is None:
         return None
@@ -387,7 +392,7 @@ def proxy_gate(
 
 
 def faithful_size(run: RoundContext, first: int) -> int | None:
-    """The size of ``val`` on which the first programs rank as on all; None where that cannot be told."""
+    """Return the size of ``val`` that ranks the first programs like all sizes do; None if the scores are unknown."""
     sizes = run.problem.about.sizes.get("val", [])
     if len(sizes) < 2 or run.settings.problem_size is not None:
         return None
@@ -401,7 +406,7 @@ def faithful_size(run: RoundContext, first: int) -> int | None:
 
 
 def _scores_by_size(metrics: Mapping[str, Any], score: float, sizes: Sequence[int]) -> list[float] | None:
-    """What a program came to at each size, by the metric whose mean is the score; None where there is none."""
+    """Return a program's score at each size, by the metric whose mean is the score; None if no metric fits."""
     for name in metrics:
         stem, mark, size = name.rpartition("_")
         if mark and size == str(sizes[0]):

@@ -1,20 +1,20 @@
-"""Monte Carlo tree search over heuristics: every program stays in a tree and may be taken up again.
+"""Monte Carlo tree search over heuristics (MCTS-AHD): all programs stay in a tree and can be expanded later.
 
-Zheng et al. 2025 (arXiv:2501.08603; official code: zz1358m/MCTS-AHD-master). The root stands for no program; its
-children come of ``i1`` and ``e1``. A round descends by UCT on normalised scores, with an exploration that falls to zero
-as the budget is spent. On the way, progressive widening adds a child to nodes that were visited often: by ``e1`` to the
-root, by ``e2`` to others. The leaf is expanded by ``e2``, twice ``m1``, twice ``m2``, and ``s1`` over its line of
-descent, worst first. A node is worth what its best child is. A program that fails is asked for again, three tries in
-all, unless it ran out of time. A child of ``e1`` whose score a child of the root has already is no node. After each
-program the model is asked, at temperature 0, for the thought behind the code as it is (thought alignment).
+Zheng et al. 2025 (arXiv:2501.08603; official code: zz1358m/MCTS-AHD-master). The root has no program; operators ``i1``
+and ``e1`` make its children. A round descends by UCT on normalised scores; the exploration weight falls to zero as the
+budget is spent. On the way, progressive widening adds a child to nodes with many visits: by ``e1`` to the root, by
+``e2`` to other nodes. The leaf is expanded by ``e2``, twice ``m1``, twice ``m2``, and ``s1`` with its line of descent,
+worst first. The value of a node is that of its best child. If a program fails, the model is asked again, up to three
+times in all, unless the program ran out of time. A child of ``e1`` is dropped if a child of the root has the same
+score. After each program the model describes the thought behind the code at temperature 0 (thought alignment).
 
-Where we differ: several rounds are in flight, and so that they do not all expand the same leaf they take turns: one
-takes the leaf that UCT selects, the next one the leaf that UCT selects if the former turned out bad, and so on (virtual
-loss, Chaslot et al. 2008, doi:10.1007/978-3-540-87608-3_6); with ``strategy.window=1`` there is just the first. For the
-same reason the first programs know little of each other. The problem's seed heuristic is a child of the root. A
-program that ``e1`` draws twice is shown once, and children of one round do not know each other. Prompts of ``e1``,
-``e2``, ``m1`` and ``m2`` are those of our ``eoh``; they tell scores and metrics (``strategy.show=paper``: the score,
-and none to ``m1`` and ``m2``).
+Differences from the paper: several rounds run at once. To expand different leaves, the first takes the leaf that UCT
+selects, the next takes the leaf that UCT would select if the first leaf were bad, and so on (virtual loss, Chaslot et
+al. 2008, doi:10.1007/978-3-540-87608-3_6). With ``strategy.window=1`` rounds run one at a time. Because rounds overlap,
+prompts of the first programs show few of the other first programs. The problem's seed heuristic is a child of the root.
+A program that ``e1`` draws twice is shown once, and prompts do not show children of the same round. Prompts of ``e1``,
+``e2``, ``m1`` and ``m2`` are those of ``eoh`` in this package; they show scores and metrics (``strategy.show=paper``:
+the score, but none in ``m1`` and ``m2``).
 
 The descent is that of Kocsis & Szepesvari 2006 (doi:10.1007/11871842_29).
 """
@@ -39,52 +39,52 @@ from oragent.search.selection import best_records, by_rank
 from oragent.search.strategies.operators import apply_operator, read_prose, remember_thought
 from oragent.search.strategy import Strategy
 
-# alpha: a node that was visited n times may have n ** alpha children before one is added
+# Exponent alpha of progressive widening: a node with n visits may have n ** alpha children.
 WIDENING = 0.5
 DEPTH = 10
 
 
-# children of the root to begin with
+# Initial number of children of the root.
 INITIAL = 4
 EXPANSION = ("e2", "m1", "m1", "m2", "m2", "s1")
-# lambda_0
+# Initial exploration weight, lambda_0 in the paper.
 EXPLORATION = 0.1
-# from which e2 draws its second parent
+# Number of best programs from which e2 draws its second parent.
 ELITES = 10
-# programs that e1 draws
+# Smallest and largest number of programs that e1 draws.
 FEWEST, MOST = 2, 5
-# kind of the notes that name, by fingerprint, the programs that i1 and e1 made
+# Kind of notes. Each holds the fingerprint of a program that i1 or e1 made.
 ROOT = "child of the root"
 
 
 @dataclasses.dataclass(eq=False)
 class ProgramNode:
-    """A program in the tree; the root has none."""
+    """Program in the tree; the root has none."""
 
-    # program with its evaluation; None at the root
+    # Program with its evaluation; None at the root.
     record: Committed | None = None
-    # node that it was made from; None at the root
+    # Parent node; None at the root.
     parent: "ProgramNode | None" = None
-    # best value of its children; without children, its own fitness
+    # Best value of its children; without children, its own fitness.
     value: float = -math.inf
-    # number of programs that were made below it, and itself
+    # Number of programs in its subtree, including itself.
     visits: int = 0
-    # nodes that were made from it
+    # Child nodes.
     children: list["ProgramNode"] = dataclasses.field(default_factory=list)
-    # its own value, whatever its children's
+    # Fitness of its own program.
     fitness: float = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
         self.fitness = self.value
 
     def line(self) -> list["ProgramNode"]:
-        """The way from the root's child down to this node."""
+        """Return the path from the root's child to this node."""
         if self.parent:
             return [*self.parent.line(), self]
         return []
 
     def mark_bad(self, value: float) -> None:
-        """Take this node for one of the given value, and tell all ancestors of that and of a visit."""
+        """Set the value of this node, then update the values and visits of all ancestors."""
         self.value = value
         node = self.parent
         while node:
@@ -93,7 +93,7 @@ class ProgramNode:
             node = node.parent
 
     def below(self) -> Iterator["ProgramNode"]:
-        """This node and all that were made from it."""
+        """Yield this node and all its descendants."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -102,14 +102,14 @@ class ProgramNode:
 
 
 def update_values(root: ProgramNode, nodes: Sequence[ProgramNode]) -> None:
-    """Give all nodes their values and visits; a node comes behind its parent."""
+    """Set values and visits of all nodes; in ``nodes``, parents come before their children."""
     for node in [*reversed(nodes), root]:
         node.visits = sum(child.visits for child in node.children) + (node is not root)
         node.value = max((child.value for child in node.children), default=node.value)
 
 
 def take_turn(root: ProgramNode, weight: float, turn: int) -> tuple[list[ProgramNode], ProgramNode]:
-    """Select as ``select`` does, after as many other leaves as ``turn`` says were selected and turned out bad."""
+    """Select a leaf by ``select_leaf`` after ``turn`` earlier selections, each of which is assumed to be bad."""
     values = [node.value for child in root.children for node in child.below()]
     low, high = min(values), max(values)
     for _ in range(turn):
@@ -118,7 +118,7 @@ def take_turn(root: ProgramNode, weight: float, turn: int) -> tuple[list[Program
 
 
 def select_leaf(root: ProgramNode, weight: float, low: float, high: float) -> tuple[list[ProgramNode], ProgramNode]:
-    """Descend to a leaf by UCT, with values from ``low`` to ``high``: the nodes on the way to be widened, and it."""
+    """Descend to a leaf by UCT with values in [``low``, ``high``]; return the nodes to widen, and the leaf."""
     span = (high - low) or 1.0
     node, widened, depth = root, [], 0
     while node.children and depth < DEPTH:
@@ -144,7 +144,7 @@ class MCTSSettings:
 
 
 async def play_round(run: RoundContext) -> None:
-    """Make one of the first programs; or descend, widen on the way, and expand the leaf."""
+    """Make one of the first programs, or descend, widen nodes on the way, and expand the leaf."""
     root = build_tree(run)
     if run.turn <= run.own.first:
         await _grow_node(run, root, root, "i1" if run.turn == 1 else "e1")
@@ -158,7 +158,7 @@ async def play_round(run: RoundContext) -> None:
 
 
 def build_tree(run: RoundContext) -> ProgramNode:
-    """The tree of all programs that were committed before the round began."""
+    """Build the tree of all programs that were committed before the round began."""
     root = ProgramNode()
     first = {(note.round, note.text) for note in run.recall(ROOT)}
     nodes: dict[str, ProgramNode] = {}
@@ -179,7 +179,7 @@ def _is_met(root: ProgramNode, fitness: float) -> bool:
 
 
 def exploration_weight(run: RoundContext) -> float:
-    """The weight of exploration: it falls linearly with the share of the budget that is spent; seconds do not count."""
+    """Return the exploration weight; it falls linearly with the share of the budget that is spent, time excluded."""
     return EXPLORATION * (1 - run.settings.budget.spent_share(run.spent))
 
 
@@ -202,7 +202,7 @@ async def _make_program(run: RoundContext, root: ProgramNode, node: ProgramNode,
 
 
 def _is_useless(run: RoundContext, root: ProgramNode, candidate: Candidate, operator: str) -> bool:
-    """Whether to try again: for a score, and at the beginning for one that no child of the root has."""
+    """Return whether to ask again: the program has no score, or repeats that of a child of the root."""
     if candidate.score is None:
         return True
     first = operator == "e1" and run.turn <= run.own.first
@@ -239,7 +239,7 @@ def _shown_programs(run: RoundContext, root: ProgramNode, node: ProgramNode, ope
 
 
 def _draw_strangers(run: RoundContext, root: ProgramNode) -> list[Committed]:
-    """Two to five draws, with replacement, among random members of the root's families, one of each; doubles go."""
+    """Draw two to five times, with replacement, from one random program per subtree of the root; drop repetitions."""
     members = [list(child.below()) for child in root.children]
     members_drawn = [family[int(run.rng.integers(len(family)))].record for family in members]
     count = min(int(run.rng.integers(FEWEST, MOST + 1)), len(members_drawn))

@@ -1,8 +1,9 @@
-"""The operators of EoH and of what was built on it: what a model is asked to do with the programs that it is shown.
+"""Prompt operators of EoH and of later methods: tasks for a model, given the programs in the prompt.
 
-``i1`` starts from nothing, ``e1`` differs from all, ``e2`` builds on what good ones have in common, ``m1`` changes a
-mechanism, ``m2`` the parameters, ``m3`` simplifies (Liu et al. 2024, arXiv:2401.02051); ``s1`` unites what helped along
-a line of descent (Zheng et al. 2025, arXiv:2501.08603). Each has a template of its name in ``search/prompts``.
+``i1`` writes a program without parents. ``e1`` writes one that differs from all parents, ``e2`` one that uses the
+common idea of the parents. ``m1`` changes a mechanism, ``m2`` the parameters, and ``m3`` simplifies (Liu et al. 2024,
+arXiv:2401.02051). ``s1`` combines the improvements along a line of descent (Zheng et al. 2025, arXiv:2501.08603). Each
+operator has a template of its name in ``search/prompts``.
 """
 
 import re
@@ -27,14 +28,14 @@ from oragent.search.prompting.search_summary import describe_champion, set_title
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 
-# kind of the notes that hold them: a program's fingerprint, then its thought
+# Kind of notes. Each holds the fingerprint of a program, then its thought.
 THOUGHT = "thought"
 BRACES = re.compile(r"\{([^{}]+)\}")
 SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
-# operators that want another program than those shown
+# Operators that ask for a program unlike those shown.
 ANEW = {"e1", "e2", "tide_e1", "tide_e2", "tide_reset"}
 EVOLVE = partial(fill_template, "evolve")
-# words of a thought or a piece of advice that later prompts show; a model told to be brief may not be
+# Largest number of words of a thought or advice in later prompts. Models may exceed the length they are asked for.
 LONGEST = 80
 
 
@@ -48,11 +49,11 @@ async def apply_operator(
     temperature: float | None = None,
     more: Mapping[str, str] | None = None,
 ) -> Candidate:
-    """Ask for a program by an operator, score it, and remember the thought that came with it.
+    """Ask for a program by an operator, score it, and store the thought of the reply.
 
-    Parents are shown worse to better, with the figures that ``paper`` names; ``m1``, ``m2`` and ``m3`` change the last.
-    Programs carry the operator's name as their origin. ``descent`` are the programs that it descends from, if in
-    another order than they are shown; ``more`` has further parts of the operator's template.
+    Parents are shown from worse to better, with the figures that ``paper`` selects; ``m1``, ``m2`` and ``m3`` change
+    the last one. The origin of the program is the operator's name. ``descent`` are its parents, if their order differs
+    from that in the prompt. ``more`` has further parts of the operator's template.
     """
     if parents:
         outline = ""
@@ -80,7 +81,7 @@ async def apply_operator(
 async def apply_anew(
     run: RoundContext, operator: str, parents: Sequence[Committed], retries: int, temperature: float | None = None
 ) -> Candidate:
-    """Apply an operator; a program that equals one that was tried before is asked for again, so many times."""
+    """Apply an operator; if the program equals an earlier one, ask again, at most ``retries`` times."""
     for _ in range(retries):
         candidate = await apply_operator(run, operator, parents, temperature=temperature)
         if not run.repeats(candidate):
@@ -97,11 +98,11 @@ def write_prompt(
     paper: Told = Told.NONE,
     anew: bool = False,
 ) -> str:
-    """Write a prompt that asks for a program, such that it fits into the model's context.
+    """Write a prompt that asks for a program and fits into the model's context.
 
-    Programs are shown worse to better, with the thoughts behind them by id and the figures that ``paper`` names;
-    ``answer`` is the template that says what the reply must look like. With ``anew`` another program than those shown
-    is wanted, so that edits of the last are no answer.
+    Programs are shown from worse to better, with their thoughts by id and the figures that ``paper`` selects.
+    ``answer`` is the template that describes the form of the reply. With ``anew`` the reply must be a whole program,
+    not edits of the last one.
     """
     thoughts_of, figures = ideas or {}, shown_figures(run, paper)
     if shown:
@@ -144,10 +145,10 @@ def compose_prompt(
     hint: str = "",
     fill: Callable[..., str] = EVOLVE,
 ) -> str:
-    """Put a prompt together that asks for a program, such that it fits into the model's context.
+    """Compose a prompt that asks for a program and fits into the model's context.
 
-    The last program stays in any case. ``changed`` is the program that is to be changed, whose history and place are
-    told where the settings have it; ``heading`` stands before the programs, ``telling`` behind them.
+    The last program is never dropped. ``changed`` is the program to change; the prompt describes its history and
+    archive cell if the settings ask for that. ``heading`` precedes the programs, ``telling`` follows them.
     """
     live = bool(run.settings.strategy.live)
     return fit_prompt(
@@ -175,7 +176,7 @@ def compose_prompt(
 async def ask_reflector(
     run: RoundContext, template: str, parts: Sequence[PromptPart], preface: str = "", longest: int = LONGEST
 ) -> str:
-    """Ask the reflector for advice, in at most so many words; parts of the prompt are named as in the template."""
+    """Ask the reflector for advice of at most ``longest`` words; names of the parts are those in the template."""
     prompt = fit_prompt(
         lambda sections: fill_template(template, **{name: "\n".join(pieces) for name, pieces in sections.items()}),
         parts,
@@ -192,7 +193,7 @@ def _programs_heading(run: RoundContext, figures: Told) -> str:
 
 
 def read_thought(reply: str) -> str:
-    """The idea that a reply states: between braces; or the first sentence beside the code, if a model forgot them."""
+    """Return the idea of a reply: the text between braces, or the first sentence outside the code without braces."""
     blocks, outside = fenced_blocks(without_edits(drop_thoughts(reply)))
     braced = BRACES.search(outside)
     if braced:
@@ -207,20 +208,20 @@ def read_thought(reply: str) -> str:
 
 
 def read_prose(reply: str, longest: int = LONGEST) -> str:
-    """Return the prose of a reply without code, cut to a number of words that later prompts can carry."""
+    """Return the prose of a reply without code, cut to ``longest`` words."""
     return _shorten(fenced_blocks(drop_thoughts(reply))[1], longest)
 
 
 def remember_thought(run: RoundContext, candidate: Candidate, words: str) -> None:
-    """Write down the thought behind a program; a later one about the same program counts more."""
+    """Store the thought behind a program; it replaces an earlier thought about the same program."""
     if words:
         set_title(run, candidate.source, words)
         run.note(THOUGHT, f"{candidate.fingerprint} {words}")
 
 
 def recall_thoughts(run: RoundContext, records: Sequence[Committed]) -> dict[str, str]:
-    """The thoughts behind programs that were committed before the round began, by their ids."""
-    # as whoever draws independent samples asks: a run's notes are many
+    """Return the thoughts behind programs that were committed before the round began, by id."""
+    # Independent samples have no parents; this avoids a search in all notes of the run.
     if not records:
         return {}
     ids = {record.candidate.fingerprint: record.id for record in records}

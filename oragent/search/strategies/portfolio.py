@@ -1,13 +1,13 @@
-"""A portfolio: several strategies share a run, and at 25, 50 and 75 % of the budget those go on that gain.
+"""Portfolio: several strategies share a run, and at 25, 50 and 75 % of the budget the worse ones are dropped.
 
-No search method wins everywhere, and to begin several and prune them beats any fixed one. All share the archive, so
-each builds on what the others found; each keeps its own turns, notes of its own kinds, and settings. A member's gain is
-what its rounds brought: each time that a program beats all before it, whoever made it is credited with that step, as a
-share of the way from the seed to the best so far; gains count by evaluation. At each mark the better half goes on, with
-all whose gain differs from it by no more than the noise of the rounds. The first population of a member is the
-shared archive.
+No strategy is best on every problem, so a run can start several and drop those that gain least. All members share the
+archive, so each uses the programs of the others. Each member has its own turns, notes and settings. When a program
+improves on the best score, its member is credited with that step, as a share of the improvement from the seed to the
+best so far. The gain of a member is its credit per evaluation. At each mark the better half continues, together with
+all members whose gain is lower by no more than the noise of the rounds. The first population of a member is the shared
+archive.
 
-Ours: no paper has just this. Pruning by halves is that of successive halving (Jamieson & Talwalkar 2016,
+This strategy is not from a paper. Dropping half of the members is successive halving (Jamieson & Talwalkar 2016,
 arXiv:1502.07943).
 """
 
@@ -35,11 +35,11 @@ MEMBERS = {
     strategy.name: strategy
     for strategy in sorted([*PUBLISHED, baselines.GP, baselines.RANDOM], key=lambda strategy: strategy.name)
 }
-# shares of the budget after which the better half goes on
+# Shares of the budget after which the better half continues.
 MARKS = (0.25, 0.5, 0.75)
-# rounds of a member from which on its noise is known
+# Smallest number of rounds of a member for an estimate of its noise.
 ENOUGH = 3
-# kinds of notes
+# Kinds of notes.
 PLAYED, LEFT = "portfolio: who played", "portfolio: who is left"
 
 
@@ -65,17 +65,17 @@ class PortfolioSettings:
 
 
 async def play_round(run: RoundContext) -> None:
-    """Play a round of the member whose turn it is."""
+    """Play a round of the next member."""
     stage, alive = _decide_standing(run)
     name = _choose_member(run, alive)
     run.note(PLAYED, name)
-    # else they are others'
+    # With several members, rounds in flight can belong to others.
     flying = range(run.horizon + 1, run.number) if len(alive) == 1 else ()
     turns = [*(note.round for note in run.recall(PLAYED) if note.text == name), *flying, run.number]
     run.case.allowance = _cap_allowance(run, stage, len(alive))
     _give_to_its_model(run, name)
     strategy = MEMBERS[_strategy_name(name)]
-    # Where no other member has the same strategy, all notes of its kinds are its own.
+    # If no other member has the same strategy, all notes of its kinds belong to it.
     is_single = sum(_strategy_name(member) == strategy.name for member in run.own.members) == 1
     memory = run.memory if is_single else [note for note in run.memory if note.round in turns]
     numbered = {number: turn for turn, number in enumerate(turns, 1)}
@@ -83,7 +83,7 @@ async def play_round(run: RoundContext) -> None:
 
 
 def budget_phase(run: RoundContext) -> int:
-    """Return how many marks the committed spending has passed; seconds do not count."""
+    """Return the number of marks that the committed spending has passed; time is not counted."""
     share = run.settings.budget.spent_share(run.spent)
     return sum(share >= mark for mark in MARKS)
 
@@ -91,9 +91,9 @@ def budget_phase(run: RoundContext) -> int:
 class MemberGain(NamedTuple):
     """Gain of a member."""
 
-    # gain per evaluation, as a share of the gain from the seed to the best so far
+    # Gain per evaluation, as a share of the gain from the seed to the best so far.
     mean: float
-    # standard error of the mean over the member's rounds; infinite below ``ENOUGH`` rounds
+    # Standard error of the mean over the member's rounds; infinite below ``ENOUGH`` rounds.
     error: float
 
 
@@ -125,7 +125,7 @@ def _gain_with_noise(rounds: Sequence[float], way: float, evaluations: int) -> M
 
 
 def better_half(alive: Sequence[str], gained: Mapping[str, MemberGain]) -> list[str]:
-    """Return the better half of the members, and all that are not worse than it beyond the noise."""
+    """Return the better half of the members, and all others whose gain is lower only within the noise."""
     order = sorted(alive, key=lambda name: (-gained[name].mean, alive.index(name)))
     half = (len(alive) + 1) // 2
     last = gained[order[half - 1]]
@@ -138,11 +138,11 @@ def better_half(alive: Sequence[str], gained: Mapping[str, MemberGain]) -> list[
 
 
 def _decide_standing(run: RoundContext) -> tuple[int, Sequence[str]]:
-    """The phase, and the members that are left in it: decided once, by the round that first sees the phase."""
+    """Return the phase and its members; the first round in a phase decides on them and stores the decision."""
     stage, alive = 0, list(run.own.members)
     for note in run.recall(LEFT):
         decided, those = json.loads(note.text)
-        # rounds in flight at once may each have decided: the first one holds
+        # Rounds in flight at once may each have decided; the first decision counts.
         if decided > stage:
             stage, alive = decided, those
     reached = budget_phase(run)
@@ -155,7 +155,7 @@ def _decide_standing(run: RoundContext) -> tuple[int, Sequence[str]]:
 
 
 def _choose_member(run: RoundContext, alive: Sequence[str]) -> str:
-    """The member that has had the fewest evaluations; rounds in flight at once take different ones."""
+    """Return the member with the fewest evaluations; rounds in flight at once take different members."""
     played = {note.round: note.text for note in run.recall(PLAYED)}
     had = dict.fromkeys(alive, 0)
     for record in run.history:
@@ -168,7 +168,7 @@ def _choose_member(run: RoundContext, alive: Sequence[str]) -> str:
 
 
 def _cap_allowance(run: RoundContext, stage: int, alive: int) -> Spent:
-    """What a round may use: no more than its member's share of the phase, or one long round would be the phase."""
+    """Return the limits of a round: at most its member's share of the phase, so that no round uses up the phase."""
     budget, allowance = run.settings.budget, run.case.allowance
     parts = (len(MARKS) + 1) * alive
 

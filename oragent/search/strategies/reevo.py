@@ -1,19 +1,19 @@
-"""Reflective evolution: one role writes programs, another says in words what made the better one better.
+"""Reflective evolution (ReEvo): one role writes programs, another explains in words why one is better.
 
-Ye et al. 2024 (arXiv:2402.01145). Each generation pairs parents of different scores at random; the reflector compares
-the two (short-term reflection), the generator unites them by that advice (crossover). At the end of a generation the
-reflector joins the new advice with all earlier one (long-term reflection), by which the generator changes the best
-program so far (elitist mutation). Sizes are the paper's: 30 programs at first, then 10 crossovers and 5 mutations
-(``strategy.options``: ``initial``, ``crossovers``, ``mutations``).
+Ye et al. 2024 (arXiv:2402.01145). Each generation pairs parents of different scores at random. The reflector compares
+the two (short-term reflection), and the generator combines them with that advice (crossover). At the end of a
+generation the reflector merges the new advice with all earlier advice (long-term reflection). With it, the generator
+changes the best program so far (elitist mutation). Sizes are the paper's: 30 programs at first, then 10 crossovers and
+5 mutations (``strategy.options``: ``initial``, ``crossovers``, ``mutations``).
 
-Where we differ: rounds overlap, so that the first pairs of a generation are drawn before the last programs of the one
-before are known, and crossovers of the next generation begin while the long-term reflection is still on its way. The
-first population is at most a fifth of the budget (``strategy.options.initial=30``: the paper's). Pairs are drawn by
-rank among programs that differ in more than their numbers, the seed with no one as long as there are others
-(``strategy.options.pairs=even``: all that differ in score alike, where the paper draws until two differ). A generation
-without two such programs falls back on the best ones of the whole run. Short-term reflections that come too late for
-the long-term one of their generation are joined by the next: none is lost, and none joined twice. Prompts tell scores
-and metrics (``strategy.show=paper``: programs alone).
+Differences from the paper: rounds overlap. The first pairs of a generation are therefore drawn before the last programs
+of the previous one are known, and crossovers of the next generation begin before the long-term reflection ends. The
+first population takes at most a fifth of the budget (``strategy.options.initial=30``: the paper's). Pairs are drawn by
+rank among programs that differ in more than their numbers; the seed is paired only if there is no other pair
+(``strategy.options.pairs=even``: uniformly among pairs of different scores; the paper redraws until two scores differ).
+A generation without such a pair uses the best programs of the whole run. A short-term reflection that is too late for
+the long-term reflection of its generation is merged by the next one, exactly once. Prompts show scores and metrics
+(``strategy.show=paper``: programs only).
 """
 
 import re
@@ -38,11 +38,11 @@ from oragent.search.strategies.operators import ask_reflector, write_prompt
 from oragent.search.strategy import Strategy
 
 INITIAL, PAIRS, MUTATIONS = 30, 10, 5
-# added to the model's temperature for the first programs
+# Added to the model's temperature for the first programs.
 BOLDER = 0.3
-# kinds of notes
+# Kinds of notes.
 HINT, ADVICE = "short-term reflection", "long-term reflection"
-# kind of the note that says up to which round an advice has them
+# Kind of notes. Each holds the last round whose hints a long-term reflection includes.
 JOINED = "short-term reflections joined"
 
 
@@ -64,7 +64,7 @@ class ReEvoSettings:
 
     @property
     def generation(self) -> int:
-        """Rounds of a generation: a crossover each, then all mutations in one."""
+        """Number of rounds of a generation: one per crossover, then one for all mutations."""
         return self.crossovers + 1
 
 
@@ -80,7 +80,7 @@ async def play_round(run: RoundContext) -> None:
 
 
 async def write_initial(run: RoundContext) -> None:
-    """Ask for something better than the seed."""
+    """Ask for a better program than the seed."""
     seed = Elite.of(run.history[0])
     await generate_program(
         run, "initial", fill_template("reevo_initial"), [seed], raised_temperature(run, BOLDER), anew=True
@@ -88,7 +88,7 @@ async def write_initial(run: RoundContext) -> None:
 
 
 async def cross_programs(run: RoundContext, generation: int) -> None:
-    """Compare two programs, then unite them."""
+    """Compare two programs, then combine them."""
     pairs = _differing_pairs(run, _parent_generation(run, generation))
     pairs = pairs or _differing_pairs(run, best_records(run.scored, run.fitness, INITIAL))
     if not pairs:
@@ -103,10 +103,10 @@ async def cross_programs(run: RoundContext, generation: int) -> None:
 
 
 async def mutate_best(run: RoundContext) -> None:
-    """Join what was learned in words, and change the best program by it."""
+    """Merge the reflections, and change the best program with the result."""
     advice, hints = _latest_advice(run)
     parts = [PromptPart("hints", [f"- {hint}" for hint in hints if hint]), PromptPart("advice", [advice])]
-    # Without an answer what was known holds, and the hints wait for the next.
+    # Without an answer the earlier advice stays, and the next long-term reflection merges the hints.
     if answer := await _ask_advice(run, "reevo_long", parts):
         advice = answer
         run.note(ADVICE, advice)
@@ -118,7 +118,7 @@ async def mutate_best(run: RoundContext) -> None:
 
 
 def _latest_advice(run: RoundContext) -> tuple[str, list[str]]:
-    """The latest advice, and the hints that it has not joined: rounds overlap, and some came too late for it."""
+    """Return the latest advice, and the hints that it does not include; rounds overlap, so some hints are late."""
     notes = run.recall(ADVICE)
     if not notes:
         return run.problem.knowledge.strip(), [note.text for note in run.recall(HINT)]
@@ -161,12 +161,12 @@ def _parent_generation(run: RoundContext, generation: int) -> list[Committed]:
 
 
 def initial_size(run: RoundContext) -> int:
-    """Size of the first population: the paper's, or a fifth of a budget that is too small for it."""
+    """Return the size of the first population: the paper's, or a fifth of a smaller budget."""
     return first_population(run, run.own.initial, INITIAL)
 
 
 def _draw_pair(run: RoundContext, pairs: Sequence[tuple[Committed, Committed]]) -> tuple[Committed, Committed]:
-    """Draw a pair: evenly, as in the paper, or good ones more often that are more than constants apart."""
+    """Draw a pair: uniformly, as in the paper, or by rank among pairs that differ in more than constants."""
     if run.own.pairs == "even":
         return pairs[int(run.rng.integers(len(pairs)))]
     apart = [
@@ -176,7 +176,7 @@ def _draw_pair(run: RoundContext, pairs: Sequence[tuple[Committed, Committed]]) 
     rank_of = {first.id: rank for rank, first in enumerate(ranked, 1)}
     weights = np.array([1.0 / (rank_of[first.id] + rank_of[second.id]) for first, second in apart])
     seed = [run.history[0].id in (first.id, second.id) for first, second in apart]
-    # the seed teaches little beside the champion
+    # A comparison with the seed gives little advice.
     if not all(seed):
         weights[seed] = 0.0
     return apart[int(run.rng.choice(len(apart), p=weights / weights.sum()))]

@@ -1,4 +1,4 @@
-"""A scripted model that plays every strategy's roles: no server, no key, and replies as odd as real ones."""
+"""Scripted model for the roles of all strategies; it needs no server and no key, and some replies are faulty."""
 
 import difflib
 import io
@@ -13,7 +13,7 @@ from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request
 from oragent.programs.blocks import fence_text, fenced_blocks, language_tag
 
-# roles that are answered without a program
+# Roles that are answered without a program.
 PROSE = ("lead", "reflect")
 IDEAS = (
     ("steeper", "Raise the main term to a higher power, such as `x ** 2`, so that good choices stand out."),
@@ -34,7 +34,7 @@ def observe(hook, data):
 
 
 OUTLINED = re.compile(r"^( +)\.\.\.\s*\Z", re.MULTILINE)
-# what ``broken`` puts in
+# Text that ``break_program`` inserts.
 MENDED = re.compile(r"unknown_scale \* ")
 DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?!\w)")
 QUOTED = re.compile(r"`([^`\n]+)`")
@@ -43,12 +43,12 @@ REMARKS = (
     "The constant that scales the penalty mattered most; change one thing at a time.",
     "A rule that looks at the two nearest neighbours generalised better than one that looks at all of them.",
 )
-# variations that turn the plainest program into a first one
+# Number of variations that turn the completed outline into a first program.
 FIRST_STEPS = 3
 
 
 def repaired_role(messages: Sequence[Message]) -> str:
-    """The role that is asked again by a repair, which says what was wanted."""
+    """Return the role that a request for a repair repeats."""
     for word, role in (("JSON list", "idea"), ("ACTION:", "experiment")):
         if word in messages[-1].content:
             return role
@@ -56,7 +56,7 @@ def repaired_role(messages: Sequence[Message]) -> str:
 
 
 def write_ideas(prompt: str, rng: random.Random) -> str:
-    """As many ideas as the prompt wants, in a list that is now and then cut off, or in prose."""
+    """Write the number of ideas that the prompt asks for, as a list, sometimes truncated, or as prose."""
     match = re.search(r"exactly (\d+)", prompt)
     if match:
         count = int(match[1])
@@ -78,7 +78,7 @@ def write_ideas(prompt: str, rng: random.Random) -> str:
 
 
 def write_action(prompt: str, parent: str, child: str, rng: random.Random) -> str:
-    """One action: mostly an edit, sometimes a tuning, a probe or the end, sometimes nothing that can be used."""
+    """Write one action: mostly an edit; sometimes a tuning, a probe, a stop or an unusable reply."""
     thought = f"THOUGHT: {rng.choice(REMARKS)}\n"
     kind = rng.random()
     names = re.findall(r"^(c\d+) = ", prompt, re.MULTILINE)
@@ -109,14 +109,14 @@ def count_parts(prompt: str) -> int:
 
 
 def write_parts(programs: Sequence[str], rng: random.Random) -> str:
-    """A reply of several programs, each below its title; now and then one is left out."""
+    """Write a reply with several programs, each below its title; sometimes one is missing."""
     titles = [f"PROGRAM: {rng.choice(IDEAS)[0]}\nIDEA: {rng.choice(REMARKS)}" for _ in programs]
     parts = [f"{title}\n{text}" for title, text in zip(titles, programs, strict=True) if rng.random() < 0.95]
     return "\n\n".join([f"LESSON: {rng.choice(REMARKS)}", *parts])
 
 
 def with_new_number(source: str, rng: random.Random) -> str:
-    """``source`` with one of its numbers scaled; a whole number only where there is no other."""
+    """Scale one number of ``source``; an integer only if there is no decimal number."""
     if language_tag(source) == "cpp":
         places = list(DECIMAL.finditer(source))
         if not places:
@@ -146,12 +146,12 @@ def _scale_number(number: str, rng: random.Random) -> str:
     try:
         return f"{float(number) * rng.uniform(0.5, 2.0):.4g}"
     except ValueError:
-        # complex, hexadecimal
+        # Complex or hexadecimal.
         return number
 
 
 def complete_outline(source: str, rng: random.Random) -> str | None:
-    """The plainest program with an outline, a function whose body is ``...``: it returns one of its arguments."""
+    """Complete an outline, a function whose body is ``...``, so that it returns one of its arguments."""
     body = OUTLINED.search(source)
     if body is None:
         return None
@@ -163,17 +163,17 @@ def complete_outline(source: str, rng: random.Random) -> str | None:
 
 
 def break_program(child: str) -> str:
-    """A program that fails when it runs, as it uses a name that nothing defines."""
+    """Insert an undefined name into a program, so that it fails when it runs."""
     return fenced_whole("", re.sub(r"^( +)return (?=\S)", r"\1return unknown_scale * ", child, flags=re.MULTILINE))
 
 
 def fenced_whole(parent: str, child: str) -> str:
-    """The whole program in a fenced block."""
+    """Write the whole program in a fenced block."""
     return fence_text(child.strip(), language_tag(child))
 
 
 def fenced_edit(parent: str, child: str) -> str:
-    """SEARCH/REPLACE edits of what changed between two programs; of their first lines where nothing did."""
+    """Write SEARCH/REPLACE edits from one program to another; without a change, an edit of the first lines."""
     old, new = parent.strip("\n").split("\n"), child.strip("\n").split("\n")
     changes = [code for code in difflib.SequenceMatcher(None, old, new).get_opcodes() if code[0] != "equal"]
     blocks = [_write_edit(old[max(i - 1, 0) : j], new[max(k - 1, 0) : m]) for _, i, j, k, m in changes]
@@ -184,7 +184,7 @@ def _write_edit(old: list[str], new: list[str]) -> str:
     return "\n".join(["<<<<<<< SEARCH", *old, "=======", *new, ">>>>>>> REPLACE"])
 
 
-# of replies
+# Styles of replies.
 STYLES: tuple[Callable[[str, str], str], ...] = (
     fenced_whole,
     fenced_whole,
@@ -201,16 +201,16 @@ STYLES: tuple[Callable[[str, str], str], ...] = (
 )
 
 
-# varies a program, by a seed, perhaps with expressions of a prompt
+# Function that varies a program, given a seed and expressions from a prompt.
 Breeder = Callable[[str, int, Sequence[str]], str]
 
 
 def make_player(seed: int, breed: Breeder | None = None) -> Scripted:
-    """A model that plays every role: it answers with variations of the programs in a prompt, and with prose.
+    """Return a model that answers every role, with variations of the programs in a prompt and with prose.
 
-    Its replies come in changing styles, some of them broken or empty, as real ones do. They depend on the seed, the
-    prompt and the key of the call, and not on the order of calls; where a call has no key, on how often that prompt was
-    put. Without ``breed``, which varies a program, one number of the program changes.
+    Replies have various styles, and some are faulty or empty, as with real models. They depend on the seed, the prompt
+    and the key of the call, not on the order of calls. If a call has no key, they depend on how often that prompt was
+    sent. ``breed`` varies a program; without it, one number of the program changes.
     """
     return Scripted(_Player(seed, breed), name="scripted-varied")
 
@@ -224,7 +224,7 @@ class _Player:
         messages, role, name = request.messages, request.role, request.key
         prompt = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
         self._seen[prompt] += not name
-        # Text seeds the standard generator alike on every machine, and needs no state beside the prompt.
+        # A text seed gives the same generator on every machine, and needs no state except the count of prompts.
         rng = random.Random(f"{self._seed} {name or self._seen[prompt]} {prompt}")
         if role == "repair":
             played = repaired_role(messages)
@@ -253,7 +253,7 @@ class _Player:
             if name and rng.random() < 0.15:
                 return break_program(child)
             return rng.choice(STYLES)(parent, child)
-        # thought and code, as many methods want
+        # Thought and code, as many strategies ask for.
         return f"{{{rng.choice(REMARKS)}}}\n\n{fenced_whole(parent, child)}"
 
     def _vary_program(self, parent: str, blocks: Sequence[str], rng: random.Random) -> str:

@@ -1,8 +1,7 @@
 """Programs from outside: each round scores one program that a client submits, such as a coding agent.
 
-The client takes the place of the model: a submission is stored as a reply before it is used, so that a killed run
-scores nothing twice and a replay needs no client. The process that holds the run passes submissions on
-(``oragent.api.mcp.agent_runs``).
+The client replaces the model. A submission is stored as a reply before it is used, so a killed run scores no program
+twice and a replay needs no client. The process of the run forwards submissions (``oragent.api.mcp.agent_runs``).
 """
 
 import json
@@ -17,14 +16,14 @@ from oragent.search.prompting.search_summary import TITLE, program_mark
 from oragent.search.round_context import RoundContext
 from oragent.search.strategy import Strategy
 
-# name of the strategy, and of the model in its place
+# Name of the strategy and of its model.
 SUBMITTED = "submitted"
-# origin of a submitted program
+# Origin of a submitted program.
 ORIGIN = "agent"
 ROLE = "code"
 PROMPT = "Submit a program as JSON: program, parents, idea."
 CANDIDATE_ID = re.compile(r"\d{1,9}\.\d{1,9}")
-# characters
+# Largest numbers of characters.
 MOST_PROGRAM = 200_000
 MOST_IDEA = 600
 MOST_PARENTS = 8
@@ -32,16 +31,16 @@ MOST_PARENTS = 8
 
 @dataclass(frozen=True)
 class Submission:
-    """A program that a client submits.
+    """Program that a client submits.
 
     Raises:
         ConfigError: The program is empty or too long, or a parent is not the id of a candidate.
     """
 
     program: str
-    # ids of candidates
+    # Ids of candidates.
     parents: tuple[str, ...] = field(default=())
-    # what is new about it, in a few words
+    # New idea of the program, in a few words.
     idea: str = ""
 
     def __post_init__(self) -> None:
@@ -68,7 +67,7 @@ def parse_submission(text: str) -> Submission:
     """Read a submission from JSON.
 
     Raises:
-        ConfigError: It has another form.
+        ConfigError: The JSON has the wrong form.
     """
     try:
         tree = parse_json(text, 8 * MOST_PROGRAM)
@@ -80,8 +79,7 @@ def parse_submission(text: str) -> Submission:
 async def score_submission(run: RoundContext) -> None:
     """Score the next program that the client submits.
 
-    A replay has no further reply after the last submission; the round is empty then, so that rounds before it are
-    committed.
+    A replay has no reply after the last submission. The round is then empty, so that earlier rounds are committed.
     """
     try:
         reply = await run.ask(ROLE, [Message("user", PROMPT)])

@@ -1,19 +1,20 @@
-"""TIDE: islands that differ by their syntax trees, operators chosen by a bandit, constants tuned outside the model.
+"""TIDE: islands of different syntax trees, operators chosen by a bandit, constants tuned without the model.
 
 Chen et al. 2026 (arXiv:2601.21239; no public code). Each of six islands keeps its eight best programs. A round belongs
 to one island. A bandit (UCB) chooses one of five operators: ``e1`` and ``e2`` start from parents drawn by tournament,
-``m1``, ``m2`` and ``m3`` change the elite. A child that comes near the elite has its constants tuned by differential
-evolution. The model says in words what sets the island's best program apart from its worst; its prompts show that. An
-island that gains nothing for two rounds gets something from the one with the best elite: where their programs are alike
-as trees, that elite takes the place of the worst, else its insight goes into prompts. After eight rounds without a gain
-the island starts anew with a program that the model writes in another structure than the best of all.
+``m1``, ``m2`` and ``m3`` change the elite. If the score of a child is near that of the elite, differential evolution
+tunes its constants. The model explains the difference between the island's best and worst programs (the insight), and
+prompts of the island show it. After two rounds without a gain, an island receives a migration from the island with the
+best elite. If the syntax trees of the two islands are similar, that elite replaces the worst program; otherwise prompts
+show the other island's insight. After eight rounds without a gain, the island restarts with a program whose structure
+differs from that of the best of all.
 
-Where we differ: constants are found in the syntax tree, where the paper asks the model to name them, so replies name
-none. Rounds overlap. Likeness is the mean over pairs of the best three programs of each island, and token by token
-where trees are too large to compare. Prompts tell all figures (``strategy.show=paper``: scores in the two prompts that
-have them there, no figures in others). What the paper does not say is ours: tournaments of two, two parents, one bandit
-for all islands, F 0.5, CR 0.9, boxes of half a constant, "near the elite" within 5 %, half of the evaluations for
-tuning at most, an insight whenever an island has a new elite, and the island with the best elite as the sender.
+Differences from the paper: constants are found in the syntax tree; the paper asks the model to name them. Rounds
+overlap. The similarity of islands is the mean over pairs of their best three programs; trees that are too large are
+compared by tokens. Prompts show all figures (``strategy.show=paper``: scores in the two prompts that have them in the
+paper, no figures in others). The paper leaves open the following choices: tournaments of two, two parents, one bandit
+for all islands, F 0.5, CR 0.9, boxes of half a constant, "near the elite" within 5 %, at most half of the evaluations
+for tuning, an insight for each new elite of an island, and the island with the best elite as the source of migrations.
 """
 
 import asyncio
@@ -41,13 +42,13 @@ from oragent.search.strategy import Strategy
 
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")
 EXPLORING = ("e1", "e2")
-# operators whose prompts show what another island sends
+# Operators whose prompts show the insight of another island.
 INFORMED = ("e1", "e2", "m1")
-# of an insight: two short paragraphs
+# Largest number of words of an insight, about two short paragraphs.
 WORDS = 200
-# programs of each island that likeness is told by, the best
+# Number of best programs of each island that are compared for similarity.
 COMPARED = 3
-# kind of the notes that say what a round did
+# Kind of notes. Each holds the event of a round.
 EVENT = "tide"
 
 
@@ -86,41 +87,41 @@ class TideSettings:
 class IslandEvent:
     """Event of a round besides new programs, as stored in a note."""
 
-    # number of the island
+    # Number of the island.
     island: int
-    # operator that was applied; empty for none
+    # Operator that was applied; empty for none.
     operator: str = ""
-    # new insight of the island; empty for none
+    # New insight of the island; empty for none.
     insight: str = ""
-    # insight that another island sends; empty for none
+    # Insight received from another island; empty for none.
     lent: str = ""
-    # id of the elite of another island that takes the place of the worst; empty for none
+    # Id of another island's elite that replaces the worst program; empty for none.
     settler: str = ""
-    # whether the island starts anew with what the round made
+    # Whether the island restarts with the programs of the round.
     reset: bool = False
 
 
 @dataclasses.dataclass
 class Island:
-    """A population."""
+    """Population of an island."""
 
-    # programs, best first, no two of one score
+    # Programs of different scores, best first.
     members: list[Committed] = dataclasses.field(default_factory=list)
-    # number of the island's rounds since it last gained
+    # Number of the island's rounds since its last gain.
     since: int = 0
-    # what makes the difference between its best and its worst, in words; empty where nobody has said
+    # Explanation of the difference between its best and its worst program; empty if there is none yet.
     insight: str = ""
-    # id of the elite when that was said
+    # Id of the elite that the insight is about.
     explained: str = ""
-    # what another island sent
+    # Insight received from another island.
     lent: str = ""
-    # number of its rounds since the last migration into it
+    # Number of its rounds since the last migration into it.
     moved: int = 0
 
 
 @dataclasses.dataclass
 class BanditArm:
-    """An operator: in how many rounds it was played, and the sum of their rewards."""
+    """Arm of the bandit: an operator's number of rounds and the sum of their rewards."""
 
     plays: int = 0
     reward: float = 0.0
@@ -132,13 +133,13 @@ def read_events(run: RoundContext) -> list[tuple[int, IslandEvent]]:
 
 
 def replay_islands(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> list[Island]:
-    """The islands as they are, and what each arm has earned until now."""
+    """Return the current islands, and update ``arms`` with the rewards of earlier rounds."""
     islands = [Island() for _ in range(run.archive.islands)]
     events = dict(read_events(run))
     for number, records in enumerate(run.rounds):
         scored = [record for record in records if record.placed]
         event = events.get(number)
-        # the seed and what a run begins with, or a round that the budget cut
+        # The round has the seed or other initial programs, or the budget ended it early.
         if event is None:
             for record in scored:
                 home = record.candidate.island
@@ -191,16 +192,16 @@ def _play_event(
 
 
 def relative_gain(fitness: float, best: float) -> float:
-    """The reward of a program: its gain over the best so far as a share of that; 0 for none."""
+    """Return the reward of a program: its relative gain over the best so far; 0 without a gain."""
     if not math.isfinite(fitness) or fitness <= best:
         return 0.0
     return (fitness - best) / max(abs(best), 1e-9)
 
 
 def choose_operator(arms: dict[str, BanditArm], exploration: float, turn: int) -> str:
-    """The operator with the highest upper confidence bound, as TIDE has it; those that nobody has tried go before.
+    """Return the operator with the highest upper confidence bound of TIDE; untried operators come first.
 
-    The bound is the mean reward plus C sqrt(2 ln N / n). Rounds in flight at once try different ones, by ``turn``.
+    The bound is the mean reward plus C sqrt(2 ln N / n). Rounds in flight at once take different ones, by ``turn``.
     """
     untried = [name for name, arm in arms.items() if not arm.plays]
     if untried:
@@ -215,7 +216,7 @@ def choose_operator(arms: dict[str, BanditArm], exploration: float, turn: int) -
 
 
 def _add_settler(run: RoundContext, members: Sequence[Committed], settler: str) -> list[Committed]:
-    """Members with the worst replaced by a settler; where it has a score that one of them has, it stays away."""
+    """Return the members with the worst replaced by the settler; unchanged if a member has the settler's score."""
     found = next((record for record in run.scored if record.id == settler), None)
     if found is None or any(run.fitness(found) == run.fitness(member) for member in members):
         return list(members)
@@ -227,7 +228,7 @@ def _add_settler(run: RoundContext, members: Sequence[Committed], settler: str) 
 
 
 async def play_round(run: RoundContext) -> None:
-    """Play one island: start it anew; or explain, migrate, write a program, and tune it."""
+    """Play a round of one island: restart it, or explain, migrate, write a program and tune it."""
     options: TideSettings = run.own
     arms = {name: BanditArm() for name in OPERATORS}
     islands = replay_islands(run, options.population, arms)
@@ -299,7 +300,7 @@ async def _migrate_best(run: RoundContext, islands: Sequence[Island], island: Is
 
 
 def mean_likeness(first: Sequence[Committed], second: Sequence[Committed]) -> float:
-    """Mean likeness of the programs of two islands, the best of each, in [0, 1]."""
+    """Return the mean similarity of the best programs of two islands, in [0, 1]."""
     pairs = [(record.source, partner.source) for record in first[:COMPARED] for partner in second[:COMPARED]]
     return sum(_program_likeness(*pair) for pair in pairs) / len(pairs)
 
@@ -310,7 +311,7 @@ def _program_likeness(first: str, second: str) -> float:
     try:
         share = request("likeness", first=first, second=second).get("share")
     except ParseLimitExceeded:
-        # programs that were scored: who knows what a comparison of them takes
+        # Comparing these programs could take too long.
         return 0.0
     if isinstance(share, int | float) and 0 <= share <= 1:
         return float(share)

@@ -1,16 +1,17 @@
-"""Tune the constants of programs: by real optimisers, between the rounds of any strategy, or by differential evolution.
+"""Tune the constants of programs by CMA-ES, in reserved rounds of any strategy, or by differential evolution.
 
-The optimiser is CMA-ES (`oragent.search.cma_es`).
+CMA-ES is in `oragent.search.cma_es`.
 
-Between rounds, within a share of the budget: TIDE (arXiv:2601.21239) tunes the constants of every candidate; here the
-best elite that was not tuned yet has its turn now and then, so that the rounds of a strategy stay as they are. CMA-ES
-starts at the present values. Every so many rounds one is kept free; where the share does not allow a
-tuning yet, or nothing is left to tune, that round is empty. A run that time or money ends does not know how many
-evaluations it has: it tunes few constants at once.
+Tuning in reserved rounds, within a share of the budget: TIDE (arXiv:2601.21239) tunes the constants of every candidate.
+Here, at a fixed period, one round tunes the best elite that is not tuned yet; the other rounds of the strategy do not
+change. CMA-ES starts at the present values. If the share does not allow a tuning yet, or no elite is left to tune, the
+reserved round is empty. If time or money limits a run, the number of evaluations is unknown, and few constants are
+tuned at once.
 
-Differential evolution (Storn & Price 1997, doi:10.1023/A:1008202821328) as TIDE has it: a small population of Gaussian
-neighbours of the constants as they stand, in a box in proportion to them; for each member some trials are made of three
-others by difference and binomial crossover, scored at once, and the best of them takes its place if it is better.
+Differential evolution (Storn & Price 1997, doi:10.1023/A:1008202821328) as in TIDE: the population holds Gaussian
+neighbours of the present constants, in a box in proportion to them. For each member, several trials are made from three
+other members by difference and binomial crossover, and scored at once. The best trial replaces the member if it is
+better.
 """
 
 import hashlib
@@ -32,46 +33,46 @@ from oragent.search.round_context import RoundContext
 from oragent.search.strategies.constants import Constant, Range, find_constants, with_values
 from oragent.search.strategy import Round
 
-# constants of one tuning where evaluations are scarce
+# Number of constants of one tuning if evaluations are scarce.
 FEW = 5
 # First step size, in widths of a range: around present values, and in ranges that a model or person named.
 SPREAD, WIDE_SPREAD = 0.1, 0.3
 # Least number of programs in a generation.
 GENERATION = 6
 
-# rounds
+# Smallest period of reserved rounds.
 LEAST_PERIOD = 3
-# evaluations of one tuning of few constants
+# Evaluations of one tuning of FEW constants.
 COST = 12
-# evaluations a constant, where there are many
+# Evaluations per constant, if there are many.
 EACH = 6
-# constants that are tuned at once
+# Largest number of constants that are tuned at once.
 MOST = 12
-# elites, the best
+# Number of best elites that are considered.
 LOOKED_AT = 20
-# kind of the notes that hold a mark of a program that had its turn, and what that takes at most
+# Kind of notes. Each holds the mark of a tuned program and the largest number of evaluations of its tuning.
 TUNED = "tuned"
-# origin of the programs
+# Origin of the programs.
 EVOLVED = "tide_tuned"
-# constants that are tuned at once, those that weigh most
+# Number of most influential constants that differential evolution tunes at once.
 MOST_EVOLVED = 8
-# F and CR, which the paper does not say
+# F and CR; the paper gives no values.
 FACTOR, CROSSOVER = 0.5, 0.9
-# of the box, and of the noise, as shares of a constant
+# Half-width of the box and standard deviation of the noise, as shares of a constant.
 BOX, SIGMA = 0.5, 0.1
-# constants below the one have a box of plus and minus the other
+# A constant of absolute value below NEAR_ZERO has a box of half-width AROUND_ZERO.
 NEAR_ZERO, AROUND_ZERO = 1e-3, 0.5
-# members: a target, and three others
+# Smallest population: a target and three other members.
 MEMBERS = 4
 
 
 async def tune_constants(
     run: RoundContext, solution: Elite, ranges: Sequence[Range], evaluations: int, *, local: bool = False
 ) -> list[Candidate]:
-    """Evaluate programs with other constants, each batch in the light of those before; fewer where the budget ends.
+    """Evaluate a program with other constants, in batches by CMA-ES; fewer if the budget ends.
 
-    CMA-ES starts at the present values: with a small step where ``local``, otherwise with one that covers ranges that
-    somebody has named. The generator of the run seeds it.
+    CMA-ES starts at the present values. The first step is small if ``local``; otherwise it covers the named ranges. The
+    run's random generator gives the seed.
     """
     seed, spread = int(run.rng.integers(1 << 31)), SPREAD if local else WIDE_SPREAD
     optimiser = _Optimiser(ranges, seed, spread, _generation_size(run.window, evaluations))
@@ -97,9 +98,10 @@ def _reached_score(candidate: Candidate) -> float | None:
 
 
 def _generation_size(window: int, evaluations: int) -> int:
-    """Programs of a generation of CMA-ES: more where many rounds are in flight, which wait for this one in the end.
+    """Return the number of programs of a CMA-ES generation, at least ``GENERATION``.
 
-    By the window, not by the workers, whose number changes nothing; there are two at least.
+    It grows with the window, because the rounds in flight wait for this one. It does not depend on the number of
+    workers, so that results do not depend on it either.
     """
     return max(GENERATION, min(window // 2, evaluations // 2))
 
@@ -107,14 +109,14 @@ def _generation_size(window: int, evaluations: int) -> int:
 async def _score_variants(
     run: RoundContext, solution: Elite, points: Sequence[Mapping[int, float]], origin: str
 ) -> list[Candidate]:
-    """Score a program with other values of its constants, by their numbers, side by side."""
+    """Score a program with several sets of values of its constants, all at once."""
     sources = [with_values(solution.source, run.problem.about.function, values) for values in points]
     evaluate = partial(RoundContext.evaluate, parents=[solution.id], origin=origin)
     return await run.fork([partial(evaluate, source=source) for source in sources])
 
 
 class _Optimiser:
-    """CMA-ES over the ranges of constants, all of the same width to it."""
+    """CMA-ES over the ranges of constants, each scaled to the same width."""
 
     def __init__(self, ranges: Sequence[Range], seed: int, spread: float, generation: int) -> None:
         start = np.array([find_position(axis.constant.value, axis.low, axis.high, axis.logarithmic) for axis in ranges])
@@ -132,7 +134,7 @@ class _Optimiser:
         }
 
     def tell(self, number: int, fitness: float | None) -> None:
-        """Record the fitness of a proposal, None for a failed program; a full generation moves the search."""
+        """Record the fitness of a proposal, None for a failed program; a full generation updates the distribution."""
         self._told.append((self._asked[number], math.inf if fitness is None else -fitness))
         if len(self._told) == self.at_once:
             self._search.tell([point for point, _ in self._told], [loss for _, loss in self._told])
@@ -140,7 +142,7 @@ class _Optimiser:
 
 
 def with_tuning(round: Round, share: float, every: int) -> Round:
-    """A strategy's round, which counts its own turns alone, with a tuning in its place in every so many rounds."""
+    """Return a round function that tunes in every ``every``-th round and plays ``round`` in the others."""
 
     async def tune_or_play(run: RoundContext) -> None:
         if run.number % every == 0:
@@ -153,10 +155,10 @@ def with_tuning(round: Round, share: float, every: int) -> Round:
 
 
 def tuning_period(window: int) -> int:
-    """Every how many rounds one is kept free.
+    """Return the period of rounds that are reserved for tuning.
 
-    The one before is committed by then, long rounds, of which few are in flight, have one as soon as others by time,
-    and an odd number takes from each island in turn.
+    The period exceeds the window, so that the previous tuning is committed. A strategy with long rounds has a small
+    window, and so a similar time between tunings. The period is odd, so that it takes rounds from each island in turn.
     """
     return max(LEAST_PERIOD, 2 * window - 1)
 
@@ -164,21 +166,21 @@ def tuning_period(window: int) -> int:
 def is_worth(share: float, budget: Budget) -> bool:
     """Return whether a share of a budget is enough for at least one tuning; otherwise no round is reserved.
 
-    A call of a model makes about one program, so calls bound evaluations too; of other bounds nobody knows.
+    A model call yields about one program, so a limit of calls bounds evaluations too. Other limits give no bound.
     """
     bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
     return share > 0 and (not bounds or share * min(bounds) >= COST)
 
 
 def tuning_cost(count: int) -> int:
-    """Evaluations of the tuning of so many constants."""
+    """Return the number of evaluations of a tuning of ``count`` constants."""
     if count <= FEW:
         return COST
     return EACH * count
 
 
 async def _tune_best(run: RoundContext, share: float) -> None:
-    """Tune the constants of the best elite that has not had its turn, where there is one and the share allows it."""
+    """Tune the constants of the best elite that is not tuned yet, if there is one and the share allows it."""
     had = [note.text.split() for note in run.recall(TUNED)]
     chosen = _find_untuned(run, {words[0] for words in had})
     if chosen is None:
@@ -212,30 +214,30 @@ def _elite_mark(elite: Elite) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Where constants are looked for."""
+    """Box of allowed values of constants."""
 
-    # ``(d,)`` constants as they stand
+    # ``(d,)`` present constants.
     centre: Vector
-    # ``(d,)`` how far each may go, up and down
+    # ``(d,)`` half-widths of the box.
     reach: Vector
 
     @classmethod
     def around(cls, constants_found: Sequence[Constant]) -> "Box":
-        """The box in proportion to constants."""
+        """Return the box in proportion to constants."""
         centre = np.array([constant.value for constant in constants_found])
         return cls(centre, np.where(np.abs(centre) < NEAR_ZERO, AROUND_ZERO, BOX * np.abs(centre)))
 
     def clipped(self, point: Vector) -> Vector:
-        """The nearest point in the box."""
+        """Return the nearest point in the box."""
         return np.clip(point, self.centre - self.reach, self.centre + self.reach)
 
     def neighbour(self, rng: np.random.Generator) -> Vector:
-        """A point near the centre."""
+        """Return a random point near the centre."""
         return self.clipped(rng.normal(self.centre, self.reach * SIGMA / BOX))
 
 
 def make_trial(target: Vector, others: tuple[Vector, Vector, Vector], box: Box, rng: np.random.Generator) -> Vector:
-    """A trial for a member: x1 + F (x2 - x3) in some dimensions, one at least, and the member's own in the others."""
+    """Return a trial: x1 + F (x2 - x3) in at least one random dimension, the target's values in the others."""
     first, second, third = others
     mutant = box.clipped(first + FACTOR * (second - third))
     taken = rng.random(len(target)) < CROSSOVER
