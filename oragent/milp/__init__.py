@@ -1,4 +1,4 @@
-"""An optimisation model as data: read it, solve it, explain it, without any language model."""
+"""Optimisation models as data: read, solve and explain them without a language model."""
 
 from oragent.milp.as_json import from_json, solution_dict, to_json
 from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp

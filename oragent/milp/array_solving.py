@@ -1,6 +1,6 @@
-"""Solve a model given as arrays with any back end, and recompute what the back end claims.
+"""Solve a model given as arrays with any back end, and recompute the figures that the back end claims.
 
-The names of variables and rows are not needed, so that models with 10^6 coefficients cost little more than the solver.
+Names of variables and rows are not needed, so the overhead is small even for models with 10^6 coefficients.
 """
 
 import time
@@ -19,11 +19,11 @@ from oragent.milp.solution import SolveStatus
 from oragent.milp.solvers.protocol import Ability, Limit, Solver, SolverOptions, SolverResult, SolverStatus
 from oragent.milp.solvers.registry import find_solver, solvers_able
 
-# Gap, over the larger of 1 and the objective, up to which a point counts as optimal.
+# Relative gap up to which a point counts as optimal; the denominator is max(1, |objective|).
 PROVEN = 1e-6
-# A dual or reduced cost as small as that, against the largest figures it is made of, is 0.
+# A dual or reduced cost counts as 0 if it is this small relative to its largest summand.
 NOISE = 1e-9
-# by how much HiGHS may leave a dual on the wrong side of 0, with room
+# Tolerance for duals of HiGHS on the wrong side of 0, with a safety margin.
 DUAL_FEASIBLE = 1e-6
 NOT_PROVEN = "stopped before it was proven that no point is better"
 NO_OPTIMUM = (SolverStatus.INFEASIBLE, SolverStatus.UNBOUNDED, SolverStatus.INFEASIBLE_OR_UNBOUNDED)
@@ -31,35 +31,35 @@ NO_OPTIMUM = (SolverStatus.INFEASIBLE, SolverStatus.UNBOUNDED, SolverStatus.INFE
 
 @dataclass(frozen=True)
 class ArraySolution:
-    """A checked result; figures are in the model's own sense."""
+    """A checked result; figures have the sign of the model's own sense."""
 
     status: SolveStatus
     # ``(n,)``; None without a feasible point
     values: Vector | None = None
-    # of the values, prices of soft rows included
+    # Objective of the values, with the penalties of soft rows.
     objective: float | None = None
-    # no feasible point is better; infinite or None if unknown
+    # Proven bound: no feasible point is better; infinite or None if unknown.
     bound: float | None = None
-    # Over the larger of 1 and the objective's size.
+    # Gap between objective and bound, relative to max(1, |objective|).
     gap: float | None = None
-    # ``(m,)`` and ``(n,)``; of linear and convex quadratic models
+    # ``(m,)`` and ``(n,)``; for linear and convex quadratic models.
     row_duals: Vector | None = None
     reduced_costs: Vector | None = None
-    # ``(n,)`` of an unbounded model, ``(m,)`` of an infeasible one, where the solver offers them
+    # ``(n,)`` for an unbounded model, ``(m,)`` for an infeasible one, if the solver supplies a ray.
     ray: Vector | None = None
     farkas: Vector | None = None
     # Values of further objectives by name.
     goals: Mapping[str, float] = field(default_factory=dict)
-    # that ended the solve; None if none did
+    # Limit that ended the solve; None if no limit did.
     limit: Limit | None = None
     work: Mapping[str, float] = field(default_factory=dict)
     solver: str = ""
-    # Wall clock, all solves together.
+    # Wall-clock seconds of all solves.
     seconds: float = 0.0
     note: str = ""
-    # Lines on parts that were replaced by linear rows.
+    # One line for each part that was replaced by linear rows.
     linearised: tuple[str, ...] = ()
-    # Solver's own object of the last solve of a linear model; None for none.
+    # Native object of the solver after the last solve of a linear model; None if not available.
     engine: object = field(default=None, repr=False)
 
 
@@ -72,16 +72,16 @@ def solve_arrays(
 ) -> ArraySolution:
     """Solve a model.
 
-    Parts that the solver lacks are written as linear rows first. Of several objectives those with the highest priority
-    are optimised first. Values of integer variables are rounded, and the linear programme that is left is solved for
-    the others; objective and feasibility are computed from the values, the bound of a linear programme from its duals.
+    Parts that the solver does not support are first written as linear rows. Objectives with the highest priority are
+    optimised first. Values of integer variables are rounded, and the remaining linear programme is solved for the
+    other variables. Objective and feasibility are computed from the values, the bound of a linear programme from duals.
 
     Args:
         arrays: The model.
         options: Limits; none by default.
         solver: Name of a back end, or the back end.
-        start: ``(n,)`` point to begin with, feasible or not.
-        names: Of the columns, for messages; numbers by default.
+        start: ``(n,)`` start point, feasible or not.
+        names: Names of the columns for messages; numbers by default.
 
     Raises:
         MilpError: The back end is unknown, not installed, or cannot solve such a model.
@@ -152,7 +152,7 @@ def _checked_point(arrays: Arrays, linear: Arrays, result: SolverResult, options
     objective = arrays.worth_at(values)
     bound = proven_bound(linear, result)
     gap = abs(objective - bound) / max(1.0, abs(objective))
-    # A bound on the wrong side of the point only shows the solver's tolerances.
+    # A bound on the wrong side of the point is an effect of the solver's tolerances.
     proven = result.status is SolverStatus.OPTIMAL and gap <= PROVEN
     duals = reduced = None
     if result.row_duals is not None and not linear.integer.any() and len(linear.cost) == count:
@@ -178,7 +178,7 @@ def _rounded_if_feasible(arrays: Arrays, values: Vector) -> Vector:
 
 
 def polish(arrays: Arrays, values: Vector, again: Vector | None) -> Vector:
-    """Return the point with exact integers where it is as good, without the noise at bounds."""
+    """Return the point with exact integers and without rounding noise at bounds, if it is not worse."""
     sign = arrays.sense.sign
     if again is not None and arrays.largest_violation(again) <= FEASIBLE:
         loss = sign * (arrays.objective_at(again) - arrays.objective_at(values))
@@ -191,7 +191,7 @@ def polish(arrays: Arrays, values: Vector, again: Vector | None) -> Vector:
 
 
 def proven_bound(arrays: Arrays, result: SolverResult) -> float:
-    """Return the bound that duals prove where there are any, and otherwise the solver's own."""
+    """Return the bound that the duals prove, or the solver's own bound without duals."""
     none = -arrays.sense.sign * np.inf
     if result.row_duals is not None and result.values is not None and not arrays.integer.any():
         if not arrays.features.quadratic:
@@ -215,7 +215,7 @@ def gradient_arrays(arrays: Arrays, values: Vector) -> Arrays:
 
 
 def _without_optimum(linear: Arrays, result: SolverResult, options: SolverOptions, back_end: Solver) -> ArraySolution:
-    """Settle whether a model without an optimum is infeasible or unbounded: by a solve without its objective."""
+    """Decide whether a model without an optimum is infeasible or unbounded, by a solve without its objective."""
     settled = back_end.solve(_without_objective(linear), options)
     if settled.status in NO_OPTIMUM:
         return ArraySolution(SolveStatus.INFEASIBLE, farkas=result.farkas)
@@ -234,7 +234,7 @@ def _without_objective(arrays: Arrays) -> Arrays:
 def _solve_goals(
     arrays: Arrays, linear: Linearised, options: SolverOptions, back_end: Solver, start: Vector | None
 ) -> ArraySolution:
-    """Optimise the objectives of each priority in turn, the earlier ones kept at their optima."""
+    """Optimise the objectives of each priority in turn; earlier ones are held at their optima."""
     goals, current = arrays.features.goals, linear.arrays
     stages = sorted({0, *(goal.priority for goal in goals if goal.weight)}, reverse=True)
     if arrays.features.quadratic and stages[-1] != 0:
@@ -297,10 +297,10 @@ def _with_stage_kept(current: Arrays, staged: Arrays, most: float) -> Arrays:
 
 
 def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
-    """The bound that duals, ``(m,)``, prove: no feasible point of the linear programme is better (weak duality).
+    """Return the bound that duals, ``(m,)``, prove for a linear programme by weak duality.
 
-    Both are in the model's own sense. It is infinite where the duals prove nothing. A price whose side has no end
-    counts as 0 when it is within the solver's own tolerance.
+    Bound and duals are in the model's own sense. The bound is infinite if the duals prove nothing. A dual of a side
+    without a limit counts as 0 if it is within the solver's tolerance.
     """
     sign = arrays.sense.sign
     tolerated = DUAL_FEASIBLE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
@@ -314,7 +314,7 @@ def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
 
 
 def clean_duals(arrays: Arrays, row_duals: Vector) -> tuple[Vector, Vector]:
-    """Return duals and reduced costs, recomputed from the duals, without the noise."""
+    """Return duals without noise, and reduced costs recomputed from them."""
     size = np.abs(arrays.cost) + np.abs(row_duals) @ abs(arrays.matrix)
     reduced = arrays.cost - row_duals @ arrays.matrix
     reduced[np.abs(reduced) <= NOISE * np.maximum(size, 1e-3)] = 0.0
@@ -323,7 +323,7 @@ def clean_duals(arrays: Arrays, row_duals: Vector) -> tuple[Vector, Vector]:
 
 
 def ray_of(arrays: Arrays) -> Vector | None:
-    """An improving direction of the recession cone, ``(n,)``, largest step 1; None where there is none.
+    """Return an improving direction of the recession cone, ``(n,)``, scaled to a largest step of 1; None without one.
 
     With rational figures, as doubles are, an integer model with a feasible point is unbounded if and only if its
     relaxation has such a direction (Meyer 1974, doi:10.1007/BF01585523).

@@ -1,4 +1,4 @@
-"""A model as arrays, the form in which it is solved and in which its points are checked.
+"""A model as arrays, for solving it and for checking points.
 
 SciPy's sparse matrices would double the memory of every forked process; ``Sparse`` has the few operations needed.
 """
@@ -22,7 +22,7 @@ Places = NDArray[np.int32]
 class Sparse:
     """An ``(m, n)`` matrix, most of whose entries are 0."""
 
-    # ``(m + 1,)`` place at which each row begins in the next two, and their length
+    # ``(m + 1,)`` position at which each row begins in the next two arrays, then their length.
     starts: Places
     # ``(k,)`` column of each entry
     columns: Places
@@ -30,12 +30,12 @@ class Sparse:
     values: Vector
     # Number of columns.
     width: int
-    # an array in front of "@" leaves the product to us
+    # Makes numpy arrays on the left of "@" use ``__rmatmul__`` of this class.
     __array_ufunc__: ClassVar[None] = None
 
     @classmethod
     def from_entries(cls, lines: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Self:
-        """The matrix with the given entries, each place named once at most; entries of a row stay in their order."""
+        """Return the matrix with the given entries, each position at most once; entries of a row keep their order."""
         row, order = np.asarray(lines, dtype=np.int32), slice(None)
         if np.any(row[1:] < row[:-1]):
             order = np.argsort(row, kind="stable")  # type: ignore[assignment]
@@ -46,7 +46,7 @@ class Sparse:
 
     @classmethod
     def from_dense(cls, array: Vector) -> Self:
-        """The matrix of an ``(m, n)`` array, without its zeros."""
+        """Return the matrix of an ``(m, n)`` array, without its zeros."""
         lines, columns = np.nonzero(array)
         return cls.from_entries(lines, columns, array[lines, columns], array.shape)
 
@@ -57,15 +57,15 @@ class Sparse:
 
     @cached_property
     def row_indices(self) -> Places:
-        """``(k,)`` row of each entry."""
+        """Return the row of each entry, ``(k,)``."""
         return np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(self.starts))
 
     def __matmul__(self, point: Vector) -> Vector:
-        """``(m,)`` product with ``(n,)`` values."""
+        """Return the ``(m,)`` product with ``(n,)`` values."""
         return np.bincount(self.row_indices, self.values * point[self.columns], self.shape[0]).astype(float, copy=False)
 
     def __rmatmul__(self, prices: Vector) -> Vector:
-        """``(n,)`` product of ``(m,)`` values with it."""
+        """Return the ``(n,)`` product of ``(m,)`` values with the matrix."""
         return np.bincount(self.columns, self.values * prices[self.row_indices], self.width).astype(float, copy=False)
 
     def __abs__(self) -> Self:
@@ -75,7 +75,7 @@ class Sparse:
         return replace(self, values=-self.values)
 
     def with_sorted_columns(self) -> Self:
-        """The same matrix with the entries of each row by ascending column."""
+        """Return the same matrix with the entries of each row sorted by column."""
         lines, columns = self.row_indices, self.columns
         ascending = (lines[1:] > lines[:-1]) | (columns[1:] > columns[:-1])
         if ascending.all():
@@ -84,7 +84,7 @@ class Sparse:
         return replace(self, columns=columns[order], values=self.values[order])
 
     def transpose(self) -> Self:
-        """The ``(n, m)`` transpose."""
+        """Return the ``(n, m)`` transpose."""
         return self.from_entries(self.columns, self.row_indices, self.values, (self.width, self.shape[0]))
 
     @property
@@ -93,7 +93,7 @@ class Sparse:
         return not self.values.any()
 
     def select_rows(self, rows: Sequence[int]) -> Self:
-        """The matrix of some of its rows, in the order given."""
+        """Return the matrix of the selected rows, in the order given."""
         chosen = np.asarray(rows, dtype=np.int64)
         first, count = self.starts[chosen], np.diff(self.starts)[chosen]
         starts = np.zeros(len(chosen) + 1, dtype=np.int32)
@@ -102,14 +102,14 @@ class Sparse:
         return replace(self, starts=starts, columns=self.columns[places], values=self.values[places])
 
     def stack_rows(self, below: "Sparse") -> Self:
-        """This one with the rows of another, of the same width, below it."""
+        """Return this matrix with the rows of another one below it; both have the same width."""
         starts = np.concatenate([self.starts, below.starts[1:] + self.starts[-1]])
         columns = np.concatenate([self.columns, below.columns])
         values = np.concatenate([self.values, below.values])
         return replace(self, starts=starts.astype(np.int32), columns=columns, values=values)
 
     def stack_columns(self, *others: "Sparse") -> Self:
-        """This one with the columns of others, of as many rows, after its own."""
+        """Return this matrix with the columns of others after its own; all have the same number of rows."""
         every: tuple[Sparse, ...] = (self, *others)
         offsets = np.cumsum([0, *(matrix.width for matrix in every)])
         columns = np.concatenate([matrix.columns + at for matrix, at in zip(every, offsets, strict=False)])
@@ -118,13 +118,13 @@ class Sparse:
         return self.from_entries(rows, columns, values, (self.shape[0], int(offsets[-1])))
 
     def to_dense(self) -> Vector:
-        """``(m, n)`` array."""
+        """Return the matrix as an ``(m, n)`` array."""
         array = np.zeros(self.shape)
         array[self.row_indices, self.columns] = self.values
         return array
 
 
-# by how much a point may break a row or bound, relative to the size of what is added up there
+# Tolerance for violations of a row or bound, relative to the size of the summands.
 FEASIBLE = 1e-6
 
 
@@ -135,32 +135,32 @@ class Arrays:
     sense: Sense
     # ``(n,)`` objective coefficients, in the model's own sense
     cost: Vector
-    # of the objective
+    # Constant of the objective.
     constant: float
-    # ``(n,)`` least values, ``-inf`` where there is none
+    # ``(n,)`` lower bounds; ``-inf`` without a bound.
     low: Vector
-    # ``(n,)`` largest values
+    # ``(n,)`` upper bounds; ``inf`` without a bound.
     high: Vector
-    # ``(n,)``, whether a variable takes whole values only
+    # ``(n,)`` mask of integer variables.
     integer: NDArray[np.bool_]
     # ``(m, n)`` coefficients of the rows
     matrix: Sparse
-    # ``(m,)`` least value of each row's left side
+    # ``(m,)`` lower limits of the rows.
     row_low: Vector
-    # ``(m,)`` largest value of each row's left side
+    # ``(m,)`` upper limits of the rows.
     row_high: Vector
-    # Next to the linear rows, by column and row; empty for a linear model.
+    # Parts other than linear rows, by column and row; empty for a linear model.
     features: ModelFeatures[int] = field(default_factory=ModelFeatures)
 
     def with_idle_row(self, columns: Sequence[int] | NDArray[np.intp]) -> Self:
-        """This model with a row more, after its own: without limits, each of these columns counting once."""
+        """Return the model with an additional last row without limits, in which each given column has coefficient 1."""
         row = Sparse.from_entries([0] * len(columns), columns, [1.0] * len(columns), (1, len(self.cost)))
         low, high = np.append(self.row_low, -np.inf), np.append(self.row_high, np.inf)
         return replace(self, matrix=self.matrix.stack_rows(row), row_low=low, row_high=high)
 
     @classmethod
     def from_milp(cls, milp: Milp) -> Self:
-        """The arrays of a model, variables and rows in its order."""
+        """Return the arrays of a model; variables and rows keep their order."""
         column_of = {variable.name: index for index, variable in enumerate(milp.variables)}
         cost = np.zeros(len(column_of))
         for name, value in milp.objective.terms.items():
@@ -183,32 +183,32 @@ class Arrays:
         )
 
     def without_objective(self) -> Self:
-        """The same feasible set with nothing to optimise."""
+        """Return the same model without an objective."""
         return replace(self, cost=np.zeros_like(self.cost), constant=0.0)
 
     def without_integrality(self) -> Self:
-        """The same model with every variable continuous."""
+        """Return the same model with every variable continuous."""
         return replace(self, integer=np.zeros_like(self.integer))
 
     def with_integers_at(self, values: Vector) -> Self:
-        """The linear programme that is left when every integer variable is fixed at a value, rounded."""
+        """Return the linear programme in which every integer variable is fixed at its rounded value."""
         fixed = np.clip(np.round(values), np.ceil(self.low), np.floor(self.high))
         low, high = (np.where(self.integer, fixed, bounds) for bounds in (self.low, self.high))
         return replace(self.without_integrality(), low=low, high=high)
 
     def objective_at(self, values: Vector) -> float:
-        """Return the objective of a point of ``(n,)`` values, without the prices of soft rows."""
+        """Return the objective of a point of ``(n,)`` values, without the penalties of soft rows."""
         linear = float(self.cost @ values) + self.constant
         if not self.features.quadratic:
             return linear
         return linear + sum(term.at(values.__getitem__) for term in self.features.quadratic)
 
     def worth_at(self, values: Vector) -> float:
-        """Return the objective of a point, with the prices of soft rows that it breaks."""
+        """Return the objective of a point, with the penalties of violated soft rows."""
         return self.objective_at(values) + self.sense.sign * self.penalty_at(values)
 
     def penalty_at(self, values: Vector) -> float:
-        """Return the total price of soft rows that a point breaks, at least 0."""
+        """Return the total penalty of the soft rows that a point violates, at least 0."""
         if not self.features.soft_rows:
             return 0.0
         activities = self.activities_at(values)
@@ -219,11 +219,11 @@ class Arrays:
         return float(total)
 
     def activities_at(self, values: Vector) -> Vector:
-        """``(m,)`` values of the rows' left sides at a point."""
+        """Return the ``(m,)`` values of the rows' left sides at a point."""
         return self.matrix @ values
 
     def largest_violation(self, values: Vector) -> float:
-        """The worst breach of a bound, a row or integrality at a point, relative to the size of what is added up."""
+        """Return the largest violation of a bound, a row or integrality, relative to the size of the summands."""
         if not np.isfinite(values).all():
             return np.inf
         activities = self.activities_at(values)

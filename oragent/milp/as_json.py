@@ -1,6 +1,6 @@
-"""A model as JSON: the form in which models lie in files and travel between processes.
+"""Models as JSON, for files and for communication between processes.
 
-Infinite bounds are ``null``. A variable without ``low`` starts at 0, one without ``high`` has no end.
+Infinite bounds are ``null``. The default of ``low`` is 0; the default of ``high`` is no bound.
 """
 
 import difflib
@@ -26,7 +26,7 @@ ROW = {field.name for field in fields(Row)}
 
 
 def to_json(milp: Milp) -> str:
-    """Write a model as JSON text that reads back equal."""
+    """Write a model as JSON text; reading it gives an equal model."""
     return json.dumps(to_dict(milp), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -34,16 +34,16 @@ def from_json(text: str | bytes) -> Milp:
     """Read a model from JSON text.
 
     Raises:
-        MilpError: It is no JSON, has a key twice or an unknown one, or does not describe a model.
+        MilpError: The text is not JSON, has a duplicate or unknown key, or does not describe a model.
     """
     return from_dict(load_json(text, "a model"))
 
 
 def point_from_json(text: str | bytes) -> dict[str, float]:
-    """Read a point: an object of numbers by variable, or a solution as ``solution.json`` has it.
+    """Read a point: an object of numbers by variable, or a solution in the form of ``solution.json``.
 
     Raises:
-        MilpError: It is no JSON, or holds no such values.
+        MilpError: The text is not JSON, or contains no such values.
     """
     data = load_json(text, "a point")
     if isinstance(data, dict) and isinstance(data.get("values"), dict):
@@ -56,7 +56,7 @@ def point_from_json(text: str | bytes) -> dict[str, float]:
 
 
 def load_json(text: str | bytes, what: str) -> Any:
-    """Parse JSON without duplicate keys and without NaN; ``MilpError`` says what was expected."""
+    """Parse JSON without duplicate keys and NaN; ``MilpError`` states what was expected."""
     try:
         return json.loads(text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
@@ -94,7 +94,7 @@ def features_to_dict(features: ModelFeatures[str]) -> dict[str, Any]:
 
 
 def features_from_dict(data: object) -> ModelFeatures[str]:
-    """Read features from what ``features_to_dict`` gives; ``MilpError`` names the first wrong part."""
+    """Read features from the result of ``features_to_dict``; ``MilpError`` names the first wrong part."""
     try:
         return FEATURES.validate_python(data)
     except ValidationError as problem:
@@ -102,7 +102,7 @@ def features_from_dict(data: object) -> ModelFeatures[str]:
 
 
 def validation_line(problem: ValidationError, what: str) -> str:
-    """Return one line on the first unknown key, or otherwise on the first error, of data that pydantic refused."""
+    """Return one line on the first unknown key, or otherwise on the first error, of data that pydantic rejects."""
     errors = problem.errors()
     first = next((error for error in errors if error["type"] == "unexpected_keyword_argument"), errors[0])
     where = ".".join(str(step) for step in (what, *first["loc"]))
@@ -110,7 +110,7 @@ def validation_line(problem: ValidationError, what: str) -> str:
 
 
 def from_dict(data: object) -> Milp:
-    """Build a model from what ``to_dict`` gives; ``MilpError`` where it does not describe one."""
+    """Build a model from the result of ``to_dict``; raise ``MilpError`` if the data do not describe a model."""
     model = check_keys(data, "the model", MODEL, {"sense", "objective", "variables"})
     objective = check_keys(model["objective"], "the objective", OBJECTIVE, set())
     variables = _check_entries(model["variables"], "variable", VARIABLE, {"name"})
@@ -127,13 +127,13 @@ def from_dict(data: object) -> Milp:
 
 
 def solution_dict(solution: Solution) -> dict[str, Any]:
-    """Turn a solution into plain data; what is infinite becomes None."""
+    """Turn a solution into plain data; infinite figures become None."""
     plain_solution: dict[str, Any] = _plain_data(solution)
     return plain_solution
 
 
 def solution_from_dict(plain_solution: Mapping[str, Any]) -> Solution:
-    """Read a solution from what ``solution_dict`` gives, duals and ranges too; ``MilpError`` where it is none."""
+    """Read a solution, duals and ranges from the result of ``solution_dict``; raise ``MilpError`` for other data."""
     try:
         parts = {name: _read_sensitivity(plain_solution.get(name)) for name in ("sensitivity", "relaxation")}
         return Solution(
@@ -184,7 +184,7 @@ def _check_entries(value: object, noun: str, allowed: set[str], needed: set[str]
 
 
 def check_keys(value: object, what: str, allowed: set[str], needed: set[str]) -> dict[str, Any]:
-    """A copy of an object with allowed keys alone, all needed ones among them; ``MilpError`` of any other."""
+    """Return a copy of an object; raise ``MilpError`` if a key is missing or not allowed."""
     if not isinstance(value, Mapping):
         raise MilpError(f"{what} is a {type(value).__name__}: expected an object with {', '.join(sorted(allowed))}")
     for key in value:

@@ -1,6 +1,6 @@
-"""A model as a problem of PuLP, and back; and HiGHS in place of PuLP's solvers, each model recorded before its solve.
+"""Convert models to and from PuLP, and replace PuLP's solvers by HiGHS, which records each model before its solve.
 
-The latter runs in the process of an untrusted program. A recorded model is a claim: it is solved again elsewhere.
+The replacement runs in the process of an untrusted program. A recorded model is a claim and is solved again elsewhere.
 """
 
 import json
@@ -20,26 +20,26 @@ SENSES = {1: Sense.MINIMIZE, -1: Sense.MAXIMIZE}
 RELATIONS = {-1: Relation.AT_MOST, 0: Relation.EQUAL, 1: Relation.AT_LEAST}
 KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER, "Binary": VariableKind.INTEGER}
 Keep = Callable[[dict[str, Any]], None]
-# Relative, so that a printed optimum is one; HiGHS itself stops at 1e-4.
+# Relative gap; HiGHS's own default is 1e-4, which is too wide for an optimum.
 GAP = 1e-9
-# A variable that PuLP puts where an objective has no term.
+# Variable that PuLP adds to an objective without terms.
 DUMMY = "__dummy"
 
 
 @dataclass(frozen=True)
 class PulpForm:
-    """A model as PuLP has it, with the stand-ins of names that PuLP would change."""
+    """A model in PuLP, with substitutes for names that PuLP would change."""
 
     problem: Any
     naming: SafeNaming
 
     def to_milp(self) -> Milp:
-        """The model again, under its own names."""
+        """Return the model with its own names."""
         return self.naming.undo(from_pulp(self.problem))
 
 
 def to_pulp(milp: Milp) -> PulpForm:
-    """Build the problem; names with spaces or signs get stand-ins, as PuLP would change them."""
+    """Build the problem; names with spaces or signs get substitutes, because PuLP would change them."""
     require_package("pulp", "formulate", "a model as a problem of PuLP")
     import pulp
 
@@ -57,7 +57,7 @@ def to_pulp(milp: Milp) -> PulpForm:
             category = pulp.LpContinuous
         columns[variable.name] = problem.add_variable(variable.name, *bounds, cat=category)
     terms = safe.objective.terms
-    # PuLP forgets who has none
+    # Include zero costs, because PuLP drops variables that occur nowhere.
     costs = {column: terms.get(name, 0.0) for name, column in columns.items()}
     problem += pulp.LpAffineExpression(costs, safe.objective.constant)
     relations = {ours: theirs for theirs, ours in RELATIONS.items()}
@@ -68,10 +68,10 @@ def to_pulp(milp: Milp) -> PulpForm:
 
 
 def from_pulp(problem: Any) -> Milp:
-    """Take the model out of a ``pulp.LpProblem``, the objective's constant included.
+    """Convert a ``pulp.LpProblem`` to a model, with the constant of the objective.
 
     Raises:
-        MilpError: It has no variable, special-ordered sets, or figures that are not finite.
+        MilpError: The problem has no variable, special-ordered sets, or figures that are not finite.
     """
     if hasattr(problem, "toDict"):
         data = problem.toDict()
@@ -81,14 +81,14 @@ def from_pulp(problem: Any) -> Milp:
 
 
 def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
-    """Take the model out of what ``LpProblem.to_dict()`` gave, in this process or another.
+    """Convert the result of ``LpProblem.to_dict()``, of this process or another one, to a model.
 
     Args:
-        data: As PuLP writes it; nothing in it is trusted.
-        constant: Of the objective, which PuLP leaves out.
+        data: Untrusted data in PuLP's form.
+        constant: Constant of the objective, which PuLP omits.
 
     Raises:
-        MilpError: It is not what PuLP writes, or has special-ordered sets.
+        MilpError: The data do not have PuLP's form, or contain special-ordered sets.
     """
     try:
         if data.get("sos1") or data.get("sos2"):
@@ -106,7 +106,7 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
 
 
 def read_variable(entry: Mapping[str, Any]) -> Variable:
-    """Read a variable with its name, bounds and category as ``LpProblem.to_dict()`` gives them."""
+    """Read a variable with name, bounds and category from the form of ``LpProblem.to_dict()``."""
     if entry["lowBound"] is None:
         low = -INFINITY
     else:
@@ -146,19 +146,19 @@ def _read_terms(entries: list[Mapping[str, Any]], names: set[str]) -> dict[str, 
 class SolverLimits(NamedTuple):
     """Limits of one solve."""
 
-    # None for no limit
+    # Seconds; None for no limit.
     seconds: float | None = None
-    # Relative; values below ``GAP`` count as ``GAP``.
+    # Relative gap; values below ``GAP`` count as ``GAP``.
     gap: float = GAP
 
 
 def bring_solver(
     keep: Keep, limits: Callable[[], SolverLimits] = SolverLimits, solved: Callable[[Any], None] = lambda problem: None
 ) -> None:
-    """Replace every solver, whatever a program names.
+    """Replace every solver, regardless of the solver that a program selects.
 
-    ``keep`` gets each model, as ``snapshot`` gives it, before it is solved; ``limits`` is called when a solve begins,
-    and a program may ask for fewer seconds, not for more; ``solved`` gets each ``pulp.LpProblem`` after it was solved.
+    ``keep`` receives each model, as ``snapshot`` returns it, before its solve. ``limits`` is called at the start of a
+    solve; a program can only reduce the seconds. ``solved`` receives each ``pulp.LpProblem`` after its solve.
     """
     import pulp
 
@@ -172,7 +172,7 @@ def bring_solver(
         def available(self) -> bool:
             return True
 
-        # PuLP's name
+        # The name is part of PuLP's interface.
         def createAndConfigureSolver(self, lp: Any) -> None:
             lp.solverModel = solver = new_engine()
             allowed = limits()
@@ -182,7 +182,7 @@ def bring_solver(
             if seconds:
                 solver.setOptionValue("time_limit", float(min(seconds)))
 
-        # PuLP's name
+        # The name is part of PuLP's interface.
         def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:
             keep(snapshot(lp, self.mip))
             status = super().actualSolve(lp)
@@ -199,9 +199,9 @@ def bring_solver(
 
 
 def snapshot(problem: Any, whole: bool = True) -> dict[str, Any]:
-    """A ``pulp.LpProblem`` as it is now, as JSON has it; not ``whole``, its relaxation, for which a program may ask.
+    """Return a ``pulp.LpProblem`` in its present state as plain data; without ``whole``, its relaxation.
 
-    ``data`` is what its ``to_dict`` gives, and ``constant`` the objective's, which that leaves out.
+    ``data`` is the result of its ``to_dict``; ``constant`` is the constant of the objective, which ``to_dict`` omits.
     """
     if hasattr(problem, "toDict"):
         data = problem.toDict()

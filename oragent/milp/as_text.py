@@ -1,8 +1,8 @@
 """A model as an MPS or LP file, written and read by HiGHS.
 
-Names that these forms cannot hold stand in comments. Of PuLP's files the comment that gives the sense is honoured; a
-constant that PuLP left out of one cannot be told. HiGHS's reader skips lines that it does not understand, so the
-structure of an MPS file is checked line by line before.
+Comments hold names that these formats do not allow. The comment in PuLP's files that gives the sense is read; a
+constant that PuLP omitted is lost. HiGHS's reader skips lines that it does not understand, so the structure of an
+MPS file is checked line by line before.
 """
 
 import json
@@ -37,7 +37,7 @@ from oragent.milp.model import (
 )
 from oragent.milp.plain import quoted
 
-# How a comment begins.
+# First characters of a comment.
 FORMS = {"mps": "*", "lp": "\\"}
 NOTE = re.compile(r"^[*\\] oragent (variable|row|model|objective) (?:(\S+) )?(\".*\")$", re.MULTILINE)
 OBJECTIVE_NAMES = {
@@ -47,7 +47,7 @@ OBJECTIVE_NAMES = {
     ),
     "mps": re.compile(r"^[ \t]+N[ \t]+(\S+)[ \t]*$", re.MULTILINE),
 }
-# Names that solvers give by themselves.
+# Default names of solvers.
 UNNAMED = re.compile(r"obj(?:ective)?|of|r0|z|_*", re.IGNORECASE)
 PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
 LP_ROWS = re.compile(r"^\s*(?:st|s\.t\.|subject\s+to|such\s+that)\s*$", re.MULTILINE | re.IGNORECASE)
@@ -58,7 +58,7 @@ LP_RANGE = re.compile(
     rf"(?P<terms>[^<>=:\n]+)<=?[ \t]*(?P<high>{NUMBER})[ \t]*$",
     re.MULTILINE,
 )
-# begins a line that the file itself does not have
+# Indentation of a line that continues another one and is not in the file itself.
 SECOND = "  \t"
 MPS_SENSE = re.compile(r"^OBJSENSE", re.MULTILINE)
 COMPLAINT = re.compile(r"^ERROR:\s*(?P<what>.*)\n\s*--> .*:(?P<line>\d+):\d+\s*$", re.MULTILINE)
@@ -73,8 +73,8 @@ MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:i
 def to_text(milp: Milp, form: str) -> str:
     """Write a model in the form ``mps`` or ``lp``; meanings and units are lost.
 
-    A quadratic objective stays. Parts such as indicators are written as linear rows, and further objectives are left
-    out.
+    A quadratic objective is written. Parts such as indicators are written as linear rows, and further objectives are
+    omitted.
 
     Raises:
         MilpError: A part cannot be written as linear rows.
@@ -87,12 +87,12 @@ def to_text(milp: Milp, form: str) -> str:
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
     arrays = Arrays.from_milp(safe)
-    # HiGHS writes them wrongly, or not
+    # HiGHS writes columns without coefficients incorrectly or omits them.
     idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)
     model = as_highs_model(arrays.with_idle_row(idle) if len(idle) else arrays)
     lp = model.lp_
     lp.col_names_ = [variable.name for variable in safe.variables]
-    # they have no limits: dropped when read
+    # Rows without limits; the reader drops them.
     idle_names = ["idle_row"] * (lp.num_row_ - len(safe.rows))
     lp.row_names_ = [row.name for row in safe.rows] + idle_names
     engine = quiet_engine()
@@ -107,11 +107,11 @@ def to_text(milp: Milp, form: str) -> str:
 def from_text(text: str, form: str) -> Milp:
     """Read a model; a row with two limits becomes two.
 
-    A broken file may keep the reader busy for ever or bring it down: what comes from elsewhere is read by
-    ``oragent.milp.files``, in a process of its own.
+    An invalid file may crash the reader or keep it running without end. Use ``oragent.milp.files`` for files from
+    other sources: it reads them in a separate process.
 
     Raises:
-        MilpError: HiGHS cannot read it, or it holds what is no linear model.
+        MilpError: HiGHS cannot read the text, or the text does not contain a linear model.
     """
     goals: tuple[FurtherObjective[str], ...] = ()
     if form == "mps":
@@ -144,7 +144,7 @@ def from_text(text: str, form: str) -> Milp:
     features = replace(milp.features, goals=goals, quadratic=_read_hessian(engine.getModel().hessian_, milp))
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
         milp = replace(milp, sense=Sense.MAXIMIZE)
-    # HiGHS keeps it to itself
+    # HiGHS does not return the name of the objective.
     match = OBJECTIVE_NAMES[form].search(text)
     if match and not UNNAMED.fullmatch(match[1]):
         stated = match[1]
@@ -156,7 +156,7 @@ def from_text(text: str, form: str) -> Milp:
 
 
 def _describe_failure(log: str, sent: str) -> str:
-    """What HiGHS says of a file, with the line; empty where it says none, as versions before 1.16 do."""
+    """Return HiGHS's message on a file, with the line; empty without a message, as in versions before 1.16."""
     match = COMPLAINT.search(log)
     if match is None:
         return ""
@@ -165,7 +165,7 @@ def _describe_failure(log: str, sent: str) -> str:
 
 
 def _split_ranges(text: str) -> str:
-    """An LP file whose rows with two limits, on lines of their own, are split: HiGHS refuses them."""
+    """Return an LP file with split rows: HiGHS rejects rows with two limits on their own lines."""
     start = LP_ROWS.search(text)
     if start:
         end = LP_REST.search(text, start.end())
@@ -189,7 +189,7 @@ def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
     every = [milp.objective.terms, *(row.terms for row in milp.rows)]
     used = {name for terms in every for name, value in terms.items() if value}
     for own in (variable.name for variable in milp.variables):
-        # LP has no place for a variable without terms
+        # The LP format cannot state a variable without terms.
         is_lost = form == "lp" and own not in used
         if own in naming.variables or is_lost:
             yield f"variable {naming.variables.get(own, own)} {json.dumps(own)}"
@@ -198,7 +198,7 @@ def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
 
 
 def _read_notes(text: str) -> dict[str, dict[str, str]]:
-    """What the comments say: own names by stand-in, of variables, rows, and the model (whose stand-in is empty)."""
+    """Read the comments: own names by substitute, of variables, rows, and the model (whose substitute is empty)."""
     names: dict[str, dict[str, str]] = {"variable": {}, "row": {}, "model": {}, "objective": {}}
     for what, stand_in, name in NOTE.findall(text):
         try:
@@ -209,7 +209,7 @@ def _read_notes(text: str) -> dict[str, dict[str, str]]:
 
 
 def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
-    """The model that HiGHS read, and the variables without any term that only comments know of."""
+    """Build the model that HiGHS read, and add variables without terms that only comments name."""
     try:
         columns, rows = list(lp.col_names_), list(lp.row_names_)
     except UnicodeDecodeError:
@@ -240,7 +240,7 @@ def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
 
 
 def _read_hessian(hessian: Any, milp: Milp) -> tuple[QuadraticTerm[str], ...]:
-    """The quadratic terms of the objective, which HiGHS holds as the lower triangle of Q in x'Qx / 2."""
+    """Return the quadratic terms of the objective; HiGHS holds the lower triangle of Q in x'Qx / 2."""
     if not hessian.dim_:
         return ()
     names = [variable.name for variable in milp.variables]
@@ -257,7 +257,7 @@ def _read_hessian(hessian: Any, milp: Milp) -> tuple[QuadraticTerm[str], ...]:
 
 
 def _with_noted_names(milp: Milp, names: Mapping[str, Mapping[str, str]]) -> Milp:
-    """The model under the names of the comments, with variables that only comments know of."""
+    """Return the model with the names of the comments, and with variables that only comments name."""
     present = {variable.name for variable in milp.variables}
     variables = (*milp.variables, *(Variable(name) for name in names["variable"] if name not in present))
     milp = replace(milp, variables=variables, name=names["model"].get("", ""))
@@ -290,11 +290,11 @@ def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
 
 
 def check_mps(text: str) -> tuple[FurtherObjective[str], ...]:
-    """Refuse a damaged file, with the number and the content of the line; return its further objectives.
+    """Raise an error with the number and content of the line for a damaged file; return its further objectives.
 
-    An N row after the first one is an objective that is stated and not optimised: a goal of weight 0.
+    An N row after the first one is an objective with weight 0: it is computed and not optimised.
 
-    Sections that this check does not know, such as those of quadratic terms, are left to the reader.
+    This check ignores sections that it does not know, such as those of quadratic terms.
     """
     check = _MpsCheck()
     for number, line in enumerate(text.splitlines(), 1):
@@ -325,7 +325,7 @@ class _MpsCheck:
         self.has_objective = False
 
     def read_header(self, line: str) -> str:
-        """Read a line that begins a section; return a complaint, or nothing."""
+        """Read the first line of a section; return an error message, or an empty text."""
         word = line.split()[0].upper()
         if word not in ORDER and not word.isalpha():
             return "not a section"
@@ -338,7 +338,7 @@ class _MpsCheck:
         return ""
 
     def read_line(self, line: str) -> str:
-        """Read a line of the current section; a complaint about its words counts if its fixed fields fail too."""
+        """Read a line of the current section; an error in its words counts only if its fixed fields are wrong too."""
         check = {
             "ROWS": self._row,
             "COLUMNS": self._column,
@@ -352,7 +352,7 @@ class _MpsCheck:
             return ""
         complaint = check(line.split())
         between = "".join(line[end:start] for (_, end), (start, _) in pairwise(FIXED))
-        # Names with spaces are legal where columns are fixed.
+        # Fixed-column files allow names with spaces.
         if complaint and not between.strip():
             fields = [line[start:end].strip() for start, end in FIXED]
             if not check([field for field in fields if field]):

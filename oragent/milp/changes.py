@@ -1,4 +1,4 @@
-"""Changes of a model's limits and coefficients as data: plain values to store, compare, apply and undo."""
+"""Changes of a model's limits and coefficients as data, to store, compare, apply and undo."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,18 +10,18 @@ from oragent._base.errors import MilpError
 from oragent.milp.model import INFINITY, Milp, Relation, Row, free_name
 from oragent.milp.plain import number, quoted
 
-# Name by which a change means the objective of the model.
+# Name of the model's objective in a change.
 OBJECTIVE = "objective"
 
 
 class ChangedPart(StrEnum):
-    """What a change replaces."""
+    """Part of a model that a change replaces."""
 
-    # The limits of a row.
+    # Limits of a row.
     ROW = "row"
-    # The bounds of a variable.
+    # Bounds of a variable.
     VARIABLE = "variable"
-    # of a variable in a row
+    # Coefficient of a variable in a row.
     COEFFICIENT = "coefficient"
     # Coefficient of a variable in an objective.
     COST = "cost"
@@ -32,17 +32,17 @@ class ModelChange:
     """The new value of one part of a model.
 
     Raises:
-        MilpError: A value is no number, ``low`` is above ``high``, or a coefficient is not one finite number.
+        MilpError: A value is not a number, ``low`` is above ``high``, or a coefficient is not one finite number.
     """
 
     part: ChangedPart
     # Name of the row, variable or objective.
     subject: str
-    # whose coefficient it is; empty for limits and bounds
+    # Variable of the coefficient; empty for limits and bounds.
     variable: str = ""
-    # Least value, ``-inf`` for none; the new value of a coefficient.
+    # Lower limit, ``-inf`` for none; or the new value of a coefficient.
     low: float = -INFINITY
-    # Largest value, ``inf`` for none; the new value of a coefficient.
+    # Upper limit, ``inf`` for none; or the new value of a coefficient.
     high: float = INFINITY
 
     def __post_init__(self) -> None:
@@ -58,36 +58,36 @@ class ModelChange:
 
     @property
     def is_coefficient(self) -> bool:
-        """Return True if it replaces a coefficient."""
+        """Return True if the change replaces a coefficient."""
         return self.part in (ChangedPart.COEFFICIENT, ChangedPart.COST)
 
     @property
     def target(self) -> tuple[str, str, str]:
-        """Part that is replaced: two changes of one target exclude each other."""
+        """Part that the change replaces; only one change per target can hold."""
         return str(self.part), self.subject, self.variable
 
     @property
     def name(self) -> str:
-        """Name by which it is removed."""
+        """Name for removing the change."""
         if self.variable:
             return f"{self.subject}[{self.variable}]"
         return self.subject
 
     @property
     def value_text(self) -> str:
-        """The new value, such as ``<= 50``."""
+        """Return the new value as text, such as ``<= 50``."""
         if self.is_coefficient:
             return number(self.low)
         return limits_in_words(self.low, self.high)
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON has it; infinite limits are None."""
+        """Return plain data for JSON; infinite limits are None."""
         low, high = (value if isfinite(value) else None for value in (self.low, self.high))
         return {"part": str(self.part), "subject": self.subject, "variable": self.variable, "low": low, "high": high}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "ModelChange":
-        """Read it back."""
+        """Read a change from plain data."""
         low, high = plain["low"], plain["high"]
         return cls(
             ChangedPart(plain["part"]),
@@ -99,7 +99,7 @@ class ModelChange:
 
 
 def limits_in_words(low: float, high: float, write: Callable[[float], str] = number) -> str:
-    """Limits as people write them: ``<= 40``, ``= 3``, ``2 to 8`` or ``without limit``."""
+    """Write limits in words: ``<= 40``, ``= 3``, ``2 to 8`` or ``without limit``."""
     if low == high:
         return f"= {write(low)}"
     if isfinite(low) and isfinite(high):
@@ -112,7 +112,7 @@ def limits_in_words(low: float, high: float, write: Callable[[float], str] = num
 
 
 def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelChange) -> ModelChange:
-    """Return the part that a change replaces, as it is after earlier changes."""
+    """Return the part that a change replaces, after earlier changes."""
     for change in changes:
         if change.target == change_to.target:
             return change
@@ -131,14 +131,14 @@ def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelCha
 
 
 def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
-    """Return a model with new limits, bounds and coefficients; a row without limits is left out.
+    """Return a model with new limits, bounds and coefficients; rows without limits are removed.
 
     Args:
-        milp: Model to change; it stays as it is.
-        changes: Changes, at most one of each target; costs of other objectives than the model's own are ignored.
+        milp: Model; it is not modified.
+        changes: Changes, at most one per target; costs of objectives other than the model's own are ignored.
 
     Raises:
-        MilpError: A change names no part of the model.
+        MilpError: A change names a part that the model does not have.
     """
     every = list(changes)
     for change in every:
@@ -163,7 +163,7 @@ def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
 
 
 def _apply_to_row(row: Row, changes: list[ModelChange], taken: set[str]) -> list[Row]:
-    """A row with its changes: none where it has no limit left, two where it has two."""
+    """Return the changed rows: none without limits, two for a row with two limits."""
     row_changes = [change for change in changes if change.subject == row.name]
     values = {change.variable: change.low for change in row_changes if change.part is ChangedPart.COEFFICIENT}
     if values:
@@ -188,5 +188,5 @@ def _apply_to_row(row: Row, changes: list[ModelChange], taken: set[str]) -> list
 
 
 def _merge_terms(terms: Mapping[str, float], values: Mapping[str, float]) -> dict[str, float]:
-    """Terms with new values; those that become 0 are left out."""
+    """Return terms with new values, without terms that become 0."""
     return {name: value for name, value in {**terms, **values}.items() if value or name not in values}

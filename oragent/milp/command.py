@@ -1,4 +1,4 @@
-"""Solve a file and show what came of it in a terminal."""
+"""Solve a file and print the result in a terminal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,30 +23,30 @@ from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, Va
 from oragent.milp.solvers import SolverOptions, find_solver
 from oragent.milp.solving import solve
 
-# Relative difference of optima up to which two solvers agree.
+# Relative difference up to which the optima of two solvers agree.
 CONFIRMED = 1e-6
 EXPLAIN_CONFLICT = "Add --explain to see which rows and bounds contradict each other, and the least change that helps."
-# Columns of a terminal between two columns of a table.
+# Spaces between two columns of a table.
 GUTTER = 3
-# Variables, rows, or sentences on a topic that are shown; the page and the files have all.
+# Maximum number of variables, rows, or sentences per topic in the terminal; the page and the files have all.
 SHOWN_ROWS = 60
 
 
 @dataclass(frozen=True)
 class SolveFileRequest:
-    """What ``oragent solve`` is asked for."""
+    """Request of ``oragent solve``."""
 
     path: Path
-    # whether to explain the solution in sentences
+    # Whether to explain the solution in sentences.
     explain: bool = False
-    # JSON file of a point: show the least change of the objective that makes it optimal
+    # JSON file of a point, for the least change of the objective that makes the point optimal.
     point: Path | None = None
     # File for the solution: ``.csv``, ``.json`` or ``.sol``.
     out: Path | None = None
     # Name of a back end.
     solver: str = "highs"
     options: SolverOptions = field(default_factory=SolverOptions)
-    # Name of a second back end whose result is compared; empty for none.
+    # Name of a second back end for a comparison; empty for none.
     confirm: str = ""
 
 
@@ -54,7 +54,7 @@ def solve_file(request: SolveFileRequest, console: Console) -> Solution:
     """Read a model, solve it, and print status, objective, variables and rows.
 
     Raises:
-        MilpError: The file holds no model, the other one no point that meets it, a solver cannot be used, the two
+        MilpError: The file has no model, the point file has no feasible point, a solver cannot be used, the two
             solvers contradict each other, or the solution cannot be written.
     """
     if request.out is not None:
@@ -81,10 +81,10 @@ def solve_file(request: SolveFileRequest, console: Console) -> Solution:
 
 
 def compare_solutions(milp: Milp, first: Solution, second: Solution) -> str:
-    """Return one line on what two solvers agree on.
+    """Return one line on the agreement of two solvers.
 
     Raises:
-        MilpError: They contradict each other: one proves what the other's point or proof excludes.
+        MilpError: The solvers contradict each other: one proves what the other's point or proof excludes.
     """
     names = f"{first.solver} and {second.solver}"
     proven = {SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED}
@@ -119,7 +119,7 @@ def _proven_span(milp: Milp, solution: Solution) -> tuple[float, float] | None:
 
 
 def _inverse_of_file(path: Path, milp: Milp, limit_s: float | None) -> Inverse:
-    """What would make the point of a file optimal; ``MilpError`` begins with the file's name."""
+    """Return the objective change that makes the point of a file optimal; ``MilpError`` starts with the file's name."""
     point = read_point(path)
     try:
         if limit_s is None:
@@ -145,7 +145,7 @@ def _print_inverse(milp: Milp, change: Inverse, path: Path, console: Console) ->
 
 
 def print_solution(milp: Milp, solution: Solution, console: Console) -> None:
-    """Print a solution as tables; names are foreign and made plain."""
+    """Print a solution as tables; untrusted names are escaped."""
     _print_headline(milp, solution, console)
     if solution.status.has_point:
         tables = _variable_tables(milp, solution, console.width)
@@ -183,7 +183,7 @@ def _variable_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
     may_be = () if milp.has_integers else ("may be",)
     heads = ("variable", "value", "unit", *_price_heads(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
-    # Those that are used come first.
+    # Nonzero variables come first.
     order = sorted(milp.variables, key=lambda one: solution.values[one.name] == 0.0)
     lines = []
     for variable in order[:SHOWN_ROWS]:
@@ -199,7 +199,7 @@ def _variable_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
 def _row_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
     heads = ("row", "left side", "", "right side", "slack", *_price_heads(solution, "dual"), "holds from to")
     sources = _sensitivities(solution)
-    # Those that bind come first.
+    # Binding rows come first.
     order = sorted(milp.rows, key=lambda row: solution.slacks[row.name] > 1e-6)
     lines = []
     for row in order[:SHOWN_ROWS]:
@@ -236,9 +236,9 @@ def _format_range(interval: ValueRange | None) -> str:
 
 
 def _layout_tables(heads: Sequence[str], lines: Sequence[Sequence[str]], width: int) -> list[Table]:
-    """Tables that are no wider than a terminal: columns that do not fit go into a further one, beside the names again.
+    """Lay out tables within the width of a terminal: excess columns go into a further table with the names again.
 
-    No figure is ever broken; a name that takes more than half of the width goes on in the next line.
+    Figures are never split; a name longer than half of the width continues in the next line.
     """
     columns = [(head, [line[index] for line in lines]) for index, head in enumerate(heads)]
     columns = [column for column in columns if any(column[1])]

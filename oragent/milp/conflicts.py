@@ -1,4 +1,4 @@
-"""Infeasible models: rows and bounds that cannot hold together, and the nearest right-hand sides that can."""
+"""Infeasible models: conflicting rows and bounds, and the nearest feasible right-hand sides."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ from oragent.milp.linearise import linearise_milp
 from oragent.milp.model import Milp, Relation, Sense
 from oragent.milp.solution import SolveStatus
 
-# of one check of an integer model: without its bounds the search may have no end
+# Node limit of one check of an integer model; without bounds the search may not end.
 NODES = 2_000
-# of one check
+# Time limit of one check, in seconds.
 CHECK_S = 10.0
 
 
 class Side(StrEnum):
-    """What a part of a conflict is."""
+    """Kind of a part of a conflict."""
 
     ROW = "row"
     LOW = "least value"
@@ -41,38 +41,38 @@ Parts = tuple[ModelPart, ...]
 
 @dataclass(frozen=True)
 class InfeasibleSubset:
-    """Parts of a model that no point meets together; integrality stands beside them."""
+    """Parts of a model that no point satisfies together, given the integrality of variables."""
 
-    # Rows first, then bounds, in the model's order.
+    # Rows, then bounds, in the order of the model.
     parts: tuple[ModelPart, ...]
-    # whether the rest is feasible without any one; False where a check ran into its limit
+    # True if removing any part makes the rest feasible; False if a check reached its limit.
     irreducible: bool
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The names of its rows."""
+        """Names of the rows in the subset."""
         return tuple(part.name for part in self.parts if part.side is Side.ROW)
 
 
 def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
-    """Find an irreducible infeasible set of rows and bounds, of integer models too.
+    """Find an irreducible infeasible set of rows and bounds, also for integer models.
 
-    A deletion filter (Chinneck & Dravnieks 1991, doi:10.1287/ijoc.3.2.157) that halves what it tries to delete: Junker
-    2004, "QuickXplain". Each test is a solve without an objective.
+    Deletion filter (Chinneck & Dravnieks 1991, doi:10.1287/ijoc.3.2.157) with bisection of the candidates (Junker
+    2004, "QuickXplain"). Each test is a solve without an objective.
 
     Args:
         milp: An infeasible model.
-        limit_s: Seconds for all checks together; what is not decided by then stays in the set.
+        limit_s: Seconds for all checks; parts that are not decided by then remain in the set.
 
     Raises:
-        MilpError: The model has a feasible point, or it could not be shown that it has none.
+        MilpError: The model has a feasible point, or its infeasibility was not proven.
     """
     if not milp.is_linear:
         milp, _ = linearise_milp(milp)
     arrays, until = Arrays.from_milp(milp).without_objective(), time.perf_counter() + limit_s
     finder, relaxed = _Finder(milp, arrays, until), _Finder(milp, arrays.without_integrality(), until)
     parts = finder.parts
-    # Linear checks are quick and leave little to those with integers.
+    # Linear checks are fast and reduce the number of integer checks.
     if relaxed.is_infeasible(parts):
         parts = relaxed.find_needed((), parts)
     if not finder.is_infeasible(parts):
@@ -82,7 +82,7 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
 
 
 class _Finder:
-    """The checks, and whether all of them were decided."""
+    """Runs the checks, and records whether all of them were decided."""
 
     def __init__(self, milp: Milp, arrays: Arrays, until: float) -> None:
         self._arrays = arrays
@@ -97,10 +97,7 @@ class _Finder:
         self.parts = tuple(self._places)
 
     def find_needed(self, fixed: Parts, suspects: Parts, grown: bool = False) -> Parts:
-        """The least part of the suspects that is infeasible beside what is fixed; together they are known to be.
-
-        ``grown`` tells that what is fixed was added to, so that it may be infeasible by itself.
-        """
+        """Return the smallest subset of the suspects that is infeasible with the fixed parts."""
         if grown and self.is_infeasible(fixed):
             return ()
         if len(suspects) == 1:
@@ -111,7 +108,7 @@ class _Finder:
         return self.find_needed(fixed + of_second, first, grown=bool(of_second)) + of_second
 
     def is_infeasible(self, parts: Parts) -> bool:
-        """Return True if it is proven that no point meets these parts."""
+        """Return True if it is proven that no point satisfies these parts."""
         remaining_s, claim = self._until - time.perf_counter(), SolverClaim.STOPPED
         if remaining_s > 0:
             claim = run_highs(self._restrict(parts), limit_s=min(remaining_s, CHECK_S), nodes=NODES).claim
@@ -139,31 +136,31 @@ class _Finder:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The point that breaks the rows least."""
+    """Point with the least total violation of rows."""
 
-    # ``feasible`` where the least total is not proven, ``infeasible`` where no change will do
+    # ``feasible`` if the total is not proven to be the least, ``infeasible`` if no change is enough.
     status: SolveStatus
     # Sum of all violations; None without a point.
     total: float | None = None
-    # Right side that violated rows need.
+    # Right-hand sides that the violated rows need.
     needed: Mapping[str, float] = field(default_factory=dict)
-    # of the point, by variable
+    # Values of the point by variable.
     values: Mapping[str, float] = field(default_factory=dict)
 
 
 def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None = 60.0) -> Nearest:
     """Find the least total change of right-hand sides that makes a model feasible.
 
-    Each row of the choice gets a violation at a cost of 1 a unit, "elastic programming" (Brown & Graves 1975); bounds,
-    integrality and the other rows hold.
+    Each selected row gets a violation with a cost of 1 per unit, "elastic programming" (Brown & Graves 1975); bounds,
+    integrality and the other rows remain hard.
 
     Args:
-        milp: The model; its objective counts for nothing here.
-        rows: Names of the rows that may give way; None for all.
+        milp: The model; its objective is ignored.
+        rows: Names of the rows that may be violated; None for all.
         limit_s: Seconds; None for no limit.
 
     Raises:
-        MilpError: A name is none of a row.
+        MilpError: A name is not the name of a row.
     """
     if not milp.is_linear:
         milp, _ = linearise_milp(milp)
@@ -196,7 +193,7 @@ def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None
 
 
 def _add_violations(arrays: Arrays, rows: Sequence[int]) -> Arrays:
-    """The model with a column for every direction in which a row may give way."""
+    """Return the model with one column for each direction in which a row may be violated."""
     under = [row for row in rows if np.isfinite(arrays.row_low[row])]
     over = [row for row in rows if np.isfinite(arrays.row_high[row])]
     count = len(under) + len(over)

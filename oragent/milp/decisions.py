@@ -1,6 +1,6 @@
-"""The values of a solution as tables by index: ``ship[Köln,Lager]`` is a cell of a table of depots by shops.
+"""Tables of a solution's values by index: ``ship[Köln,Lager]`` is a cell of a table of depots by shops.
 
-Tables are laid out for a page, or for a terminal of some width.
+Tables are laid out for a page, or for a terminal of a given width.
 """
 
 import re
@@ -14,46 +14,46 @@ from rich.cells import cell_len, set_cell_size
 from oragent.milp.model import Variable
 from oragent.milp.plain import figure, plain
 
-# A value below it is shown as 0.
+# Values below it are shown as 0.
 NOISE = 1e-9
-# of a name that is split; a longer one stays whole
+# Limits of a name that is split into parts; a longer name is not split.
 MOST_PARTS, MOST_CHARACTERS = 60, 400
-# What PuLP makes of signs in names.
+# Replacements of signs in names by PuLP.
 PULP = str.maketrans("-+[] ->/", "________")
 BRACKETS = re.compile(r"(?P<family>[^\[(]*?)[_ ]*[\[(](?P<inside>.*)[\])]", re.DOTALL)
 PART = re.compile(r"\s*_*(?:'([^']*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|$)")
 NUMBERED = re.compile(r"([^\W\d_]+)(\d+)")
 
 Index = tuple[str, ...]
-# of a table in a terminal: title, heads, two values, what is left out
+# Minimum number of lines of a table in a terminal: title, heads, two values, omission note.
 LEAST_LINES = 5
-# Columns, up to which a table is not turned.
+# Maximum number of columns of a table that is not transposed.
 HANDY = 6
-# Characters of a label in a terminal.
+# Maximum number of characters of a label in a terminal.
 MOST_CELL = 24
 
 
 class DecisionMember(NamedTuple):
-    """A variable that is to be put into a family."""
+    """A variable to be grouped into a family."""
 
-    # Among the variables of the model.
+    # Position among the variables of the model.
     position: int
     variable: str
-    # The name that is read.
+    # Name that is parsed.
     text: str
 
 
 @dataclass(frozen=True)
 class DecisionFamily:
-    """Variables that one name and their indices tell apart."""
+    """Variables with a common name and different indices."""
 
-    # of a variable without an index its whole name
+    # Common name; without an index, the whole name of the variable.
     name: str
-    # Variable by indices, which are equally many; ``()`` without an index.
+    # Variable by indices; all have the same number of indices, ``()`` for none.
     entries: Mapping[Index, str]
-    # by variable
+    # Values by variable.
     values: Mapping[str, float]
-    # of every value; empty where it is not known
+    # Unit of every value; empty if unknown.
     unit: str = ""
 
     @property
@@ -63,12 +63,12 @@ class DecisionFamily:
 
     @property
     def nonzero_values(self) -> dict[Index, float]:
-        """The values that are not 0, by indices."""
+        """Values that are not 0, by indices."""
         valued = ((index, self.values[name]) for index, name in self.entries.items())
         return {index: value for index, value in valued if abs(value) >= NOISE}
 
     def used_labels(self, position: int) -> tuple[str, ...]:
-        """The labels of one index at which any value is not 0, in their order."""
+        """Return the labels of one index with a nonzero value, in their order."""
         used = {index[position] for index in self.nonzero_values}
         return tuple(label for label in dict.fromkeys(index[position] for index in self.entries) if label in used)
 
@@ -79,14 +79,14 @@ def group_families(
     labels: Iterable[str] = (),
     names: Mapping[str, str] | None = None,
 ) -> tuple[DecisionFamily, ...]:
-    """Group variables, or stand-ins for rows, by what their names have in common.
+    """Group variables, or substitutes for rows, by the common parts of their names.
 
-    ``x[a,b]``, ``x_('a',_'b')``, ``x_a_b`` and ``x.a.b`` are read as ``x`` at the indices ``a`` and ``b``. Where
-    only underscores separate the parts, labels tell which of them belong together, and the order of the labels is that
-    of the tables. A family with a single member is a variable without an index.
+    ``x[a,b]``, ``x_('a',_'b')``, ``x_a_b`` and ``x.a.b`` are read as ``x`` with the indices ``a`` and ``b``. If only
+    underscores separate the parts, known labels decide which parts belong together, and tables follow the order of the
+    labels. A family with a single member is a variable without an index.
 
-    Labels are names of things in the data, as they are written there; PuLP writes them with ``_`` for a space.
-    ``names`` are read instead of a variable's own, such as the key under which a program returned it.
+    Labels are names in the data, in their original spelling; PuLP writes ``_`` for a space. ``names`` are parsed
+    instead of the variables' own names, such as the keys under which a program returned them.
     """
     label_of = _unique_labels(labels)
     groups: dict[tuple[str, int], dict[Index, DecisionMember]] = defaultdict(dict)
@@ -108,7 +108,7 @@ def group_families(
 
 
 def fold_family(family: DecisionFamily) -> DecisionFamily:
-    """Return a family of three indices as one of two, so that it becomes a table: people by days and shifts."""
+    """Return a family of three indices as one of two, to show it as a table such as people by days and shifts."""
     if family.index_count != 3:
         return family
     return replace(family, entries={(index[0], " ".join(index[1:])): name for index, name in family.entries.items()})
@@ -146,7 +146,7 @@ def _make_family(
 
 
 def _unique_labels(labels: Iterable[str]) -> dict[str, str]:
-    """Label by the form in which PuLP writes it; labels that come to the same form are left out."""
+    """Return labels by the form in which PuLP writes them, without labels whose forms are equal."""
     label_of: dict[str, str] = {}
     double: set[str] = set()
     for label in labels:
@@ -157,18 +157,18 @@ def _unique_labels(labels: Iterable[str]) -> dict[str, str]:
 
 
 def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | None:
-    """Common name and indices of a name; None where it has no index that is known to be one."""
+    """Return the common name and the indices of a name; None without a recognised index."""
     if len(text) > MOST_CHARACTERS:
         return None
-    # First: a label may have brackets and commas of its own.
+    # Labels come first, because they may contain brackets and commas.
     labelled = _split_by_labels(_split_parts(text), label_of)
     if labelled is not None and ("_" not in labelled[0] or set(labelled[1]) & set(label_of.values())):
         return labelled
     bracket = BRACKETS.fullmatch(text)
-    # PuLP's form of x[a,b] is x_a,b_
+    # PuLP writes x[a,b] as x_a,b_.
     if bracket is None and text.endswith("_") and "_" in text[:-1]:
         head, _, inside = text[:-1].partition("_")
-        # and of x[a][b]
+        # PuLP writes x[a][b] as x_a__b_.
         bracket = BRACKETS.fullmatch(f"{head}[{inside.replace('__', ',')}]")
     if bracket is not None and bracket["family"]:
         parts = [next((part for part in match if part), "") for match in PART.findall(bracket["inside"])]
@@ -186,12 +186,12 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
 
 
 def _split_parts(text: str) -> list[str]:
-    """Split a name at underscores; one without them, such as ``stock.Pils.1``, at points."""
+    """Split a name at underscores, or at points without underscores, such as ``stock.Pils.1``."""
     return text.split("_" if "_" in text or len(text) > MOST_CHARACTERS else ".")
 
 
 def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str, Index] | None:
-    """Read the end of a name as labels and numbers; the shortest beginning that leaves nothing else is the name."""
+    """Read the end of a name as labels and numbers; the name is the shortest start that leaves only these."""
     if len(parts) > MOST_PARTS:
         return None
     ends: dict[int, Index] = {len(parts): ()}
@@ -208,7 +208,7 @@ def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str
 
 
 def _group_by_words(members: list[DecisionMember], groups: dict[tuple[str, int], dict[Index, DecisionMember]]) -> None:
-    """Names that begin with the same word and have as many words each: a list, or a table where it is full enough."""
+    """Group names with the same first word and the same number of words, as a list or, if dense enough, as a table."""
     words = [_split_parts(member.text) for member in members]
     if len(members) == 1 or len({len(each) for each in words}) > 1 or len(words[0]) < 2:
         for member in members:
@@ -232,20 +232,20 @@ def _group_by_words(members: list[DecisionMember], groups: dict[tuple[str, int],
 
 @dataclass(frozen=True)
 class Block:
-    """A table of values, all of its cells texts."""
+    """A table of values as texts."""
 
     # Name of the family, with its unit.
     title: str
-    # of the columns; may be empty texts
+    # Heads of the columns; may be empty texts.
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    # Number of columns, from the first, that name and do not count.
+    # Number of leading columns with labels.
     labels: int = 1
-    # Number of values that are 0 and not shown.
+    # Number of zero values that are not shown.
     zeros: int = 0
 
     def omission_note(self, hidden: int = 0) -> str:
-        """Return in words what is left out, hidden rows beside the zeros; empty where nothing is."""
+        """Describe omitted values, hidden rows and zeros, in words; empty if nothing is omitted."""
         if hidden:
             parts = [f"and {hidden:,} more"]
         else:
@@ -265,7 +265,7 @@ def layout_families(families: Sequence[DecisionFamily], most_columns: int = 12) 
 
 
 def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
-    """Tables as text, cut to a number of lines in all, and each line to a width."""
+    """Return tables as text with a maximum number of lines and a maximum width."""
     out: list[str] = []
     for index, table in enumerate(tables):
         waiting = len(tables) - index - 1
@@ -288,11 +288,11 @@ def _singles_block(families: Sequence[DecisionFamily]) -> Block:
 
 
 def _grid_block(family: DecisionFamily, most_columns: int) -> Block | None:
-    """A table of rows by columns, without the rows and columns that are all 0; None for a list."""
+    """Return a table of rows by columns without rows and columns of zeros; None if a list is better."""
     if family.index_count != 2 or not family.nonzero_values:
         return None
     across, down = family.used_labels(1), family.used_labels(0)
-    # A long table is read more easily than a wide one.
+    # A long table is easier to read than a wide one.
     if len(across) > HANDY and len(down) < len(across):
         turned: dict[Index, str] = {(column, label): name for (label, column), name in family.entries.items()}
         family, across, down = replace(family, entries=turned), down, across
@@ -316,7 +316,7 @@ def _family_title(family: DecisionFamily) -> str:
 
 
 def _block_lines(table: Block, width: int, room: int) -> list[str]:
-    """A table in at most so many lines; one that is too wide is written as a list."""
+    """Return a table in at most the given number of lines; a table that is too wide becomes a list."""
     sizes = [min(MOST_CELL, max(map(cell_len, column))) for column in zip(table.heads, *table.rows, strict=True)]
     if sum(sizes) + 2 * len(sizes) > width and table.labels == 1 and len(table.heads) > 3:
         return _block_lines(_unfold(table), width, room)
@@ -337,7 +337,7 @@ def _block_lines(table: Block, width: int, room: int) -> list[str]:
 
 
 def _unfold(table: Block) -> Block:
-    """A table of rows by columns as a list of its values that are not 0."""
+    """Return a table of rows by columns as a list of its nonzero values."""
     cells = [(row[0], head, cell) for row in table.rows for head, cell in zip(table.heads[1:], row[1:], strict=True)]
     used = tuple(cell for cell in cells if cell[2] not in ("", "0"))
     zeros = sum(cell[2] == "0" for cell in cells)

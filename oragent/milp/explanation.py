@@ -1,4 +1,4 @@
-"""Explain a solution, or why there is none, in sentences; no language model is asked."""
+"""Explain a solution, or why there is none, in sentences, without a language model."""
 
 import re
 from collections import Counter
@@ -14,14 +14,14 @@ from oragent.milp.plain import figure, number, plain, quoted, rounded, signed
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, ValueRange
 from oragent.milp.solving import ray
 
-# of a row that are written out
+# Maximum number of terms of a row in a sentence.
 TERMS = 6
-# Rows of a conflict of which it is asked what each alone would need.
+# Maximum number of conflict rows for which a single repair is computed.
 ALONE = 20
 
 
 class Topic(StrEnum):
-    """What a sentence is about."""
+    """Topic of a sentence."""
 
     STATUS = "status"
     BINDING = "binding rows"
@@ -37,27 +37,27 @@ class ModelRemark:
     """One sentence."""
 
     topic: Topic
-    # Name of the row or variable, as it is in the model; empty where it is about the whole.
+    # Name of the row or variable in the model; empty for the whole model.
     subject: str
-    # Names in it are made plain, but it is no markup.
+    # Sentence with escaped names; not markup.
     text: str
 
 
-# Sentences of one topic that are shown one by one.
+# Maximum number of sentences of one topic that are shown separately.
 MOST_OF_TOPIC = 12
 FAMILY = re.compile(r"(?:[^\W\d_]+)?")
-# Rows of a degenerate optimum that are solved again for their slopes to either side.
+# Maximum number of rows of a degenerate optimum for which one-sided slopes are solved.
 KINKS = 10
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
 
 
 def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[ModelRemark, ...]:
-    """Say which rows bind and what one unit more is worth, what has room, or why there is no optimum.
+    """Explain binding rows and their duals, slack, and why there is no optimum.
 
     Args:
         milp: The model.
-        solution: What solving it came to.
-        limit_s: Seconds for finding out why a model is infeasible.
+        solution: Result of solving the model.
+        limit_s: Seconds for explaining infeasibility.
 
     Returns:
         Sentences by topic; binding rows with the largest duals first.
@@ -73,7 +73,7 @@ def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[Mode
 
 
 def summarize_remarks(remarks: Sequence[ModelRemark], most: int = MOST_OF_TOPIC) -> list[ModelRemark]:
-    """Return the first remarks of each topic; before them, if there are more, the names, or how many by first word."""
+    """Return the first remarks of each topic; if there are more, summarise all by name or by first word before them."""
     short: list[ModelRemark] = []
     for topic in dict.fromkeys(remark.topic for remark in remarks):
         every = [remark for remark in remarks if remark.topic is topic]
@@ -136,7 +136,7 @@ def _row_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
 
 
 def _worth_text(milp: Milp, solution: Solution, row: Row, exact: bool) -> str:
-    """What a unit more is worth: of linear programmes to both sides, of integer ones by the two sources named."""
+    """Describe the effect of one more unit: both slopes for linear programmes, both sources for integer ones."""
     if not milp.has_integers:
         if solution.sensitivity is None:
             return ""
@@ -183,7 +183,7 @@ def _slope_text(milp: Milp, slope: Slope | None, sign: float, word: str, reach: 
 
 
 def _bound_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
-    """Variables at a bound; of integer models by the relaxation, where they stand at the same bound in it."""
+    """Describe variables at a bound; for integer models, those at the same bound in the relaxation."""
     prices = solution.relaxation or solution.sensitivity
     if prices is None:
         return
@@ -216,7 +216,7 @@ def _value_text(variable: Variable, value: float) -> str:
 
 
 def _entry_text(milp: Milp, variable: Variable, prices: Sensitivity) -> str:
-    """The objective coefficient at which a variable would leave its bound."""
+    """Return the objective coefficient at which a variable would leave its bound."""
     now = milp.objective.terms.get(variable.name, 0.0)
     interval = prices.cost_ranges[variable.name]
     ends = [end for end in (interval.low, interval.high) if abs(end) < INFINITY]
@@ -250,9 +250,9 @@ def _unit_text(milp: Milp) -> str:
 
 
 def explain_infeasible(milp: Milp, limit_s: float) -> Iterator[ModelRemark]:
-    """Say which rows and bounds cannot hold together, and which right-hand sides would do.
+    """Describe the conflicting rows and bounds, and the right-hand sides that make the model feasible.
 
-    The limit, in seconds, is that of the conflict, and of each question after it.
+    The limit in seconds applies to the conflict and to each question after it.
     """
     try:
         subset = conflict(milp, limit_s)
@@ -278,7 +278,7 @@ def explain_infeasible(milp: Milp, limit_s: float) -> Iterator[ModelRemark]:
 
 
 def explain_unbounded(milp: Milp) -> Iterator[ModelRemark]:
-    """Say which variables run off, and what the objective gains on the way."""
+    """Describe the variables that grow without bound, and the gain of the objective."""
     direction = ray(milp)
     if direction is None:
         return
