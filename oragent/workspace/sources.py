@@ -1,4 +1,4 @@
-"""Models of a workspace at a revision: the folder's files as git has them, and the model that its program solves."""
+"""Models of a workspace at a revision: the files of the folder in git, and the model that its program solves."""
 
 import shutil
 import tempfile
@@ -16,11 +16,11 @@ from oragent.workspace.reading import check_inside, list_files, read_bytes, shor
 from oragent.workspace.repository import Repository
 from oragent.workspace.settings import FILE, NO_OPTIONS, EffortOptions, WorkspaceSettings, read_settings
 
-# the files as they are now
+# Name of the working tree as a revision.
 WORKING = "."
-# characters of a program's last line of errors that are shown
+# Maximum number of characters shown of the last line of a program's errors.
 SHOWN = 300
-# modules of programs that are no programs
+# Modules of a program's folder that are not main programs.
 HELPERS = {"__init__.py", "utils.py", "utility_code.py", "gurobi_pulp_compat.py", "gurobi_execution_record.py"}
 MODELS = (".json", ".lp", ".mps", ".gz", ".py")
 
@@ -29,13 +29,13 @@ MODELS = (".json", ".lp", ".mps", ".gz", ".py")
 class FolderState:
     """The files of a workspace at a revision."""
 
-    # as it was named; ``.`` for the working tree
+    # Revision as named on the command line; ``.`` for the working tree.
     revision: str
-    # id of the commit; empty for the working tree and for a single file
+    # Id of the commit. Empty for the working tree and for a single file.
     commit: str
     folder: Path
     settings: WorkspaceSettings
-    # a model or program outside of the folder's settings; empty for none
+    # A model or program that replaces the one of the folder's settings. Empty if not given.
     file: str = ""
 
     @property
@@ -43,7 +43,7 @@ class FolderState:
         """Path of the program or model file below the folder.
 
         Raises:
-            WorkspaceError: There is none.
+            WorkspaceError: The folder has no program.
         """
         path = self.file or self.settings.program or find_program(self.list_files())
         if not path:
@@ -53,24 +53,24 @@ class FolderState:
         return path
 
     def list_files(self) -> dict[str, Path]:
-        """Files by path below the folder, without hidden ones."""
+        """Return the files by path below the folder, without hidden ones."""
         return list_files(self.folder, hidden=False)
 
 
 @dataclass(frozen=True)
 class OpenedModel:
-    """A model of a workspace, with the run that made it."""
+    """A model of a workspace, and the run that created it."""
 
     state: FolderState
     model: IndexedModel
-    # None for a model file
+    # Run of the program. None for a model file.
     run: CapturedProgram | None = None
-    # the solve of the program that the model belongs to; None for a model file
+    # Solve in which the program used the model. None for a model file.
     captured: CapturedModel | None = field(default=None, repr=False)
 
 
 def find_program(files: Mapping[str, Path]) -> str:
-    """Return the program in ``src``: the one that prints an objective, or the first; empty if there is none."""
+    """Return the program in ``src``: the one that prints an objective, or the first; empty without programs."""
     programs = [path for path in files if path.startswith("src/") and path.count("/") == 1 and path.endswith(".py")]
     programs = [path for path in programs if path.rpartition("/")[2] not in HELPERS]
     printing = [path for path in programs if b"OBJECTIVE_VALUE" in read_bytes(files[path])]
@@ -89,7 +89,7 @@ def open_state(folder: Path, revision: str = WORKING, options: EffortOptions = N
         options: Limits of the command line.
 
     Raises:
-        WorkspaceError: There is no such folder, revision or file.
+        WorkspaceError: The folder, revision or file does not exist.
     """
     if not folder.is_dir():
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
@@ -110,7 +110,7 @@ def open_state(folder: Path, revision: str = WORKING, options: EffortOptions = N
         repository.check_out(commit, scratch)
         if colon:
             check_inside(file)
-        # a folder that was adopted later has its settings now
+        # A folder adopted after this revision has its settings only in the working tree.
         holder = scratch if (scratch / FILE).exists() else folder
         yield FolderState(revision, commit, scratch, read_settings(holder, options), file)
     finally:
@@ -119,7 +119,7 @@ def open_state(folder: Path, revision: str = WORKING, options: EffortOptions = N
 
 @contextmanager
 def replaced_files(state: FolderState, contents: Mapping[str, bytes]) -> Iterator[FolderState]:
-    """Yield a state with other contents of some files; all other files are copies."""
+    """Yield a state in which some files have other contents; all other files are copies."""
     scratch = Path(tempfile.mkdtemp(prefix="oragent-trial-"))
     try:
         for path, file in state.list_files().items():
@@ -127,7 +127,7 @@ def replaced_files(state: FolderState, contents: Mapping[str, bytes]) -> Iterato
             target.parent.mkdir(parents=True, exist_ok=True)
             if path in contents:
                 continue
-            # no hard link: it would change the file's times, and the person's index with them
+            # A hard link would change the file's times, and thereby the user's index.
             shutil.copyfile(file, target)
         for path, content in contents.items():
             (scratch / path).parent.mkdir(parents=True, exist_ok=True)
@@ -140,16 +140,16 @@ def replaced_files(state: FolderState, contents: Mapping[str, bytes]) -> Iterato
 def open_state_model(
     state: FolderState, tell: Callable[[str], None] = lambda text: None, check_claim: bool = False
 ) -> OpenedModel:
-    """Read the model of a state; a program runs in the sandbox, and the last model that it solves is taken.
+    """Read the model of a state; a program runs in the sandbox, and its last solved model is used.
 
     Args:
         state: Files of a workspace.
-        tell: Called with one line on what was captured.
-        check_claim: Solve the model here and compare the program's point with it.
+        tell: Function that is called with one line on the captured models.
+        check_claim: Whether to solve the model here and compare the program's point with it.
 
     Raises:
         MilpError: The program fails, or solves no model that can be captured.
-        WorkspaceError: There is no program.
+        WorkspaceError: The workspace has no program.
         SandboxError: The sandbox failed.
     """
     path = state.folder / state.program
@@ -175,7 +175,7 @@ def open_state_model(
 
 
 def describe_failure(run: CapturedProgram) -> str:
-    """Return one line on why a program left no model."""
+    """Describe in one line why a program left no model."""
     captured = run.models[-1] if run.models else None
     if run.outcome is not ProgramOutcome.ENDED:
         last = run.stderr.strip().splitlines()[-1:] or [run.reason or run.outcome]

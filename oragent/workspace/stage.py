@@ -1,11 +1,11 @@
-"""The script that runs in the sandbox: a program of a workspace, or the models that one left, solved again.
+"""Script that runs in the sandbox: it runs a program of a workspace, or solves the models of a program again.
 
-One script for both, so that one warm interpreter has all imports of both done.
+Both tasks use one script, so that one warm interpreter has the imports for both.
 """
 
 import sys
 
-# Programs import it: the warm interpreter has it ready.
+# Programs import PuLP. This import loads it in the warm interpreter.
 import pulp  # noqa: F401
 
 from oragent.workspace import resolving, shim

@@ -1,4 +1,4 @@
-"""Labels in the tables of a workspace: texts by which names of a model are split into their indices."""
+"""Labels in the tables of a workspace: texts that split names of a model into their indices."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from oragent.workspace.layout import FileRole, role_of
 from oragent.workspace.reading import finite_number, parse_json, read_text
 
 MOST_CELLS = 20_000
-# depth of a JSON file up to which keys are labels
+# Maximum depth of a JSON file at which keys are labels.
 MOST_KEYS = 8
 
 
@@ -42,7 +42,7 @@ def list_table_labels(files: Mapping[str, Path]) -> list[str]:
 
 
 def _json_labels(value: Any, keys: tuple[str, ...]) -> Iterator[str]:
-    """Yield the keys above each number of a JSON file that has at least two."""
+    """Yield the keys that lead to each number of a JSON file, if there are at least two."""
     if isinstance(value, dict | list) and len(keys) < MOST_KEYS:
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, inner in pairs:
@@ -64,8 +64,8 @@ def _column_labels(table: tables.CsvTable) -> Iterator[str]:
 def _index_rows(table: tables.CsvTable, kinds: Sequence[tables.Column]) -> tuple[list[int], list[Index]]:
     """Return the columns that are keys, and the index of each row.
 
-    Keys are the first column and all columns of texts; where they do not tell the rows apart, columns of whole numbers
-    such as weeks, too, and at last the number of the row.
+    Keys are the first column and all columns of texts. If these do not identify the rows, columns of whole numbers such
+    as weeks are added, and finally the row number.
     """
     keys = [
         index

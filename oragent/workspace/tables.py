@@ -1,4 +1,4 @@
-"""Tables as people leave them: read without guessing, with what is wrong told line by line."""
+"""Tolerant reading of tables: no values are guessed, and each problem is reported with its line."""
 
 import csv
 import re
@@ -16,14 +16,14 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import read_text, shorten, shorten_path
 
 NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?|[-+]?\.\d+", re.ASCII)
-# csv.writer leaves a lone carriage return bare
+# csv.writer does not quote a single carriage return.
 NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')
 MISSING = {"", "-", "na", "n/a", "nan", "null", "none", "?", "k.a."}
-# characters of a text that are read at once, some 500 MB as cells
+# Maximum number of characters of a text that are read; their cells take about 500 MB.
 LARGEST = 16 << 20
 NO_VALUE = re.compile(r"=[A-Z@(+-].*|#(DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|BEZUG!|WERT!|NV)")
 
-# as in 2:00 and 25 %, not as in cm3
+# A digit as in 2:00 and 25 %, not as in cm3.
 BARE_DIGIT = re.compile(r"(?<![^\W\d_])\d")
 NAMES_PARAMETERS = {"parameter_name", "parameter"}
 NO_ROWS = "has a header and no row"
@@ -66,7 +66,7 @@ SUFFIXES = {
 
 
 class ColumnKind(StrEnum):
-    """Kind of the cells of a column, without missing ones."""
+    """Kind of the cells of a column; missing cells are ignored."""
 
     EMPTY = "empty"
     INTEGER = "integer"
@@ -79,13 +79,13 @@ class ColumnKind(StrEnum):
 class CsvTable:
     """A table of text cells."""
 
-    # as it stands in the file
+    # Column names as in the file.
     header: tuple[str, ...]
-    # in a flawed file longer or shorter than the header
+    # In a flawed file, rows can be longer or shorter than the header.
     rows: tuple[tuple[str, ...], ...]
 
     def column(self, name: str) -> tuple[str, ...]:
-        """The cells of a column, top to bottom."""
+        """Return the cells of a column from top to bottom."""
         if name not in self.header:
             raise WorkspaceError(f"no column {shorten(name)!r}; there are {', '.join(map(shorten, self.header))}")
         index = self.header.index(name)
@@ -94,31 +94,31 @@ class CsvTable:
 
 @dataclass(frozen=True)
 class TableReading:
-    """A table together with what is wrong with its file."""
+    """A table and the problems of its file."""
 
-    # numbers as Python writes them; None where the file is empty
+    # Table with numbers in Python notation. None if the file is empty.
     table: CsvTable | None
-    # one sentence each, with the line; none in a clean file
+    # Problems with their lines, one sentence each. Empty for a clean file.
     flaws: tuple[str, ...]
-    # steps by which it was read, such as ``decimal commas``; none for plain CSV
+    # Steps of the reading, such as ``decimal commas``. Empty for plain CSV.
     notes: tuple[str, ...] = ()
-    # of cells in the file
+    # Separator of cells in the file.
     separator: str = ","
-    # columns whose numbers can be read in two ways, such as 2.300
+    # Columns with ambiguous numbers, such as 2.300.
     unclear: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class Column:
-    """Content of a column."""
+    """Properties of a column."""
 
     name: str
-    # from the header, in brackets or as a last word that is a unit
+    # Unit from the header, in brackets or as the last word.
     unit: str | None
     kind: ColumnKind
-    # number of cells that hold no value
+    # Number of cells without a value.
     missing: int
-    # number of different values in the other cells
+    # Number of different values in the other cells.
     distinct: int
 
 
@@ -128,7 +128,7 @@ def is_missing(cell: str) -> bool:
 
 
 def parse_number(cell: str) -> float | None:
-    """A cell as a number, thousands separators allowed; None if it is none."""
+    """Return the number in a cell, with or without thousands separators; None for other texts."""
     stripped = cell.strip()
     if NUMBER.fullmatch(stripped):
         return float(stripped.replace(",", ""))
@@ -136,9 +136,9 @@ def parse_number(cell: str) -> float | None:
 
 
 def read_table(text: str, most: int = LARGEST) -> TableReading:
-    """Read a table from CSV in any dialect; of a workbook with several sheets, the first one.
+    """Read a table from CSV in any dialect; for a workbook with several sheets, read the first one.
 
-    Lines after the first ``most`` characters are left out, with a note.
+    Lines after the first ``most`` characters are dropped, and a note says so.
     """
     return next(iter(read_sheets(text, most).values()))
 
@@ -183,7 +183,7 @@ def _read_sheet(text: str, most: int) -> TableReading:
 
 
 def read_strict(text: str, name: object) -> CsvTable:
-    """Read a table that has to be clean."""
+    """Read a table, and raise an error if it has any problem."""
     reading = read_table(text)
     if reading.table is None or reading.flaws:
         raise WorkspaceError(f"{shorten_path(name)} {reading.flaws[0]}")
@@ -191,12 +191,12 @@ def read_strict(text: str, name: object) -> CsvTable:
 
 
 def write_table(table: CsvTable) -> str:
-    """A table as CSV, lines ended by line feeds."""
+    """Return a table as CSV with line feeds."""
     return "".join(",".join(map(_quote_cell, row)) + "\n" for row in (table.header, *table.rows))
 
 
 def describe_columns(table: CsvTable) -> tuple[Column, ...]:
-    """Types, units, missing and distinct values of all columns; cells beyond the header are left out."""
+    """Return types, units, and numbers of missing and distinct values per column; extra cells are ignored."""
     return tuple(
         _describe_column(name, [row[index] for row in table.rows if index < len(row)])
         for index, name in enumerate(table.header)
@@ -204,13 +204,13 @@ def describe_columns(table: CsvTable) -> tuple[Column, ...]:
 
 
 def find_duplicates(table: CsvTable) -> tuple[int, ...]:
-    """Places, from 0, of rows that repeat an earlier one."""
+    """Return the positions, from 0, of rows that repeat an earlier one."""
     first = {row: index for index, row in reversed(list(enumerate(table.rows)))}
     return tuple(index for index, row in enumerate(table.rows) if first[row] < index)
 
 
 def name_rows(table: CsvTable) -> list[str]:
-    """Name each row by as many of its first cells, at most three, as tell it from the other rows."""
+    """Name each row by the fewest of its first cells, at most three, that distinguish it from the other rows."""
     names: list[str] = []
     for count in (1, 2, 3):
         names = [", ".join(cell.strip() for cell in row[:count]) for row in table.rows]
@@ -245,7 +245,7 @@ def _column_kind(present: Sequence[str]) -> ColumnKind:
 
 
 def column_unit(name: str) -> str | None:
-    """Return the unit in the name of a column: in brackets at its end, or a last word that is one."""
+    """Return the unit in the name of a column: in brackets at its end, or as its last word."""
     bracketed = BRACKETED.search(name)
     if bracketed:
         return bracketed[1].strip()
@@ -295,14 +295,14 @@ def _value_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
 
 
 def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
-    """What is wrong where the first line is data, or the second one is a further heading."""
+    """Report a first line that contains data, and a second line that is another heading."""
     heads = [value for value in map(parse_number, table.header) if value is not None]
     steps = {later - earlier for earlier, later in pairwise(heads)}
-    # periods and years may be names
+    # Periods and years can be column names.
     if heads and not (all(head.is_integer() for head in heads) and steps <= {1.0}):
         return ["has numbers where the names of columns should be: it has no header; add one"]
     if table.header[0].strip().casefold() in NAMES_PARAMETERS:
-        # one value a row: a text in the first row is a value like any other
+        # In a table with one value per row, a text in the first row is a normal value.
         return []
     columns = list(zip(*table.rows[1:], strict=True))
     numeric = [
@@ -344,19 +344,19 @@ def read_row_dicts(path: str | PathLike[str], sheet: str = "") -> list[dict[str,
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named value; texts are empty where the file gives none."""
+    """A named value; texts that the file does not give are empty."""
 
     name: str
-    # text of its cell, spaces at the ends dropped; empty where the file gives none
+    # Text of its cell without surrounding spaces. Empty if the file gives no value.
     value: str
     unit: str = ""
     meaning: str = ""
 
 
 def read_parameters(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
-    """The parameters of a table, and what is wrong with them.
+    """Return the parameters of a table and their problems.
 
-    A row with more cells than the header is left out: which of its commas part cells cannot be known.
+    A row with more cells than the header is skipped, because it is unknown which of its commas separate cells.
     """
     names = [name.strip().casefold() for name in table.header]
     if len(names) < 2 or names[0] not in NAMES_PARAMETERS or names[1] != "value":
@@ -379,10 +379,10 @@ def read_parameters(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, 
 
 
 def locate_cell(grid: Mapping[str, CsvTable], hint: str, value: float) -> str:
-    """The cell that holds a value; of several, the one whose row and column have most words of the hint.
+    """Return the cell that holds a value; of several, the one whose row and column share most words with the hint.
 
-    Only the size of the value counts, as signs come from the form of a row. The hint has the names of the row and
-    variable in which it stands. A cell is ``table_1.csv, row rye, column price (EUR)``; empty where no cell has it.
+    Only the absolute value counts, because the form of a row determines signs. The hint contains the names of the row
+    and the variable of the value. The result looks like ``table_1.csv, row rye, column price (EUR)``, or is empty.
     """
     words = set(HINT_WORD.findall(hint.casefold()))
     best, cell_name = -1, ""

@@ -1,7 +1,7 @@
 """Tools of an agent in a workspace: read, search, write, run, ask what-if questions.
 
-Texts in documents are data: no word of theirs changes a tool or its limits. Whatever is wrong with a call comes back as
-one line that says what to do, and is never an error of ours.
+Texts in documents are data: they cannot change a tool or its limits. A wrong call never raises an exception; its answer
+is one line that says how to correct it.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,12 +34,12 @@ from oragent.workspace.reading import (
 )
 from oragent.workspace.runner import OURS, ProgramRun, ProgramRunner
 
-# of tools, in one task
+# Maximum number of tool calls in one task.
 CALLS = 40
-# of one answer
+# Maximum size of one answer.
 MOST_LINES, MOST_CHARACTERS = 400, 16_000
 MOST_HITS = 40
-# characters of one file
+# Maximum number of characters of one file.
 MOST_WRITTEN = 200_000
 TEXT = {"type": "string"}
 
@@ -95,24 +95,24 @@ TOOLS = (
 
 @dataclass
 class ToolSession:
-    """A task at which an agent works, in one folder."""
+    """Tool session of an agent in one folder."""
 
-    # that it sees
+    # Folder that the agent sees.
     folder: Path
     runner: ProgramRunner
-    # folders below it, such as ``src``; none for a question
+    # Subfolders in which the agent may write, such as ``src``. Empty for a question.
     writable: tuple[str, ...] = ()
-    # writes files into the folder; None writes them plainly
+    # Function that writes files into the folder. None means direct writing.
     write: Callable[[Mapping[str, str]], object] | None = None
-    # that were made
+    # Number of calls made.
     calls: int = 0
     max_calls: int = CALLS
-    # arguments of ``submit``; None while it goes on
+    # Arguments of ``submit``. None until the agent submits.
     submitted: dict[str, str] | None = None
     last_run: ProgramRun | None = None
 
     def call_tool(self, call: ToolCall) -> str:
-        """Do what is wished for; the answer is text, whatever it was."""
+        """Execute a tool call, and return its answer as text in all cases."""
         self.calls += 1
         if self.calls > self.max_calls:
             return f"no call is left of {self.max_calls}: end with submit"
@@ -122,7 +122,7 @@ class ToolSession:
         if call.name not in tools:
             return f"there is no tool {shorten(call.name)!r}; there are {', '.join(tools)}"
         schema = tools[call.name].parameters
-        # small models think some up for a tool without any
+        # Small models invent arguments for a tool without any.
         if schema["properties"]:
             arguments = call.arguments
         else:
@@ -136,11 +136,11 @@ class ToolSession:
             return f"{call.name}: {problem}"
 
     def list_files(self) -> dict[str, Path]:
-        """All files that the agent sees."""
+        """Return all files that the agent sees."""
         return {path: file for path, file in list_files(self.folder).items() if path.partition("/")[0] not in OURS}
 
     def find_file(self, path: str) -> Path:
-        """A file that is there."""
+        """Return an existing file."""
         files = self.list_files()
         clean = path.removeprefix("./")
         if clean not in files:
@@ -232,7 +232,7 @@ class ToolSession:
         if self.write is not None:
             self.write({path: text})
             return
-        # refuses links, so that no path leads out
+        # This call refuses links, so that no path leads out of the folder.
         list_files(self.folder)
         target = self.folder / path
         try:
@@ -307,7 +307,7 @@ class ToolSession:
 
 
 def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_text: str) -> str:
-    """Columns, flaws and head of a table; the text of the file is empty where it is not plain CSV in UTF-8."""
+    """Describe columns, flaws and head of a table; ``plain_text`` is empty unless the file is plain CSV in UTF-8."""
     table = reading.table
     if table is None:
         return f"{shorten_path(path)} {reading.flaws[0]}"
@@ -337,7 +337,7 @@ def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_t
 
 
 def describe_run(ran: ProgramRun) -> str:
-    """A run in words: how it ended, what it printed, what its models come to, and whether the two agree."""
+    """Describe a run: how it ended, its output, its models' results, and whether output and models agree."""
     lines = [f"ended: {ran.stop}, exit code {ran.code}{f', {ran.reason}' if ran.reason else ''}"]
     printed = ran.printed_objective
     if printed.value is None and ran.is_cut_with_plan:

@@ -1,6 +1,6 @@
-"""Take back what verbs wrote, do it again, or bring back an earlier version; a person's edits are never undone.
+"""Undo, redo and restore of what verbs wrote; edits of the user are never undone.
 
-A file that a person changed since the version that is taken back keeps the person's content, and is named.
+A file that the user changed after the undone version keeps the user's content, and the result names it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import path_error, shorten_path
 from oragent.workspace.versions import PERSON, SHORT, Versions, WorkspaceVersion
 
-# of a workspace: what they wrote is a person's to change or delete
+# Authors of first versions of a workspace; the user may change or delete these files.
 BEGINNINGS = {"new", "from"}
 UNDO, REDO, RESTORE = "undo", "redo", "restore"
 
@@ -19,15 +19,15 @@ UNDO, REDO, RESTORE = "undo", "redo", "restore"
 class Reversal:
     """Result of undo, redo or restore."""
 
-    # of the version that it made; empty where nothing had to be changed
+    # Id of the new version. Empty if nothing had to be changed.
     version: str
-    # what it did, one line
+    # Description of the change, in one line.
     reason: str
-    # each with the version that has the content wanted
+    # Unchanged files, each with the version that has the requested content.
     untouched: tuple[tuple[str, str], ...] = ()
 
     def describe(self) -> list[str]:
-        """Lines for a person."""
+        """Return the lines to print."""
         if self.version:
             head = f"version {self.version[:SHORT]} {self.reason}"
         else:
@@ -40,7 +40,7 @@ class Reversal:
 
 
 def undo_last(versions: Versions) -> Reversal:
-    """Take back the last verb that was not taken back yet; edits of a person, before or after it, stay."""
+    """Undo the last verb that is not yet undone; the user's edits before and after it stay."""
     versions.save_snapshot("before undo")
     steps = _standing_verbs(versions.list_own())
     if not steps:
@@ -54,7 +54,7 @@ def undo_last(versions: Versions) -> Reversal:
 
 
 def redo_last(versions: Versions) -> Reversal:
-    """Do again what the last undo took back; not possible once another verb has written."""
+    """Redo the changes of the last undo; not possible once another verb has written."""
     versions.save_snapshot("before redo")
     last = _last_undo(versions.list_own())
     if last is None:
@@ -64,9 +64,9 @@ def redo_last(versions: Versions) -> Reversal:
 
 
 def restore_files(versions: Versions, name: str, path: str = "") -> Reversal:
-    """Bring one file, or all, back to what they were at a version; what they are now is a version before.
+    """Restore one file, or all, from a version; the present state is saved as a version first.
 
-    Files that a person added since stay.
+    Files that the user added since are not removed.
     """
     versions.save_snapshot("before restore")
     version = versions.find_version(name)
@@ -90,12 +90,12 @@ def restore_files(versions: Versions, name: str, path: str = "") -> Reversal:
 
 
 def list_verbs_in_force(history: Iterable[WorkspaceVersion]) -> frozenset[str]:
-    """Return the names of verbs that wrote and are not taken back, such as ``revise-2``; the history is in order."""
-    # after each version
+    """Return the names of verbs that wrote and are not undone, such as ``revise-2``; the history is in order."""
+    # Verbs in force after each version.
     states: dict[str, frozenset[str]] = {}
     before: dict[str, frozenset[str]] = {}
     restores: set[str] = set()
-    # of what is taken back, by the id of the undo
+    # Undone verbs by the id of the undo.
     undone: dict[str, str] = {}
     last: frozenset[str] = frozenset()
     names: dict[str, str] = {}
@@ -139,7 +139,7 @@ def _standing_verbs(history: Iterable[WorkspaceVersion]) -> list[list[WorkspaceV
 
 
 def _last_undo(history: Iterable[WorkspaceVersion]) -> WorkspaceVersion | None:
-    """The last undo that was not done again, with no verb since."""
+    """Return the last undo that is not redone, unless a verb ran since."""
     undos: list[WorkspaceVersion] = []
     for version in history:
         if version.author == UNDO:
@@ -152,7 +152,7 @@ def _last_undo(history: Iterable[WorkspaceVersion]) -> WorkspaceVersion | None:
 
 
 def _reverse_changes(versions: Versions, author: str, reason: str, members: Sequence[WorkspaceVersion]) -> Reversal:
-    """Bring files to what they were before some versions, where they still are as the last of them left them."""
+    """Restore files to their state before some versions, unless they changed after the last of these versions."""
     befores, afters = dict[str, str | None](), dict[str, str | None]()
     for member in members:
         for change in versions.read_changes(member.id):

@@ -1,6 +1,6 @@
 """Commands of the verbs on revisions: open the states, run the verb, print its result, and return the exit code.
 
-Exit codes: 0 the check holds, or there is a solution; 1 an error, or the check fails; 3 there is no solution.
+Exit codes: 0 if the check holds or there is a solution; 1 for an error or a failed check; 3 without a solution.
 """
 
 import sys
@@ -27,7 +27,7 @@ HIDDEN = {"verb", "ok", "warnings", "results", "limits"}
 
 
 class VerbCommands:
-    """Commands on one folder that print to one console."""
+    """Commands that work in one folder and print to one console."""
 
     def __init__(self, folder: Path, console: Console, options: EffortOptions, as_json: bool = False) -> None:
         self.folder = folder
@@ -36,7 +36,7 @@ class VerbCommands:
         self.as_json = as_json
 
     def run(self, revision: str = WORKING) -> int:
-        """Run the program of a revision and print what its model comes to."""
+        """Run the program of a revision and print the result of its model."""
         return self._on_state(revision, lambda state: run_model(state, print_note), UNSOLVED)
 
     def ask(self, verb: str, lines: Sequence[str], revision: str = WORKING) -> int:
@@ -98,7 +98,7 @@ def print_verb_result(result: VerbResult, console: Console) -> None:
 
 
 def adopt_command(folder: Path, write: bool, console: Console) -> int:
-    """Print the proposed settings of a folder, and write them if wished."""
+    """Print the proposed settings of a folder; write them if ``write`` is True."""
     console.file.write(adopt_folder(folder, write))
     if write:
         sys.stderr.write(f"written: {folder / FILE}\n")

@@ -11,20 +11,20 @@ from oragent.milp.operations.results import AnyResult, DiffEntry, Figure, Moved,
 class Revision(ResultPart):
     """Files that a model was made of."""
 
-    # as named; ``.`` for the working tree
+    # Revision as named; ``.`` for the working tree.
     name: str
-    # id of the commit; empty for the working tree and single files
+    # Id of the commit. Empty for the working tree and single files.
     commit: str = ""
-    # path of the program or model
+    # Path of the program or model.
     program: str = ""
-    # name and version of the library that solved it; empty for a model file
+    # Name and version of the library that solved the model. Empty for a model file.
     framework: str = ""
 
 
 class VerbResult(ResultPart):
     """Base of all results of verbs."""
 
-    # whether the check holds; for verbs that check nothing, whether there is a solution
+    # Whether the check holds; for verbs without a check, whether there is a solution.
     ok: bool = True
     warnings: tuple[str, ...] = ()
 
@@ -39,7 +39,7 @@ class RunResult(VerbResult):
     sense: str
     variables: int
     rows: int
-    # what the program's own point is, compared with the model solved here; empty for a model file
+    # Comparison of the program's point with the model solved here. Empty for a model file.
     verdict: str = ""
     reason: str = ""
     limits: SolveLimits = SolveLimits()
@@ -58,7 +58,7 @@ class WhatifResult(VerbResult):
 
     verb: Literal["whatif"] = "whatif"
     revision: Revision
-    # cell, text before, text after
+    # Cell, text before, text after.
     cells: tuple[tuple[str, str, str], ...]
     status: str
     objective: ObjectiveChange
@@ -73,23 +73,23 @@ class CellEditInfo(ResultPart):
     table: str = ""
     row: str = ""
     column: str = ""
-    # None where there is no such cell
+    # Text before the change. None if the cell did not exist.
     before: str | None = None
     after: str | None = None
-    # None without a plan
+    # Whether the edit was planned. None without a plan.
     planned: bool | None = None
 
 
 class Preservation(ResultPart):
     """Whether the new program has the former optimum at the former and neutral values."""
 
-    # None if it could not be tested
+    # None if preservation could not be tested.
     holds: bool | None
-    # one line
+    # Reason in one line.
     reason: str = ""
     objective: Figure = Figure()
     former: Figure = Figure()
-    # cells that were set, with their values
+    # Changed cells with their values.
     cells: tuple[str, ...] = ()
 
 
@@ -103,20 +103,20 @@ class ComparisonResult(VerbResult):
     status: str
     entries: tuple[DiffEntry, ...]
     edits: tuple[CellEditInfo, ...] = ()
-    # None for ``diff-model``
+    # None for ``diff-model``.
     preservation: Preservation | None = None
 
 
 class AuditResult(VerbResult):
-    """Each changed cell between two revisions, and what a plan says of it."""
+    """Changed cells between two revisions, compared with a plan."""
 
     verb: Literal["audit-edits"] = "audit-edits"
     old: Revision
     new: Revision
     edits: tuple[CellEditInfo, ...]
-    # data files that differ and are no tables
+    # Changed data files that are not tables.
     files: tuple[str, ...] = ()
-    # planned and not made, or with another value
+    # Planned edits that were not made or were made with another value.
     missing: tuple[str, ...] = ()
 
 
@@ -124,7 +124,7 @@ class CitationInfo(ResultPart):
     """A citation, resolved."""
 
     text: str
-    # id of the commit; empty for the working tree
+    # Id of the commit. Empty for the working tree.
     commit: str = ""
     path: str = ""
     table: str = ""
@@ -132,10 +132,10 @@ class CitationInfo(ResultPart):
     row: str = ""
     column: str = ""
     keys: tuple[str, ...] = ()
-    # in the place that is cited; None where there is no such place
+    # Value at the cited place. None if the place does not exist.
     value: str | None = None
     holds: bool
-    # why it does not hold
+    # Reason why the citation does not hold.
     reason: str = ""
 
 

@@ -1,4 +1,4 @@
-"""Verbs of a workspace: build, revise, ask; each is a case of its study, so that a kill loses nothing."""
+"""Verbs of a workspace: build, revise, ask; each is a recorded case of its study, so that it can be resumed."""
 
 import asyncio
 import json
@@ -42,9 +42,9 @@ from oragent.workspace.versions import Versions
 
 FIGURES = f"data/{tables.PARAMETERS_FILE}"
 PRESERVED = 1e-4
-# differences that are kept
+# Maximum number of differences that are stored.
 MOST = 40
-# characters of a file, in a prompt
+# Maximum number of characters of a file in a prompt.
 MOST_SHOWN = 20_000
 
 
@@ -56,7 +56,7 @@ class VerbRunner:
     study: Study
     versions: Versions
     runner: ProgramRunner
-    # whether a revision whose preservation fails is written all the same
+    # Whether to write a revision that does not preserve the former rules.
     accept: bool = False
 
     @property
@@ -64,7 +64,7 @@ class VerbRunner:
         return track_text(seconds=self.runner.limits.cpu_s)
 
     async def build_program(self, case: LedgerCase) -> dict[str, Any]:
-        """Build a program from documents and data, and write it if its model has an optimum."""
+        """Build a program from documents and data; write it if its model has an optimum."""
         contents = await self._read_contents(case)
         draft = self.folder.write_draft(case.name, contents)
         session = ToolSession(draft, self.runner, ("src",))
@@ -78,7 +78,7 @@ class VerbRunner:
         return result
 
     async def revise_program(self, case: LedgerCase, request: str) -> dict[str, Any]:
-        """Plan a revision, do it in a draft, compare both versions, and write it if it holds."""
+        """Plan a revision, make it in a draft, compare both versions, and write it if it preserves the former rules."""
         contents = await self._read_contents(case)
         path = self._request_path(case, request)
         self.versions.write_version({path: request.rstrip() + "\n"}, "request", f"request {case.name}", verb=case.name)
@@ -122,9 +122,9 @@ class VerbRunner:
         return result
 
     async def accept_revision(self, case: LedgerCase, refused: Mapping[str, Any]) -> dict[str, Any]:
-        """Write a revision that was refused, after another run of its program; no model is asked.
+        """Run the program of a refused revision again, and write the revision; no model is called.
 
-        ``refused`` of the result of the revision names the contents that it changes.
+        ``refused`` is the result of that revision, which names the changed contents.
         """
         result = {key: value for key, value in refused.items() if key != "refused"} | {"calls": 0}
         contents = await self._read_contents(case)
@@ -147,7 +147,7 @@ class VerbRunner:
         return result
 
     async def answer_question(self, case: LedgerCase, question: str) -> dict[str, Any]:
-        """Have a language model answer a question with citations."""
+        """Answer a question with a language model and with citations."""
         draft = self.folder.write_draft(case.name, await self._read_contents(case, answers=True))
         session, prompt = ToolSession(draft, self.runner), fill_prompt("explainer")
         agent_work = await work_in_session(case, "explainer", prompt, f"Question: {question}", session)
@@ -166,7 +166,7 @@ class VerbRunner:
         }
 
     async def _read_contents(self, case: LedgerCase, answers: bool = False) -> dict[str, bytes]:
-        """The files as they were when the case first began: after a kill it begins there again."""
+        """Return the files as they were when the case first began; a resumed case starts from the same files."""
 
         async def save_now() -> dict[str, str]:
             contents = self.folder.read_contents("docs", "data", "src")
@@ -180,7 +180,7 @@ class VerbRunner:
     def _keep_refused(
         self, name: str, contents: Mapping[str, bytes], changed: Mapping[str, bytes]
     ) -> dict[str, list[str | None]]:
-        """Keep the files of a refused draft; return ids of contents before and after by path."""
+        """Store the files of a refused draft; return ids of contents before and after by path."""
         after = {path: self.versions.save_content(content) for path, content in changed.items()}
         before = {path: self.versions.save_content(contents[path]) for path in changed if path in contents}
         both = {
@@ -212,10 +212,10 @@ class VerbRunner:
     async def _check_preservation(
         self, draft: Path, program: str, neutral: Mapping[str, str], contents: Mapping[str, bytes], before: ProgramRun
     ) -> bool | None:
-        """Test if at the plan's neutral values the optimum is the one before; None where there are none.
+        """Test whether the former optimum holds at the plan's neutral values; return None if the plan has none.
 
-        A figure that existed before has its former value, as a request may change it: first in the table of parameters
-        and in all other tables, then in the table of parameters alone, if the program needs what was added elsewhere.
+        Existing figures get their former values, because a request may change them. The test first resets the parameter
+        table and all other tables. If the program needs additions in other tables, it resets only the parameter table.
         """
         value = before.printed_objective.value
         if not neutral or value is None or not program:
@@ -251,9 +251,9 @@ class VerbRunner:
         author_and_reason: tuple[str, str],
         run: ProgramRun,
     ) -> None:
-        """Bring what was changed in a draft into the workspace, as one version; never over what a person changed since.
+        """Write the changes of a draft into the workspace as one version; files that the user changed since are kept.
 
-        Whether it was written goes into the result, or which files a person changed since the verb began.
+        The result states whether the draft was written, or which files the user changed since the verb began.
         """
         changed = _changed_contents(session, contents)
         now = {path: self.versions.read_file(path) for path in changed}
@@ -265,7 +265,7 @@ class VerbRunner:
             result["written"] = True
 
     def _request_path(self, case: LedgerCase, request: str) -> str:
-        """Where a request is written: a name that is free, or has the request already."""
+        """Return the path for a request: an unused name, or the file that already contains the request."""
         text, path, count = f"{request.rstrip()}\n".encode(), f"docs/{case.name}.md", 1
         while self.versions.read_file(path) not in (None, text):
             count += 1
@@ -274,7 +274,7 @@ class VerbRunner:
 
 
 def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
-    """Return the entries of a result that tell what the program of a draft came to; an end only where it has none."""
+    """Return the result entries for the program of a draft; with an end reason only if there is no objective."""
     if run is None:
         return {"objective": None, "standing": "", "run": "no program was left", "rows": {}}
     entries = {
@@ -301,14 +301,14 @@ def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
 
 
 def _objective_of(run: ProgramRun) -> float | None:
-    """Return the printed objective; None where the model behind it has no point."""
+    """Return the printed objective; None if its model has no point."""
     if run.has_solution:
         return run.printed_objective.value
     return None
 
 
 def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
-    """Say how far the change of the optimum is shown; empty where both optima are proven."""
+    """Describe how far the change of the optimum is proven; empty if both optima are proven."""
     if run_after is None or not (run_before.standing and run_after.standing):
         return ""
     old, new = (run.last_model.solution if run.last_model else None for run in (run_before, run_after))
@@ -329,7 +329,7 @@ def _list_data_edits(
 
 
 def _changed_contents(session: ToolSession, contents: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a draft that are new or changed, by path."""
+    """Return the new or changed files of a draft by path."""
     drafted = {path: read_bytes(place) for path, place in session.list_files().items() if path != "plan.json"}
     return {path: content for path, content in drafted.items() if contents.get(path) != content}
 
@@ -343,7 +343,7 @@ def _neutral_values(new_parameters: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def failure_request(ran: ProgramRun) -> str:
-    """Describe the correction that a failed run needs; for an infeasible model, with the conflicting rows."""
+    """Describe the correction that a failed run needs; for an infeasible model, name the conflicting rows."""
     last = ran.last_model
     if ran.has_solution:
         raise WorkspaceError("the program runs and its model has a solution: there is nothing to mend; use --request")
@@ -375,7 +375,7 @@ def _describe_differences(run_before: ProgramRun, run_after: ProgramRun | None) 
 
 
 def _missing_rows(plan: Mapping[str, Any], run_after: ProgramRun | None) -> list[str]:
-    """Describe the rows that a plan adds and the revised program does not have under that name."""
+    """Describe the rows that a plan adds but the revised program does not contain under that name."""
     if run_after:
         model = run_after.last_model
     else:
@@ -393,7 +393,7 @@ def _comparable_name(name: str) -> str:
 
 
 def _bounded_text(path: str, content: bytes) -> str:
-    """A file as a prompt shows it: of a long one the beginning, of one that is no text nothing."""
+    """Return the beginning of a file for a prompt; empty for a file that is not a text."""
     try:
         text = decode_text(content, path)
     except WorkspaceError as problem:

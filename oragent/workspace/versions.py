@@ -1,9 +1,8 @@
-"""Versions of a workspace: commits on a git reference of oragent's own.
+"""Versions of a workspace: commits on a separate git reference of oragent.
 
-Each clone and folder has its own reference below ``refs/oragent/``, so that clones merge without conflicts. The branch,
-the index and the files of the person stay as they are, but for the files that a command writes. What a person changed
-by hand becomes a version of theirs before and after each command, and before anything is written over it. ``undoing``
-takes versions back.
+Each clone and folder has its own reference below ``refs/oragent/``, so that clones merge without conflicts. The user's
+branch, index and files do not change, except for the files that a command writes. The user's own changes are saved as
+a version before and after each command, and before a file is overwritten. The module ``undoing`` reverts versions.
 """
 
 import difflib
@@ -22,18 +21,18 @@ from oragent.workspace.reading import find_encoding, list_files, path_error, rea
 from oragent.workspace.repository import REFERENCES, Repository, own_index
 
 PERSON = "person"
-# files that commands leave: they are local, and can be made again
+# Files that commands create. They are local and can be created again.
 LOCAL = (".oragent/", "run.db", "run.db-wal", "run.db-shm", "report.html", "answers/", "logs/", "solver_records/")
 IGNORED_TEXT = "".join(f"/{name}\n" for name in LOCAL)
-# a write that a kill may cut off, and contents of files by their times, both below the workspace
+# Journal of an unfinished write, and cache of contents by file times, both below the workspace.
 PENDING_WRITE = Path(".oragent") / "writing"
 TIMES = Path(".oragent") / "times.json"
-# nanoseconds within which a file can change without another time
+# Nanoseconds in which a file can change without a new time stamp.
 RACE_NS = 2_000_000_000
-# lines of a diff, and bytes of a text of which one is made
+# Maximum number of lines of a diff, and of bytes of a text that is compared.
 MOST_LINES = 400
 MOST_COMPARED = 1 << 20
-# fields of a commit, between bytes that no name holds
+# Fields of a commit, between bytes that no name contains.
 FIELDS = ("%H", "%ct", "%an", "%s", "%(trailers:key=Verb,valueonly)", "%(trailers:key=Undoes,valueonly)")
 FORMAT = f"%x01{'%x02'.join(FIELDS)}%x03"
 SHORT = 10
@@ -43,11 +42,11 @@ SHORT = 10
 class FileChange:
     """Change of one file by a version; contents are ids of blobs."""
 
-    # below the workspace
+    # Path below the workspace.
     path: str
-    # None where there was no such file
+    # Content before. None if the file did not exist.
     before: str | None
-    # None where it was removed
+    # Content after. None if the file was removed.
     after: str | None
 
 
@@ -55,32 +54,32 @@ class FileChange:
 class WorkspaceVersion:
     """One commit."""
 
-    # of the commit
+    # Id of the commit.
     id: str
-    # seconds since 1970
+    # Seconds since 1970.
     at: int
-    # a role, a command, or ``person``
+    # A role, a command, or ``person``.
     author: str
-    # one line
+    # Reason in one line.
     reason: str
-    # paths below the workspace
+    # Changed paths below the workspace.
     paths: tuple[str, ...] = ()
-    # that it is a part of, such as ``revise-2``; empty where it stands alone
+    # Verb that contains this version, such as ``revise-2``. Empty for a separate version.
     verb: str = ""
-    # the version that it takes back, or all files of which it brings back
+    # Id of the version that this one reverts, or from which it restores all files.
     undoes: str = ""
-    # of another clone
+    # Whether the version is from another clone.
     is_foreign: bool = False
 
     @property
     def short(self) -> str:
-        """Beginning of the id, for people."""
+        """Short form of the id for display."""
         return self.id[:SHORT]
 
 
 @dataclass
 class Versions:
-    """Versions of one workspace; ``readonly`` writes nothing."""
+    """Versions of one workspace; with ``readonly``, nothing is written."""
 
     folder: Path
     readonly: bool = False
@@ -106,10 +105,10 @@ class Versions:
 
     @property
     def repository(self) -> Repository:
-        """The repository.
+        """Repository of the workspace.
 
         Raises:
-            WorkspaceError: There is none, so there are no versions.
+            WorkspaceError: The folder is not in a repository and has no versions.
         """
         if self._repository is None:
             raise WorkspaceError(f"{shorten_path(self.folder)} has no versions yet: no command has written in it")
@@ -117,7 +116,7 @@ class Versions:
 
     @property
     def tip(self) -> str:
-        """Id of the last version; empty for none."""
+        """Id of the last version; empty without versions."""
         if self._repository is None or not self._reference:
             return ""
         return self._repository.try_resolve(self._reference)
@@ -125,10 +124,10 @@ class Versions:
     def write_version(
         self, contents: Mapping[str, str | bytes | None], author: str, reason: str, undoes: str = "", verb: str = ""
     ) -> str:
-        """Write files; return the id of the version, empty if nothing would change.
+        """Write files; return the id of the version, or an empty text if nothing changes.
 
-        New contents are given by path below the workspace; None removes the file. What a person changed before is a
-        version of theirs first.
+        New contents are given by path below the workspace; None removes the file. Earlier changes by the user are
+        saved as a separate version first.
 
         Raises:
             WorkspaceError: A path leads out of the workspace, or a file cannot be written.
@@ -147,13 +146,13 @@ class Versions:
         return commit
 
     def note_reversal(self, author: str, reason: str, undoes: str) -> str:
-        """Commit a version that takes another one back, and in which no file had to be changed."""
+        """Commit a version that reverts another one and changes no file."""
         commit = self._commit(self.tip, {}, author, reason, undoes, "")
         self.repository.git("update-ref", self._reference, commit)
         return commit
 
     def save_snapshot(self, reason: str) -> str:
-        """Commit the files as they are now, as a person's version; return its id, empty if nothing changed."""
+        """Commit the present files as a version of the user; return its id, or an empty text if nothing changed."""
         present, last = self._hash_files(), self.repository.list_blobs(self.tip) if self.tip else {}
         blobs: dict[str, str | None] = {path: blob for path, blob in present.items() if last.get(path) != blob}
         blobs |= dict.fromkeys(path for path in last if path not in present)
@@ -164,7 +163,7 @@ class Versions:
         return commit
 
     def list_versions(self) -> tuple[WorkspaceVersion, ...]:
-        """Return all versions, those of other clones too, the first one first."""
+        """Return all versions, including those of other clones, in order of time."""
         if self._repository is None:
             return ()
         pattern = f"{REFERENCES}*/{self._reference.rpartition('/')[2]}"
@@ -178,18 +177,18 @@ class Versions:
             version if version.id in own else WorkspaceVersion(**{**vars(version), "is_foreign": True})
             for version in versions.values()
         ]
-        # a stable sort keeps the order of versions of one second
+        # A stable sort keeps the order of versions of the same second.
         return tuple(sorted(every, key=lambda version: version.at))
 
     def list_own(self) -> tuple[WorkspaceVersion, ...]:
-        """Return the versions of this clone, the first one first."""
+        """Return the versions of this clone in order of time."""
         return tuple(self._read_log(self._reference)) if self.tip else ()
 
     def find_version(self, name: str) -> WorkspaceVersion:
         """Return the version whose id begins with a text.
 
         Raises:
-            WorkspaceError: There is none, or more than one.
+            WorkspaceError: No version or more than one version matches.
         """
         matching = [version for version in self.list_versions() if len(name) >= 4 and version.id.startswith(name)]
         if len(matching) == 1:
@@ -210,22 +209,22 @@ class Versions:
         return self.repository.list_blobs(version)
 
     def first_author(self, path: str) -> str:
-        """Return the author of the first version of a file; empty for none."""
+        """Return the author of the first version of a file; empty if no version contains it."""
         return next((version.author for version in self.list_own() if path in version.paths), "")
 
     def describe_diff(self, version: str) -> str:
-        """Return the changes of a version as a unified diff, each file in its own encoding."""
+        """Return the changes of a version as a unified diff; each file is decoded with its own encoding."""
         return "".join(
             text_diff(change.path, self.read_content(change.before), self.read_content(change.after))
             for change in self.read_changes(version)
         )
 
     def save_content(self, content: bytes) -> str:
-        """Keep a content, and return its id."""
+        """Store a content and return its id."""
         return self.repository.git("hash-object", "-w", "--stdin", content=content).decode().strip()
 
     def keep_contents(self, name: str, blobs: Mapping[str, str]) -> None:
-        """Keep contents by path under a name, so that git never removes them as unused."""
+        """Store contents by path under a name, so that git never removes them as unused."""
         commit = self._commit("", dict(blobs), "draft", name, "", "")
         self.repository.git("update-ref", f"{REFERENCES}drafts/{self._reference.split('/')[2]}/{name}", commit)
 
@@ -234,16 +233,16 @@ class Versions:
         return None if blob is None else self.repository.read_blob(blob)
 
     def read_file(self, path: str) -> bytes | None:
-        """Return the content of a file now; None where there is none."""
+        """Return the present content of a file; None if it does not exist."""
         file = self._safe_path(path)
         return read_bytes(file) if file.exists() or file.is_symlink() else None
 
     def _commit(
         self, parent: str, blobs: Mapping[str, str | None], author: str, reason: str, undoes: str, verb: str
     ) -> str:
-        """Commit the files of a parent with other contents; the reference stays."""
+        """Commit a parent's files with other contents; the reference does not move."""
         repository = self.repository
-        # zeros stand for a removed file
+        # Zeros mark a removed file.
         entries = "".join(
             f"{'100644' if blob else '0'} {blob or '0' * 40}\t{repository.prefix}{path}\0"
             for path, blob in blobs.items()
@@ -315,7 +314,7 @@ class Versions:
         return versions
 
     def _find_reference(self, repository: Repository) -> str:
-        """Return the reference of this clone and folder; the name of the clone is made once."""
+        """Return the reference of this clone and folder; the name of the clone is created once."""
         holder = self.folder / repository.text_of("rev-parse", "--git-path", "oragent-clone")
         name = ""
         with suppress(OSError):
@@ -329,7 +328,7 @@ class Versions:
         return f"{REFERENCES}{name}/{place}"
 
     def _exclude_local_files(self, repository: Repository) -> None:
-        """Have git ignore what commands leave, in this clone, without a change of the person's files."""
+        """Make git ignore the files of commands in this clone, without changing the user's files."""
         path = self.folder / repository.text_of("rev-parse", "--git-path", "info/exclude")
         lines = [f"/{repository.prefix}{name}" for name in LOCAL]
         present = path.read_text(encoding="utf-8", errors="surrogateescape") if path.is_file() else ""
@@ -349,7 +348,7 @@ class Versions:
             raise WorkspaceError(f"cannot write {shorten_path(target)}: {error.strerror}; make room for it") from None
 
     def _finish_write(self) -> None:
-        """Finish a write that was cut off by a kill."""
+        """Finish an interrupted write."""
         marker = self.folder / PENDING_WRITE
         if not marker.is_file() or marker.is_symlink():
             return
@@ -361,9 +360,9 @@ class Versions:
         marker.unlink(missing_ok=True)
 
     def _write_files(self, commit: str, skip: bool = False) -> None:
-        """Bring files to what a version says, unless somebody has changed them since.
+        """Write the files of a version, except files that changed since.
 
-        With ``skip`` a file that cannot be written is left out, as a write that was cut off must block nothing.
+        With ``skip``, files that cannot be written are skipped, so that an interrupted write blocks no command.
         """
         for change in self.read_changes(commit):
             before, after = self.read_content(change.before), self.read_content(change.after)
@@ -384,7 +383,7 @@ class Versions:
                 raise WorkspaceError(f"{what}; version {commit[:SHORT]} is kept: make room for it") from None
 
     def _safe_path(self, path: str) -> Path:
-        """Where a file lies, if no link leads out on the way."""
+        """Return the location of a file after checking that no link leads out of the workspace."""
         target = self.folder / path
         parts = Path(path).parts
         if len(os.fsencode(path)) > 4000 or any(len(os.fsencode(part)) > 255 for part in parts):
@@ -399,7 +398,7 @@ class Versions:
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Return the repository of a folder; None if there is none, or if it ignores the folder."""
+    """Return the repository of a folder; None if it is in no repository or the repository ignores it."""
     repository = Repository.find(folder)
     if repository is None or not repository.prefix or not repository.list_ignored(b"."):
         return repository
@@ -407,12 +406,12 @@ def find_repository(folder: Path) -> Repository | None:
 
 
 def is_local(path: str) -> bool:
-    """Return True for a file that commands leave and no version holds."""
+    """Return True for a file that commands create and no version contains."""
     return any(path == name or (name.endswith("/") and path.startswith(name)) for name in LOCAL)
 
 
 def text_diff(path: str, before: bytes | None, after: bytes | None) -> str:
-    """Return two contents of a file as a unified diff, at most ``MOST_LINES`` lines of it."""
+    """Return a unified diff of two contents of a file, at most ``MOST_LINES`` lines."""
     old, new = (b"" if content is None else content for content in (before, after))
     if max(len(old), len(new)) > MOST_COMPARED:
         return f"--- {path}\n+++ {path}\ntoo large to compare: {len(old)} and {len(new)} bytes\n"
