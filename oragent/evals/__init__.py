@@ -1,1 +1,1 @@
-"""Everything that measures: the benchmark driver, comparisons, studies, and one package for each product."""
+"""Measurements: the benchmark driver, comparisons, studies, and one package for each product."""

@@ -10,27 +10,27 @@ from oragent.llm.model_settings import RuntimeWords
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """A comparison as it is asked for."""
+    """Request of a comparison."""
 
-    # problems and settings
+    # Problems and settings.
     words: Sequence[str]
-    # names with commas in between; None: the usual ones
+    # Comma-separated names. None means the default strategies.
     strategies: str | None
-    # how many; None: three
+    # Number of seeds. None means three.
     seeds: int | None
-    # settings that have options of their own
+    # Settings that have separate options.
     overrides: Sequence[str]
     config: Path | None
     outputs: Path
-    # Files of variants, or their keys: strategies with settings of their own.
+    # Files or mappings of variants: strategies with their own settings.
     variants: Sequence[Path | Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
 class BenchRequest:
-    """What the benchmark commands of all products take."""
+    """Common part of the requests of all benchmark commands."""
 
-    # folder of the benchmark; one that was begun is resumed
+    # Folder of the benchmark; an existing benchmark is resumed.
     outputs: Path
     workers: int = field(default=1, kw_only=True)
     # Settings of models and budget for all contestants, such as ``model.base_url=URL``.
@@ -41,14 +41,14 @@ class BenchRequest:
 class FormulateBenchRequest(BenchRequest):
     """Request of ``bench formulate``."""
 
-    # as for ``read_set``; empty goes on with what the folder holds
+    # Sets in the form of ``read_set``. Empty resumes the benchmark in the folder.
     sets: Sequence[str] = ()
     methods: Sequence[str] = ("ormind",)
     models: Sequence[str] = ()
-    # of every call, each one a contestant
+    # Sampling temperatures; each one is a separate contestant.
     temperatures: Sequence[float] = (0.0,)
     ablations: bool = False
-    # number of seeds, from 0
+    # Number of seeds, counted from 0.
     seeds: int = 1
     # Preset, tolerance, limit on problems, budget, and whether labels may be readable.
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -59,11 +59,11 @@ class StudyRequest:
     """Request for a table or figure of the study."""
 
     name: str
-    # share of the study's budget
+    # Share of the study's budget.
     scale: float
-    # number of runs of each contestant on each problem; the study has one
+    # Number of runs of each contestant on each problem; the study has one.
     seeds: int
-    # some of its problems; empty: all
+    # Selected problems of the study. Empty means all.
     problems: Sequence[str]
     overrides: Sequence[str]
     outputs: Path

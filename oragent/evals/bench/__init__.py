@@ -1,6 +1,6 @@
-"""Benchmarks: cells of a plan that are run, resumed, summed up and tested; it knows no system of ours.
+"""Benchmarks: cells of a plan that are run, resumed, summarised and tested; independent of the measured systems.
 
-A system gives it ``Terms`` (what its parts are called), a ``Plan`` and a ``Runner``. Then ``Manifest.keep`` binds a
-folder to the plan, ``execute`` sees to every cell, ``gather`` reads what came of them, ``summarise`` sums it up, and
-``tables`` and ``charts`` show it.
+A system provides ``BenchTerms`` (names of its parts), a ``BenchPlan`` and a ``CellRunner``. ``Manifest.write_plan``
+binds a folder to the plan, ``execute_plan`` runs every cell, ``gather_results`` reads the results,
+``summarise_results`` summarises them, and ``tables`` and ``charts`` show them.
 """

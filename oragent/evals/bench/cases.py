@@ -1,4 +1,4 @@
-"""Benchmarks whose cells are studies of cases: the runner that systems share, and what is measured of it."""
+"""Benchmarks whose cells are studies of cases: a shared runner and its measurements."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -26,16 +26,16 @@ from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
 from oragent.report.pages.text import format_share
 
 UNBOUNDED = Budget(evaluations=None)
-# of a budget
+# Names of the limits of a budget.
 BOUNDS = ("model_calls", "tokens", "money", "seconds")
-# in place of a model's name, to check the other settings
+# Replaces a model's name when the other settings are checked.
 ANY_MODEL = "of a contestant"
 DASH = "–"
 
 
 @dataclass(frozen=True)
 class MeasuredCases:
-    """A contestant on a subject, all seeds together; ``total``: number of cases that there are to do."""
+    """Finished cases of a contestant on a subject, over all seeds; ``total`` is the number of cases in the plan."""
 
     subject: str
     contestant: str
@@ -45,7 +45,7 @@ class MeasuredCases:
 
     @property
     def cases(self) -> list[FinishedCase]:
-        """All that is done."""
+        """All finished cases."""
         return [case for cases in self.cases_by_cell.values() for case in cases]
 
     @property
@@ -55,7 +55,7 @@ class MeasuredCases:
 
     @property
     def count_text(self) -> str:
-        """Number of cases that are done, and of how many if some are missing."""
+        """Number of finished cases; if some are missing, also the total."""
         count = len(self.cases)
         if count and count == self.total:
             return str(count)
@@ -70,11 +70,11 @@ M = TypeVar("M", bound=MeasuredCases)
 
 
 def difference_table(scores: Iterable[ModeScores], unit: str) -> TextTable:
-    """Compare all pairs of contestants on the cases that both did: paired sign-flip test, adjusted by Holm.
+    """Compare all pairs of contestants on their common cases: paired sign-flip test, adjusted by Holm.
 
     Args:
-        scores: Scores of each contestant, more is better.
-        unit: What a pair is, in the plural.
+        scores: Scores of each contestant; larger is better.
+        unit: Name of a pair, in the plural.
     """
     rows = [
         (
@@ -91,7 +91,7 @@ def difference_table(scores: Iterable[ModeScores], unit: str) -> TextTable:
 
 
 def case_table(measured: Sequence[MeasuredCases], unit: str, describe: Callable[[FinishedCase], str]) -> TextTable:
-    """Return one row a case and seed: how each contestant ended."""
+    """Return a table with one row per case and seed: the outcome of each contestant."""
     cases = [row.by_name for row in measured]
     rows = [
         (f"{name}, seed {seed}", *(describe(by[seed, name]) if (seed, name) in by else DASH for by in cases))
@@ -104,16 +104,16 @@ def case_table(measured: Sequence[MeasuredCases], unit: str, describe: Callable[
 class CaseSettings:
     """Settings that all contestants of a benchmark of cases share."""
 
-    # whether it runs where generated programs could read labels
+    # Whether the benchmark runs although generated programs could read labels.
     labels_readable: bool = False
-    # max_tokens, timeout_s: longest reply, and seconds for one; None: the default.
+    # max_tokens: maximum length of a reply. timeout_s: maximum seconds per reply. None means the default.
     max_tokens: int | None = None
     timeout_s: float | None = None
     budget: Budget = UNBOUNDED
 
     @classmethod
     def of(cls, plan: BenchPlan) -> Self:
-        """Read them from a plan; what a plan lacks has its default."""
+        """Read the settings from a plan; missing settings get their defaults."""
         names = {setting.name for setting in fields(cls)}
         given = {name: value for name, value in plan.settings.items() if name in names and value is not None}
         if "budget" in given:
@@ -126,20 +126,20 @@ Work = Callable[[LedgerCase], Awaitable[object]]
 
 @dataclass
 class CaseBenchmark(ABC):
-    """Runner of a plan whose cells are studies of cases, each in a folder of its own, which can be resumed."""
+    """Runner of a plan whose cells are studies of cases, each in its own folder, which can be resumed."""
 
     plan: BenchPlan
-    # cases at once; it changes no result
+    # Number of parallel cases; it changes no result.
     workers: int = 1
-    # Callback that gets each case that is done, in words.
+    # Function that is called with a description of each finished case.
     note: Callable[[BenchCell, str], None] = lambda cell, text: None
     # Settings of models and budget from the command line, such as ``model.base_url=URL``.
     words: RuntimeWords = field(default_factory=RuntimeWords)
-    # subjects whose labels a generated program could read here
+    # Subjects whose labels a generated program could read on this machine.
     readable: Sequence[str] = ()
-    # folder of a benchmark of the same plan whose replies are given again; None to ask
+    # Folder of a benchmark of the same plan whose recorded replies are used. None means that models are called.
     replay: Path | None = None
-    # roles in which models are asked
+    # Roles in which models are called.
     roles: ClassVar[Sequence[str]] = ()
 
     @property
@@ -149,15 +149,15 @@ class CaseBenchmark(ABC):
 
     @abstractmethod
     def case_names(self, cell: BenchCell) -> Sequence[str]:
-        """Names of the cases of a cell, in its order."""
+        """Return the names of the cases of a cell, in order."""
 
     @abstractmethod
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
-        """Folder of a cell."""
+        """Return the folder of a cell."""
 
     @abstractmethod
     def score_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> tuple[Measure, float, int]:
-        """Return what a cell measures, its score, and the number of cases that failed."""
+        """Return the measure of a cell, its score, and the number of failed cases."""
 
     @abstractmethod
     def describe_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> str:
@@ -171,10 +171,10 @@ class CaseBenchmark(ABC):
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
     ) -> tuple[Mapping[str, str | Model], Work]:
-        """Open what the cases of a cell need; return who is asked by role, as model or by name, and the work."""
+        """Open the resources of a cell's cases; return the models by role, as objects or names, and the work."""
 
     def find_readable(self) -> Sequence[str]:
-        """Find the subjects whose labels a generated program could read here."""
+        """Find the subjects whose labels a generated program could read on this machine."""
         return ()
 
     def contestant_of(self, cell: BenchCell) -> Mapping[str, Any]:
@@ -182,10 +182,10 @@ class CaseBenchmark(ABC):
         return self.plan.contestants[cell.contestant]
 
     def close(self) -> None:  # noqa: B027  # most share nothing
-        """Release what the cells share."""
+        """Release the shared resources of the cells."""
 
     def finished_cases(self, cell: BenchCell, folder: Path) -> list[FinishedCase]:
-        """Cases of a cell that are done, in its order."""
+        """Return the finished cases of a cell, in order."""
         cell_folder = self.cell_folder(cell, folder)
         if not (cell_folder / "run.db").is_file():
             return []
@@ -198,11 +198,11 @@ class CaseBenchmark(ABC):
         return len(self.finished_cases(cell, folder)) == len(self.case_names(cell))
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
-        """Do the cases of a cell that are missing."""
+        """Run the missing cases of a cell."""
         return CellEnd(asyncio.run(self._run_cases(cell, self.cell_folder(cell, folder))))
 
     async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        """Do the missing cases of a cell; return why some are still missing, or an empty text."""
+        """Run the missing cases of a cell; return why some are still missing, or an empty text."""
         async with AsyncExitStack() as stack:
             players, work = self.open_cell(cell, cell_folder, stack)
             models: dict[str, Model] = {}
@@ -260,13 +260,13 @@ class CaseBenchmark(ABC):
         return measured
 
     def read_runtime(self, model: str = "") -> RuntimeSettings:
-        """Return the settings of a contestant: its model and the budget, by plan and command line.
+        """Return the settings of a contestant: its model and the budget, from plan and command line.
 
         Args:
-            model: Name of the model; empty: only the budget is read.
+            model: Name of the model. Empty means that only the budget is read.
 
         Raises:
-            ConfigError: A setting is unknown, or names a model: contestants do that.
+            ConfigError: A setting is unknown, or names a model, which only contestants may do.
         """
         settings = self.settings
         shortcuts = {f"budget.{name}": value for name, value in vars(settings.budget).items() if name in BOUNDS}
@@ -277,7 +277,7 @@ class CaseBenchmark(ABC):
         return RuntimeSettings(budget=runtime.budget)
 
     def check_labels(self) -> None:
-        """Refuse to run where generated programs could read labels, unless the settings accept it."""
+        """Raise an error if generated programs could read labels, unless the settings accept it."""
         if self.readable and not self.settings.labels_readable:
             raise OragentError(
                 f"this machine cannot keep the labels of {self.readable[0]} from generated programs ('oragent doctor' "

@@ -1,4 +1,4 @@
-"""The figures of a benchmark: the progress of the best score with bands, and where each run ended."""
+"""Figures of a benchmark: progress of the best score with bands, and final scores of the runs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color), without the yellow, which is faint on white, and
-# the black, which is the baseline's; the grey is ours.
+# Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color), without yellow, which is too light on white, and
+# without black, which is the colour of the baseline. The grey is added.
 COLORS = ("#D55E00", "#66737D", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9")
 Line = Literal["-", ":", "-."] | tuple[float, Sequence[float]]
 LINES: tuple[Line, ...] = ("-", ":", "-.", (0, (7, 2)))
 MARKERS = ("o", "^", "s", "v")
-# unit of the way to the best beside that of work
+# Second unit of the horizontal axis, in addition to work.
 CALLS = "calls"
-# characters of a contestant's name
+# Maximum number of characters of a contestant's name.
 WIDTH = 24
 CURVES = (
     "Line: mean over seeds of the best score so far. Band: from the worst to the best seed. Dashes: the {baseline}."
@@ -54,11 +54,11 @@ def assign_styles(contestants: Sequence[str]) -> dict[str, LineStyle]:
 
 
 def draw_benchmark(summary: BenchSummary) -> dict[str, Drawing]:
-    """Draw a benchmark, by name of figure.
+    """Draw a benchmark; return drawings by name of figure.
 
     Returns:
-        ``finals``; ``curves`` over work where runs have any; and ``calls``, the same over model calls, where these are
-        counted beside it.
+        ``finals``; ``curves`` over work if runs have progress curves; and ``calls``, the same over model calls, if runs
+        count them separately.
     """
     terms, styles = summary.terms, assign_styles(summary.contestants)
     climbed = [
@@ -80,10 +80,10 @@ def draw_benchmark(summary: BenchSummary) -> dict[str, Drawing]:
 
 
 def best_so_far(results: Sequence[BenchResult], work: int, unit: str = "work") -> np.ndarray:
-    """The best score so far of each run after each unit of ``work``, or of ``calls``.
+    """Return the best score so far of each run after each unit of ``work``, or of ``calls``.
 
     Returns:
-        ``(runs, work)`` array; column k is after k + 1 units. A run that ended early stays where it was.
+        ``(runs, work)`` array. Column k is the state after k + 1 units. A run that ended early keeps its last value.
     """
     table = np.empty((len(results), work))
     at = np.arange(1, work + 1)
@@ -119,7 +119,7 @@ def _draw_curves(
 
 
 def _spending_rows(subject: SubjectSummary, unit: str) -> list[SummaryRow]:
-    """The contestants on a subject all of whose runs spend something of a unit."""
+    """Return the contestants on a subject whose runs all use a unit."""
     return [row for row in subject.rows if all(getattr(result.spent, unit) for result in row.results)]
 
 
@@ -131,7 +131,7 @@ def _draw_progress(
     rows = _spending_rows(subject, unit)
     results = [result for row in rows for result in row.results]
     at = np.arange(1, max(max(getattr(run.curve[-1].paid, unit), getattr(run.spent, unit)) for run in results) + 1)
-    # the best on top
+    # Draw the best row on top.
     for row in rows[::-1]:
         table, look = best_so_far(row.results, len(at), unit), styles[row.contestant]
         low, high = table.min(axis=0), table.max(axis=0)

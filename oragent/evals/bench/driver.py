@@ -22,17 +22,17 @@ from oragent.evals.bench.tables import VERDICT, TextTable
 from oragent.report.pages.charts import require_matplotlib
 from oragent.report.pages.html import make_environment
 
-# characters of a line on a cell: a long reason is told in whole
+# Maximum number of characters of a line on a cell, so that long reasons stay complete.
 WIDTH = 2000
 
 
-# exit codes
+# Exit codes.
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130
 B = TypeVar("B", bound=CaseBenchmark)
 
 
 class Board:
-    """A progress bar over the cells of a plan, and a line for every cell that ends."""
+    """A progress bar over the cells of a plan, and a line for each finished cell."""
 
     def __init__(self, plan: BenchPlan) -> None:
         self._total, self._count = len(plan.cells), 0
@@ -49,7 +49,7 @@ class Board:
         self._bar.set_postfix_str(one_line(f"{cell}: {text}"), refresh=True)
 
     def report_cell(self, cell_report: CellReport) -> None:
-        """Report a cell that was run, or was complete before."""
+        """Report a cell that was run now or before."""
         self._count += 1
         self._bar.update()
         reason = cell_report.end.reason
@@ -67,11 +67,11 @@ class Board:
 
 
 def rich_table(table: TextTable) -> RichTable:
-    """A table for a terminal; its texts may come from anywhere."""
+    """Return a table for a terminal; its texts may be untrusted."""
     rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for column, head in enumerate(table.heads):
         wraps = " pairs" in head or head == VERDICT
-        # figures stay whole where room is scarce, names go on below
+        # On narrow terminals, figures stay on one line and names wrap.
         fixed = bool(column) and not wraps
         rich.add_column(Text(escape_text(head)), justify="right" if column else "left", overflow="fold", no_wrap=fixed)
     for row in table.rows:
@@ -97,14 +97,14 @@ class BenchCommand(Generic[B]):
     write_page: Callable[[B, Path], Path]
 
     def run(self, bench: B, folder: Path, console: Console, prepare: Callable[[], None] = lambda: None) -> int:
-        """Run what is missing, print tables, write the page; ``prepare`` is called once the plan is in the folder.
+        """Run the missing cells, print tables, write the page; ``prepare`` is called after the plan is in the folder.
 
         Returns:
-            Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
+            Exit code: 0 if all cells are finished, 3 if not, 130 if the user stopped the run.
         """
         require_matplotlib()
         bench.readable = bench.find_readable()
-        # a wrong setting is refused before anything is written
+        # A wrong setting is refused before any file is written.
         bench.read_runtime()
         bench.check_labels()
         self.manifest.write_plan(bench.plan, folder)
@@ -123,7 +123,7 @@ class BenchCommand(Generic[B]):
         return UNFINISHED
 
     def show_folder(self, folder: Path, console: Console, *, write: bool = True) -> int:
-        """Print the tables of a benchmark as far as it is done; the exit code is 0 where all is done, else 3."""
+        """Print the tables of the finished cells; the exit code is 0 if all cells are finished, else 3."""
         bench = self.open(self.manifest.read_plan(folder), folder)
         try:
             if bench.settings.labels_readable:
@@ -137,7 +137,7 @@ class BenchCommand(Generic[B]):
             bench.close()
 
     def _print_results(self, bench: B, folder: Path, console: Console, *, write: bool) -> bool:
-        """Print the tables, write the page; return True if all is done."""
+        """Print the tables and write the page; return True if all cells are finished."""
         for part in self.show(bench, folder):
             if isinstance(part, Line):
                 console.print(Text(part.text, style=part.style), soft_wrap=True)
@@ -150,7 +150,7 @@ class BenchCommand(Generic[B]):
 
 
 def run_cells(plan: BenchPlan, start: Callable[[Board], CellRunner], folder: Path) -> bool:
-    """Run every cell of a plan with a progress bar; return True if a person stopped it."""
+    """Run every cell of a plan with a progress bar; return True if the user stopped it."""
     with Board(plan) as board:
         for cell_report in execute_plan(plan, start(board), folder):
             board.report_cell(cell_report)
@@ -160,7 +160,7 @@ def run_cells(plan: BenchPlan, start: Callable[[Board], CellRunner], folder: Pat
 
 
 def page_template(package: Path, name: str = "page.html") -> Template:
-    """Return a template of a benchmark's page, which lies beside a file of a package."""
+    """Return a template of a benchmark's page from the folder of a package's file."""
     return make_environment(package.parent, Path(__file__).parent).get_template(name)
 
 

@@ -15,25 +15,25 @@ from oragent._base.safe_load import load_yaml
 
 @dataclass(frozen=True)
 class BenchTerms:
-    """The words of one kind of benchmark."""
+    """Terms of one kind of benchmark."""
 
-    # the whole, such as "comparison"
+    # Name of the benchmark, such as "comparison".
     benchmark: str
-    # subject, subjects: what is measured on, such as "problem".
+    # subject, subjects: names of the measured task, such as "problem".
     subject: str
     subjects: str
-    # contestant, contestants: who is measured, such as "strategy".
+    # contestant, contestants: names of the measured system, such as "strategy".
     contestant: str
     contestants: str
-    # kinds of score by name, and what each is in words; contestants are ranked by the first
+    # Kinds of score by name, with descriptions; the first one ranks contestants.
     modes: Mapping[str, str]
-    # whose score is 0 when scores are normalised, such as "seed heuristic"
+    # Name of the system whose normalised score is 0, such as "seed heuristic".
     baseline: str = "baseline"
-    # what a run ends with and is scored by, such as "program"
+    # Name of the scored result of a run, such as "program".
     answer: str = "answer"
-    # unit in which the work of a run is counted, such as "evaluations"
+    # Unit of the work of a run, such as "evaluations".
     work: str = "evaluations"
-    # what one score is a mean over, such as "instances"
+    # Items over which a score is averaged, such as "instances".
     noise: str = "instances"
 
     @property
@@ -46,9 +46,9 @@ class BenchTerms:
 class BenchCell:
     """One run of a benchmark."""
 
-    # what is measured on: a problem, a set of questions
+    # Measured task: a problem, a set of questions.
     subject: str
-    # who is measured: a strategy, a method, an agent with a model
+    # Measured system: a strategy, a method, an agent with a model.
     contestant: str
     seed: int
 
@@ -58,14 +58,14 @@ class BenchCell:
 
 @dataclass(frozen=True)
 class BenchPlan:
-    """A benchmark as plain data, so that a file can hold all of it.
+    """A benchmark as plain data that can be stored in a file.
 
     Attributes:
-        subjects: Names, and what each is found by (a path, a question's number); None where the name says it all.
-        contestants: Names, and the settings that each has of its own; empty where the name says it all.
+        subjects: Names, each with its location (a path, a question's number). None if the name is sufficient.
+        contestants: Names, each with its own settings. Empty if the name is sufficient.
 
     Raises:
-        ConfigError: There is nothing to do, or a seed is named twice.
+        ConfigError: The plan is empty, or a seed is repeated.
     """
 
     terms: BenchTerms
@@ -84,7 +84,7 @@ class BenchPlan:
 
     @property
     def cells(self) -> tuple[BenchCell, ...]:
-        """All runs, in an order in which what is there at any time is as balanced as it can be."""
+        """All runs, in an order that keeps unfinished results as balanced as possible."""
         return tuple(
             BenchCell(subject, contestant, seed)
             for seed in self.seeds
@@ -94,7 +94,7 @@ class BenchPlan:
 
 
 def expect_distinct(noun: str, names: Iterable[str | int]) -> None:
-    """Raise ``ConfigError`` where a name comes twice."""
+    """Raise ``ConfigError`` if a name is repeated."""
     seen: set[str | int] = set()
     for name in names:
         if name in seen:
@@ -110,21 +110,21 @@ class Manifest:
     """Reader and writer of the plan file in the folders of one kind of benchmark."""
 
     file: str
-    # what the parts are called; the plurals are keys of the file
+    # Names of the parts; the plurals are keys of the file.
     terms: BenchTerms
-    # Checks settings that were read, and fills in those that an older version did not know; it is also given what its
-    # errors name.
+    # Function that checks settings after reading, and adds settings that an older version did not have. Its second
+    # argument names the source in errors.
     complete_settings: Callable[[Settings, str], Settings] = lambda settings, source: settings
-    # settings that never change what is found, so that they may differ
+    # Settings that never change results, so that they may differ.
     free: tuple[str, ...] = ()
 
     def write_plan(self, plan: BenchPlan, folder: Path) -> None:
-        """Write a plan into its folder, or check that it agrees with the one that is there.
+        """Write a plan into its folder, or check that it agrees with the existing one.
 
-        Subjects, contestants and seeds may have been added, and where subjects are found may have changed.
+        Subjects, contestants and seeds may be added, and locations of subjects may change.
 
         Raises:
-            ConfigError: The folder is that of another plan, or holds something else.
+            ConfigError: The folder belongs to another plan, or contains other files.
         """
         path = folder / self.file
         if path.is_file():
@@ -144,8 +144,8 @@ class Manifest:
         """Read the plan of a folder.
 
         Raises:
-            StoreError: There is none, or it cannot be read.
-            ConfigError: A setting in it is wrong.
+            StoreError: The plan does not exist or cannot be read.
+            ConfigError: A setting is wrong.
         """
         path, words = folder / self.file, self.terms
         if not path.is_file():
@@ -205,7 +205,7 @@ class Manifest:
 
 
 def _read_names(names: Any) -> dict[str, Any]:
-    """Names, and what stands under each, of a list or a mapping."""
+    """Return names and their values from a list or a mapping."""
     if isinstance(names, dict):
         named = dict(names)
     elif isinstance(names, list):
@@ -218,14 +218,14 @@ def _read_names(names: Any) -> dict[str, Any]:
 
 
 def _list_or_mapping(named: Mapping[str, Any]) -> list[str] | dict[str, Any]:
-    """A list where nothing stands under the names."""
+    """Return a list if the names have no values, otherwise a dictionary."""
     if all(value in (None, {}) for value in named.values()):
         return list(named)
     return dict(named)
 
 
 def flatten_tree(tree: Settings, prefix: str = "") -> dict[str, Any]:
-    """Values of a tree of settings by ``section.key``."""
+    """Return the values of a tree of settings by ``section.key``."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, Mapping):

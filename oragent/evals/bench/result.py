@@ -1,4 +1,4 @@
-"""Run the cells of a plan; the result of each, differences of contestants, and scales for scores."""
+"""Execution of the cells of a plan, their results, differences of contestants, and scales for scores."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 
 @dataclass(frozen=True)
 class Measure:
-    """A subject, the direction of its score, and the best published score in the main mode, where that is known."""
+    """A subject, the direction of its score, and the best published score in the main mode, if known."""
 
     title: str
     direction: Direction
@@ -25,89 +25,89 @@ class Measure:
 class ModeScore:
     """A score in one mode."""
 
-    # in natural units
+    # Score in natural units.
     value: float
-    # Half the width of the 95 % interval that came with it, over what it is a mean of; None where none came.
+    # Half-width of the 95 % interval of the score, over the averaged items. None without an interval.
     noise: float | None = None
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost until some moment or in total."""
+    """Cost up to a point of a run, or in total."""
 
-    # in the unit of the benchmark, such as evaluations
+    # Work in the unit of the benchmark, such as evaluations.
     work: int = 0
-    # in and out
+    # Input and output tokens.
     tokens: int = 0
-    # US dollars, of the replies whose price is known
+    # US dollars for the replies with known prices.
     money: float = 0.0
-    # replies whose price is not known
+    # Number of replies with unknown prices.
     unpriced: int = 0
-    # replies of models, where they are not the unit of work; 0 where nobody counts them apart
+    # Number of model replies, if they are not the unit of work. 0 if they are not counted separately.
     calls: int = 0
 
 
 @dataclass(frozen=True)
 class ProgressStep:
-    """A score on the way of a run."""
+    """A score during a run."""
 
-    # its own, in the main mode
+    # Score of this step in the main mode.
     score: float
-    # the best until then, its own included
+    # Best score up to and including this step.
     best: float
-    # until and with it
+    # Cost up to and including this step.
     paid: Cost
 
 
 @dataclass(frozen=True)
 class BenchResult:
-    """One run, complete."""
+    """Result of one complete run."""
 
     cell: BenchCell
     measure: Measure
-    # by mode; the main mode is always there
+    # Scores by mode; the main mode always exists.
     scores: Mapping[str, ModeScore]
-    # of the baseline by mode, where there is one
+    # Scores of the baseline by mode, if the subject has a baseline.
     baselines: Mapping[str, ModeScore] = field(default_factory=dict)
-    # how many answers were tried: candidates, conversations, cases
+    # Number of tried answers: candidates, conversations, cases.
     tried: int = 0
-    # how many of them have no score
+    # Number of tried answers without a score.
     failed: int = 0
     spent: Cost = Cost()
-    # the run's own time, over all sittings
+    # Run time in seconds, over all sessions.
     seconds: float = 0.0
-    # the way to the score in the main mode; empty where there is none
+    # Progress to the final score in the main mode. Empty if not recorded.
     curve: tuple[ProgressStep, ...] = ()
-    # where the run lives; None where it has no folder of its own
+    # Folder of the run. None if it has no separate folder.
     folder: Path | None = None
 
     def cost_to_reach(self, target: float) -> Cost | None:
-        """Return the cost of reaching a score in the main mode; None where it was not reached."""
+        """Return the cost of reaching a score in the main mode; None if it was not reached."""
         better = self.measure.direction.better
         return next((step.paid for step in self.curve if not better(target, step.score)), None)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Normalisation of the scores of a subject: 0 is the baseline, 1 the best published, or the best of these runs."""
+    """Normalisation of the scores of a subject: 0 is the baseline, 1 the best published or best measured score."""
 
     baseline: float
     best: float
     source: str
 
     def normalise(self, score: float) -> float | None:
-        """A normalised score; None where baseline and best are equal, so that there is no scale."""
+        """Return the normalised score; None if baseline and best are equal, so that no scale exists."""
         if self.best == self.baseline:
             return None
-        # and not -0.0
+        # Adding 0.0 turns -0.0 into 0.0.
         return (score - self.baseline) / (self.best - self.baseline) + 0.0
 
 
 def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> Scale | None:
     """Scale the scores of a subject in one mode.
 
-    It goes from the baseline to the published best, where that is known (for the main mode only) and beats the
-    baseline; else to the best found by any of the results. None where there is no score, or no baseline.
+    The scale goes from the baseline to the best published score if that is known (for the main mode only) and better
+    than the baseline; otherwise to the best score of the results. Return None without scores or without a baseline.
     """
     measure = results[0].measure
     scores = [result.scores[mode].value for result in results if mode in result.scores]
@@ -125,7 +125,7 @@ def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> 
 
 @dataclass(frozen=True)
 class ModeScores:
-    """A contestant's scores in one mode; ``scores``: by what pairs them with those of others: a seed, or a case."""
+    """Scores of a contestant in one mode; ``scores`` has a key that contestants share: a seed, or a case."""
 
     name: str
     scores: Mapping[Hashable, ModeScore]
@@ -133,22 +133,22 @@ class ModeScores:
 
 @dataclass(frozen=True)
 class ContestantDifference:
-    """Two contestants on one subject, over the seeds (or cases) that both have."""
+    """Difference of two contestants on one subject, over their common seeds (or cases)."""
 
     first: str
     second: str
     mode: str
-    # number of seeds
+    # Number of common seeds.
     pairs: int
-    # How much better the first is, in natural units, with its interval over seeds; above 0 is better.
+    # Mean advantage of the first contestant in natural units, with its interval over seeds; positive is better.
     gain: MeanInterval
-    # p-value of the paired test; None for fewer than two pairs
+    # p-value of the paired test. None for fewer than two pairs.
     p: float | None
-    # the same, adjusted for all pairs of contestants in this mode
+    # p-value adjusted for all pairs of contestants in this mode.
     adjusted: float | None
-    # standard deviation of the difference between seeds; None for one pair
+    # Standard deviation of the difference between seeds. None for one pair.
     spread: float | None
-    # mean half-width of the intervals that came with the scores; None where one is not known
+    # Mean half-width of the intervals of the scores. None if one is unknown.
     noise: float | None
 
 
@@ -158,7 +158,7 @@ def compare_pairs(
     direction: Direction,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> tuple[ContestantDifference, ...]:
-    """Compare pairs of contestants; those that have no seed in common are left out."""
+    """Compare pairs of contestants; pairs without a common seed are left out."""
     compared = [
         difference
         for first, second in pairs
@@ -169,7 +169,7 @@ def compare_pairs(
 
 
 def mean_known(values: Iterable[float | None]) -> float | None:
-    """The mean; None where one of the values is not known, or there is none."""
+    """Return the mean; None if a value is unknown or the input is empty."""
     listed = list(values)
     numbers = [value for value in listed if value is not None]
     if numbers and len(numbers) == len(listed):
@@ -200,33 +200,33 @@ def _compare_pair(
 
 @dataclass(frozen=True)
 class CellEnd:
-    """How a run ended; ``reason``: why it ended before it was complete; empty where it is complete."""
+    """End of a run; ``reason`` states why the run is incomplete and is empty for a complete run."""
 
     reason: str = ""
     stopped: bool = False
 
 
 class CellRunner(Protocol):
-    """A system under measurement; it chooses where its cells are in the benchmark's folder."""
+    """A system under measurement; it chooses the locations of its cells in the benchmark's folder."""
 
     def is_complete(self, cell: BenchCell, folder: Path) -> bool:
-        """Return True if nothing remains to be run for a cell."""
+        """Return True if a cell is finished."""
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
-        """Run a cell, or the rest of it where it was begun.
+        """Run a cell, or the rest of an interrupted cell.
 
         Raises:
-            OragentError: One line on what keeps it from beginning or going on.
+            OragentError: The cell cannot be started or resumed; one line states the reason.
         """
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
-        """Do what follows a run, such as scoring on the held-out set, unless that is done.
+        """Do the work after a run, such as scoring on the held-out set, unless it is done.
 
         Returns:
-            A remark for a person, such as why it could not be done; mostly empty.
+            A remark for the user, such as why the work was not possible; usually empty.
 
         Raises:
-            OragentError: One line on what makes the cell useless.
+            OragentError: The cell is unusable; one line states the reason.
         """
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
@@ -235,7 +235,7 @@ class CellRunner(Protocol):
 
 @dataclass(frozen=True)
 class CellReport:
-    """A cell that was run, or was complete before; ``fresh``: true if anything had to be run for it."""
+    """A cell that was run now or before; ``fresh`` is True if it was run now."""
 
     cell: BenchCell
     end: CellEnd
@@ -244,10 +244,10 @@ class CellReport:
 
 
 def execute_plan(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[CellReport]:
-    """Run every cell of a plan; end early where a person stops one.
+    """Run every cell of a plan; stop early if the user stops a cell.
 
     Raises:
-        OragentError: The cell, and one line on what keeps it from beginning or going on.
+        OragentError: A cell cannot be started or resumed; one line names the cell and the reason.
     """
     for cell in plan.cells:
         try:
@@ -262,7 +262,7 @@ def execute_plan(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[
 def gather_results(
     plan: BenchPlan, runner: CellRunner, folder: Path
 ) -> tuple[tuple[BenchResult, ...], tuple[BenchCell, ...]]:
-    """Read a benchmark; return the results of complete cells in the plan's order, and the cells that are left out."""
+    """Read a benchmark; return the results of complete cells in the plan's order, and the incomplete cells."""
     results: list[BenchResult] = []
     unfinished: list[BenchCell] = []
     for cell in plan.cells:
@@ -282,6 +282,6 @@ def _complete_cell(cell: BenchCell, runner: CellRunner, folder: Path) -> CellRep
         if not end.stopped:
             remark = runner.finish(cell, folder)
     except KeyboardInterrupt:
-        # a system that does not stop by itself is stopped here: what it has kept is kept
+        # Some systems do not handle Ctrl-C. They are stopped here, and their saved results stay.
         end = CellEnd("stopped by Ctrl-C", stopped=True)
     return CellReport(cell, end, fresh, remark)

@@ -1,4 +1,4 @@
-"""Summary of all runs of a benchmark: one for each subject, one over all, and the leader with its evidence."""
+"""Summary of all runs of a benchmark: per subject, overall, and the leader with its evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,30 +19,29 @@ from oragent.evals.bench.result import (
     mean_known,
 )
 
-# of the way from the baseline to the best found
+# Share of the distance from the baseline to the best found score.
 TARGET = 0.5
 
 
 @dataclass(frozen=True)
 class SummaryRow:
-    """A contestant on a subject."""
+    """Results of a contestant on a subject."""
 
     contestant: str
-    # its complete runs, by seed
+    # Complete runs, by seed.
     results: tuple[BenchResult, ...]
-    # Mean final score over seeds, with its interval, by mode; only of modes in which all runs have a score.
+    # Mean final score over seeds with its interval, by mode; only for modes in which all runs have a score.
     means: Mapping[str, MeanInterval]
-    # standard deviation of the final score between seeds, in the main mode; None for one seed
+    # Standard deviation of the final score between seeds, in the main mode. None for one seed.
     spread: float | None
-    # Half-width of the interval that came with a score in the main mode, mean over the runs; None where it is not
-    # known.
+    # Half-width of the interval of a score in the main mode, mean over the runs. None if it is unknown.
     noise: float | None
     normalised: Mapping[str, float | None]
-    # share of failures; None where there was nothing to fail
+    # Share of failures. None if no answers were tried.
     failed: float | None
-    # what it took each run to reach the target, those that did
+    # Cost of reaching the target, for each run that reached it.
     reached: tuple[Cost, ...]
-    # in all, median over the runs
+    # Total cost, median over the runs.
     spent: Cost
 
     @property
@@ -55,29 +54,29 @@ class SummaryRow:
 
 @dataclass(frozen=True)
 class SubjectSummary:
-    """A subject."""
+    """Summary of a subject."""
 
     name: str
     title: str
     direction: Direction
-    # a contestant each, the best mean in the main mode first
+    # One row per contestant, ordered by the mean in the main mode, best first.
     rows: tuple[SummaryRow, ...]
-    # of all pairs of contestants, by mode
+    # Differences of all pairs of contestants, by mode.
     differences: tuple[ContestantDifference, ...]
     scales: Mapping[str, Scale]
-    # Score whose cost is asked for, half of the way to the best found; None where that is the baseline.
+    # Score halfway from the baseline to the best, whose cost is reported. None if it equals the baseline.
     target: float | None
 
 
 @dataclass(frozen=True)
 class BenchSummary:
-    """A benchmark."""
+    """Summary of a benchmark."""
 
     terms: BenchTerms
-    # names in the plan's order, those included that have no complete run yet
+    # Names in the plan's order, including contestants without a complete run.
     contestants: tuple[str, ...]
     subjects: tuple[SubjectSummary, ...]
-    # Mean normalised score over subjects for each contestant that has one on all of them, by mode, best first.
+    # Mean normalised score over subjects for each contestant with scores on all of them, by mode, best first.
     overall: Mapping[str, Mapping[str, float]]
 
     @property
@@ -87,7 +86,7 @@ class BenchSummary:
 
 
 def summarise_results(plan: BenchPlan, results: Sequence[BenchResult]) -> BenchSummary:
-    """Sum up complete runs of a plan, at least one."""
+    """Summarise the complete runs of a plan; at least one is required."""
     names = dict.fromkeys(result.cell.subject for result in results)
     subjects = tuple(
         _summarise_subject(plan.terms, [run for run in results if run.cell.subject == name]) for name in names
@@ -179,9 +178,9 @@ class Leader:
     """The contestant with the best mean of normalised scores in the main mode.
 
     Attributes:
-        p: Largest p-value of the tests that hold it against each other contestant, adjusted for their number; None
-            where there is nobody to hold it against, or too few pairs.
-        limits: What so few pairs can show at best; empty where they can show a difference.
+        p: Largest p-value of the tests against each other contestant, adjusted for their number. None without other
+            contestants or with too few pairs.
+        limits: Smallest p-value possible with so few pairs, as text. Empty if it is small enough.
     """
 
     name: str
@@ -190,7 +189,7 @@ class Leader:
 
     @property
     def is_shown(self) -> bool:
-        """True if it is better than each other contestant by more than chance."""
+        """True if the leader is significantly better than every other contestant."""
         return self.p is not None and self.p < ALPHA
 
 
@@ -198,7 +197,7 @@ def find_leader(summary: BenchSummary) -> Leader | None:
     """Find the leader: sign-flip tests of normalised scores, paired by subject and seed, adjusted by Holm's method.
 
     Returns:
-        The leader; None where nobody has a score on every subject.
+        The leader; None if no contestant has a score on every subject.
     """
     if not summary.overall:
         return None
@@ -216,7 +215,7 @@ def find_leader(summary: BenchSummary) -> Leader | None:
 
 
 def _normalised_scores(summary: BenchSummary) -> dict[str, dict[tuple[str, int], float]]:
-    """Normalised scores in the main mode, by contestant, and by subject and seed."""
+    """Return normalised scores in the main mode, by contestant, and by subject and seed."""
     mode = summary.terms.main
     scores: dict[str, dict[tuple[str, int], float]] = {name: {} for name in summary.overall}
     for subject in summary.subjects:

@@ -1,4 +1,4 @@
-"""The figures of a benchmark in words: what page and terminal both show."""
+"""Results of a benchmark as text tables for page and terminal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,33 +10,33 @@ from oragent.evals.bench.result import ContestantDifference, Cost
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
 from oragent.report.pages import text as in_words
 
-# head of the interval of a difference
+# Column head of the interval of a difference.
 GAIN = "95 %"
-# head of what a difference comes to
+# Column head of the verdict on a difference.
 VERDICT = "verdict"
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Column heads and rows of text; the first column names its row."""
+    """Column heads and rows of text; the first column names the row."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
     def drop_columns(self, *heads: str) -> "TextTable":
-        """The same with some columns left out."""
+        """Return the table without some columns."""
         columns = [column for column, head in enumerate(self.heads) if head not in heads]
         rows = [tuple(row[column] for column in columns) for row in self.rows]
         return TextTable(tuple(self.heads[column] for column in columns), tuple(rows))
 
 
 def interval_heads(terms: BenchTerms) -> tuple[str, ...]:
-    """Heads of the columns of intervals in the table of final scores, one a mode."""
+    """Return the column heads of intervals in the table of final scores, one per mode."""
     return tuple(f"{mode}, 95 %" for mode in terms.modes)
 
 
 def overall_table(summary: BenchSummary) -> TextTable:
-    """Mean normalised scores over subjects, and for each subject."""
+    """Tabulate mean normalised scores over all subjects and for each subject."""
     terms = summary.terms
     heads = (terms.contestant, "mode", f"all {terms.subjects}", *(subject.name for subject in summary.subjects))
     rows = []
@@ -49,7 +49,7 @@ def overall_table(summary: BenchSummary) -> TextTable:
 
 
 def finals_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
-    """Final scores of each contestant, with every noise that they have."""
+    """Tabulate the final scores of each contestant with all their measures of noise."""
     (main, interval), *others = zip(terms.modes, interval_heads(terms), strict=True)
     heads = (terms.contestant, "runs", main, interval, "± seeds", f"± {terms.noise}")
     more = tuple(head for pair in others for head in pair)
@@ -57,20 +57,20 @@ def finals_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
 
 
 def differences_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
-    """All pairs of contestants: score of the first minus score of the second, beside its noise."""
+    """Tabulate all pairs of contestants: score of the first minus score of the second, with its noise."""
     heads = ("pair", "mode", "difference", GAIN, "± seeds", f"± {terms.noise}", "p", "p, all pairs", VERDICT)
     return TextTable(heads, tuple(_difference_row(one, subject.direction, terms) for one in subject.differences))
 
 
 def target_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
-    """Cost of reaching the target, and total cost."""
+    """Tabulate the cost of reaching the target, and the total cost."""
     spent = (terms.work, "tokens", "money")
     heads = (terms.contestant, "runs that did", *spent, f"in all: {terms.work}", *spent[1:])
     return TextTable(heads, tuple(_target_row(row) for row in subject.rows))
 
 
 def describe_scales(subject: SubjectSummary, terms: BenchTerms) -> Sequence[str]:
-    """Say, for each mode, what 0 and 1 are."""
+    """Describe the meaning of 0 and 1 for each mode."""
     return [
         f"{mode}: 0 is {in_words.format_score(scale.baseline)} ({terms.baseline}), "
         f"1 is {in_words.format_score(scale.best)} ({scale.source})"
@@ -101,7 +101,7 @@ def _difference_row(difference: ContestantDifference, direction: Direction, term
 
 
 def _signed_gain(gain: float, direction: Direction) -> str:
-    """A difference in score with its sign, and whether that is better or worse."""
+    """Format a difference in score with its sign, and whether it is better or worse."""
     if not gain:
         return "0"
     return f"{direction.sign * gain:+.3g} ({'better' if gain > 0 else 'worse'})"

@@ -1,1 +1,1 @@
-"""Comparisons: strategies on the same problems, seeds and budget; run, resumed, summed up and reported."""
+"""Comparisons: strategies on the same problems, seeds and budget; run, resumed, summarised and reported."""

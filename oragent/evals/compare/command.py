@@ -1,4 +1,4 @@
-"""The command ``oragent compare``: do the runs, sum them up, print them and write the report."""
+"""The command ``oragent compare``: run the cells, summarise and print the results, and write the report."""
 
 import shlex
 from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ def observe_on_board(board: Board) -> Callable[[BenchCell], Observer]:
 
 
 def announce_settings(plan: BenchPlan, console: Console) -> None:
-    """Print the settings that all contestants share, and those in which they differ."""
+    """Print the settings that all contestants share, and those that differ."""
     if equal_settings := describe_equal_settings(plan):
         console.print(Text(f"the same for all: {equal_settings}"))
     table = differing_settings(plan)
@@ -58,7 +58,7 @@ def announce_settings(plan: BenchPlan, console: Console) -> None:
 
 
 def describe_verdict(summary: BenchSummary) -> str:
-    """Say in one sentence which strategy is ahead; none is without evidence."""
+    """State in one sentence which strategy leads; without evidence, no strategy leads."""
     leader = find_leader(summary)
     if leader is None:
         return "No strategy has a score on every problem."
@@ -78,12 +78,12 @@ def describe_verdict(summary: BenchSummary) -> str:
 
 
 def describe_test_limits(plan: BenchPlan) -> str:
-    """Describe the best p-value that tests of all pairs can reach with so few seeds; empty where that is enough."""
+    """Describe the smallest p-value of tests of all pairs with so few seeds; empty if it is small enough."""
     return best_case(len(plan.seeds), "seed", max(1, comb(len(plan.contestants), 2)))
 
 
 def show_comparison(comparison: Comparison, console: Console) -> None:
-    """Print final scores and differences of every problem, and the scores over all of them."""
+    """Print final scores and differences of every problem, and the scores over all problems."""
     summary, terms = comparison.summary, comparison.summary.terms
     for problem in summary.subjects:
         hint = problem.direction.words
@@ -109,7 +109,7 @@ def write_report(comparison: Comparison) -> Path:
 
 
 def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
-    """Write a comparison's report."""
+    """Return a comparison's report as HTML."""
     summary, terms = comparison.summary, comparison.summary.terms
     shares = next(iter(summary.overall.values()), {})
     ahead = find_leader(summary)
@@ -142,7 +142,7 @@ def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
 
 
 def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
-    """Compare, or go on; the exit code is 0, or 3 where runs are unfinished, or 130 where a person stopped it."""
+    """Run or resume a comparison; return 0, 3 if runs are unfinished, or 130 if the user stopped it."""
     require_matplotlib()
     folder, plan = request.outputs, read_request(request, root)
     MANIFEST.write_plan(plan, folder)
@@ -160,13 +160,13 @@ def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent
 
 
 def run_searches(plan: BenchPlan, kind: type[SearchRunner], on_event: OnEvent, folder: Path) -> bool:
-    """Run every search of a plan; return True if a person stopped one."""
+    """Run every search of a plan; return True if the user stopped one."""
     launching = partial(launch, on_event=on_event)
     return run_cells(plan, lambda board: kind(plan, observe_on_board(board), launching), folder)
 
 
 def show_folder(folder: Path, console: Console) -> int:
-    """Show a comparison as far as it is done; its folder stays as it is."""
+    """Print the finished part of a comparison; its folder is not changed."""
     plan = reopen_plan(folder)
     comparison = load_comparison(plan, SearchRunner(plan), folder)
     show_comparison(comparison, console)
@@ -176,6 +176,6 @@ def show_folder(folder: Path, console: Console) -> int:
 
 
 def write_page(folder: Path) -> Path:
-    """Write the page of a comparison anew, as far as it is done."""
+    """Write the page of the finished part of a comparison again."""
     plan = reopen_plan(folder)
     return write_report(load_comparison(plan, SearchRunner(plan), folder))

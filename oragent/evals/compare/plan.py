@@ -1,7 +1,7 @@
-"""The plan of a comparison: problems, strategies and seeds, checked before anything is run.
+"""The plan of a comparison: problems, strategies and seeds, checked before any run.
 
-A variant is a contestant with settings of its own, so that one strategy can be held against itself. Its file has the
-keys ``name``, ``strategy``, ``model`` and ``settings``; from Python it is a mapping with them.
+A variant is a contestant with its own settings, so that one strategy can be compared with itself. Its file has the keys
+``name``, ``strategy``, ``model`` and ``settings``; in Python it is a mapping with these keys.
 """
 
 import json
@@ -26,7 +26,7 @@ from oragent.search.strategies import STRATEGIES, choose_strategy
 
 STRATEGY, FILE = "strategy.name", "strategy.file"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-# Sections that say how to search.
+# Sections with settings of the search.
 OWN_SECTIONS = ("strategy", "or_agent", "archive", "cascade", "race", "twins", "models", "ensemble")
 ELSEWHERE = {STRATEGY: "the key strategy", FILE: "the key strategy", "seed": "--seeds"}
 
@@ -42,8 +42,8 @@ TERMS = BenchTerms(
     answer="program",
 )
 OWN = {"seed": "--seeds", STRATEGY: "--strategies", FILE: "--strategies"}
-# What strategies by themselves have at different values, and all have alike here unless somebody sets it otherwise:
-# everyone gets all that the problem's folder says, and the same number of rounds in flight and of islands.
+# Settings whose defaults differ between strategies. Unless the user sets them, all contestants get these values: all
+# texts of the problem's folder, and the same number of parallel rounds and of islands.
 FAIR = {
     "strategy.window": 2,
     "strategy.blocks": Blocks.ALL,
@@ -57,7 +57,7 @@ FAIR = {
 
 @dataclass(frozen=True)
 class StrategyVariant:
-    """Who is compared; settings are by ``section.key``, with ``strategy.name`` where the name does not say it."""
+    """A contestant; keys of settings are ``section.key``, with ``strategy.name`` if it differs from the name."""
 
     name: str
     settings: Mapping[str, Any]
@@ -65,14 +65,14 @@ class StrategyVariant:
 
 @checked(frozen=True, config=STRICT)
 class Described:
-    """A variant as a person writes it."""
+    """A variant as the user writes it."""
 
     name: str
-    # name of a strategy, or path of one's own, from the variant's file
+    # Name of a strategy, or path of the user's strategy relative to the variant's file.
     strategy: str
-    # name of a model, or settings of one; None: as all have it
+    # Name of a model, or its settings. None means the common model.
     model: str | dict[str, Any] | None = None
-    # tree of settings, as in a run's configuration
+    # Tree of settings, as in a run's configuration.
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -110,7 +110,7 @@ def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyV
 
 
 def plain_strategy(word: str, common: Config) -> StrategyVariant:
-    """A strategy as it is, by its name or file."""
+    """Return a strategy with default settings, by its name or file."""
     strategy = choose_strategy(build_config({}, [f"{STRATEGY}={json.dumps(word)}"], "--strategies"))
     if strategy.asks_model and common.model is None:
         raise ConfigError(f"strategy {word!r} asks a model: name one with --model ('scripted' needs no server)")
@@ -118,7 +118,7 @@ def plain_strategy(word: str, common: Config) -> StrategyVariant:
 
 
 def make_variant(name: str, settings: Mapping[str, Any], common: Config, source: str) -> StrategyVariant:
-    """A variant by all of its settings, checked."""
+    """Create and check a variant from all of its settings."""
     variant = StrategyVariant(name, dict(settings))
     config = configure_variant(variant, common, source)
     try:
@@ -132,7 +132,7 @@ def make_variant(name: str, settings: Mapping[str, Any], common: Config, source:
 
 
 def configure_variant(variant: StrategyVariant, common: Config | Mapping[str, Any], source: str, **more: Any) -> Config:
-    """The whole configuration of a variant's runs; ``more`` are further keys, which it may override."""
+    """Return the complete configuration of a variant's runs; the variant may override the keys in ``more``."""
     settings = {STRATEGY: variant.name, **more, **variant.settings}
     if isinstance(common, Config):
         tree = dump_settings(common)
@@ -142,7 +142,7 @@ def configure_variant(variant: StrategyVariant, common: Config | Mapping[str, An
 
 
 def _read_settings(described: Described, source: str) -> dict[str, Any]:
-    """The settings that a variant may have, by ``section.key``."""
+    """Return the settings that a variant may have, by ``section.key``."""
     settings = flatten_tree(described.settings)
     build_config(
         {}, [f"{key}={json.dumps(value, default=str)}" for key, value in settings.items()], source
@@ -171,7 +171,7 @@ MANIFEST = Manifest("comparison.yaml", TERMS, _complete_settings, free=("workers
 
 
 def read_request(request: CompareRequest, root: Path) -> BenchPlan:
-    """Make the plan that a person asks for; where nothing but a folder is named, the one that was begun there."""
+    """Create the plan for a request; if it names only a folder, read the plan in that folder."""
     problems = [word for word in request.words if "=" not in word]
     settings = [word for word in request.words if "=" in word]
     given = [*request.words, *request.overrides, *request.variants]
@@ -194,7 +194,7 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
 
 
 def reopen_plan(folder: Path) -> BenchPlan:
-    """Read the plan of a comparison that was begun."""
+    """Read the plan of an existing comparison."""
     plan = MANIFEST.read_plan(folder)
     problems = [str(folder_name or name) for name, folder_name in plan.subjects.items()]
     common = build_config(deepcopy(dict(plan.settings)), [], MANIFEST.file)
@@ -217,15 +217,15 @@ def make_plan(
     root: Path,
     varied: Sequence[StrategyVariant] = (),
 ) -> BenchPlan:
-    """Check and put together what a person asked for.
+    """Check a request and create its plan.
 
     Args:
         problems: Names or folders.
-        strategies: Names, or files of one's own.
-        seeds: How many; they are 0, 1, and so on.
-        settings: Of all runs; seed and strategy's name in it mean nothing.
+        strategies: Names, or files of the user.
+        seeds: Number of seeds; they are 0, 1, and so on.
+        settings: Settings of all runs; its seed and strategy name are ignored.
         root: Project root.
-        varied: Strategies with settings of their own, beside the others.
+        varied: Strategies with their own settings, in addition to the others.
     """
     contestants = [*(plain_strategy(word.strip(), settings) for word in strategies if word.strip()), *varied]
     problems_found = [find_problem(name, root) for name in problems]
@@ -250,7 +250,7 @@ def cell_config(plan: BenchPlan, cell: BenchCell) -> Config:
 
 
 def _equal_defaults(common: Config, folder: Path) -> Config:
-    """Settings with what nobody has set made alike for all; or as the comparison that is in the folder has it."""
+    """Set unset settings to equal values for all contestants, or to those of the comparison in the folder."""
     tree = dump_settings(common)
     if (folder / MANIFEST.file).is_file():
         begun = MANIFEST.read_plan(folder).settings

@@ -1,4 +1,4 @@
-"""Searches as the cells of a comparison: run or resumed, scored on the held-out set, read and summed up."""
+"""Searches as the cells of a comparison: run or resumed, scored on the held-out set, read and summarised."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -58,13 +58,13 @@ WORDS = {
 
 
 class SearchRunner:
-    """Runs searches, each in a run's folder ``seed<seed>/<problem>/<time>-<strategy>`` of the comparison's.
+    """Runner of searches, each in a folder ``seed<seed>/<problem>/<time>-<strategy>`` of the comparison.
 
-    Those of a variant have a folder of their own for that, ``variants/<name>``.
+    Runs of a variant have the separate parent folder ``variants/<name>``.
 
     Args:
-        observer: Makes what is told of the rounds of a run.
-        launching: Sees a search through, as ``launch`` does.
+        observer: Function that creates the observer of a run's rounds.
+        launching: Function that runs a search to its end, as ``launch`` does.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class SearchRunner:
         self._problems = {name: find_problem(str(folder), plan.root) for name, folder in plan.subjects.items()}
 
     def is_complete(self, cell: BenchCell, folder: Path) -> bool:
-        """Return True if a run has used up its budget."""
+        """Return True if a run has used its whole budget."""
         path = self._find_begun(cell, folder)
         if path is None or not (path / "run.db").is_file():
             return False
@@ -88,7 +88,7 @@ class SearchRunner:
         return settings.budget.name_reached_bound(spent) is not None
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
-        """Do a run, or the rest of it, and write its report."""
+        """Run a search, or the rest of it, and write its report."""
         path, problem = self._find_begun(cell, folder), self._problems[cell.subject]
         settings = cell_config(self._plan, cell)
         opened, home = list[RunFolder](), evaluation_root(problem)
@@ -105,7 +105,7 @@ class SearchRunner:
         return CellEnd(outcome.reason, stopped=outcome.reason == STOPPED)
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
-        """Score a run's best program on the held-out set, if that was not done since."""
+        """Score a run's best program on the held-out set, unless that was done after the run."""
         path = self._begun_folder(cell, folder)
         path_of_scores, best = path / HELD_OUT, best_file(path)
         if path_of_scores.is_file() and path_of_scores.stat().st_mtime >= best.stat().st_mtime:
@@ -121,7 +121,7 @@ class SearchRunner:
         return read_run(cell, self._begun_folder(cell, folder))
 
     def _runs_folder(self, cell: BenchCell, folder: Path) -> Path:
-        """Where a contestant's runs with a seed are."""
+        """Return the folder of a contestant's runs with a seed."""
         varied = STRATEGY in self._plan.contestants[cell.contestant]
         return (folder / "variants" / cell.contestant if varied else folder) / f"seed{cell.seed}"
 
@@ -137,7 +137,7 @@ class SearchRunner:
 
 
 def read_run(cell: BenchCell, path: Path) -> BenchResult:
-    """Read a run out of its own folder."""
+    """Read a run from its folder."""
     data, tested = load_run(path), _read_held_out(path / HELD_OUT)
     candidates = {name: record.candidate.evaluation for name, record in (("best", data.best), ("seed", data.seed))}
     val = {name: _make_score(evaluation.score, evaluation.metrics) for name, evaluation in candidates.items()}
@@ -147,7 +147,7 @@ def read_run(cell: BenchCell, path: Path) -> BenchResult:
         measure=Measure(data.about.title, data.about.direction, data.about.references.get("best")),
         scores={"val": val["best"]} | ({"test": tested["best"]} if tested else {}),
         baselines={"val": val["seed"]} | ({"test": tested["seed"]} if tested else {}),
-        # programs, and replies that held none; the seed heuristic is not among them
+        # Programs, and replies without a program. The seed heuristic is not counted.
         tried=data.spend.candidates - 1,
         failed=sum(len(group) for group in data.failures.values()),
         spent=Cost(data.spend.evaluations, calls.tokens, calls.cost, calls.unpriced, calls.number),
@@ -158,19 +158,19 @@ def read_run(cell: BenchCell, path: Path) -> BenchResult:
 
 
 def _find_run(strategy: str, folder: Path) -> Path | None:
-    """The folder of a run, if it was begun; what a kill left of one that had no configuration yet is none."""
+    """Return the folder of an existing run; folders of killed runs without a configuration are ignored."""
     for path in sorted(folder.glob("*/config.yaml")):
         try:
             if about.read_about(path).strategy_name == strategy:
                 return path.parent
         except (ConfigError, StoreError):
-            # killed while it was being written: nothing was paid for yet
+            # The run was killed during the first write and had no cost.
             continue
     return None
 
 
 def _progress_curve(data: RunData) -> tuple[ProgressStep, ...]:
-    """The way to the best over evaluations; replies are counted by whole rounds, until and with that of a candidate."""
+    """Return the progress of the best score over evaluations; a candidate counts all replies up to its round."""
     first: dict[float, int] = {}
     for record in data.records:
         if (score := record.score) is not None and not record.candidate.is_probe:
@@ -184,7 +184,7 @@ def _progress_curve(data: RunData) -> tuple[ProgressStep, ...]:
 
 
 def _make_cost_function(replies: Sequence[RecordedReply]) -> Callable[[int, int], Cost]:
-    """Return a function that gives the cost of a number of evaluations and of the first replies."""
+    """Return a function that computes the cost of a number of evaluations and of the first replies."""
     sums = [(0, 0.0, 0)]
     for reply in replies:
         tokens, money, unpriced = sums[-1]
@@ -194,7 +194,7 @@ def _make_cost_function(replies: Sequence[RecordedReply]) -> Callable[[int, int]
 
 
 def _read_held_out(path: Path) -> dict[str, ModeScore]:
-    """Scores of seed and best on the held-out set; empty where there are none."""
+    """Return scores of seed and best on the held-out set; empty if they do not exist."""
     if not path.is_file():
         return {}
     try:
@@ -211,14 +211,14 @@ def _make_score(score: Any, metrics: Mapping[str, Any]) -> ModeScore:
 
 
 def _half_width(interval: Any) -> float | None:
-    """Of ``(low, high)``; None for anything else that an evaluator may call ``ci95``."""
+    """Return half the width of ``(low, high)``; None for any other value that an evaluator reports as ``ci95``."""
     if isinstance(interval, Sequence) and len(interval) == 2 and all(type(end) in (int, float) for end in interval):
         return abs(float(interval[1]) - float(interval[0])) / 2
     return None
 
 
 def differing_settings(plan: BenchPlan) -> TextTable:
-    """The settings that are not the same for all, a row each, as the runs have them, with defaults of strategies."""
+    """Tabulate the settings that differ between contestants, one per row, with defaults of strategies filled in."""
     trees = _settings_by_contestant(plan)
     keys = dict.fromkeys(key for tree in trees.values() for key in tree)
     texts = {key: [_format_value(tree.get(key)) for tree in trees.values()] for key in keys}
@@ -227,14 +227,14 @@ def differing_settings(plan: BenchPlan) -> TextTable:
 
 
 def describe_equal_settings(plan: BenchPlan) -> str:
-    """Describe the settings that are equal for all here, of those whose defaults differ by strategy; else empty."""
+    """Describe the settings that are equal here but have different defaults by strategy; empty if there are not any."""
     trees = list(_settings_by_contestant(plan).values())
     shared = [key for key in FAIR if len({_format_value(tree.get(key)) for tree in trees}) == 1]
     return ", ".join(f"{WORDS[key]}: {_format_value(trees[0].get(key))}" for key in shared)
 
 
 def list_models(plan: BenchPlan) -> list[str]:
-    """Names of all models that are asked, each once, in the order of the contestants."""
+    """Return the names of all models that are used, without repetition, in the order of the contestants."""
     names: dict[str, None] = {}
     for name in plan.contestants:
         config = configure_variant(StrategyVariant(name, plan.contestants[name]), plan.settings, "settings")
@@ -245,7 +245,7 @@ def list_models(plan: BenchPlan) -> list[str]:
 
 
 def _settings_by_contestant(plan: BenchPlan) -> dict[str, Mapping[str, Any]]:
-    """Settings of each contestant's runs by ``section.key``, with all that depends on the strategy filled in."""
+    """Return the settings of each contestant's runs by ``section.key``, with strategy-dependent values filled in."""
     configs = {
         name: configure_variant(StrategyVariant(name, settings), plan.settings, "settings")
         for name, settings in plan.contestants.items()
@@ -264,7 +264,7 @@ def _format_value(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison, as far as its runs are complete; the unfinished ones have not used up their budget."""
+    """A comparison with its complete runs; unfinished runs have not used their whole budget."""
 
     plan: BenchPlan
     folder: Path
@@ -273,7 +273,7 @@ class Comparison:
 
     @property
     def budget(self) -> str:
-        """Budget of each run, in words."""
+        """Budget of each run, as text."""
         named = dict(self.plan.settings["budget"])
         both = named.pop("until", "first") == "both"
         bounds = {name: bound for name, bound in named.items() if bound is not None}
@@ -285,7 +285,7 @@ class Comparison:
 
     @property
     def model(self) -> str:
-        """Names of the models that strategies asked."""
+        """Names of the models that strategies used."""
         return ", ".join(list_models(self.plan)) or "none"
 
 

@@ -1,7 +1,7 @@
-"""The study of OR-Agent (Liu et al. 2026, arXiv:2602.13769) by ``oragent study``, one command a table or figure.
+"""The study of OR-Agent (Liu et al. 2026, arXiv:2602.13769) by ``oragent study``, one command per table or figure.
 
-A layout says problems, contestants and budget; the runs are those of a comparison, which the command goes on with when
-it is given again; the table is the study's own, with its figures beside ours.
+A layout sets problems, contestants and budget. The runs are those of a comparison; a repeated command resumes them. The
+table has the form of the study's table, with the published figures next to the measured ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ from oragent.report.pages import text as in_words
 from oragent.search.config import Config, build_config
 from oragent.search.events import OnEvent, ignore_event
 
-# evaluations, and model calls
+# Number of evaluations and of model calls.
 BUDGET = 500
-# programs of a first population, however small the scale
+# Minimum number of programs of a first population, at any scale.
 LEAST = 4
 PART_ONE = ("tsp_constructive", "tsp_pomo", "cvrp_aco", "cvrp_lehd", "bpp_offline_aco", "mkp_aco")
 PART_TWO = ("tsp_aco", "tsp_lehd", "cvrp_pomo", "bpp_online", "dpp_ga", "op_aco")
@@ -42,21 +42,21 @@ TWELVE = (
 ABLATED = ("cvrp_pomo", "dpp_ga", "mkp_aco", "op_aco", "tsp_constructive", "bpp_online")
 METHODS = ("funsearch", "ael", "eoh", "reevo", "or_agent")
 RIVALS, OURS = Path("configs") / "study", Path("configs") / "or_agent_paper.yaml"
-# of a file that a contestant has of its own
+# Sections of settings that a contestant may set.
 SECTIONS = ("strategy", "or_agent", "archive")
-# sizes of first populations, which go with the scale
+# Settings with sizes of first populations, which are scaled with the budget.
 OPENINGS = ("initial_ideas", "first", "initial")
-# Half of the runs behind the study's table had these settings, and so had its "fast" ones.
+# Settings of half of the runs for the study's table, including its "fast" runs.
 FAST = {"children": 1, "depth": 1, "elitist_enlargement": 5.0, "experiments": 4, "fast_crossover": False}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A table or figure.
+    """Contestants of a table or figure.
 
     Attributes:
-        variants: Settings of ``or_agent`` by the name of each contestant; empty: the five methods.
-        base: Settings of ``or_agent`` that all of them have beside those of the study.
+        variants: Settings of ``or_agent`` by name of the contestant. Empty means the five methods.
+        base: Settings of ``or_agent`` for all contestants, in addition to those of the study.
     """
 
     title: str
@@ -101,7 +101,7 @@ LAYOUTS: Mapping[str, Layout] = {
 }
 
 
-# Normalised scores of the study's Table 1, each of one run: FunSearch, AEL, EoH, ReEvo, OR-Agent.
+# Normalised scores of the study's Table 1, each from one run: FunSearch, AEL, EoH, ReEvo, OR-Agent.
 PRINTED: Mapping[str, tuple[float, ...]] = {
     "tsp_constructive": (0.0, 0.878, 0.788, 1.0, 0.959),
     "tsp_aco": (0.252, 0.0, 0.386, 0.258, 1.0),
@@ -117,15 +117,15 @@ PRINTED: Mapping[str, tuple[float, ...]] = {
     "op_aco": (0.653, 0.916, 0.0, 1.0, 0.839),
 }
 SCORES, SHARES, STUDY = "scores", "from the worst (0) to the best (1)", "the same, as the study printed it"
-# name of the last row
+# Name of the last row.
 AVERAGE = "average"
-# where there is nothing to show
+# Text of an empty cell.
 NONE = "–"
 TABLE = "study.md"
 
 
 def choose_layout(name: str, problems: Sequence[str]) -> Layout:
-    """A layout by its name, on some of its problems where any are named."""
+    """Return a layout by its name, restricted to the named problems if any are given."""
     if name not in LAYOUTS:
         raise ConfigError(f"the study has no {name!r}: choose one of {', '.join(LAYOUTS)}")
     layout = LAYOUTS[name]
@@ -137,11 +137,11 @@ def choose_layout(name: str, problems: Sequence[str]) -> Layout:
 
 
 def common_settings(scale: float, overrides: Sequence[str]) -> Config:
-    """Settings of all runs: the study's budget, instances and limits, and what a person sets beside.
+    """Return the settings of all runs: the study's budget, instances and limits, and the user's settings.
 
     Args:
         scale: Share of the budget, above 0.
-        overrides: ``section.key=value`` each; they win.
+        overrides: ``section.key=value`` texts, which have priority.
     """
     if not 0 < scale <= 100:
         raise ConfigError(f"--scale must be above 0, such as 0.1 for a tenth of the budget, not {scale:g}")
@@ -149,14 +149,14 @@ def common_settings(scale: float, overrides: Sequence[str]) -> Config:
     tree: dict[str, Any] = {
         "budget": {"evaluations": bound, "model_calls": bound, "until": "both"},
         "protocol": "oragent",
-        # of an evaluation's time a heuristic may take as much as it likes
+        # The heuristic may use the whole time of an evaluation.
         "limits": {"heuristic_s": None},
     }
     return build_config(tree, list(overrides), "settings")
 
 
 def list_contestants(layout: Layout, name: str, scale: float) -> list[dict[str, Any]]:
-    """The contestants of a layout as variants of a comparison."""
+    """Return the contestants of a layout as variants of a comparison."""
     if not layout.variants:
         if name == "driving":
             deep = {"depth": 5}
@@ -192,14 +192,14 @@ def _make_variant(title: str, tree: dict[str, Any], scale: float) -> dict[str, A
 
 
 def normalise_scores(scores: Mapping[str, float], sign: float) -> dict[str, float] | None:
-    """|score - worst| / |best - worst| of each contestant: 0 for the worst, 1 for the best.
+    """Return |score - worst| / |best - worst| of each contestant: 0 for the worst, 1 for the best.
 
     Args:
         scores: Mean final score of each contestant on a problem.
-        sign: 1 where more is better, -1 where less is.
+        sign: 1 if larger is better, -1 if smaller is better.
 
     Returns:
-        None where all are equal, so that there is no scale.
+        Normalised scores; None if all scores are equal, so that no scale exists.
     """
     ordered = sorted(scores.values(), key=lambda value: sign * value)
     worst, best = ordered[0], ordered[-1]
@@ -209,7 +209,7 @@ def normalise_scores(scores: Mapping[str, float], sign: float) -> dict[str, floa
 
 
 def make_tables(summary: BenchSummary) -> dict[str, TextTable]:
-    """Final scores, normalised scores and those that the study printed, in tables that a terminal has room for."""
+    """Return final, normalised and published scores in tables that fit a terminal."""
     finals = {subject.name: _final_means(subject.rows) for subject in summary.subjects}
     names = [name for name in summary.contestants if any(name in scores for scores in finals.values())]
     shares = {item.name: normalise_scores(finals[item.name], item.direction.sign) or {} for item in summary.subjects}
@@ -233,7 +233,7 @@ def make_tables(summary: BenchSummary) -> dict[str, TextTable]:
 
 
 def join_tables(parts: Mapping[str, TextTable]) -> TextTable:
-    """The same in one wide table: each score with its normalised score, and the study's beside."""
+    """Join the tables into one wide table: each score with its normalised score and the published one."""
     values = {row[0]: row[1:] for row in parts[SCORES].rows}
     beside = parts.get(STUDY, TextTable(("problem",), tuple((row[0],) for row in parts[SHARES].rows)))
     rows = []
@@ -244,7 +244,7 @@ def join_tables(parts: Mapping[str, TextTable]) -> TextTable:
 
 
 def average_shares(summary: BenchSummary) -> dict[str, float]:
-    """Mean normalised score of each contestant that has one on every problem where there is a scale."""
+    """Return the mean normalised score of each contestant with scores on every problem that has a scale."""
     all_shares = [normalise_scores(_final_means(subject.rows), subject.direction.sign) for subject in summary.subjects]
     shares_with_scale = [shares for shares in all_shares if shares]
     return {
@@ -255,7 +255,7 @@ def average_shares(summary: BenchSummary) -> dict[str, float]:
 
 
 def write_markdown(table: TextTable) -> str:
-    """A table as Markdown."""
+    """Format a table as Markdown."""
     lines = [table.heads, ("---",) * len(table.heads), *table.rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines) + "\n"
 
@@ -273,19 +273,19 @@ def _format_cell(value: str, share: str) -> str:
 
 
 class StudyRunner(SearchRunner):
-    """Runs searches and scores nothing on the held-out set, as the study reports what it searched on.
+    """Runner of searches without a held-out set, because the study reports scores on the search instances.
 
-    A problem that cannot be scored here is left out, and the others go on: some of the study's instances are files that
-    each has to fetch.
+    A problem that cannot be scored on this machine is left out, because some instances of the study are files that each
+    user has to download.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # why, by problem
+        # Reason by problem.
         self._unfit: dict[str, str] = {}
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
-        """Do a run, or the rest of it."""
+        """Run a search, or the rest of it."""
         if cell.subject not in self._unfit:
             try:
                 return super().run(cell, folder)
@@ -294,12 +294,12 @@ class StudyRunner(SearchRunner):
         return CellEnd(self._unfit[cell.subject])
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
-        """Leave the held-out set alone."""
+        """Do not score on the held-out set."""
         return ""
 
 
 def make_study_plan(request: StudyRequest, root: Path) -> tuple[Layout, BenchPlan]:
-    """The layout that a person asks for, and the comparison that fills it."""
+    """Return the requested layout, and the comparison with its runs."""
     layout, settings = choose_layout(request.name, request.problems), common_settings(request.scale, request.overrides)
     varied = [
         read_variant(contestant, settings) for contestant in list_contestants(layout, request.name, request.scale)
@@ -308,7 +308,7 @@ def make_study_plan(request: StudyRequest, root: Path) -> tuple[Layout, BenchPla
 
 
 def run(request: StudyRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
-    """Fill a table or figure, or go on; the exit code is 0, 3 where runs are unfinished, 130 where it was stopped."""
+    """Run or resume a table or figure; return 0, 3 if runs are unfinished, or 130 if the user stopped it."""
     layout, plan = make_study_plan(request, root)
     folder = request.outputs
     MANIFEST.write_plan(plan, folder)
