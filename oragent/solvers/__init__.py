@@ -1,3 +1,3 @@
-"""Algorithms: arrays in, arrays out, blind to the problem folder that calls them."""
+"""Algorithms on arrays, independent of the problem folders that call them."""
 
 __all__: list[str] = []

@@ -1,21 +1,22 @@
-"""Ant System: one loop for every problem that ants build node by node.
+"""Ant System: one loop for all problems in which ants build a solution node by node.
 
-A problem plugs in by its rules: small compiled functions, inlined into the loop. Each takes ``problem`` first,
-a named tuple of the problem's own making that holds the instance and what every ant carries (a load, the way travelled,
-a running row: arrays with one row an ant), so that the loop itself knows of nodes and weights only. ::
+A problem provides its rules: small compiled functions, inlined into the loop. Each takes ``problem`` first, a named
+tuple that the problem defines. It contains the instance and the state of every ant (a load, the distance travelled, a
+running row: arrays with one row per ant), so that the loop itself only handles nodes and weights. ::
 
-    begin(problem, ant, draw) -> node                     reset the ant; the node where it starts
-    weight(problem, weights, ant, current, node) -> w     > 0 if the ant may go on to that node now, else 0
-    take(problem, weights, ant, current, node) -> bool    the ant goes there (current is -1 at its start); whether
+    begin(problem, ant, draw) -> node                     reset the ant; return its first node
+    weight(problem, weights, ant, current, node) -> w     > 0 if the ant may go to that node now, else 0
+    take(problem, weights, ant, current, node) -> bool    move the ant (current is -1 at its start); return whether
                                                           the node is then used up
-    stuck(problem, ant, candidates, draw) -> node         nothing fits: where to go on, or -1 to end the path
-    reach(problem, ant, candidates) -> count              only the first so many of the candidates left can fit: no
-                                                          other is looked at; with this rule they stay in order
-    cost(problem, path) -> float                          of a whole path, to be minimised
-    deposit(problem, pheromone, path, cost)               what one ant adds to the pheromone, in place
+    stuck(problem, ant, candidates, draw) -> node         no candidate fits: return the next node, or -1 to end the path
+    reach(problem, ant, candidates) -> count              number of leading candidates that can fit; the others are
+                                                          skipped; with this rule they stay in order
+    cost(problem, path) -> float                          cost of a complete path, to be minimised
+    deposit(problem, pheromone, path, cost)               add the pheromone of one ant, in place
 
-``draw`` is uniform in [0, 1). `make_colony` binds rules to the loop; a problem's entry point is an ordinary
-``@kernel(...)`` function around the bound loop, since numba keeps no closure on disk. ``aco_tsp.py`` shows it.
+``draw`` is uniform in [0, 1). `make_colony` binds rules to the loop. A problem's entry point is an ordinary
+``@kernel(...)`` function around the bound loop, because numba does not cache closures on disk. ``aco_tsp.py`` is an
+example.
 
 Source: Dorigo, Maniezzo and Colorni 1996, Ant System, DOI 10.1109/3477.484436; with the settings of Ye et al. 2024,
 ReEvo, arXiv:2402.01145.
@@ -29,7 +30,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-# no candidate weighs nothing, and no sum of weights overflows
+# Bounds of promises: every candidate has a positive weight, and no sum of weights overflows.
 FLOOR, CEILING = 1e-9, 1e200
 
 Rule = Callable[..., Any]
@@ -40,27 +41,27 @@ inlined = njit(
 
 
 class ColonySolution(NamedTuple):
-    """The best that a colony found."""
+    """Best solution of a colony."""
 
-    # cost by the rules' own count; scorers recompute it
+    # Cost according to the rules; scorers recompute it.
     cost: float
-    # ``(k,)`` int64 array, the nodes in the order in which the ant took them
+    # Nodes in the order in which the ant visited them, ``(k,)`` int64 array.
     path: NDArray[np.int64]
 
 
 def usable_promise(heuristics: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Make every entry positive, as ReEvo does: add 1e-9 and clamp below at 1e-9; huge ones are cut at 1e200."""
+    """Make every entry positive, as ReEvo does: add 1e-9 and clamp to at least 1e-9; clip entries at 1e200."""
     return np.clip(heuristics + FLOOR, FLOOR, CEILING)
 
 
 def draw_uniforms(rng: np.random.Generator, iterations: int, ants: int, longest: int) -> NDArray[np.float64]:
-    """Draw all that a colony needs in one call, which takes half the time of one call a step from compiled code.
+    """Draw all random numbers of a colony in one call, which halves the time of one call per step.
 
     Args:
         rng: Only source of randomness.
         iterations: Number of pheromone updates.
-        ants: Number of paths an iteration.
-        longest: Most nodes that a path may have, counting its first.
+        ants: Number of paths per iteration.
+        longest: Maximum number of nodes of a path, including its first.
 
     Returns:
         ``(iterations, ants, longest)`` array, uniform in [0, 1).
@@ -69,17 +70,17 @@ def draw_uniforms(rng: np.random.Generator, iterations: int, ants: int, longest:
 
 
 def effective_choices(promise: NDArray[np.float64]) -> float:
-    """Say among how many nodes an ant really chooses: exp of the entropy of a row, averaged over rows.
+    """Return the effective number of choices of an ant: exp of the entropy of a row, averaged over rows.
 
     Args:
         promise: ``(n, n)`` positive edge promises; the diagonal does not count.
 
     Returns:
-        From 1 (every row names one neighbour) to n - 1 (all neighbours are alike).
+        A number from 1 (every row has one dominant neighbour) to n - 1 (all neighbours are equal).
     """
     off_diagonal = ~np.eye(len(promise), dtype=bool)
     shares = promise[off_diagonal].reshape(len(promise), -1)
-    # at most 1, so that the next sum cannot overflow
+    # Shares are at most 1, so that the next sum cannot overflow.
     shares = shares / shares.max(axis=1, keepdims=True)
     shares /= shares.sum(axis=1, keepdims=True)
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
@@ -88,13 +89,13 @@ def effective_choices(promise: NDArray[np.float64]) -> float:
 
 @inlined
 def no_way_on(problem, ant, candidates, draw):  # type: ignore[no-untyped-def]
-    """The ``stuck`` rule of problems whose paths end when nothing fits."""
+    """End the path: the ``stuck`` rule of problems whose paths end when no candidate fits."""
     return -1
 
 
 @inlined
 def all_left(problem, ant, candidates):  # type: ignore[no-untyped-def]
-    """The ``reach`` rule of problems where any candidate may fit."""
+    """Return all candidates: the ``reach`` rule of problems in which any candidate may fit."""
     return candidates.size
 
 
@@ -106,9 +107,9 @@ def make_colony(
     Returns:
         ``colony(problem, candidates, heuristics, decay, draws, pheromone) -> (cost, path)``, compiled with its first
         caller.
-        ``candidates`` is a ``(c,)`` int64 array of the nodes that an ant may take. ``heuristics`` has the shape that
-        the rules want, as has the pheromone, which is changed in place; ``weights`` is their product. ``draws`` comes
-        from `draw_uniforms`, ``decay`` is the share of the pheromone that stays. On ties the first path found wins.
+        ``candidates`` is a ``(c,)`` int64 array of the nodes that an ant may visit. ``heuristics`` and ``pheromone``
+        have the shape that the rules need; ``weights`` is their product. The pheromone is changed in place. ``draws``
+        comes from `draw_uniforms`; ``decay`` is the share of pheromone that remains. On ties the first path wins.
     """
     walk = _make_walk(begin, weight, take, stuck, reach)
 
@@ -138,17 +139,17 @@ def follow(
     pheromone: NDArray[Any],
     watch: Watch | None,
 ) -> tuple[float, NDArray[np.int64]]:
-    """Let a colony search, in one piece, or where somebody watches an iteration at a time, to the same end.
+    """Run a colony, in one call, or one iteration per call if there is an observer; the result is the same.
 
     Args:
-        colony: ``colony(draws, pheromone)``, which changes the pheromone in place; nothing else lasts between calls.
+        colony: Function ``colony(draws, pheromone)``, which changes the pheromone in place and keeps no other state.
         draws: ``(iterations, ants, longest)`` array from `draw_uniforms`.
-        pheromone: Pheromone at the beginning.
-        watch: Called after every iteration with ``iteration`` (from 0), ``cost`` and ``path`` of the best so far, and
-            ``pheromone``; None: nobody watches.
+        pheromone: Initial pheromone.
+        watch: Function called after every iteration with ``iteration`` (from 0), ``cost`` and ``path`` of the best so
+            far, and ``pheromone``; None means no observer.
 
     Returns:
-        Cost and path of the best.
+        Cost and path of the best solution.
     """
     if watch is None:
         return colony(draws, pheromone)
@@ -169,13 +170,13 @@ def run_colony(
     draws: NDArray[np.float64],
     watch: Watch | None,
 ) -> ColonySolution:
-    """Let a problem's kernel, ``colony(*arrays, promise, decay, draws, pheromone)``, search as `follow` says."""
+    """Run a problem's kernel, ``colony(*arrays, promise, decay, draws, pheromone)``, with `follow`."""
     promise = np.ascontiguousarray(usable_promise(heuristics))
     return ColonySolution(*follow(partial(colony, *arrays, promise, decay), draws, np.ones_like(promise), watch))
 
 
 def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule, reach: Rule) -> Rule:
-    """All ants of an iteration, in step: while one ant's choice is still in flight the processor begins the next's."""
+    """Return a function that moves all ants of an iteration in step, so that the processor overlaps their choices."""
     spin, remove = _make_spin(weight, reach), _remove_unordered if reach is all_left else _remove_in_order
 
     @njit
@@ -191,7 +192,7 @@ def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule, reach: Rule) 
                 remove(remaining[ant], counts, ant, _find_node(remaining[ant], counts[ant], node))
         for step in range(1, longest):
             for ant in range(ants):
-                # this ant's path has ended
+                # The path of this ant has ended.
                 if lengths[ant] < step:
                     continue
                 current, open_ = paths[ant, step - 1], remaining[ant, : counts[ant]]
@@ -209,10 +210,11 @@ def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule, reach: Rule) 
 
 
 def _make_spin(weight: Rule, reach: Rule) -> Rule:
-    """The roulette wheel: the place of the winner among the candidates left, or -1 if none fits.
+    """Return the roulette wheel: it gives the index of the chosen candidate, or -1 if none fits.
 
-    The winner is found by counting, not by a search that stops: a mispredicted branch costs more than the rest of the
-    row. Measured at 20, 50 and 100 nodes against search, two-level wheels, dense masked rows and rejection sampling.
+    The winner is found by counting, not by a search that stops early, because a mispredicted branch costs more than the
+    rest of the row. Measured at 20, 50 and 100 nodes against search, two-level wheels, dense masked rows and rejection
+    sampling.
     """
 
     @inlined
@@ -223,7 +225,8 @@ def _make_spin(weight: Rule, reach: Rule) -> Rule:
             wheel[index] = total
         if not total > 0.0:
             return -1
-        # below total, as draw < 1 even after rounding: the wheel always stops at one that fits
+        # The aim is below the total, because draw < 1 even after rounding: the wheel always stops at a candidate that
+        # fits.
         aim = draw * total
         winner = 0
         for index in range(count):
@@ -243,7 +246,7 @@ def _find_node(remaining, count, node):  # type: ignore[no-untyped-def]
 
 @inlined
 def _remove_unordered(remaining, counts, ant, index):  # type: ignore[no-untyped-def]
-    """Close the gap with the last one: the order of the candidates left does not matter."""
+    """Replace the entry by the last one, because the order of the remaining candidates does not matter."""
     if index >= 0:
         counts[ant] -= 1
         remaining[index] = remaining[counts[ant]]

@@ -1,4 +1,4 @@
-"""Ant System for offline bin packing: bins are filled one at a time, with items that go well with those in the bin."""
+"""Ant System for offline bin packing: ants fill one bin at a time with items that match those in the bin."""
 
 from functools import partial
 from typing import NamedTuple
@@ -10,45 +10,45 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import Watch, draw_uniforms, follow, inlined, make_colony
 from oragent.solvers.kernels import CUBE, kernel
 
-# promises count within these bounds
+# Bounds of promises.
 LEAST, MOST = 1e-6, 1e6
-# what any item that fits weighs at least
+# Minimum weight of any item that fits.
 BASE = 1e-5
 
 
 _SIZES = types.Array(types.int64, 1, "C", readonly=True)
 _MATRIX = types.Array(types.float32, 2, "C", readonly=True)
-# changed in place
+# Pheromone, changed in place.
 _PHEROMONE = types.Array(types.float32, 2, "C")
 
 
 class Packing(NamedTuple):
-    """The best that a colony found."""
+    """Best packing of a colony."""
 
-    # number of bins, by the rules' own count; scorers recompute it
+    # Number of bins according to the rules; scorers recompute it.
     cost: int
-    # ``(n,)`` int64 array, the bin of every item
+    # Bin of every item, ``(n,)`` int64 array.
     bins: NDArray[np.int64]
 
 
 class BppColonyState(NamedTuple):
-    """What the rules read, and every ant's open bin. Items are sorted by size: those that fit come first."""
+    """Inputs of the rules and open bin of every ant. Items are sorted by size, so that those that fit come first."""
 
-    # (n,), rising
+    # Sizes in ascending order, (n,).
     sizes: NDArray[np.int64]
-    # (capacity + 1,): how many items are at most so large
+    # Number of items of at most each size, (capacity + 1,).
     fitting: NDArray[np.int64]
-    # (ants,): left in the open bin
+    # Free capacity of the open bin, (ants,).
     room: NDArray[np.int64]
-    # (ants,): items in it
+    # Number of items in the open bin, (ants,).
     held: NDArray[np.int64]
-    # (ants, n): sum of their rows of weights, kept for the items that still fit
+    # Sum of the rows of weights of the items in the open bin, maintained for items that still fit, (ants, n).
     rows: NDArray[np.float32]
 
 
 @inlined
 def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
-    # not even an item of size 0 fits while no bin is open
+    # With no open bin, not even an item of size 0 fits.
     problem.room[ant] = -1
     return int(draw * problem.sizes.size)
 
@@ -67,7 +67,7 @@ def _reach(problem, ant, candidates):  # type: ignore[no-untyped-def]
 
 @inlined
 def _weight(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
-    # the mean times the number of items: in proportion
+    # The mean times the number of items, which is proportional to the mean.
     return problem.rows[ant, node] + BASE * problem.held[ant]
 
 
@@ -98,7 +98,7 @@ def _stuck(problem, ant, candidates, draw):  # type: ignore[no-untyped-def]
 
 @njit
 def _bins(problem, path):  # type: ignore[no-untyped-def]
-    """The bin of every step of a path: a bin is opened when, and only when, the item does not fit."""
+    """Return the bin of every step of a path: a new bin is opened exactly when the item does not fit."""
     bins, room, opened = np.empty(path.size, np.int64), -1, 0
     for step, item in enumerate(path):
         if problem.sizes[item] > room:
@@ -119,7 +119,7 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
     for step, item in enumerate(path):
         fills[bins[step]] += problem.sizes[item] / (problem.fitting.size - 1)
     share = (fills**2).sum() / cost / problem.room.size
-    # of the bin that the step is in
+    # First step of the current bin.
     first = 0
     for step, item in enumerate(path):
         if bins[step] != bins[first]:
@@ -145,7 +145,7 @@ def _colony(sizes, fitting, heuristics, decay, draws, pheromone):  # type: ignor
 
 
 def bounded_promise(heuristics: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bring promises into [1e-6, 1], as ReEvo does: cut to 1e-6 and 1e6, divide by the largest, cut at 1e-6 again."""
+    """Scale promises to [1e-6, 1], as ReEvo does: clip to 1e-6 and 1e6, divide by the largest, clip at 1e-6 again."""
     bounded = np.clip(heuristics, LEAST, MOST)
     shares: NDArray[np.float64] = np.maximum(bounded / bounded.max(), LEAST)
     return shares
@@ -162,24 +162,24 @@ def solve_bpp(
     decay: float = 0.95,
     watch: Watch | None = None,
 ) -> Packing:
-    """Search a packing with few bins.
+    """Search for a packing with few bins.
 
-    Every ant fills one bin after another. It opens a bin with a uniformly random item, and adds items that still fit,
-    each with a chance proportional to 1e-5 plus the mean, over the items in the bin, of pheromone times promise; when
-    none fits it opens the next bin. After each iteration the pheromone keeps ``decay`` of itself, and every ant adds
-    the mean squared fill of its bins, divided by the number of ants, to all pairs of items that share a bin, and to
-    each item with itself. Weights are in single precision.
+    Every ant fills one bin after another. It opens a bin with a uniformly random item, and adds items that still fit.
+    The probability of an item is proportional to 1e-5 plus the mean, over the items in the bin, of pheromone times
+    promise. If no item fits, the ant opens the next bin. After each iteration the pheromone is multiplied by ``decay``.
+    Every ant then adds the mean squared fill of its bins, divided by the number of ants, to all pairs of items that
+    share a bin, and to each item with itself. Weights are in single precision.
 
     Args:
         sizes: ``(n,)`` sizes of the items, 0 to ``capacity``.
         capacity: Capacity of every bin.
-        heuristics: ``(n, n)`` finite promises of two items to share a bin, row: an item that is in it.
+        heuristics: ``(n, n)`` finite promises of two items to share a bin; the row is an item already in the bin.
         rng: Only source of randomness.
-        ants: Number of packings an iteration.
+        ants: Number of packings per iteration.
         iterations: Number of pheromone updates.
-        decay: Share of the pheromone that stays.
-        watch: Called after every iteration with ``iteration``, ``cost``, ``bins`` and ``pheromone``, items in the order
-            of ``sizes``; otherwise as `follow` has it.
+        decay: Share of the pheromone that remains.
+        watch: Function called after every iteration with ``iteration``, ``cost``, ``bins`` and ``pheromone``, items in
+            the order of ``sizes``; otherwise as in `follow`.
 
     Returns:
         The packing with the fewest bins.

@@ -1,4 +1,4 @@
-"""Ant System for capacitated vehicle routing: an ant may come back to the depot, and carries a load."""
+"""Ant System for capacitated vehicle routing: an ant has a load and may return to the depot."""
 
 from typing import NamedTuple
 
@@ -10,17 +10,17 @@ from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, m
 from oragent.solvers.kernels import CUBE, MATRIX, kernel
 
 _DEMANDS = types.Array(types.int64, 1, "C", readonly=True)
-# changed in place
+# Pheromone, changed in place.
 _PHEROMONE = types.Array(types.float64, 2, "C")
 
 
 class CvrpColonyState(NamedTuple):
-    """What the rules read, and what every ant carries."""
+    """Inputs of the rules and state of every ant."""
 
     distances: NDArray[np.float64]
     demands: NDArray[np.int64]
     capacity: int
-    # one an ant
+    # Load of each ant.
     loads: NDArray[np.int64]
 
 
@@ -31,7 +31,8 @@ def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
 
 @inlined
 def _weight(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
-    # Only the depot can be both where the ant is and still a candidate; and it always fits, since it has no demand.
+    # Only the depot can be the ant's current node and still a candidate. The depot always fits because it has no
+    # demand.
     fits = (node != current) & (problem.loads[ant] + problem.demands[node] <= problem.capacity)
     if fits:
         return weights[current, node]
@@ -44,7 +45,7 @@ def _take(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
         problem.loads[ant] = 0
     else:
         problem.loads[ant] = problem.loads[ant] + problem.demands[node]
-    # the depot can be visited again
+    # The depot remains available.
     return node != 0
 
 
@@ -58,7 +59,7 @@ def _cost(problem, path):  # type: ignore[no-untyped-def]
 
 @inlined
 def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
-    # all nodes in one place: nothing to learn
+    # If all nodes coincide, the cost is 0 and no pheromone is added.
     if cost > 0.0:
         share = 1.0 / cost
     else:
@@ -88,12 +89,12 @@ def solve_cvrp(
     decay: float = 0.9,
     watch: Watch | None = None,
 ) -> ColonySolution:
-    """Search short routes.
+    """Search for short routes.
 
-    Every ant starts at the depot, node 0, and goes on with a chance proportional to pheromone times promise: to a
-    customer that is left and fits into what is free, or back to the depot. Its path ends at the depot when no customer
-    is left. After each iteration the pheromone keeps ``decay`` of itself, and every ant adds 1/length to its edges, in
-    the direction in which it went.
+    Every ant starts at the depot, node 0. The probability of the next node is proportional to pheromone times promise;
+    it is an unvisited customer that fits into the free capacity, or the depot. The path ends at the depot when all
+    customers are served. After each iteration the pheromone is multiplied by ``decay``, and every ant adds 1/length to
+    its edges, in the direction of travel.
 
     Args:
         distances: ``(n, n)`` lengths, depot first; the diagonal is not read.
@@ -101,14 +102,14 @@ def solve_cvrp(
         capacity: Capacity of one route.
         heuristics: ``(n, n)`` finite promises of the edges, larger is better.
         rng: Only source of randomness.
-        ants: Number of paths an iteration.
+        ants: Number of paths per iteration.
         iterations: Number of pheromone updates.
-        decay: Share of the pheromone that stays.
-        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
+        decay: Share of the pheromone that remains.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as in `follow`.
 
     Returns:
-        The shortest routes and their length: one path from the depot to the depot, which it visits in between.
+        The shortest routes and their length: one path that starts and ends at the depot and returns to it in between.
     """
-    # at most a return after every customer
+    # A path has at most one return to the depot after every customer.
     draws = draw_uniforms(rng, iterations, ants, 2 * len(distances) - 1)
     return run_colony(_colony, (np.ascontiguousarray(distances), demands, capacity), heuristics, decay, draws, watch)

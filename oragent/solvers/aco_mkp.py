@@ -1,4 +1,4 @@
-"""Ant System for the multidimensional knapsack: pheromone and promise belong to items, an ant carries what it holds."""
+"""Ant System for the multidimensional knapsack: pheromone and promise belong to items, not to edges."""
 
 from typing import NamedTuple
 
@@ -9,23 +9,23 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, VECTOR, kernel
 
-# changed in place
+# Pheromone, changed in place.
 _PHEROMONE = types.Array(types.float64, 1, "C")
 
 
 class MkpColonyState(NamedTuple):
-    """What the rules read, and what every ant has packed so far.
+    """Inputs of the rules and packed items of every ant.
 
-    Paths begin at a node of no item, the empty knapsack, so that an ant's first item is drawn like all others.
+    Paths begin at an extra node that represents the empty knapsack, so that the first item is drawn like all others.
     """
 
-    # (n,)
+    # Prizes of the items, (n,).
     prizes: NDArray[np.float64]
-    # (n, m)
+    # Weights of the items, (n, m).
     weights: NDArray[np.float64]
-    # pheromone for each unit of prize
+    # Pheromone per unit of prize.
     quantum: float
-    # (ants, m)
+    # Total weights packed by each ant, (ants, m).
     packed: NDArray[np.float64]
 
 
@@ -74,7 +74,7 @@ _run = make_colony(_begin, _weight, _take, _cost, _deposit)
 @kernel([(VECTOR, MATRIX, VECTOR, types.float64, CUBE, _PHEROMONE)])
 def _colony(prizes, weights, heuristics, decay, draws, pheromone):  # type: ignore[no-untyped-def]
     total = prizes.sum()
-    # all items worthless: nothing to learn
+    # If all items have prize 0, no pheromone is added.
     if total > 0.0:
         quantum = 1.0 / total
     else:
@@ -95,24 +95,24 @@ def solve_mkp(
     decay: float = 0.9,
     watch: Watch | None = None,
 ) -> ColonySolution:
-    """Search items of a high total prize.
+    """Search for items of high total prize.
 
-    Every ant starts with an empty knapsack and adds items that still fit in every dimension, each with a chance
-    proportional to pheromone times promise, until none fits. After each iteration the pheromone keeps ``decay`` of
-    itself, and every ant adds its total prize, as a share of the prize of all items, to each of its items.
+    Every ant starts with an empty knapsack and adds items that still fit in every dimension, each with a probability
+    proportional to pheromone times promise, until none fits. After each iteration the pheromone is multiplied by
+    ``decay``, and every ant adds its total prize, as a share of the prize of all items, to each of its items.
 
     Args:
-        prizes: ``(n,)`` what the items are worth, at least 0.
-        weights: ``(n, m)`` what they take of every dimension, 0 to 1; all capacities are 1.
+        prizes: ``(n,)`` prizes of the items, at least 0.
+        weights: ``(n, m)`` weights of the items in every dimension, 0 to 1; all capacities are 1.
         heuristics: ``(n,)`` finite promises of the items, larger is better.
         rng: Only source of randomness.
-        ants: Number of choices an iteration.
+        ants: Number of choices per iteration.
         iterations: Number of pheromone updates.
-        decay: Share of the pheromone that stays.
-        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
+        decay: Share of the pheromone that remains.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as in `follow`.
 
     Returns:
-        The best choice, ``path``, and minus its prize, ``cost``.
+        The best choice, ``path``, and its negative prize, ``cost``.
 
     Source: Leguizamon and Michalewicz 1999, A new version of ant system for subset problems,
     DOI 10.1109/CEC.1999.782655; with the settings of Ye et al. 2024, ReEvo, arXiv:2402.01145.

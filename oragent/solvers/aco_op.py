@@ -1,4 +1,4 @@
-"""Ant System for the orienteering problem: an ant goes on while it can still get home in time."""
+"""Ant System for the orienteering problem: an ant continues while it can still return to the depot in time."""
 
 from typing import NamedTuple
 
@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, VECTOR, kernel
 
-# changed in place
+# Pheromone, changed in place.
 _PHEROMONE = types.Array(types.float64, 2, "C")
 
 
 class OpColonyState(NamedTuple):
-    """What the rules read, and what every ant carries."""
+    """Inputs of the rules and state of every ant."""
 
     prizes: NDArray[np.float64]
     distances: NDArray[np.float64]
-    # from every node to the depot
+    # Distance from every node to the depot.
     home: NDArray[np.float64]
     maxlen: float
-    # of all prizes
+    # Sum of all prizes.
     total: float
-    # one an ant
+    # Distance travelled by each ant.
     travelled: NDArray[np.float64]
 
 
@@ -58,7 +58,7 @@ def _cost(problem, path):  # type: ignore[no-untyped-def]
 
 @inlined
 def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
-    # nothing to win: nothing to learn
+    # If all prizes are 0, no pheromone is added.
     if problem.total > 0.0:
         share = -cost / problem.total
     else:
@@ -89,26 +89,26 @@ def solve_op(
     decay: float = 0.9,
     watch: Watch | None = None,
 ) -> ColonySolution:
-    """Search a path that collects much prize.
+    """Search for a path of high total prize.
 
-    Every ant starts at the depot, node 0, and goes on with a chance proportional to pheromone times promise to a node
-    that is left and from which it can get home within ``maxlen``, until there is none. After each iteration the
-    pheromone keeps ``decay`` of itself, and every ant adds its share of all prizes to its edges, in the direction in
-    which it went; the way home is not an edge of its path.
+    Every ant starts at the depot, node 0. It continues to an unvisited node from which it can return within ``maxlen``,
+    with a probability proportional to pheromone times promise, until none remains. After each iteration the pheromone
+    is multiplied by ``decay``, and every ant adds its share of all prizes to its edges, in the direction of travel. The
+    return to the depot is not an edge of its path.
 
     Args:
         prizes: ``(n,)`` prizes, not negative, depot first.
-        distances: ``(n, n)`` lengths; the diagonal is not read but for the depot's, which is 0.
-        maxlen: Most length of a path, the way home included.
+        distances: ``(n, n)`` lengths; of the diagonal only the depot's entry is read, which is 0.
+        maxlen: Maximum length of a path, including the return to the depot.
         heuristics: ``(n, n)`` finite promises of the edges, larger is better; column 0 is not read.
         rng: Only source of randomness.
-        ants: Number of paths an iteration.
+        ants: Number of paths per iteration.
         iterations: Number of pheromone updates.
-        decay: Share of the pheromone that stays.
-        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
+        decay: Share of the pheromone that remains.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as in `follow`.
 
     Returns:
-        The path with the largest prize, depot first; its cost is minus that prize.
+        The path with the largest prize, depot first; its cost is the negative prize.
     """
     draws = draw_uniforms(rng, iterations, ants, len(prizes))
     arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(distances)

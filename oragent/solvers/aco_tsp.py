@@ -1,4 +1,4 @@
-"""Ant System for the travelling salesman problem: the plainest set of rules."""
+"""Ant System for the travelling salesman problem, with the simplest set of rules."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, inlined, make_colony, run_colony
 from oragent.solvers.kernels import CUBE, MATRIX, kernel
 
-# changed in place
+# Pheromone, changed in place.
 _PHEROMONE = types.Array(types.float64, 2, "C")
 
 
 class TspColonyState(NamedTuple):
-    """What the rules read; an ant carries nothing but the cities left, and those the loop keeps."""
+    """Inputs of the rules; ants need no state besides the unvisited cities, which the loop manages."""
 
     distances: NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def _cost(problem, path):  # type: ignore[no-untyped-def]
 
 @inlined
 def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
-    # all cities in one place: nothing to learn
+    # If all cities coincide, the cost is 0 and no pheromone is added.
     share, previous = 1.0 / cost if cost > 0.0 else 0.0, path[-1]
     for city in path:
         pheromone[previous, city] += share
@@ -56,7 +56,7 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
 
 
-# With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.
+# The signature compiles the kernel at import, so that a process which forks evaluations loads it once.
 @kernel([(MATRIX, MATRIX, types.float64, CUBE, _PHEROMONE)])
 def _colony(distances, heuristics, decay, draws, pheromone):  # type: ignore[no-untyped-def]
     return _run(TspColonyState(distances), np.arange(distances.shape[0]), heuristics, decay, draws, pheromone)
@@ -72,24 +72,25 @@ def solve_tsp(
     decay: float = 0.9,
     watch: Watch | None = None,
 ) -> ColonySolution:
-    """Search a short tour.
+    """Search for a short tour.
 
-    Every ant starts at a uniformly random city and goes on with a chance proportional to pheromone times promise. After
-    each iteration the pheromone keeps ``decay`` of itself, and every ant adds 1/length to both directions of its edges.
-    (ReEvo adds by index assignment, which counts an edge that repeats in one call once. No directed edge repeats within
-    one tour, and both directions and all ants are calls of their own: it is the plain sum.)
+    Every ant starts at a uniformly random city and continues with a probability proportional to pheromone times
+    promise. After each iteration the pheromone is multiplied by ``decay``, and every ant adds 1/length to both
+    directions of its edges. (ReEvo adds by index assignment, which counts an edge that repeats in one call once. No
+    directed edge repeats within one tour, and both directions and all ants are separate calls, so the result is the
+    plain sum.)
 
     Args:
-        distances: ``(n, n)`` lengths; the diagonal is read for a single city only.
+        distances: ``(n, n)`` lengths; the diagonal is only read for a single city.
         heuristics: ``(n, n)`` finite promises of the edges, larger is better.
         rng: Only source of randomness.
-        ants: Number of tours an iteration.
+        ants: Number of tours per iteration.
         iterations: Number of pheromone updates.
-        decay: Share of the pheromone that stays.
-        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
+        decay: Share of the pheromone that remains.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as in `follow`.
 
     Returns:
-        The shortest tour and its length, closing edge included.
+        The shortest tour and its length, including the closing edge.
     """
     draws = draw_uniforms(rng, iterations, ants, len(distances))
     return run_colony(_colony, (np.ascontiguousarray(distances),), heuristics, decay, draws, watch)

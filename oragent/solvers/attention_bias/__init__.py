@@ -1,3 +1,3 @@
-"""What evaluators of attention biases share: one network or another, the same way to score."""
+"""Shared parts of the evaluators of attention biases: the tasks of the networks, scoring, and serving."""
 
 __all__: list[str] = []

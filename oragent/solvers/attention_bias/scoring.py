@@ -1,8 +1,8 @@
-"""Score biases on the attention of a neural solver: greedy walks, far larger than those that it was trained on.
+"""Score attention biases of a neural solver, by greedy solutions of instances far larger than in its training.
 
-The network is in the evaluation's own process, or in one that keeps it on a device and takes biases. In a search the
-evaluation has bounds that no driver of a GPU fits into, and the candidate must never see a GPU. There the engine hands
-it a line, a connected socket, to a process of the engine's side: see ``serving``.
+The network runs in the evaluation's own process, or in another process that keeps it on a device and receives biases.
+In a search the limits of an evaluation are too small for a GPU driver, and the candidate must not access a GPU. The
+engine then gives the evaluation a connected socket to a process outside the sandbox: see ``serving``.
 """
 
 import os
@@ -31,24 +31,24 @@ from oragent.sandbox.isolation.environment import LINE
 from oragent.solvers.neural.solve import ALL, routes, solve, spread
 from oragent.solvers.neural.weights import describe_weights, find, load
 
-# by the clock, of one call of the candidate: the sandbox waits longer for who waits for a device
+# Wall-clock limit in s of one call of the candidate. The sandbox allows more time to evaluations that wait for a device.
 CALL_S = 120.0
 
 
 NEAREST = 20
 SIZES = {"train": (200,), "val": (200, 500, 1000), "test": (200, 500, 1000), "fresh": (200, 500, 1000)}
-# instances of a size in the stream
+# Number of instances of a size in the stream.
 WHOLE = 64
-# share of the bias beyond the 20 nearest nodes
+# Bin edges: share of the bias beyond the 20 nearest nodes.
 REACH_EDGES = (0.001, 0.2, 0.4, 0.6, 0.75, 0.9)
-# standard deviation of the bias over that of the scores
+# Bin edges: standard deviation of the bias over that of the scores.
 STRENGTH_EDGES = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)
-# length over the usual one, largest size over smallest
+# Bin edges: length over the usual length, ratio of largest to smallest size.
 GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)
 
 
 class How(NamedTuple):
-    """How instances are to be solved: the keywords of ``solve``."""
+    """Settings of a solve: the keywords of ``solve``."""
 
     starts: int = 1
     augment: bool = False
@@ -57,9 +57,9 @@ class How(NamedTuple):
 
 
 class Here:
-    """The network in this process."""
+    """Network in this process."""
 
-    # that a device has computed for this evaluation alone: its own CPU time tells
+    # Seconds of a device for this evaluation; None, because the CPU time of this process measures them.
     seconds = None
 
     def __init__(self, problem: str, root: Path, device: torch.device) -> None:
@@ -67,11 +67,11 @@ class Here:
         self.source = self._weights.source
 
     def spread(self, points: Tensor, demands: Tensor | None) -> float:
-        """Standard deviation of the scores that a bias is added to."""
+        """Return the standard deviation of the scores to which a bias is added."""
         return spread(self._weights.model, *self._move_to_device(points, demands))
 
     def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
-        """Paths ``(batch, k)``, in main memory."""
+        """Return paths ``(batch, k)``, in main memory."""
         moved = self._move_to_device(points, demands)
         return solve(self._weights.model, *moved, bias.to(self._device), **how._asdict()).cpu()
 
@@ -80,7 +80,7 @@ class Here:
 
 
 class RemoteNetwork:
-    """The network in another process, asked by a line."""
+    """Network in another process, queried over a socket."""
 
     def __init__(self, problem: str, root: Path, descriptor: int) -> None:
         self._problem, self._wire = problem, socket.socket(fileno=descriptor)
@@ -95,11 +95,11 @@ class RemoteNetwork:
         return torch.from_numpy(self._send_request(points, demands, bias, how)["paths"])
 
     def _send_request(self, points: Tensor, demands: Tensor | None, bias: Tensor | None, how: How) -> dict[str, Any]:
-        """Ask, and wait for the answer.
+        """Send a request and return the reply.
 
         Raises:
-            CandidateError: ``timeout``, if the device has computed for as long as the evaluation may.
-            ProblemError: if it fails otherwise.
+            CandidateError: ``timeout``, if the device has used up the time of the evaluation.
+            ProblemError: if the request fails otherwise.
         """
         arrays = {"points": points.numpy(), "demands": None if demands is None else demands.numpy()}
         request = {"network": self._problem, "bias": None if bias is None else bias.numpy()} | arrays | how._asdict()
@@ -119,7 +119,7 @@ class RemoteNetwork:
 
 
 def decider(problem: str, root: Path, device: torch.device | None) -> Here | RemoteNetwork:
-    """The network of a problem: behind the line where there is one, else here."""
+    """Return the network of a problem: the remote one if a socket is given, else a local one."""
     if LINE in os.environ:
         return RemoteNetwork(problem, root, int(os.environ[LINE]))
     assert device is not None
@@ -127,12 +127,12 @@ def decider(problem: str, root: Path, device: torch.device | None) -> Here | Rem
 
 
 def reach(bias: Tensor, distances: Tensor, nearest: int = NEAREST) -> float:
-    """Share of a bias that lies outside the nearest nodes of each row, in [0, 1].
+    """Return the share of a bias that lies outside the nearest nodes of each row, in [0, 1].
 
-    A row counts by how much its entries differ from its median, as what is the same for all nodes decides nothing.
+    Entries count by their difference from the median of their row, because a constant in a row affects no decision.
 
     Returns:
-        The share; 0 where the bias is constant in every row.
+        The share; 0 if the bias is constant in every row.
     """
     mass = (bias - bias.median(dim=1, keepdim=True).values).abs().fill_diagonal_(0)
     near = distances.clone().fill_diagonal_(torch.inf).topk(min(nearest, len(bias) - 1), dim=1, largest=False).indices
@@ -143,44 +143,42 @@ def reach(bias: Tensor, distances: Tensor, nearest: int = NEAREST) -> float:
 
 
 def strength(bias: Tensor, scores: float) -> float:
-    """Standard deviation of a bias within its rows, relative to that of the scores that it is added to."""
+    """Return the standard deviation of a bias within its rows, relative to that of the scores."""
     others = ~torch.eye(len(bias), dtype=torch.bool)
     rows = bias[others].reshape(len(bias), -1)
     return float(rows.std(dim=1).mean()) / max(scores, 1e-9)
 
 
-# isort: split
-# The harness pins numerical libraries to one thread, so it comes before them.
+# isort: split The harness pins numerical libraries to one thread, so it is imported before them.
 
 
 class NetworkTask(NamedTuple):
-    """What the networks solve: tours or routes."""
+    """Task of a network: tours or routes."""
 
-    # function that gives the instances of a mode and size, and with a seed those of a fresh set, as many as are asked
-    # for at most
+    # Function that returns at most a given number of instances of a mode and size, or of a fresh set with a seed.
     stream: Callable[[str, int, int | None, int], Sequence[Any]]
-    # function that reads the instances of LEHD's own test file of a mode and size out of a folder
+    # Function that reads the instances of a mode and size from LEHD's own test file in a folder.
     files: Callable[[Path, str, int], Sequence[Any]]
-    # function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a capacity
-    # if any
+    # Function that returns a network's inputs for an instance: ``(n, 2)`` coordinates, and for routes ``(n,)`` demands
+    # as shares of the capacity.
     inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
-    # function that checks a network's path and gives the solution
+    # Function that checks a network's path and returns the solution.
     check: Callable[[Any, Tensor], NDArray[np.int64]]
-    # function that gives the length of a solution
+    # Function that returns the length of a solution.
     objective: Callable[[Any, NDArray[np.int64]], float]
-    # function that gives what the length of good solutions is in proportion to, whatever the size
+    # Function that returns an estimate proportional to the length of good solutions, at any size.
     usual: Callable[[Any], float]
-    # function that draws a solution as SVG
+    # Function that draws a solution as SVG.
     draw: Draw
 
 
 def _make_instances(
     arguments: Arguments, kind: NetworkTask, problem: str, counts: Mapping[str, int]
 ) -> Iterator[tuple[int, Sequence[Any]]]:
-    """The instances of each size.
+    """Yield the instances of each size.
 
-    Those of the study of OR-Agent (``--protocol=oragent``) are, for LEHD, of its own test file, at the sizes that this
-    has; for POMO all 64 of the stream.
+    With ``--protocol=oragent``, the study of OR-Agent, LEHD uses its own test file at the sizes that it contains, and
+    POMO uses all 64 instances of the stream.
     """
     own_sizes, mode = arguments.protocol == "oragent" and arguments.mode != "fresh", arguments.mode
     from_file = own_sizes and problem.endswith("_lehd")
@@ -200,7 +198,7 @@ def _make_instances(
 def evaluate(
     arguments: Arguments, heuristics: Guest, *, kind: NetworkTask, problem: str, counts: Mapping[str, int]
 ) -> Result:
-    """Let the network solve every instance of the sizes that were asked for."""
+    """Solve every instance of the requested sizes with the network."""
     apart = LINE in os.environ
     if apart:
         where = arguments.choices["device"]
@@ -254,7 +252,7 @@ def evaluate(
 
 
 def _usual_routes(instance: cvrp.CvrpInstance) -> float:
-    """Estimate the length of good routes: way out and back of full vehicles, and local detours (Daganzo 1984)."""
+    """Estimate the length of good routes: radial trips of full vehicles, and local detours (Daganzo 1984)."""
     radial = float(instance.demands @ instance.distances[0]) / instance.capacity
     return float(2 * radial + 0.57 * len(instance) ** 0.5)
 

@@ -1,12 +1,12 @@
-"""The process that keeps networks and instances on a device: ``python -m oragent.solvers.attention_bias.serving``.
+"""Process that keeps networks and instances on a device: ``python -m oragent.solvers.attention_bias.serving``.
 
-The engine starts it, outside of the bounds of any evaluation, and hands it one line an evaluation. It runs no text of
-strangers and reads no files but weights. What comes down a line is data, bounded and checked; a line that sends any
-other is closed, and so is one whose evaluation has ended. An answer waits for who reads slowly, and nobody else does.
+The engine starts it outside the limits of any evaluation, and passes it one socket per evaluation. It runs no untrusted
+code and reads no files except weights. Requests are data, limited in size and checked. A socket that sends anything
+else is closed, as is one whose evaluation has ended. A slow reader delays only its own reply.
 
-Evaluations are ours, and the candidate is not: one that had broken out of its guest could send anything. So a frame is
-bounded before it is read, every word of it is one of a list, and every array has the type, shape and range of an
-instance.
+Evaluations are trusted, candidates are not: a candidate that has escaped from its guest process could send anything.
+So the size of a frame is limited before it is read, every word in it is from a fixed list, and every array has the
+type, shape and range of an instance.
 """
 
 import argparse
@@ -40,7 +40,7 @@ from oragent.solvers.neural.weights import NETWORKS, NetworkWeights, load
 MOST_HEADER, MOST_BYTES = 1 << 12, 96 << 20
 MOST_INSTANCES, MOST_NODES, MOST_ENTRIES = 64, 2048, 1 << 24
 MOST_REBUILDS = 1000
-# of a bias: sums stay finite in single precision
+# Limit of a bias: sums stay finite in single precision.
 LIMIT = 1e30
 STARTS = frozenset((1, 8, ALL))
 WORDS = frozenset(("network", "points", "demands", "bias", "starts", "augment", "bfloat16", "rebuilds"))
@@ -48,28 +48,28 @@ Floats = NDArray[np.float32]
 
 
 class Refused(ValueError):
-    """A request that no evaluation of ours makes."""
+    """Request that no evaluation of oragent sends."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkRequest:
     """Instances to be solved, or scores to be measured."""
 
-    # name of the problem whose network is asked
+    # Name of the problem of the network.
     network: str
-    # ``(batch, n, 2)`` float32
+    # Coordinates, ``(batch, n, 2)`` float32.
     points: Floats
-    # ``(batch, n)`` float32 shares of a capacity; None for tours
+    # Demands as shares of a capacity, ``(batch, n)`` float32; None for tours.
     demands: Floats | None
-    # ``(batch, n, n)`` float32; None: only the spread of the network's scores is wanted
+    # Bias, ``(batch, n, n)`` float32; None requests only the spread of the network's scores.
     bias: Floats | None
-    # number of first nodes
+    # Number of first nodes.
     starts: int
-    # whether all symmetries are tried
+    # Whether all symmetries are tried.
     augment: bool
-    # whether products are computed in bfloat16
+    # Whether products are computed in bfloat16.
     bfloat16: bool
-    # number of parts that are rebuilt
+    # Number of parts that are rebuilt.
     rebuilds: int
 
     @property
@@ -79,15 +79,15 @@ class NetworkRequest:
 
     @property
     def batch_key(self) -> tuple[Any, ...]:
-        """Key that requests share if they can be computed in one batch."""
+        """Key that is equal for requests that can be computed in one batch."""
         return self.network, self.points.shape, self.bias is None, *self.how.values()
 
 
 def frame_bytes(buffer: bytes | bytearray) -> int:
-    """Length of the frame that begins so; 0 where its beginning is not there yet.
+    """Return the length of the frame that begins with these bytes; 0 if its header is incomplete.
 
     Raises:
-        Refused: if it is longer than any that we send.
+        Refused: if the frame is longer than any that oragent sends.
     """
     try:
         return frame_length(buffer, MOST_HEADER, MOST_BYTES)
@@ -96,7 +96,7 @@ def frame_bytes(buffer: bytes | bytearray) -> int:
 
 
 def read(frame: bytes | bytearray) -> NetworkRequest:
-    """Take a request out of a whole frame; raises `Refused` if it is none."""
+    """Parse a request from a complete frame; raises `Refused` if it is invalid."""
     try:
         fields = decode_frame(frame)
     except (FrameError, MemoryError) as problem:
@@ -139,9 +139,9 @@ def _check_points(points: Any) -> tuple[int, int]:
 def _expect_array(values: Any, shape: tuple[int, ...], least: float, maximum: float) -> None:
     if not isinstance(values, np.ndarray) or values.dtype != np.float32 or values.shape != shape:
         raise Refused("an array of another type or shape")
-    # NaN if one is
+    # These are NaN if any value is NaN.
     low, high = float(values.min()), float(values.max())
-    # a bound is no number of single precision
+    # Slack, because a bound may not be representable in single precision.
     slack = 1e-6 * max(abs(least), abs(maximum))
     if not (math.isfinite(low) and math.isfinite(high) and least - slack <= low and high <= maximum + slack):
         raise Refused("numbers out of range")
@@ -149,41 +149,41 @@ def _expect_array(values: Any, shape: tuple[int, ...], least: float, maximum: fl
 
 MOST_LINES = 256
 CHUNK = 1 << 20
-# of instances on the device
+# Limit of the instances kept on the device, in bytes.
 KEPT_BYTES = 256 << 20
-# by kind of device, evaluations that are answered at once; processors gain nothing
+# Number of evaluations served at once, by type of device; processors gain nothing from sharing.
 SHARED = {"cuda": 4}
-# nodes of all instances of a request, beyond which a device has enough to do with one
+# Maximum number of nodes in all instances of a request that is computed with others; a larger one fills the device.
 MOST_SHARED = 5_000
 HELLO = b"ready"
-# before the number of seconds, on the control socket, with the line beside it
+# Message prefix on the control socket, before the number of seconds; the new socket is attached to it.
 NEW = b"line "
 
 
 @dataclass(eq=False)
 class _Client:
-    """One evaluation's connection."""
+    """Connection of one evaluation."""
 
-    # it never blocks
+    # Non-blocking socket.
     wire: socket.socket
-    # seconds that the device may compute for it
+    # Seconds that the device may compute for it.
     allowed_s: float
-    # seconds that it has
+    # Seconds that the device has computed for it.
     used_s: float = 0.0
-    # what came of its next request
+    # Received bytes of its next request.
     incoming: bytearray = field(default_factory=bytearray)
-    # what it has not read yet of its last answer
+    # Unsent bytes of its last reply.
     outgoing: bytearray = field(default_factory=bytearray)
-    # that waits
+    # Waiting request.
     request: NetworkRequest | None = None
 
 
 class _Late(Exception):
-    """The device has computed for as long as it may."""
+    """The device has used up the time of the evaluation."""
 
 
 class Server:
-    """Answers the lines that the engine hands over, one request after another, or several alike at once."""
+    """Server of the sockets from the engine; it computes requests one by one, or several similar ones at once."""
 
     def __init__(self, control: socket.socket, root: Path, device: torch.device) -> None:
         self._control, self._root, self._device = control, root, device
@@ -195,7 +195,7 @@ class Server:
         self._same: dict[tuple[Any, ...], bool] = {}
 
     def run(self) -> None:
-        """Serve until the engine has gone."""
+        """Serve until the engine closes the control socket."""
         while True:
             waits = any(client.request for client in self._lines.values())
             for key, events in self._selector.select(0 if waits else None):
@@ -209,7 +209,7 @@ class Server:
             self._answer_next()
 
     def _accept_client(self) -> bool:
-        """Take a new line; False at the end of the engine."""
+        """Accept a new client; return False if the engine has ended."""
         message, files, _, _ = socket.recv_fds(self._control, 64, 1)
         if message and files:
             client = _Client(socket.socket(fileno=files[0]), float(message.removeprefix(NEW)))
@@ -222,7 +222,7 @@ class Server:
         return bool(message)
 
     def _transfer(self, client: _Client, events: int) -> None:
-        """Read what a line sends, as far as one request goes, or send what waits for it."""
+        """Receive bytes of at most one request, or send waiting bytes."""
         try:
             if events & selectors.EVENT_WRITE:
                 del client.outgoing[: client.wire.send(client.outgoing[:CHUNK])]
@@ -254,7 +254,7 @@ class Server:
         client.wire.close()
 
     def _answer_next(self) -> None:
-        """Answer the request that has waited longest, and those that can be answered with it."""
+        """Reply to the oldest request, and to those that can be computed with it."""
         first = next((client for client in self._lines.values() if client.request), None)
         if first is None or first.request is None:
             return
@@ -264,7 +264,7 @@ class Server:
             with _time_limit(max(0.05, min(client.allowed_s - client.used_s for client in lines)), self._device):
                 answers = self._compute_answers([client.request for client in lines if client.request])
         except _Late:
-            # others are asked again
+            # The other clients retry later.
             lines = [min(lines, key=lambda client: client.allowed_s - client.used_s)]
             first = lines[0]
             reason = f"the device computed for {first.allowed_s:g} s, and that is the limit"
@@ -276,7 +276,8 @@ class Server:
                 torch.cuda.empty_cache()
         except (OragentError, MemoryError, RuntimeError) as problem:
             if self._device.type != "cpu" and not isinstance(problem, OragentError):
-                # a GPU that has failed once fails at all that follows: the engine starts us again
+                # After one failure a GPU fails at all following requests, so this process ends and the engine restarts
+                # it.
                 raise
             reason = (str(problem).splitlines() or [type(problem).__name__])[0][:300]
             answers = [{"trouble": (str(Status.CRASHED), f"on the device: {reason}")} for _ in lines]
@@ -289,13 +290,13 @@ class Server:
                 self._selector.modify(client.wire, self._wanted_events(client))
 
     def _device_seconds(self) -> float:
-        """Seconds of what the device costs: of a processor those that it worked."""
+        """Return the seconds that the device has used; for a processor, its processor time."""
         if self._device.type == "cpu":
             return time.process_time()
         return time.monotonic()
 
     def _batch_with(self, first: _Client) -> list[_Client]:
-        """Lines whose requests are computed together with the first one's, in one batch of fixed shape."""
+        """Return the clients whose requests are computed with the first one's, in one batch of fixed shape."""
         request = first.request
         if request is None or not self._can_share(request) or not self._same.get(request.batch_key, False):
             return []
@@ -313,10 +314,11 @@ class Server:
         return self._slots > 1 and request.bias is not None and not request.rebuilds and batch * size <= MOST_SHARED
 
     def _compute_answers(self, requests: list[NetworkRequest]) -> list[dict[str, Any]]:
-        """Answers of requests that are alike.
+        """Return replies to similar requests.
 
-        Kernels are chosen by shape, and sums may come out otherwise in another shape. So a batch that can be shared has
-        always the same number of places, filled or not; and it is tried first whether all places are alike.
+        Kernels are chosen by shape, and sums can round differently in another shape. So a batch that can be shared
+        always has the same number of places, filled or not, and a test first verifies that all places give equal
+        results.
         """
         first = requests[0]
         model = self._get_network(first.network)
@@ -356,7 +358,7 @@ class Server:
         )
 
     def _cache_array(self, values: np.ndarray[Any, np.dtype[np.float32]]) -> Tensor:
-        """An array on the device; those that were used last stay there."""
+        """Return an array on the device; the most recently used arrays are cached there."""
         key = hashlib.sha256(str(values.shape).encode() + values.tobytes()).digest()
         if key not in self._instances:
             self._instances[key] = torch.from_numpy(values).to(self._device)
@@ -368,7 +370,7 @@ class Server:
 
 @contextmanager
 def _time_limit(seconds: float, device: torch.device) -> Iterator[None]:
-    """Raise ``_Late`` in what computes longer; what a device has begun ends by itself, and is little."""
+    """Raise ``_Late`` in longer computations; device operations already started run to their end, which is soon."""
     if device.type == "cpu":
         clock, number = (signal.ITIMER_PROF, signal.SIGPROF)
     else:
@@ -378,7 +380,7 @@ def _time_limit(seconds: float, device: torch.device) -> Iterator[None]:
         raise _Late
 
     former = signal.signal(number, ring)
-    # again and again: what is raised in a destructor is lost
+    # The timer repeats, because an exception raised in a destructor is lost.
     signal.setitimer(clock, seconds, 1.0)
     try:
         yield
@@ -388,7 +390,7 @@ def _time_limit(seconds: float, device: torch.device) -> Iterator[None]:
 
 
 def _limit_memory(device: torch.device, memory_mb: int) -> None:
-    """Hold this process to its memory: its own, and the device's."""
+    """Limit the memory of this process, and its memory on the device."""
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if device.type == "cuda":
@@ -399,7 +401,7 @@ def _limit_memory(device: torch.device, memory_mb: int) -> None:
 
 
 def main() -> None:
-    """Serve on the socket that the engine left open for us."""
+    """Serve on the socket inherited from the engine."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
     parser.add_argument("--root-dir", type=Path, required=True)
