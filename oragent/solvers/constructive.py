@@ -1,7 +1,7 @@
 """Constructions of a solution one decision at a time: tours, and online packings.
 
-Each has a class of states, which `Guest.reveal` advances in the candidate's process, and a function that runs a whole
-construction in one process.
+Each has a class of states, which `Guest.reveal` advances in the candidate's process, and a function that runs a
+complete construction in one process.
 """
 
 import operator
@@ -17,10 +17,10 @@ Heuristic = Callable[..., Any]
 
 
 class TourConstruction:
-    """A tour from city 0 that grows by one city per step; nothing is hidden, so the item of each step is None."""
+    """Tour from city 0 that grows by one city per step; all data are known, so the item of each step is None."""
 
     def __init__(self, distances: NDArray[np.float64]) -> None:
-        """Begin in city 0.
+        """Start in city 0.
 
         Args:
             distances: ``(n, n)`` lengths.
@@ -31,7 +31,7 @@ class TourConstruction:
 
     def arguments(self, item: None) -> dict[str, Any]:
         """Return the arguments of ``select_next_node``, which are copies; the destination is city 0."""
-        # Built twice, as it is when it is sent: the order of a set depends on how it was made.
+        # Built twice, as it is after transfer to another process: the order of a set depends on its history.
         unvisited = set(iter(set(self._unvisited)))
         return {
             "current_node": self._current,
@@ -44,7 +44,7 @@ class TourConstruction:
         """Return the next city.
 
         Raises:
-            CandidateError: ``invalid`` if the answer is none of the unvisited cities.
+            CandidateError: ``invalid`` if the answer is not an unvisited city.
         """
         try:
             city = operator.index(answer)
@@ -57,38 +57,38 @@ class TourConstruction:
         return city
 
     def apply(self, decision: int) -> None:
-        """Go to a city."""
+        """Move to a city."""
         self._unvisited.remove(decision)
         self._current = decision
 
 
 class OnlinePacking:
-    """Bins of one instance, into which items are put as they come; as many empty bins as items are open at first."""
+    """Bins of one instance, filled by items in order of arrival; there are as many bins as items."""
 
     def __init__(self, count: int, capacity: int) -> None:
-        """Begin with empty bins.
+        """Start with empty bins.
 
         Args:
             count: Number of items.
             capacity: Capacity of every bin.
         """
-        # all bins from number `_touched` on are empty: no need to look at them
+        # All bins from number `_touched` on are empty and need no examination.
         self._room, self._touched = np.full(count, capacity), 0
         self._empty = self._room.copy()
         self._item = 0
         self._fitting: NDArray[np.intp] = np.zeros(0, np.intp)
 
     def arguments(self, item: int) -> tuple[float, NDArray[np.int64]]:
-        """Return the arguments of ``priority``: the item, and the room in the bins in which it fits."""
+        """Return the arguments of ``priority``: the item, and the free capacity of the bins in which it fits."""
         self._item = item
         self._fitting = np.flatnonzero(self._room[: self._touched] >= item)
         return float(item), np.concatenate((self._room[self._fitting], self._empty[self._touched :]))
 
     def choose(self, answer: Any) -> int:
-        """Return the bin of the highest priority, the first of them on ties.
+        """Return the bin of the highest priority, the first one on ties.
 
         Raises:
-            CandidateError: ``invalid`` if priorities have the wrong shape, are no real numbers, or are NaN.
+            CandidateError: ``invalid`` if priorities have the wrong shape, are not real numbers, or are NaN.
         """
         count = len(self._fitting) + len(self._empty) - self._touched
         priorities = np.asarray(answer)
@@ -110,7 +110,7 @@ class OnlinePacking:
 
 
 def construct_tour(select_next_node: Heuristic, distances: NDArray[np.float64]) -> list[int]:
-    """Build a tour from city 0, each next city chosen by a rule.
+    """Build a tour from city 0 with a rule that chooses each next city.
 
     Args:
         select_next_node: ``(current_node, destination_node, unvisited_nodes, distance_matrix) -> int``, called by
@@ -131,7 +131,7 @@ def construct_tour(select_next_node: Heuristic, distances: NDArray[np.float64]) 
 
 
 def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) -> list[int]:
-    """Pack items as they come, each into the bin of the highest priority.
+    """Pack items in order of arrival, each into the bin of the highest priority.
 
     Args:
         priority: ``(item, bins_remain_cap) -> (k,)`` array.
@@ -142,7 +142,7 @@ def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) ->
         The bin of each item.
 
     Raises:
-        CandidateError: ``invalid``, if priorities have the wrong shape, are no real numbers, or are NaN.
+        CandidateError: ``invalid``, if priorities have the wrong shape, are not real numbers, or are NaN.
     """
     state, packing = OnlinePacking(len(items), capacity), []
     for item in items.tolist():
@@ -152,14 +152,14 @@ def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) ->
 
 
 def retrace(items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64], watch: Callable[..., None]) -> None:
-    """Go through a packing once more, item by item, for an observer.
+    """Replay a packing item by item for an observer.
 
     Args:
         items: ``(n,)`` sizes.
         capacity: Capacity of every bin.
         packing: ``(n,)`` bin of each item, checked.
-        watch: Called for each item with ``step``, ``item``, ``bin``, ``room`` (what is left in that bin afterwards) and
-            ``rooms`` (``(k,)`` what was left in the bins that were begun, before).
+        watch: Called for each item with ``step``, ``item``, ``bin``, ``room`` (free capacity of that bin afterwards)
+            and ``rooms`` (``(k,)`` free capacities of the used bins before).
     """
     room, opened = np.full(len(items), capacity), 0
     for step, (item, number) in enumerate(zip(items.tolist(), packing.tolist(), strict=True)):

@@ -1,11 +1,10 @@
-"""What one port of a network sees when shunts hang on others, for many choices of these at once.
+"""Impedance of one port of a network with shunts on other ports, for many sets of these at once.
 
-With shunts ``D`` on the ports ``s``, the port ``a`` sees ``Z_aa - Z_as (Z_ss + D)^-1 Z_sa``: the last pivot when the
-symmetric matrix of these ports, shunts on its diagonal, is factored into ``L D L^T`` with ``a`` last. So only the
-entries of these ports are read, and no inverse is formed. Blocks of frequencies go through it side by side, which
-fills the processor's vector registers and keeps the matrices in its nearer caches. There is no pivoting, which is safe
-as the real part of a passive network's impedance is positive definite, and shunts that absorb power add to its
-diagonal.
+With shunts ``D`` on the ports ``s``, the port ``a`` sees ``Z_aa - Z_as (Z_ss + D)^-1 Z_sa``. This is the last pivot
+when the symmetric matrix of these ports, with shunts on its diagonal, is factored into ``L D L^T`` with ``a`` last. So
+only the entries of these ports are read, and no inverse is formed. Blocks of frequencies are processed side by side,
+which fills the processor's vector registers and keeps the matrices in its fast caches. Pivoting is not needed, because
+the real part of a passive network's impedance is positive definite, and shunts that absorb power add to its diagonal.
 
 Source: Golub and Van Loan 2013, Matrix Computations (ISBN 978-1-4214-0794-4), sections 4.1 and 4.2.
 """
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oragent.solvers.kernels import VECTOR, kernel
 
-# 201 frequencies in three blocks; measured at 8 to 201
+# Block size: 201 frequencies in three blocks. Measured at 8 to 201.
 _LANES = 72
 _MATRICES = types.Array(types.complex128, 3, "C", readonly=True)
 _ROWS = types.Array(types.int64, 2, "C", readonly=True)
@@ -25,16 +24,16 @@ _ROWS = types.Array(types.int64, 2, "C", readonly=True)
 def with_shunts(
     impedance: NDArray[np.complex128], port: int, shunts: NDArray[np.float64], choices: ArrayLike
 ) -> NDArray[np.complex128]:
-    """Compute the impedance that a port sees, for each choice of ports that get a shunt.
+    """Compute the impedance of a port, for each set of ports with a shunt.
 
     Args:
         impedance: ``(p, p, f)`` impedance of the network at every frequency, symmetric in its ports.
-        port: Port that is looked at.
+        port: Port whose impedance is computed.
         shunts: ``(f,)`` impedance of one shunt, real and positive.
-        choices: ``(n, k)`` ports with a shunt: in range, different ones in a row, never ``port``.
+        choices: ``(n, k)`` ports with a shunt: in range, different in each row, never ``port``.
 
     Returns:
-        ``(n, f)`` array; equal to the last bit for rows with the same ports, in whatever order.
+        ``(n, f)`` array; bitwise equal for rows with the same ports, in any order.
     """
     rows = np.sort(np.asarray(choices, dtype=np.int64), axis=1)
     seen: NDArray[np.complex128] = _with_shunts(impedance, port, shunts, rows)
@@ -76,7 +75,7 @@ def _with_shunts(impedance, port, shunts, choices):  # type: ignore[no-untyped-d
     for row in range(count):
         ports[:size], ports[size] = choices[row], port
         for start in range(0, shunts.size, _LANES):
-            # lanes after it repeat it
+            # Lanes after the last one repeat it.
             last = min(_LANES, shunts.size - start) - 1
             for i in range(size + 1):
                 for j in range(i + 1):

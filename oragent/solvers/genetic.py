@@ -1,7 +1,7 @@
-"""A genetic algorithm over sets of a fixed size, whose crossover is given from outside.
+"""Genetic algorithm over sets of a fixed size, with a given crossover.
 
 Source: the algorithm of Ye et al. 2024, ReEvo, arXiv:2402.01145, for the placement of decoupling capacitors, after Kim
-et al. 2023, DevFormer, arXiv:2205.13225; except that genes which are not allowed are mended like repeated ones.
+et al. 2023, DevFormer, arXiv:2205.13225; except that forbidden genes are repaired like repeated ones.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ Crossover = Callable[[Genes, int], Genes]
 
 
 class GeneticSolution(NamedTuple):
-    """The best individual of the last generation."""
+    """Best individual of the last generation."""
 
-    # ``(k,)`` int64 array, different genes
+    # Genes without repetition, ``(k,)`` int64 array.
     genes: Genes
-    # fitness by the function that was given; scorers recompute it
+    # Value of the given fitness function; scorers recompute it.
     fitness: float
-    # best fitness of the first population, then of every generation; it never falls
+    # Best fitness of the first population, then of every generation; it never falls.
     history: tuple[float, ...]
 
 
@@ -39,15 +39,15 @@ def evolve(
 ) -> GeneticSolution:
     """Evolve sets of ``length`` different genes.
 
-    The first population is drawn at random. In every generation the better half are parents; the best survive as the
-    elite; the crossover makes the rest anew from the parents, and what it returns is mended. There is no other
-    mutation.
+    The first population is drawn at random. In every generation the better half are parents, and the best survive as
+    the elite. The crossover creates the others from the parents, and invalid genes of its children are repaired. This
+    is the only mutation.
 
     Args:
-        fitness: Function that gives the values of an ``(n, length)`` array of individuals, to be maximised.
-        crossover: Function that makes ``n`` children, ``(n, length)`` whole numbers, from ``(population - population //
-            2, length)`` parents, the worst first.
-        allowed: ``(m,)`` genes that an individual may have, different ones, at least ``length``.
+        fitness: Function that returns the values of an ``(n, length)`` array of individuals, to be maximised.
+        crossover: Function that creates ``n`` children, ``(n, length)`` whole numbers, from ``(population - population
+            // 2, length)`` parents, the worst first.
+        allowed: ``(m,)`` allowed genes without repetition, at least ``length``.
         length: Number of genes of an individual.
         rng: Only source of randomness.
         population: Number of individuals of a generation.
@@ -71,10 +71,10 @@ def evolve(
 
 
 def find_unusable(individuals: Genes, allowed: Genes) -> NDArray[np.bool_]:
-    """Mark the genes that are not allowed, or stand in an individual before.
+    """Mark the genes that are not allowed or repeat an earlier gene of the individual.
 
     Args:
-        individuals: ``(n, k)`` array, any whole numbers.
+        individuals: ``(n, k)`` array, any integers.
         allowed: ``(m,)`` array of different genes.
 
     Returns:
@@ -89,12 +89,12 @@ def find_unusable(individuals: Genes, allowed: Genes) -> NDArray[np.bool_]:
 
 
 def mend(individuals: Genes, allowed: Genes, rng: np.random.Generator) -> Genes:
-    """Replace the genes that ``find_unusable`` marks by random ones that are allowed and differ.
+    """Replace the genes that ``find_unusable`` marks by random allowed genes without repetition.
 
     Args:
-        individuals: ``(n, k)`` array, any whole numbers.
+        individuals: ``(n, k)`` array, any integers.
         allowed: ``(m,)`` array of at least ``k`` different genes.
-        rng: Generator that draws the new genes; untouched where nothing is to be mended.
+        rng: Generator that draws the new genes; not used if all genes are valid.
 
     Returns:
         ``(n, k)`` array; every row has ``k`` different allowed genes.

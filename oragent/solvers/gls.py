@@ -1,22 +1,22 @@
-"""Guided local search for the travelling salesman problem: long searches that penalise what a guide calls bad.
+"""Guided local search for the travelling salesman problem, with penalties on edges that a guide rates as bad.
 
-From a local optimum the edge of the tour with the highest utility, badness / (1 + penalty), is penalised by one, and
-the two cities at its ends try a 2-opt move and a relocation each, on lengths to which the penalties are added. After
-enough such moves a descent on true lengths follows.
+At a local optimum the edge of the tour with the highest utility, badness / (1 + penalty), is penalised by one. The two
+cities at its ends then try a 2-opt move and a relocation each, on lengths that include the penalties. After enough such
+moves a descent on true lengths follows.
 
-All that changes at a penalty is one entry of the penalised lengths. What the scans read is kept in the order of the
-tour (`Search`), so that they are straight loops over it.
+A penalty changes only one entry of the penalised lengths. The data that the scans read are stored in the order of the
+tour (`Search`), so that the scans are simple loops over it.
 
 Source: Voudouris and Tsang 1999, DOI 10.1016/S0377-2217(98)00099-X; in the form, the order of moves and the single
-precision of Ye et al. 2024, ReEvo, arXiv:2402.01145: tours are the same city for city.
+precision of Ye et al. 2024, ReEvo, arXiv:2402.01145: tours are identical.
 
-Descents take in turns the best 2-opt move and the best relocation of a city, until neither gains. Both look at near
-neighbours only, and yet find the very move that trying all pairs would find. The edges that a move takes away and
-those that it adds can be paired such that, if the move gains anything, one new edge is shorter than its old partner (or
-than the detour that is saved). So the lists of neighbours, nearest first, are read up to that length.
+Descents alternate the best 2-opt move and the best relocation of a city, until neither gains. Both only examine near
+neighbours, and still find the same move as a test of all pairs. The removed edges and the added edges of a move can be
+paired such that, if the move gains anything, one new edge is shorter than its old partner (or than the saved detour).
+So the lists of neighbours, nearest first, are read up to that length.
 
-Tours here are closed: ``n + 1`` cities as uint32, the last one the first again. Lengths are ``(n, n)`` float32, and
-symmetric. A move is two places in the tour; of moves that gain alike the first that a plain double loop meets is taken.
+Tours are closed: ``n + 1`` cities as uint32, with the first city repeated at the end. Lengths are ``(n, n)`` float32,
+and symmetric. A move is two positions in the tour; on ties the first one in the order of a plain double loop is taken.
 
 Sources: Croes 1958, 2-opt, DOI 10.1287/opre.6.6.791; Bentley 1992, neighbour lists, DOI 10.1287/ijoc.4.4.387.
 """
@@ -31,23 +31,23 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import inlined
 from oragent.solvers.kernels import kernel
 
-# of a 2-opt move: less may be rounding
+# Minimum gain of a 2-opt move; a smaller gain may be a rounding error.
 LEAST_GAIN = 1e-6
-# of a descent: relocations that land beside their gap can go in circles
+# Maximum number of rounds of a descent: relocations that land one place before their gap can cycle.
 MAX_ROUNDS = 1000
-# times the longest length: more than a sum of six lengths can be wrong in single precision
+# Relative to the longest length: more than the rounding error of a sum of six lengths in single precision.
 SLACK = 4e-6
 
 
-# of a badness: far from where single precision ends
+# Limit of a badness, far below the largest number in single precision.
 CEILING = 1e30
-# of a penalty, in mean edges of the first local optimum
+# Weight of a penalty, in mean edges of the first local optimum.
 WEIGHT = 0.1
-# at most: about one is usual, but where all cities are in one place no penalty makes any move
+# Maximum number of penalties per move. About one is usual, but if all cities coincide no penalty leads to a move.
 PENALTIES_A_MOVE = 100
-# shares of the perturbations after which who watches is told
+# Shares of the perturbations after which the observer is called.
 LOOKS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
-# nothing here is NaN or cares for the sign of a zero: minima become vector instructions
+# Compiler flags: no value is NaN and the sign of zero is irrelevant, so minima become vector instructions.
 COMPARING = {"nnan", "nsz"}
 _MATRIX = types.Array(types.float32, 2, "C", readonly=True)
 _NEAR = types.Array(types.uint16, 2, "C", readonly=True)
@@ -66,7 +66,7 @@ def sorted_neighbours(lengths: NDArray[np.float32]) -> NDArray[np.uint16]:
 
 @njit
 def nearest_neighbour_tour(lengths):  # type: ignore[no-untyped-def]
-    """Go from city 0 always to the nearest city left, and home."""
+    """Return the closed tour from city 0 that always visits the nearest unvisited city."""
     size = lengths.shape[0]
     tour, unvisited = np.zeros(size + 1, np.uint32), np.arange(1, size)
     for position in range(1, size):
@@ -81,7 +81,7 @@ def nearest_neighbour_tour(lengths):  # type: ignore[no-untyped-def]
 
 @njit
 def closed_length(lengths, tour):  # type: ignore[no-untyped-def]
-    """Sum up a closed tour in single precision, the closing edge first."""
+    """Return the length of a closed tour in single precision, summed from the closing edge."""
     total = lengths[tour[-2], tour[-1]]
     for position in range(tour.size - 2):
         total += lengths[tour[position], tour[position + 1]]
@@ -90,7 +90,7 @@ def closed_length(lengths, tour):  # type: ignore[no-untyped-def]
 
 @njit
 def reverse(tour, first, last):  # type: ignore[no-untyped-def]
-    """Turn around the cities from one place to another; place 0 is never among them."""
+    """Reverse the cities between two positions of the tour, in place; position 0 is never among them."""
     while first < last:
         tour[first], tour[last] = tour[last], tour[first]
         first += 1
@@ -99,7 +99,7 @@ def reverse(tour, first, last):  # type: ignore[no-untyped-def]
 
 @njit
 def shift(tour, source, target):  # type: ignore[no-untyped-def]
-    """Move the city at one place to another; the cities between close up."""
+    """Move the city at one position to another, in place; the cities in between shift."""
     city, step = tour[source], 1 if source < target else -1
     for position in range(source, target, step):
         tour[position] = tour[position + step]
@@ -109,24 +109,24 @@ def shift(tour, source, target):  # type: ignore[no-untyped-def]
 
 @njit
 def best_two_opt(lengths, near, tour, places, slack):  # type: ignore[no-untyped-def]
-    """Find the 2-opt move that gains most.
+    """Find the 2-opt move with the largest gain.
 
     Args:
         lengths: ``(n, n)`` float32 array.
         near: Cities by their distance from each city, nearest first, from `sorted_neighbours`.
         tour: ``(n + 1,)`` closed tour.
-        places: ``(n,)`` int64 array, the place of each city.
-        slack: Length by which a new edge may exceed its old partner and still be looked at: `SLACK` times the longest
+        places: ``(n,)`` int64 array, the position of each city.
+        slack: Length by which a new edge may exceed its old partner and still be examined: `SLACK` times the longest
             length.
 
     Returns:
-        The change of the length, the first and the last place to turn around; zeros if no move gains anything.
+        The change of the length, and the first and last position to reverse; zeros if no move gains anything.
     """
     best = (np.float32(0.0), 0, 0)
     for position in range(tour.size - 1):
         city, after = tour[position], tour[position + 1]
         old = lengths[city, after]
-        # this edge is the first that is cut, and a new one leads to the second
+        # This edge is the first removed edge, and a new edge leads to the second one.
         for index in range(near.shape[1]):
             neighbour = near[city, index]
             if lengths[city, neighbour] >= old + slack:
@@ -136,7 +136,7 @@ def best_two_opt(lengths, near, tour, places, slack):  # type: ignore[no-untyped
                 beyond = tour[end + 1]
                 change = lengths[city, neighbour] + lengths[after, beyond] - old - lengths[neighbour, beyond]
                 best = _better(best, change, position + 1, end)
-        # this edge is the second, and a new one leads to the first
+        # This edge is the second removed edge, and a new edge leads to the first one.
         for index in range(near.shape[1]):
             neighbour = near[after, index]
             if lengths[after, neighbour] >= old + slack:
@@ -151,12 +151,12 @@ def best_two_opt(lengths, near, tour, places, slack):  # type: ignore[no-untyped
 
 @njit
 def best_relocation(lengths, near, tour, places, slack):  # type: ignore[no-untyped-def]
-    """Find the city that gains most by moving into another gap of the tour; the one at place 0 stays.
+    """Find the relocation of a city to another gap with the largest gain; the city at position 0 stays.
 
-    Takes what `best_two_opt` takes.
+    The arguments are those of `best_two_opt`.
 
     Returns:
-        The change of the length, the city's place, and the place before the gap; zeros if no move gains anything.
+        The change of the length, the city's position, and the position before the gap; zeros if no move gains anything.
     """
     best = (np.float32(0.0), 0, 0)
     for position in range(tour.size - 1):
@@ -164,7 +164,7 @@ def best_relocation(lengths, near, tour, places, slack):  # type: ignore[no-unty
         if position > 0:
             previous = tour[position - 1]
             detour = lengths[previous, city] + lengths[city, after] - lengths[previous, after]
-            # into a gap beside a city that is nearer than the detour that is saved
+            # Gaps next to a city that is nearer than the saved detour.
             for index in range(near.shape[1]):
                 neighbour = near[city, index]
                 if lengths[city, neighbour] >= detour + slack:
@@ -172,7 +172,7 @@ def best_relocation(lengths, near, tour, places, slack):  # type: ignore[no-unty
                 end = places[neighbour]
                 best = _better_relocation(best, lengths, tour, position, end)
                 best = _better_relocation(best, lengths, tour, position, end - 1 if end > 0 else tour.size - 2)
-        # into the gap behind this city, from nearer than the gap is wide
+        # The gap after this city, for cities nearer than the width of the gap.
         for index in range(near.shape[1]):
             neighbour = near[city, index]
             if lengths[city, neighbour] >= lengths[city, after] + slack:
@@ -193,7 +193,7 @@ def _better_relocation(best, lengths, tour, source, gap):  # type: ignore[no-unt
 
 @njit
 def _better(best, change, first, second):  # type: ignore[no-untyped-def]
-    """Keep the better of two moves, on ties the one that a plain double loop meets first."""
+    """Return the better of two moves, on ties the first one in the order of a plain double loop."""
     if change < best[0] or (change == best[0] < 0.0 and (first, second) < best[1:]):
         return change, first, second
     return best
@@ -201,11 +201,11 @@ def _better(best, change, first, second):  # type: ignore[no-untyped-def]
 
 @njit
 def descend(lengths, near, tour, slack):  # type: ignore[no-untyped-def]
-    """Improve a closed tour in place, in turns by the best 2-opt move and the best relocation, until neither gains.
+    """Improve a closed tour in place by the best 2-opt move and the best relocation in turn, until neither gains.
 
-    A city that moves towards the front lands one place before the gap that was found for it, as in ReEvo, whose figures
-    rest on that: such a step can lengthen the tour. What the descent ends at is a local optimum all the same, unless
-    `MAX_ROUNDS` come first.
+    A city that moves towards the front lands one position before the gap of the computed gain, as in ReEvo, whose
+    figures depend on that. Such a step can lengthen the tour. The descent still ends at a local optimum, unless it
+    reaches `MAX_ROUNDS`.
     """
     places = np.empty(tour.size - 1, np.int64)
     for _ in range(MAX_ROUNDS):
@@ -229,54 +229,54 @@ def _note_places(places, tour):  # type: ignore[no-untyped-def]
 
 
 class Guided(NamedTuple):
-    """What a search found, and how it went."""
+    """Result of a guided local search."""
 
-    # ``(n,)`` int64 array, the shortest tour found
+    # Shortest tour, ``(n,)`` int64 array.
     tour: NDArray[np.int64]
-    # ``(n, n)`` float32 array, how often each edge was penalised in the direction of travel
+    # Number of penalties of each edge in the direction of travel, ``(n, n)`` float32 array.
     penalties: NDArray[np.float32]
 
 
 class Search(NamedTuple):
-    """What a perturbation reads and changes: matrices by city, and rows in the order of the tour."""
+    """State of a perturbation: matrices by city, and rows in the order of the tour."""
 
-    # ``(n, n)`` true lengths
+    # True lengths, ``(n, n)``.
     lengths: NDArray[np.float32]
-    # ``(n, n)`` guide
+    # Badness of the edges from the guide, ``(n, n)``.
     badness: NDArray[np.float32]
-    # ``(n, n)`` counts
+    # Number of penalties of the edges, ``(n, n)``.
     penalties: NDArray[np.float32]
-    # ``(n, n)`` penalised lengths
+    # Penalised lengths, ``(n, n)``.
     weights: NDArray[np.float32]
-    # ``(n, n)`` transpose of the penalised lengths, so that what leads to a city is a row too
+    # Transpose of the penalised lengths, ``(n, n)``, so that the edges into a city are a row too.
     turned: NDArray[np.float32]
-    # ``(n, n)`` badness / (1 + penalty)
+    # Utility of the edges, badness / (1 + penalty), ``(n, n)``.
     utility: NDArray[np.float64]
-    # ``(n + 1,)`` closed tour
+    # Closed tour, ``(n + 1,)``.
     tour: NDArray[np.uint32]
-    # ``(n,)`` weights of the tour's edges
+    # Penalised lengths of the tour's edges, ``(n,)``.
     edges: NDArray[np.float32]
-    # ``(n,)`` utilities of the tour's edges
+    # Utilities of the tour's edges, ``(n,)``.
     utilities: NDArray[np.float64]
-    # ``(n,)`` what the moves of the last scan would change
+    # Changes of the length by the moves of the last scan, ``(n,)``.
     changes: NDArray[np.float32]
 
 
 def usable_badness(badness: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Cut off what makes no difference (an edge is no better than 0) and what is beyond single precision."""
+    """Clip badness at 0, because negative values have no effect, and at the limit of single precision."""
     return np.clip(badness, 0.0, CEILING).astype(np.float32)
 
 
 @inlined
 def _perturb(search, weight, moves):  # type: ignore[no-untyped-def]
-    """Penalise edges until so many moves were made at their ends."""
+    """Penalise edges until the given number of moves were made at their ends."""
     size = search.edges.size
     _update_edges(search, 0, size - 1)
     done_moves = 0
     for _ in range(moves * PENALTIES_A_MOVE):
         if done_moves >= moves:
             break
-        # never the closing edge
+        # The closing edge is never chosen.
         worst = _worst_edge(search.utilities[: size - 1])
         _penalise(search, weight, worst)
         for position in (worst, worst + 1):
@@ -309,7 +309,7 @@ def _penalise(search, weight, position):  # type: ignore[no-untyped-def]
 
 @inlined
 def _apply_best_two_opt(search, first):  # type: ignore[no-untyped-def]
-    """Make the best 2-opt move that turns around the cities from this place on; whether there is one."""
+    """Apply the best 2-opt move that reverses the cities from this position on; return False without such a move."""
     tour, edges = search.tour, search.edges
     ahead, behind = search.weights[tour[first - 1]], search.weights[tour[first]]
     least = _scan_turns(search.changes, tour, edges, ahead, behind, first)
@@ -323,11 +323,11 @@ def _apply_best_two_opt(search, first):  # type: ignore[no-untyped-def]
 
 @inlined
 def _apply_best_relocation(search, source):  # type: ignore[no-untyped-def]
-    """Make the best relocation of the city at this place, where `descend` would land it; whether there is one."""
+    """Apply the best relocation of the city at this position, as `descend` does; return False without such a move."""
     tour, edges = search.tour, search.edges
     into, out = search.turned[tour[source]], search.weights[tour[source]]
     taken, joined = -edges[source - 1] - edges[source], search.weights[tour[source - 1], tour[source + 1]]
-    # the gaps on both sides of the city are none
+    # The two gaps next to the city are not valid targets.
     search.changes[source - 1 : source + 1] = 0.0
     least = min(
         _scan_gaps(search.changes, tour, edges, into, out, taken, joined, 0, source - 1),
@@ -363,7 +363,7 @@ def _scan_gaps(changes, tour, edges, into, out, taken, joined, begin, end):  # t
 
 @njit(fastmath=COMPARING)
 def _first_position(values, begin, value):  # type: ignore[no-untyped-def]
-    """Find a value by a minimum over all places: a loop that stops early is no vector loop."""
+    """Find a value by a minimum over all positions: a loop that stops early is not vectorised."""
     position = values.size
     for index in range(begin, values.size):
         position = min(position, index if values[index] == value else values.size)
@@ -378,12 +378,12 @@ def _update_edges(search, begin, end):  # type: ignore[no-untyped-def]
         search.utilities[position] = search.utility[city, after]
 
 
-# With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.
+# The signature compiles the kernel at import, so that a process which forks evaluations loads it once.
 @kernel([(_MATRIX, _MATRIX, _NEAR, types.float32, types.int64, types.int64)])
 def _guide(lengths, badness, near, slack, moves, iterations):  # type: ignore[no-untyped-def]
     size = lengths.shape[0]
     penalties, tour = np.zeros_like(lengths), nearest_neighbour_tour(lengths)
-    # there is no other tour
+    # Fewer than four cities have only one tour.
     if size < 4:
         return tour[:-1].astype(np.int64), penalties
     descend(lengths, near, tour, slack)
@@ -409,20 +409,20 @@ def solve_tsp_gls(
     iterations: int = 1200,
     watch: Callable[..., None] | None = None,
 ) -> Guided:
-    """Search a short tour; nothing in it is random.
+    """Search for a short tour without randomness.
 
     Args:
         distances: ``(n, n)`` symmetric lengths.
-        badness: ``(n, n)`` finite numbers, how bad it is to go from the row's city to the column's; negative ones
-            count as 0.
-        moves: Number of moves made on penalised lengths between two descents.
+        badness: ``(n, n)`` finite numbers: badness of the edge from the row's city to the column's; negative ones count
+            as 0.
+        moves: Number of moves on penalised lengths between two descents.
         iterations: Number of perturbations, each followed by a descent.
-        watch: Called now and then with ``iteration`` (how many perturbations were made), ``length`` and ``tour`` of the
-            shortest so far, and ``penalties``; None: nobody watches. As nothing is random, the search is begun anew for
-            each look, with fewer perturbations.
+        watch: Function called at some points of the search with ``iteration`` (number of perturbations), ``length`` and
+            ``tour`` of the shortest so far, and ``penalties``; None means no observer. As the search is deterministic,
+            it is repeated with fewer perturbations for each of these calls.
 
     Returns:
-        The shortest tour met after a descent, and the penalties.
+        The shortest tour after any descent, and the penalties.
     """
     lengths = np.ascontiguousarray(distances, dtype=np.float32)
     near, slack = sorted_neighbours(lengths), np.float32(SLACK * lengths.max())

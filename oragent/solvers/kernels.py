@@ -1,4 +1,4 @@
-"""Kernels: functions that numba compiles once and keeps on disk, beside their source."""
+"""Kernels: functions that numba compiles once and caches on disk, next to their source."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,11 +12,10 @@ VECTOR, MATRIX, CUBE = (types.Array(types.float64, dimensions, "C", readonly=Tru
 
 
 def kernel(signatures: Sequence[Any], **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for these signatures, or load it where that was done before.
+    """Compile a function for these signatures, or load it from the cache.
 
     Args:
-        signatures: Signatures of numba; the kernel is there after the import, and a process that forks evaluations has
-            it.
+        signatures: Signatures of numba. The kernel is compiled at import, so a process that forks evaluations has it.
         options: Options of ``numba.njit``.
     """
     drop_stale(Path(__file__).parent)
@@ -25,16 +24,16 @@ def kernel(signatures: Sequence[Any], **options: Any) -> Callable[[Callable[...,
 
 @cache
 def drop_stale(folder: Path) -> None:
-    """Delete what was compiled before any source changed; once in a process, and before a kernel is loaded.
+    """Delete compiled files older than any source; runs once per process, before a kernel is loaded.
 
-    numba compiles a kernel anew when the file it stands in has changed, but not when a file that it calls into has.
+    numba recompiles a kernel when its own file has changed, but not when a file with functions that it calls has.
 
     Args:
-        folder: Folder of the sources; what was compiled lies in its ``__pycache__``.
+        folder: Folder of the sources; compiled files are in its ``__pycache__``.
     """
     newest = max(source.stat().st_mtime_ns for source in folder.glob("*.py"))
     for compiled in folder.glob("__pycache__/*.nb[ic]"):
-        # gone already, or an installation that nobody may write to, whose sources never change
+        # The file is already deleted, or the installation is read-only, and then its sources never change.
         with suppress(OSError):
             if compiled.stat().st_mtime_ns < newest:
                 compiled.unlink()

@@ -31,7 +31,7 @@ from oragent.sandbox.isolation.environment import LINE
 from oragent.solvers.neural.solve import ALL, routes, solve, spread
 from oragent.solvers.neural.weights import describe_weights, find, load
 
-# Wall-clock limit in s of one call of the candidate. The sandbox allows more time to evaluations that wait for a device.
+# Wall-clock limit in s of one call of the candidate. The sandbox extends it for evaluations that wait for a device.
 CALL_S = 120.0
 
 
@@ -149,7 +149,8 @@ def strength(bias: Tensor, scores: float) -> float:
     return float(rows.std(dim=1).mean()) / max(scores, 1e-9)
 
 
-# isort: split The harness pins numerical libraries to one thread, so it is imported before them.
+# isort: split
+# The harness pins numerical libraries to one thread, so it is imported before them.
 
 
 class NetworkTask(NamedTuple):

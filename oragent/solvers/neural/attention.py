@@ -1,4 +1,4 @@
-"""The attention layer that POMO and LEHD share, and the one place where attention is computed.
+"""Attention layer shared by POMO and LEHD; all attention is computed here.
 
 Names of modules are those of the official checkpoints. Source: Vaswani et al. 2017, arXiv:1706.03762, as used by Kool
 et al. 2019, arXiv:1803.08475.
@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 WIDTH, HEADS, HIDDEN = 128, 8, 512
-# kinds of devices on which attention in bfloat16 is slower than in single precision
+# Types of devices on which attention in bfloat16 is slower than in single precision.
 SINGLE = {"cpu"}
 HEAD_WIDTH = WIDTH // HEADS
 
 
 def split(x: Tensor) -> Tensor:
-    """Turn ``(batch, n, 128)`` into one block a head, ``(batch, 8, n, 16)``."""
+    """Reshape ``(batch, n, 128)`` to one block per head, ``(batch, 8, n, 16)``."""
     return x.reshape(*x.shape[:-1], HEADS, HEAD_WIDTH).transpose(1, 2)
 
 
@@ -25,13 +25,13 @@ def merged(x: Tensor) -> Tensor:
 
 
 def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Scaled dot-product attention of every head.
+    """Compute scaled dot-product attention of every head.
 
     Args:
         queries: ``(batch, 8, m, 16)``.
         keys: ``(batch, 8, n, 16)``.
         values: ``(batch, 8, n, 16)``, as the keys.
-        mask: ``(batch, m, n)``, 0 where a query may look and -inf where not.
+        mask: ``(batch, m, n)``, 0 if a query may attend to a key, else -inf.
 
     Returns:
         ``(batch, m, 128)``, heads merged.
@@ -47,14 +47,14 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = 
             mask = mask.to(queries.dtype)
         return merged(functional.scaled_dot_product_attention(queries, keys, values, mask))
     if queries.dtype is torch.bfloat16 and torch.is_grad_enabled():
-        # In bfloat16 on CPUs the backward pass of the fused kernel takes ten times as long as this.
+        # On CPUs in bfloat16, the backward pass of the fused kernel takes ten times as long as this code.
         scores = queries @ keys.transpose(-1, -2) * HEAD_WIDTH**-0.5
         if mask is None:
             scores = scores
         else:
             scores = scores + mask.to(scores.dtype)
         return merged(scores.softmax(-1, dtype=torch.float32).to(values.dtype) @ values)
-    # and its forward pass is slower than in float32
+    # The forward pass of the fused kernel in bfloat16 is slower than in float32.
     with torch.autocast(queries.device.type, enabled=False):
         queries, keys, values = queries.float(), keys.float(), values.float()
         return merged(functional.scaled_dot_product_attention(queries, keys, values, mask))
@@ -76,15 +76,15 @@ class Layer(nn.Module):
         self.normalised = normalised
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Map ``(batch, n, 128)`` to the same shape; the mask is one for ``attend``."""
+        """Map ``(batch, n, 128)`` to the same shape; the mask is as for ``attend``."""
         return self.finish(x, *self.project(x), mask)
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values of the nodes, ``(batch, n, 128)`` each: they can be kept while nodes stay."""
+        """Return queries, keys and values of the nodes, ``(batch, n, 128)`` each; they depend only on the nodes."""
         return self.Wq(x), self.Wk(x), self.Wv(x)
 
     def finish(self, x: Tensor, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-        """All of the layer that comes after `project`."""
+        """Compute the part of the layer after `project`."""
         looked = attend(split(queries), split(keys), split(values), mask)
         x = x + self.multi_head_combine(looked)
         if self.normalised:

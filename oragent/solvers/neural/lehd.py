@@ -1,6 +1,6 @@
-"""LEHD: a light encoder and a heavy decoder that looks anew at what is left before every step.
+"""LEHD: a light encoder and a heavy decoder that recomputes the remaining nodes before every step.
 
-Source: Luo et al. 2023, arXiv:2310.07985. A bias from outside is added to the logits after the last linear layer, as in
+Source: Luo et al. 2023, arXiv:2310.07985. An external bias is added to the logits after the last linear layer, as in
 ReEvo (Ye et al. 2024, arXiv:2402.01145).
 """
 
@@ -14,24 +14,25 @@ from torch.nn import functional
 from oragent.solvers.neural.attention import WIDTH, Layer
 
 LAYERS = 6
-# remaining capacity in single precision
+# Tolerance of the remaining capacity in single precision.
 SLACK = 1e-5
-# by kind of device, steps for which shapes stay as they are; processors gain nothing from that
+# Number of steps with constant shapes, by type of device; processors gain nothing from constant shapes.
 WIDTHS = {"cpu": 1}
-# likewise on any other: kernels are chosen, and memory is asked for, once in so many steps
+# The same for other devices: kernels are chosen and memory is allocated once per this many steps.
 BUCKET = 32
-# kinds of devices that the program does not run ahead of, so that looking at a value costs nothing
+# Types of devices without asynchronous execution, so that reading a value costs nothing.
 WAITING = {"cpu"}
 AGAIN = (
-    # where it costs, one in so many close decisions, at most, is made again at once; where more are close, all is
+    # If reading a value is costly, at most one in this many decisions is repeated at once; if more are close, all are
+    # repeated.
     4
 )
-# in bfloat16, the lead of the best logit below which a decision is made again in single precision
+# In bfloat16, a decision whose best logit leads by less than this is repeated in single precision.
 DOUBT = 0.3
 
 
 class Encoder(nn.Module):
-    """One layer over all nodes, seen once."""
+    """One layer over all nodes, computed once."""
 
     def __init__(self, inputs: int) -> None:
         super().__init__()
@@ -40,19 +41,19 @@ class Encoder(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Map ``(batch, n, inputs)`` to ``(batch, n, 128)``."""
-        # sums stay in single precision
+        # Sums stay in single precision.
         x: Tensor = self.layers[0](self.embedding(inputs).float())
         return x
 
     def exact(self, inputs: Tensor) -> Tensor:
-        """The same in single precision, autocast or not: it is computed once, and every step looks at it."""
+        """Encode in single precision even under autocast, because every step uses the result."""
         with torch.autocast(inputs.device.type, enabled=False):
             encoded: Tensor = self(inputs)
         return encoded
 
 
 class LehdDecoder(nn.Module):
-    """Six layers over the first node, the nodes left, and the last node; then one or two logits a node left."""
+    """Six layers over first node, remaining nodes and last node; then one or two logits per remaining node."""
 
     def __init__(self, extra: int, outputs: int) -> None:
         super().__init__()
@@ -62,12 +63,12 @@ class LehdDecoder(nn.Module):
         self.Linear_final = nn.Linear(WIDTH, outputs)
 
     def forward(self, first: Tensor, remaining: "Left", last: Tensor) -> Tensor:
-        """Score the nodes left.
+        """Return the logits of the remaining nodes.
 
         Args:
-            first: ``(batch, 1, 128 + extra)`` where the tour is to end, with the remaining capacity where there is one.
-            remaining: Nodes left, ``k`` of them.
-            last: ``(batch, 1, 128 + extra)`` where the tour stands.
+            first: ``(batch, 1, 128 + extra)`` node where the tour is to end, with the remaining capacity for routes.
+            remaining: Remaining nodes, ``k`` of them.
+            last: ``(batch, 1, 128 + extra)`` current node.
 
         Returns:
             ``(batch, k, outputs)`` logits.
@@ -84,7 +85,7 @@ class LehdDecoder(nn.Module):
         return out
 
     def left(self, nodes: Tensor, names: Tensor | None = None, shut: Tensor | None = None) -> "Left":
-        """Prepare nodes ``(batch, k, 128)``: what the first layer makes of them stays the same for all steps."""
+        """Prepare nodes ``(batch, k, 128)``: their projections in the first layer are the same in all steps."""
         if names is None:
             names = torch.arange(nodes.shape[1], device=nodes.device).repeat(len(nodes), 1)
         else:
@@ -97,32 +98,32 @@ class LehdDecoder(nn.Module):
 
 
 class Left:
-    """Nodes not yet visited, with their queries, keys and values in the decoder's first layer.
+    """Unvisited nodes, with their queries, keys and values in the decoder's first layer.
 
-    Visited ones are taken out at once, or only shut until a bucket of them is full, so that shapes stay the same.
+    Visited nodes are removed at once, or only masked until a bucket of them is full, so that shapes stay constant.
     """
 
     def __init__(
         self, nodes: Tensor, names: Tensor, projected: tuple[Tensor, Tensor, Tensor], shut: Tensor | None = None
     ) -> None:
-        # ``(batch, w, 128)``, of which ``count`` are open, and ``(batch, w)``
+        # Nodes ``(batch, w, 128)``, of which ``count`` are unvisited, and their names ``(batch, w)``.
         self.nodes, self.names = nodes, names
-        # queries, keys and values, ``(batch, w, 128)`` each
+        # Queries, keys and values, ``(batch, w, 128)`` each.
         self.projected = projected
-        # ``(batch, w)`` float, 0 where open and -inf where visited; None where all are open
+        # Mask, ``(batch, w)`` float, 0 for unvisited and -inf for visited nodes; None if all are unvisited.
         self.shut = shut
         self.count = names.shape[1]
         self._bucket = WIDTHS.get(nodes.device.type, BUCKET)
 
     @property
     def mask(self) -> Tensor | None:
-        """``(batch, 1, w + 2)``: which of the nodes, and of the two ends, a layer may look at; None: at all."""
+        """Return the ``(batch, 1, w + 2)`` mask of the nodes and the two ends; None allows all."""
         if self.shut is None:
             return None
         return functional.pad(self.shut, (0, 2))[:, None]
 
     def drop(self, places: Tensor) -> Tensor:
-        """Take out one node of each instance, by its place ``(batch,)``; returns which nodes they were."""
+        """Remove one node of each instance, by its position ``(batch,)``; return the names of these nodes."""
         chosen = self.names.gather(1, places[:, None])
         self.count -= 1
         if self._bucket == 1:
@@ -140,7 +141,7 @@ class Left:
         return chosen.squeeze(1)
 
     def some(self, rows: Tensor, decoder: LehdDecoder) -> "Left":
-        """The same for some instances of the batch, projected anew."""
+        """Return the remaining nodes of some instances of the batch, with new projections."""
         return decoder.left(self.nodes[rows], self.names[rows], None if self.shut is None else self.shut[rows])
 
     def _keep(self, order: Tensor) -> None:
@@ -154,15 +155,15 @@ Score = Callable[[Left, slice | Tensor], Tensor]
 
 
 class Chooser:
-    """Chooses the next node of each instance of a batch, step by step.
+    """Choice of the next node of each instance of a batch, step by step.
 
-    Under autocast in bfloat16 all close decisions are made again in single precision, so that errors of rounding, which
-    would otherwise add up over a tour, change hardly any of them. A processor looks which they are. To look would make
-    any other device wait at every step: there the closest few are made again whatever they are, and ``missed`` counts
-    the close ones beyond them, for one look at the end.
+    Under autocast in bfloat16 all close decisions are repeated in single precision. Otherwise rounding errors would
+    accumulate over a tour. A processor reads which decisions are close. On other devices such a read would wait at
+    every step, so a fixed share of the closest decisions is repeated, and ``missed`` counts the close ones beyond
+    them, for one read at the end.
 
-    ``score`` gives logits ``(batch, k)``, -inf for nodes that are shut, of nodes left and from which instances they
-    are.
+    ``score`` returns logits ``(batch, k)``, -inf for masked nodes, from the remaining nodes and the indices of their
+    instances.
     """
 
     def __init__(self, decoder: LehdDecoder, score: Score) -> None:
@@ -170,7 +171,7 @@ class Chooser:
         self._missed: Tensor | None = None
 
     def __call__(self, remaining: Left) -> Tensor:
-        """Places ``(batch,)`` of the largest logits, the first on ties."""
+        """Return the positions ``(batch,)`` of the largest logits, the first on ties."""
         logits = self._score(remaining, slice(None))
         kind = logits.device.type
         if torch.is_autocast_enabled(kind) and logits.shape[1] > 1:
@@ -202,7 +203,7 @@ class Chooser:
 
 
 def surely(build: Callable[[], tuple[Tensor, Chooser]], kind: str) -> Tensor:
-    """Build solutions; all over again in single precision, if a close decision was missed on the way."""
+    """Build solutions; if a close decision was missed, build all again in single precision."""
     built, chooser = build()
     if chooser.missed:
         with torch.autocast(kind, enabled=False):
@@ -211,13 +212,13 @@ def surely(build: Callable[[], tuple[Tensor, Chooser]], kind: str) -> Tensor:
 
 
 class TspLehd(nn.Module):
-    """The network for the travelling salesman problem; its parameters are named as in the official checkpoint."""
+    """Network for the travelling salesman problem; its parameters have the names of the official checkpoint."""
 
     def __init__(self) -> None:
         super().__init__()
         self.encoder = Encoder(2)
         self.decoder = LehdDecoder(extra=0, outputs=1)
-        # takes no part; official checkpoints have it
+        # Unused, but contained in official checkpoints.
         self.decoder.k_1 = nn.Linear(WIDTH, WIDTH)
 
     def forward(self, coordinates: Tensor, start: int = 0, bias: Tensor | None = None) -> Tensor:
@@ -234,26 +235,26 @@ class TspLehd(nn.Module):
         return surely(lambda: self._build(coordinates, start, start, bias), coordinates.device.type)
 
     def complete(self, coordinates: Tensor, bias: Tensor | None = None) -> Tensor:
-        """Find a way from the first of these cities to the last, through all of them.
+        """Find a path from the first of these cities to the last, through all of them.
 
         Args:
-            coordinates: ``(batch, k, 2)``; first and last may be one city twice.
+            coordinates: ``(batch, k, 2)``; the first and the last may be the same city.
             bias: ``(batch, k, k)``, as for ``forward``.
 
         Returns:
-            ``(batch, k)`` places of the cities, from 0 to ``k - 1``.
+            ``(batch, k)`` positions of the cities, from 0 to ``k - 1``.
         """
         last = coordinates.shape[1] - 1
         return surely(lambda: self._build(coordinates, 0, last, bias), coordinates.device.type)
 
     def _build(self, coordinates: Tensor, start: int, end: int, bias: Tensor | None) -> tuple[Tensor, Chooser]:
-        """Go from one city to another through all, and say who chose; the end is told where it is another one."""
+        """Build paths from one city to another through all cities; return them and the chooser."""
         encoded = self.encoder.exact(coordinates)
         remaining = self.decoder.left(encoded)
         batch = torch.arange(len(encoded), device=encoded.device)
         first = encoded[:, end, None]
         if end != start:
-            # the last place, so that no other one changes
+            # The end has the last position, so that its removal changes no other position.
             remaining.drop(torch.full_like(batch, end))
         current = remaining.drop(torch.full_like(batch, start))
         tour = [current]
@@ -280,19 +281,19 @@ class TspLehd(nn.Module):
         return torch.stack(tour, 1), choose
 
     def first_scores(self, coordinates: Tensor) -> Tensor:
-        """Logits ``(batch, n - 1)`` of the first decision, from city 0."""
+        """Return the logits ``(batch, n - 1)`` of the first decision, from city 0."""
         encoded = self.encoder(coordinates)
         logits: Tensor = self.decoder(encoded[:, :1], self.decoder.left(encoded[:, 1:]), encoded[:, :1])
         return logits.squeeze(-1)
 
     def next_logits(self, coordinates: Tensor) -> Tensor:
-        """Score the next city of partial tours: where training begins.
+        """Return the logits of the next city of partial tours, for training.
 
         Args:
-            coordinates: ``(batch, k + 2, 2)``: where the tour stands, the cities left, where it is to end.
+            coordinates: ``(batch, k + 2, 2)``: current city, remaining cities, city where the tour is to end.
 
         Returns:
-            ``(batch, k)`` logits of the cities left.
+            ``(batch, k)`` logits of the remaining cities.
         """
         encoded = self.encoder(coordinates)
         logits: Tensor = self.decoder(encoded[:, -1:], self.decoder.left(encoded[:, 1:-1]), encoded[:, :1])
@@ -300,7 +301,7 @@ class TspLehd(nn.Module):
 
 
 class CvrpLehd(nn.Module):
-    """The network for capacitated routing; its parameters are named as in the official checkpoint."""
+    """Network for capacitated routing; its parameters have the names of the official checkpoint."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -316,29 +317,28 @@ class CvrpLehd(nn.Module):
             bias: ``(batch, n, n)``, the row of ``current`` is added to both logits of a customer.
 
         Returns:
-            ``(batch, n - 1, 2)``: customers in order, and for each whether it is reached by way of the depot.
+            ``(batch, n - 1, 2)``: customers in order, and for each whether it is reached via the depot.
         """
         return surely(lambda: self._build(coordinates, demands, bias), coordinates.device.type)
 
     def complete(self, coordinates: Tensor, demands: Tensor, room: Tensor, bias: Tensor | None = None) -> Tensor:
-        """Serve what is left of the customers, from where a route stands.
+        """Serve the remaining customers, from the current end of a route.
 
         Args:
-            coordinates: ``(batch, k + 2, 2)``: depot, customers left, where the route stands, which may be the depot.
+            coordinates: ``(batch, k + 2, 2)``: depot, remaining customers, current node, which may be the depot.
             demands: ``(batch, k + 2)`` shares of the capacity, 0 at the depot.
-            room: ``(batch,)`` what is free of the capacity.
+            room: ``(batch,)`` free share of the capacity.
             bias: ``(batch, k + 2, k + 2)``, as for ``forward``.
 
         Returns:
-            ``(batch, k, 2)``: places of the customers, 1 to ``k``, and for each whether it is reached by way of the
-            depot.
+            ``(batch, k, 2)``: positions of the customers, 1 to ``k``, and for each whether it is reached via the depot.
         """
         return surely(lambda: self._build(coordinates, demands, bias, room), coordinates.device.type)
 
     def _build(
         self, coordinates: Tensor, demands: Tensor, bias: Tensor | None, begun: Tensor | None = None
     ) -> tuple[Tensor, Chooser]:
-        """Serve all customers and say who chose; from the last node on, with room as begun, where that is given."""
+        """Serve all customers, from the last node with free capacity ``begun`` if given; return routes and chooser."""
         encoded = self.encoder.exact(torch.cat((coordinates, demands[..., None]), -1))
         remaining = self.decoder.left(encoded)
         batch = torch.arange(len(encoded), device=encoded.device)
@@ -366,7 +366,7 @@ class CvrpLehd(nn.Module):
                 logits = logits + left.shut[..., None]
             if bias is not None:
                 logits = logits + bias[batch[rows], current[rows]].gather(1, left.names)[..., None]
-            # all direct ones come first, as in the original
+            # All direct choices come first, as in the original.
             return logits.transpose(1, 2).flatten(1)
 
         choose = Chooser(self.decoder, score)
@@ -375,7 +375,7 @@ class CvrpLehd(nn.Module):
             best = choose(remaining)
             arrived = remaining.drop(best % width)
             demand = demands.gather(1, arrived[:, None]).squeeze(1)
-            # The first customer is reached from the depot anyway, and one that does not fit only by way of it.
+            # The first customer is always reached from the depot, and one that does not fit only via the depot.
             home = (best >= width) | (current == 0) | (demand > room + SLACK)
             room = torch.where(home, 1.0, room) - demand
             current = arrived
@@ -383,20 +383,21 @@ class CvrpLehd(nn.Module):
         return torch.stack(path, 1), choose
 
     def first_scores(self, coordinates: Tensor, demands: Tensor) -> Tensor:
-        """Logits ``(batch, n - 1)`` of the first decision, by way of the depot."""
+        """Return the logits ``(batch, n - 1)`` of the first decision, via the depot."""
         encoded = self.encoder(torch.cat((coordinates, demands[..., None]), -1))
         remaining = self.decoder.left(encoded[:, 1:])
         return self._scores(encoded[:, :1], remaining, encoded[:, :1], torch.ones_like(demands[:, 0]))[..., 1]
 
     def next_logits(self, inputs: Tensor, room: Tensor) -> Tensor:
-        """Score the next customer of partial routes: where training begins.
+        """Return the logits of the next customer of partial routes, for training.
 
         Args:
-            inputs: ``(batch, k + 2, 3)`` coordinates and demands of: where the route stands, customers left, depot.
-            room: ``(batch,)`` what is free of the capacity, as a share.
+            inputs: ``(batch, k + 2, 3)`` coordinates and demands of the current node, remaining customers, and the
+                depot.
+            room: ``(batch,)`` free share of the capacity.
 
         Returns:
-            ``(batch, 2 * k)`` logits: all customers reached directly, then all by way of the depot.
+            ``(batch, 2 * k)`` logits: all customers reached directly, then all via the depot.
         """
         encoded = self.encoder(inputs)
         logits = self._scores(encoded[:, -1:], self.decoder.left(encoded[:, 1:-1]), encoded[:, :1], room)

@@ -1,6 +1,6 @@
-"""POMO: a network that encodes an instance once and then points at one node after another.
+"""POMO: a network that encodes an instance once and then selects one node after another with a pointer.
 
-Source: Kwon et al. 2020, POMO, arXiv:2010.16011. A bias from outside is added to the pointer's scores before they are
+Source: Kwon et al. 2020, POMO, arXiv:2010.16011. An external bias is added to the pointer's scores before they are
 scaled and clipped, as in ReEvo (Ye et al. 2024, arXiv:2402.01145).
 """
 
@@ -14,20 +14,20 @@ from torch.nn import functional
 from oragent.solvers.neural.attention import WIDTH, Layer, attend, split
 
 LAYERS, CLIP = 6, 10.0
-# demands are shares of the capacity in single precision: three thirds must fit
+# Tolerance, because demands are shares of the capacity in single precision: three thirds must fit.
 SLACK = 1e-5
 CLOSED = -torch.inf
-# by kind of device, steps after which to look whether all routes are complete: it waits for that
+# Steps between two tests whether all routes are complete, by type of device; each test waits for the device.
 PATIENCE = {"cpu": 1}
-# likewise on any other
+# The same for other devices.
 RARELY = 16
 
-# from logits ``(batch, m, n)`` to nodes ``(batch, m)``
+# Function from logits ``(batch, m, n)`` to nodes ``(batch, m)``.
 Pick = Callable[[Tensor], Tensor]
 
 
 def greedy(logits: Tensor) -> Tensor:
-    """Take the node with the largest logit, the first on ties."""
+    """Return the node with the largest logit, the first on ties."""
     return logits.argmax(-1)
 
 
@@ -42,18 +42,18 @@ def sampler(generator: torch.Generator) -> Pick:
 
 
 class DecoderMemory(NamedTuple):
-    """What decoding needs of an encoded instance, computed once."""
+    """Data of an encoded instance for decoding, computed once."""
 
-    # ``(batch, n, 128)`` encoded nodes, the keys of the pointer
+    # Encoded nodes, the keys of the pointer, ``(batch, n, 128)``.
     nodes: Tensor
-    # ``(batch, 8, n, 16)`` keys of the glimpse
+    # Keys of the glimpse, ``(batch, 8, n, 16)``.
     keys: Tensor
-    # ``(batch, 8, n, 16)`` values of the glimpse
+    # Values of the glimpse, ``(batch, 8, n, 16)``.
     values: Tensor
 
 
 class PomoDecoder(nn.Module):
-    """A glimpse of all heads at the open nodes, then a pointer with one head."""
+    """Glimpse of all heads at the open nodes, then a pointer with one head."""
 
     def __init__(self, extra: int) -> None:
         super().__init__()
@@ -63,20 +63,20 @@ class PomoDecoder(nn.Module):
         self.multi_head_combine = nn.Linear(WIDTH, WIDTH)
 
     def remember(self, nodes: Tensor) -> DecoderMemory:
-        """Compute what stays the same for all steps."""
+        """Compute the data that stay the same in all steps."""
         return DecoderMemory(nodes, split(self.Wk(nodes)), split(self.Wv(nodes)))
 
     def score(self, queries: Tensor, memory: DecoderMemory, closed: Tensor) -> Tensor:
-        """Match ``(batch, m, 128)`` queries with all nodes: ``(batch, m, n)``, neither scaled nor clipped."""
+        """Return ``(batch, m, n)`` scores of ``(batch, m, 128)`` queries with all nodes, neither scaled nor clipped."""
         looking = split(queries.to(memory.keys.dtype))
         glimpse = self.multi_head_combine(attend(looking, memory.keys, memory.values, closed))
-        # ten times tanh asks for more than eight bits
+        # Ten times tanh needs more than eight bits of precision.
         with torch.autocast(glimpse.device.type, enabled=False):
             scores: Tensor = glimpse.float() @ memory.nodes.transpose(1, 2)
         return scores
 
     def point(self, queries: Tensor, memory: DecoderMemory, closed: Tensor, bias: Tensor | None) -> Tensor:
-        """Turn scores into logits ``(batch, m, n)``, -inf where closed."""
+        """Convert scores to logits ``(batch, m, n)``, -inf for closed nodes."""
         scores = self.score(queries, memory, closed)
         if bias is None:
             scores = scores
@@ -86,7 +86,7 @@ class PomoDecoder(nn.Module):
 
 
 class TspDecoder(PomoDecoder):
-    """The decoder whose query knows the first node of the tour too."""
+    """Decoder whose query also contains the first node of the tour."""
 
     def __init__(self) -> None:
         super().__init__(extra=0)
@@ -94,7 +94,7 @@ class TspDecoder(PomoDecoder):
 
 
 class Pomo(nn.Module):
-    """What the two networks share: going on step by step, and judging paths as a whole."""
+    """Base of the two networks: step-by-step construction, and likelihood of complete paths."""
 
     decoder: PomoDecoder
 
@@ -109,7 +109,7 @@ class Pomo(nn.Module):
         pick: Pick = greedy,
         bias: Tensor | None = None,
     ) -> Tensor:
-        """Let walks go on to their ends.
+        """Complete walks from their first nodes.
 
         Args:
             encoded: Encoded instances.
@@ -134,14 +134,14 @@ class Pomo(nn.Module):
         return torch.stack(taken[: walks.length(len(taken))], -1)
 
     def first_scores(self, *instance: Tensor) -> Tensor:
-        """Scores ``(batch, open nodes)`` of the first free decision of walks that begin as greedy ones do."""
+        """Return scores ``(batch, open nodes)`` of the first free decision of walks that begin as greedy ones do."""
         encoded = self.encode(*instance)
         walks = encoded.begin(torch.full((len(instance[0]), 1), encoded.begun - 1, device=instance[0].device))
         scores = self.decoder.score(walks.queries(), encoded.memory, walks.closed)
         return scores[..., encoded.begun :].flatten(1)
 
     def log_likelihood(self, encoded: "TspEncoded | CvrpEncoded", paths: Tensor) -> Tensor:
-        """Log-likelihood ``(batch, m)`` of paths ``(batch, m, k)`` given their starts, all steps at once."""
+        """Return the log-likelihood ``(batch, m)`` of paths ``(batch, m, k)`` given their starts, all steps at once."""
         begun = encoded.begun
         walks = encoded.begin(paths[:, :, begun - 1])
         query_parts, closed = [], []
@@ -156,12 +156,12 @@ class Pomo(nn.Module):
 
 
 def at(values: Tensor, nodes: Tensor) -> Tensor:
-    """Entries ``(batch, m, k)`` of ``(batch, n, k)`` values at nodes ``(batch, m)``."""
+    """Return the entries ``(batch, m, k)`` of ``(batch, n, k)`` values at nodes ``(batch, m)``."""
     return values.gather(1, nodes[..., None].expand(-1, -1, values.shape[-1]))
 
 
 class TspEncoder(nn.Module):
-    """Coordinates to encoded nodes."""
+    """Encoder of coordinates."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ class TspEncoder(nn.Module):
 
     def forward(self, coordinates: Tensor) -> Tensor:
         """Map ``(batch, n, 2)`` to ``(batch, n, 128)``."""
-        # sums stay in single precision
+        # Sums stay in single precision.
         x: Tensor = self.embedding(coordinates).float()
         for layer in self.layers:
             x = layer(x)
@@ -178,7 +178,7 @@ class TspEncoder(nn.Module):
 
 
 class TspPomo(Pomo):
-    """The network for the travelling salesman problem; its parameters are named as in the official checkpoint."""
+    """Network for the travelling salesman problem; its parameters have the names of the official checkpoint."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -192,9 +192,9 @@ class TspPomo(Pomo):
 
 
 class TspEncoded:
-    """Cities, and what a query asks of first and last ones."""
+    """Encoded cities, with the parts of queries from first and last cities."""
 
-    # how many nodes a walk begins with
+    # Number of nodes with which a walk begins.
     begun = 1
 
     def __init__(self, model: TspPomo, nodes: Tensor) -> None:
@@ -208,10 +208,11 @@ class TspEncoded:
 
 
 class TspWalks:
-    """Tours of a batch that are being built, ``m`` an instance.
+    """Partial tours of a batch, ``m`` per instance.
 
-    ``begun`` holds nodes that they all begin with, ``(batch, m)`` each; the last ones are the starts. ``closed`` is
-    ``(batch, m, n)``, 0 where a tour may go and -inf where not. None is complete without ``least`` nodes.
+    ``begun`` contains the nodes with which all tours begin, ``(batch, m)`` each; the last ones are the starts.
+    ``closed`` is ``(batch, m, n)``, 0 for nodes that a tour may visit, else -inf. A tour is incomplete with fewer than
+    ``least`` nodes.
     """
 
     def __init__(self, encoded: TspEncoded, starts: Tensor) -> None:
@@ -223,25 +224,25 @@ class TspWalks:
         self.take(starts)
 
     def take(self, nodes: Tensor) -> None:
-        """Go on to these cities."""
+        """Move to these cities."""
         self.current = nodes
         self.closed.scatter_(-1, nodes[..., None], CLOSED)
 
     def is_complete(self, steps: int) -> bool:
-        """Tell whether all cities are visited."""
+        """Return True if all cities are visited."""
         return steps == self.size
 
     def length(self, steps: int) -> int:
-        """Number of cities, all of which take part."""
+        """Number of cities of a tour."""
         return steps
 
     def queries(self) -> Tensor:
-        """First and last city."""
+        """Return the queries from first and last city."""
         return self._first + at(self._last, self.current)
 
 
 class CvrpEncoder(nn.Module):
-    """Coordinates and demands to encoded nodes, depot first."""
+    """Encoder of coordinates and demands, depot first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -259,7 +260,7 @@ class CvrpEncoder(nn.Module):
 
 
 class CvrpPomo(Pomo):
-    """The network for capacitated routing; parameters as in the official checkpoint (see ``weights.py``)."""
+    """Network for capacitated routing; parameters as in the official checkpoint (see ``weights.py``)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -274,14 +275,14 @@ class CvrpPomo(Pomo):
                 shares of the capacity, 0 at the depot.
 
         Returns:
-            Instances whose walks are routes: from the depot to the depot; those that end early stay there.
+            Instances whose walks are routes from the depot to the depot; routes that end early stay there.
         """
         coordinates, demands = instance
         return CvrpEncoded(self, self.encoder(coordinates, demands), demands)
 
 
 class CvrpEncoded:
-    """Depot and customers, and what a query asks of the last node and the remaining capacity."""
+    """Encoded depot and customers, with the parts of queries from the last node and the remaining capacity."""
 
     begun = 2
 
@@ -298,7 +299,7 @@ class CvrpEncoded:
 
 
 class CvrpWalks:
-    """Routes that are being built, with what is free of the capacity."""
+    """Partial routes, with their free capacity."""
 
     def __init__(self, encoded: CvrpEncoded, starts: Tensor) -> None:
         shape = (*starts.shape, encoded.demands.shape[1])
@@ -306,7 +307,7 @@ class CvrpWalks:
         self._demands = encoded.demands[:, None].expand(shape)
         self._room = torch.ones(starts.shape, device=starts.device)
         self._complete: list[Tensor] = []
-        # all customers, and the depot at both ends
+        # All customers, and the depot at both ends.
         self.least = encoded.demands.shape[1] + 1
         self._visited = torch.zeros(shape, dtype=torch.bool, device=starts.device)
         self.closed = torch.zeros(shape, device=starts.device)
@@ -314,14 +315,14 @@ class CvrpWalks:
         self.take(starts)
 
     def take(self, nodes: Tensor) -> None:
-        """Go on to these nodes; the depot makes room."""
+        """Move to these nodes; a visit to the depot restores the capacity."""
         home = nodes == 0
         self.current = nodes
         demand = self._demands.gather(-1, nodes[..., None]).squeeze(-1)
         self._room = torch.where(home, 1.0, self._room - demand)
         self._visited.scatter_(-1, nodes[..., None], True)
         served = self._visited[..., 1:].all(-1)
-        # home again at once only where all is done
+        # The depot may be repeated only after all customers are served.
         self._visited[..., 0] = home & ~served
         self._done = served & home
         self._complete.append(self._done.all())
@@ -329,13 +330,13 @@ class CvrpWalks:
         self.closed.zero_().masked_fill_(shut, CLOSED)
 
     def is_complete(self, steps: int) -> bool:
-        """Tell whether all are home for good."""
+        """Return True if all routes have ended at the depot."""
         return bool(self._complete[-1])
 
     def length(self, steps: int) -> int:
-        """Number of nodes until all were home for good: those after it are the depot again and again."""
+        """Return the number of nodes until all routes have ended; later nodes are only repeats of the depot."""
         return steps + 1 - int(torch.stack(self._complete).sum())
 
     def queries(self) -> Tensor:
-        """Last node and remaining capacity."""
+        """Return the queries from last node and remaining capacity."""
         return at(self._encoded.last, self.current) + self._room[..., None] * self._encoded.room

@@ -1,9 +1,9 @@
-"""Greedy solutions of a batch of instances by any of the four networks, the best of several, and random re-construct.
+"""Greedy solutions of a batch of instances by any of the four networks, best of several, and random re-construct.
 
-Re-construct: LEHD destroys a random part of its own solution and builds it again, as often as one likes (Luo et al.
-2023, arXiv:2310.07985, section 4.3). A rebuilt part is kept where it is shorter, so solutions never get longer. Parts
-are drawn by the size of the instance and their number alone. Routes are put into a random order, in random directions,
-and their end is served again from where a vehicle then stands; the original cuts them likewise.
+Re-construct: LEHD destroys a random part of its own solution and rebuilds it, any number of times (Luo et al. 2023,
+arXiv:2310.07985, section 4.3). A rebuilt part is accepted if it is shorter, so solutions never get longer. The random
+parts depend only on the size of the instance and their number. For routes, the routes are put into a random order and
+random directions, and their end is served again from the vehicle's position at the cut; the original does the same.
 """
 
 from itertools import pairwise
@@ -16,27 +16,27 @@ from torch import Tensor, nn
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
 
-# nodes of a part: of fewer there is nothing to order
+# Minimum number of nodes of a part; fewer nodes have only one order.
 LEAST = 4
-# by which a length in single precision may be wrong
+# Rounding error of a length in single precision.
 NOISE = 1e-6
-# starts: more than there are
+# Number of starts that means all starts.
 ALL = 1 << 30
-# of walks by nodes that are kept at once, 64 MiB in single precision
+# Maximum number of entries of walks by nodes in memory at once, 64 MiB in single precision.
 MOST_ENTRIES = 1 << 24
 
 
 def lengths(coordinates: Tensor, paths: Tensor) -> Tensor:
-    """Lengths ``(batch,)`` of paths ``(batch, k)`` that close at their end."""
+    """Return the lengths ``(batch,)`` of closed paths ``(batch, k)``."""
     points = coordinates.gather(1, paths[..., None].expand(-1, -1, 2))
     steps = points - points.roll(-1, 1)
     return steps.square().sum(-1).sqrt().sum(-1)
 
 
 def as_nodes(steps: Tensor) -> Tensor:
-    """Write ``(batch, k, 2)`` customers and detours as nodes ``(batch, 2 * k)``.
+    """Convert ``(batch, k, 2)`` customers and detours to nodes ``(batch, 2 * k)``.
 
-    Before each customer comes the depot or, where it is reached directly, its predecessor once more.
+    Each customer is preceded by the depot or, if it is reached directly, by its predecessor once more.
     """
     customers, home = steps.unbind(-1)
     return torch.stack((torch.where(home > 0, 0, customers.roll(1, 1)), customers), -1).flatten(1)
@@ -49,17 +49,17 @@ def reconstruct(
 
     Args:
         model: Network, one of the two by LEHD.
-        coordinates: ``(batch, n, 2)`` float32 in the unit square, depot first where there is one.
+        coordinates: ``(batch, n, 2)`` float32 in the unit square, depot first for routes.
         demands: ``(batch, n)`` shares of the capacity; None for tours.
-        paths: ``(batch, k)`` solutions, as ``solve`` has them.
-        bias: ``(batch, n, n)``, as there.
+        paths: ``(batch, k)`` solutions of ``solve``.
+        bias: ``(batch, n, n)``, as for ``solve``.
         rebuilds: Number of parts, one after the other.
 
     Returns:
         ``(batch, k)`` solutions, none of them longer than it was.
 
     Raises:
-        TypeError: if the network builds no parts.
+        TypeError: if the network cannot rebuild parts.
     """
     rng = np.random.default_rng([coordinates.shape[1], 4_3])
     if isinstance(model, TspLehd):
@@ -75,11 +75,11 @@ def reconstruct(
 
 
 def _tours(model: TspLehd, coordinates: Tensor, tours: Tensor, bias: Tensor | None, rng: np.random.Generator) -> Tensor:
-    """Rebuild one piece of each tour, of one length for all, anywhere in it, in either direction."""
+    """Rebuild one segment of each tour, of equal length for all, at a random position, in either direction."""
     batch, size = tours.shape
     if size < LEAST:
         return tours
-    # the longest piece is the tour, back to its first city
+    # The longest segment is the whole tour, including the return to its first city.
     length = int(rng.integers(LEAST, size + 1, endpoint=True))
     begin, way = rng.integers(size, size=(batch, 1)), rng.choice((-1, 1), size=(batch, 1))
     places = torch.from_numpy((begin + way * np.arange(length)) % size).to(tours.device)
@@ -98,7 +98,7 @@ def _ends(
     bias: Tensor | None,
     rng: np.random.Generator,
 ) -> None:
-    """Serve the last customers again, as many in each solution, its routes having been put into another order."""
+    """Serve the last customers of each solution again, equally many in each, after its routes were reordered."""
     customers = demands.shape[1] - 1
     if customers < LEAST:
         return
@@ -127,7 +127,7 @@ def _ends(
 
 
 def _cut(routes: list[list[int]], count: int) -> tuple[list[list[int]], list[int]]:
-    """What is left of routes without their last customers, and those; a route may be cut in two."""
+    """Split routes into those without their last customers, and these customers; a route may be cut in two."""
     count_kept = len([node for route in routes for node in route]) - count
     beginnings: list[list[int]] = []
     for route in routes:
@@ -165,7 +165,7 @@ def _open_length(coordinates: Tensor, nodes: Tensor) -> Tensor:
 
 
 def _of(bias: Tensor | None, nodes: Tensor) -> Tensor | None:
-    """Entries ``(batch, k, k)`` of a bias ``(batch, n, n)`` at nodes ``(batch, k)``."""
+    """Return the entries ``(batch, k, k)`` of a bias ``(batch, n, n)`` at nodes ``(batch, k)``."""
     if bias is None:
         return None
     rows = bias.gather(1, nodes[..., None].expand(-1, -1, bias.shape[-1]))
@@ -187,18 +187,19 @@ def solve(
 
     Args:
         model: The network.
-        coordinates: ``(batch, n, 2)`` float32 in the unit square, depot first where there is one.
+        coordinates: ``(batch, n, 2)`` float32 in the unit square, depot first for routes.
         demands: ``(batch, n)`` shares of the capacity; None for tours.
         bias: ``(batch, n, n)``, added to the scores of row ``current`` before each decision.
-        starts: First cities, or first customers, of which the best is taken; ``ALL`` for all there are. LEHD chooses
+        starts: Number of first cities, or first customers, of which the best is taken; ``ALL`` for all. LEHD chooses
             its first customer itself.
         augment: Whether to take the best over the eight symmetries of the square.
-        bfloat16: LEHD computes matrix products in it, and close decisions again in single precision; POMO never does.
+        bfloat16: Whether LEHD computes matrix products in bfloat16, and repeats close decisions in single precision; no
+            effect on POMO.
         rebuilds: Number of random parts that LEHD rebuilds after that.
 
     Returns:
-        ``(batch, k)`` nodes of a closed path: a tour, or routes from and back to the depot, in which a node that is
-        repeated at once is one visit.
+        ``(batch, k)`` nodes of a closed path: a tour, or routes from and back to the depot, in which an immediate
+        repeat of a node is one visit.
     """
     best: list[Tensor] = []
     low = bfloat16 and isinstance(model, TspLehd | CvrpLehd)
@@ -216,7 +217,7 @@ def solve(
 
 
 def routes(path: Tensor) -> NDArray[np.int64]:
-    """One path of `solve`, ``(k,)``, as an array from the depot to the depot without immediate repeats."""
+    """Convert one path ``(k,)`` of `solve` to an array from the depot to the depot without immediate repeats."""
     nodes: NDArray[np.int64] = np.append(path.cpu().numpy(), 0)
     moved = np.append(True, nodes[1:] != nodes[:-1])
     visits: NDArray[np.int64] = nodes[moved]
@@ -224,7 +225,7 @@ def routes(path: Tensor) -> NDArray[np.int64]:
 
 
 def spread(model: nn.Module, coordinates: Tensor, demands: Tensor | None = None) -> float:
-    """Standard deviation of the scores to which a bias is added, at the first free decision; mean over instances."""
+    """Return the standard deviation of the scores at the first free decision; mean over instances."""
     with torch.inference_mode():
         return float(model.first_scores(*_inputs(coordinates, demands)).std(-1).mean())  # type: ignore[operator]
 
@@ -236,7 +237,7 @@ def _solutions(
     first = torch.arange(min(starts, coordinates.shape[1] - len(inputs) + 1), device=coordinates.device)
     match model:
         case TspPomo() | CvrpPomo():
-            # customers begin at 1
+            # Customers begin at 1.
             begun = (first + len(inputs) - 1).expand(len(coordinates), -1)
             few = max(1, MOST_ENTRIES // (begun.shape[1] * coordinates.shape[1]))
             parts = [_walked(model, inputs, begun, bias, slice(i, i + few)) for i in range(0, len(begun), few)]
@@ -246,7 +247,7 @@ def _solutions(
         case TspLehd():
             return [model(coordinates, int(start), bias)[:, None] for start in first]
         case CvrpLehd():
-            # it chooses its first customer itself
+            # The network chooses its first customer itself.
             return [as_nodes(model(*inputs, bias))[:, None]]
     raise TypeError(f"no network of ours: {type(model).__name__}")
 
@@ -262,7 +263,7 @@ def _walked(
 
 
 def _pad_ends(paths: list[Tensor]) -> list[Tensor]:
-    """Give paths ``(..., k)`` one length; the shorter ones stay at the depot at their end."""
+    """Pad paths ``(..., k)`` to one length; the shorter ones stay at the depot at their end."""
     longest = max(path.shape[-1] for path in paths)
     return [nn.functional.pad(path, (0, longest - path.shape[-1])) for path in paths]
 
@@ -274,7 +275,7 @@ def _inputs(coordinates: Tensor, demands: Tensor | None) -> tuple[Tensor, ...]:
 
 
 def _shortest(coordinates: Tensor, paths: Tensor) -> Tensor:
-    """The shortest of ``(batch, m, k)`` paths of each instance."""
+    """Return the shortest of ``(batch, m, k)`` paths of each instance."""
     if paths.shape[1] == 1:
         return paths[:, 0]
     path_lengths = torch.stack([lengths(coordinates, path) for path in paths.unbind(1)], 1)

@@ -1,6 +1,6 @@
-"""Trained weights: official checkpoints where a user has placed them, else our own.
+"""Trained weights: official checkpoints if a user has provided them, else our own.
 
-The files are those of yd-kwon/POMO and CIAM-Group/NCO_code, as they are; ours are safetensors with the same names.
+The files are the unchanged ones of yd-kwon/POMO and CIAM-Group/NCO_code; ours are safetensors with the same names.
 """
 
 import pickle
@@ -31,13 +31,13 @@ OFFICIAL = {
     "tsp_lehd": "checkpoint-150.pt",
     "cvrp_lehd": "checkpoint-40.pt",
 }
-# The official network for routes calls parts of its layers otherwise than the one for tours.
+# The official network for routes uses other names for parts of its layers than the one for tours.
 RENAMED = {
     "feedForward": "feed_forward",
     "addAndNormalization1": "add_n_normalization_1",
     "addAndNormalization2": "add_n_normalization_2",
 }
-# What reading a truncated or foreign file raises, depending on where it goes wrong.
+# Exceptions when reading a truncated or foreign file, depending on the position of the fault.
 FOREIGN = (
     RuntimeError,
     EOFError,
@@ -48,25 +48,25 @@ FOREIGN = (
     AttributeError,
     pickle.UnpicklingError,
 )
-# differences that a message lists
+# Number of differences that a message lists.
 SHOWN = 3
 
 
 @dataclass(frozen=True)
 class NetworkWeights:
-    """A network with weights."""
+    """Network with weights."""
 
-    # model, ready to be asked
+    # Model in evaluation mode.
     model: nn.Module
-    # source of the weights, such as ``own (checkpoints/tsp_pomo.safetensors)``
+    # Source of the weights, such as ``own (checkpoints/tsp_pomo.safetensors)``.
     source: str
 
 
 def load(problem: str, root: Path, device: torch.device) -> NetworkWeights:
-    """Load the best weights there are for a problem.
+    """Load the best available weights for a problem.
 
     Raises:
-        ProblemError: if there are none, or the file is not what it should be.
+        ProblemError: if weights are missing, or the file is not as expected.
     """
     path = find(problem, root)
     state = read(path)
@@ -76,7 +76,7 @@ def load(problem: str, root: Path, device: torch.device) -> NetworkWeights:
 
 
 def describe_weights(path: Path, root: Path, problem: str) -> str:
-    """Say in words where weights come from, such as ``own (checkpoints/tsp_pomo.safetensors)``."""
+    """Return a description of the source of weights, such as ``own (checkpoints/tsp_pomo.safetensors)``."""
     if path.name == OFFICIAL[problem]:
         kind = "official"
     else:
@@ -89,10 +89,10 @@ def describe_weights(path: Path, root: Path, problem: str) -> str:
 
 
 def find(problem: str, root: Path) -> Path:
-    """Tell which file to load: an official one in either of its places, else ours.
+    """Return the file to load: an official one in either of its locations, else ours.
 
     Raises:
-        ProblemError: naming the places, and the command that makes a file.
+        ProblemError: with the locations, and the command that creates a file.
     """
     name = OFFICIAL[problem]
     places = (
@@ -109,10 +109,10 @@ def find(problem: str, root: Path) -> Path:
 
 
 def read(path: Path) -> dict[str, Tensor]:
-    """Read a file of either kind, as single-precision tensors; no code in it is ever run.
+    """Read a file of either format as single-precision tensors, without running any code in it.
 
     Raises:
-        ProblemError: if it is truncated, or something else.
+        ProblemError: if the file is truncated or has another format.
     """
     try:
         if path.suffix == ".safetensors":
@@ -126,10 +126,10 @@ def read(path: Path) -> dict[str, Tensor]:
 
 
 def fit(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
-    """Put weights into a network.
+    """Load weights into a network.
 
     Raises:
-        ProblemError: listing the first differences, if names or shapes are others.
+        ProblemError: with the first differences, if names or shapes differ.
     """
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     shapes = {name: tuple(value.shape) for name, value in state.items()}
@@ -149,7 +149,7 @@ def fit(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
 
 
 def official_names(problem: str, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Name our weights as the official checkpoint does."""
+    """Rename our weights to the names of the official checkpoint."""
     if problem == "cvrp_pomo":
         renamed = RENAMED
     else:

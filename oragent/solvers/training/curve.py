@@ -1,6 +1,6 @@
-"""The validation of a training, as JSON lines and a figure; and its weights for use, as safetensors, with a manifest.
+"""Validation of a training, as JSON lines and a figure; and export of weights as safetensors with a manifest.
 
-Gaps are measured on instances that no training sees.
+Gaps are measured on instances that are not used in training.
 """
 
 import hashlib
@@ -33,25 +33,25 @@ from oragent.solvers.training.tasks import sizes_so_far
 FILE, FIGURE = "curve.jsonl", "curve.png"
 
 
-# of the instances to measure on; training begins with small seeds
+# Seed of the instances for measuring; training uses small seeds.
 SEED = 987_654
-# instances a batch
+# Number of instances per batch.
 CHUNK = 100
 MANIFEST = "manifest.yaml"
 SIZES = (20, 50, 100)
-# of a size: PyVRP takes seconds for one
+# Number of instances of a size; PyVRP needs seconds for one.
 INSTANCES = {"tsp": 1000, "cvrp": 200}
-# that half precision may add to the gap
+# Maximum increase of the gap by half precision.
 TOLERANCE = 0.0005
 
 
 def add(folder: Path, record: dict[str, Any]) -> None:
-    """Append a record; those of later steps, left by a process that was killed, are dropped."""
+    """Append a record; records of later steps, left by a killed process, are dropped."""
     _write(folder, [row for row in read(folder) if row["step"] < record["step"]] + [record])
 
 
 def cut(folder: Path, step: int) -> None:
-    """Drop the records of what came after a step."""
+    """Drop the records of later steps."""
     _write(folder, [row for row in read(folder) if row["step"] <= step])
 
 
@@ -76,7 +76,7 @@ def draw(folder: Path, title: str) -> Path:
 
 
 def plot(axes: Axes, folder: Path) -> None:
-    """The same into axes of one's own."""
+    """Draw the gap at each size into given axes."""
     records = read(folder)
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
@@ -99,7 +99,7 @@ class Yardstick:
     lengths: NDArray[np.float64]
 
     def gap(self, model: torch.nn.Module, count: int | None = None) -> float:
-        """Mean length of greedy solutions, one start, over that of the good ones, minus 1; the first ``count``."""
+        """Return the gap of greedy solutions with one start: ratio of mean lengths minus 1, on ``count`` instances."""
         device = next(model.parameters()).device
         coordinates = torch.from_numpy(self.labels.coordinates[:count]).to(device)
         demands = torch.from_numpy(self.labels.demands[:count]).to(device)
@@ -110,7 +110,7 @@ class Yardstick:
 
 
 def yardstick(folder: Path, problem: str, size: int, count: int) -> Yardstick:
-    """Load or make the instances to measure on: optimal tours by LKH, good routes by PyVRP."""
+    """Load or create the instances for measuring: optimal tours by LKH, good routes by PyVRP."""
     if problem.startswith("tsp"):
         labels = tsp_labels(folder, size, count, SEED)
         paths = torch.from_numpy(labels.solutions.astype(np.int64))
@@ -124,7 +124,7 @@ def export(request: TrainRequest, root: Path) -> list[str]:
     """Write the averaged weights of a training to ``checkpoints/<problem>.safetensors`` and describe them.
 
     Raises:
-        StoreError: if there is no training of this problem in the request's folder.
+        StoreError: if the request's folder contains no training of this problem.
     """
     now = state.load(request.folder)
     if now is None or now.problem != request.problem:
@@ -133,7 +133,7 @@ def export(request: TrainRequest, root: Path) -> list[str]:
     sticks = {size: yardstick(request.labels, now.problem, size, count) for size in SIZES}
     halves = {name: value.half() for name, value in now.average.items()}
     gaps, small = _gaps(now.problem, halves, sticks), min(sticks)
-    # of the quickest: enough to see what is lost
+    # Measured at the fastest size only, which suffices to show the loss of precision.
     exact = _gaps(now.problem, now.average, {small: sticks[small]})
     weights = halves
     if gaps[small] - exact[small] > TOLERANCE:

@@ -1,6 +1,6 @@
-"""Good solutions to learn from and to measure against: made once by an outside solver, kept on disk in blocks.
+"""Good solutions for training and for measuring: computed once by an external solver, stored on disk in blocks.
 
-``elkai`` (LKH; its licence is for research) labels tours, ``pyvrp`` labels routes. Neither is needed for anything else.
+``elkai`` (LKH; its licence is for research) labels tours, ``pyvrp`` labels routes. Only labels need these packages.
 """
 
 import os
@@ -22,17 +22,17 @@ from oragent._base.errors import ProblemError
 from oragent._base.files import open_replacement
 
 LARGEST_DEMAND = 9
-# of the instances have another capacity than usual for their size
+# Share of the instances whose capacity differs from the usual one for their size.
 OTHER_SHARE = 0.25
 OTHER_CAPACITIES = (30, 100)
 
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-# instances a file
+# Number of instances per file.
 BLOCK = 200
-# both solvers compute with whole numbers
+# Scale of coordinates, because both solvers compute with integers.
 SCALE = 1_000_000
-# of PyVRP; the first ends some 0.5 % above the second
+# Iterations of PyVRP; the first number gives routes about 0.5 % longer than the second.
 ITERATIONS, CAREFUL_ITERATIONS = 200, 1000
 
 
@@ -57,12 +57,12 @@ def cvrp_batch(
 
 
 def capacity(size: int) -> int:
-    """The usual capacity for a number of customers: 30, 40 and 50 for 20, 50 and 100, on straight lines in between."""
+    """Return the usual capacity for a number of customers: 30, 40, 50 for 20, 50, 100, interpolated linearly."""
     return round(float(np.interp(size, (20, 50, 100), (30, 40, 50))))
 
 
 def symmetric(rng: np.random.Generator, coordinates: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Turn and mirror each instance of a batch by one of the eight symmetries of the square."""
+    """Rotate and mirror each instance of a batch by one of the eight symmetries of the square."""
     turned = coordinates.copy()
     for axis in (0, 1):
         flip = rng.random(len(turned)) < 0.5
@@ -76,26 +76,27 @@ def symmetric(rng: np.random.Generator, coordinates: NDArray[np.float32]) -> NDA
 class TrainingLabels:
     """Instances of one size and a good solution of each."""
 
-    # ``(k, n, 2)`` float32, depot first where there is one
+    # Coordinates, ``(k, n, 2)`` float32, depot first for routes.
     coordinates: NDArray[np.float32]
-    # ``(k, n)`` float32 shares of the capacity; empty for tours
+    # Demands as shares of the capacity, ``(k, n)`` float32; empty for tours.
     demands: NDArray[np.float32]
-    # tours ``(k, n)``, or ``(k, n - 1, 2)`` customers in order and whether each is reached by way of the depot; int16
+    # Tours ``(k, n)``, or for routes ``(k, n - 1, 2)``: customers in order and whether each is reached via the depot;
+    # int16.
     solutions: NDArray[np.int16]
 
     def __len__(self) -> int:
         return len(self.coordinates)
 
 
-# a block, from its seed
+# Function that creates a block from its seed.
 Make = Callable[[list[int]], TrainingLabels]
 
 
 def tsp_labels(folder: Path, size: int, count: int, seed: int) -> TrainingLabels:
-    """Load or make optimal tours (LKH's first answer, which is optimal at these sizes but for a few).
+    """Load or create optimal tours (LKH's first solution, which is optimal for nearly all instances of these sizes).
 
     Args:
-        folder: Folder where blocks are kept.
+        folder: Folder of the blocks.
         size: Number of cities.
         count: Number of instances, rounded up to whole blocks.
         seed: Seed of the instances.
@@ -107,9 +108,9 @@ def tsp_labels(folder: Path, size: int, count: int, seed: int) -> TrainingLabels
 
 
 def cvrp_labels(folder: Path, size: int, count: int, seed: int, *, careful: bool = False) -> TrainingLabels:
-    """Load or make good routes; arguments as for `tsp_labels`, the solver is ``pyvrp``.
+    """Load or create good routes; arguments as for `tsp_labels`, the solver is ``pyvrp``.
 
-    With ``careful`` they are to measure against: it searches longer, and all capacities are the usual one.
+    With ``careful`` the routes are for measuring: the solver searches longer, and all capacities are the usual one.
     """
     name = f"cvrp_{size}_seed{seed}{'_careful' if careful else ''}"
     return _labels(folder, name, count, [seed, size], lambda: partial(_cvrp_block, size, careful=careful))
@@ -132,12 +133,12 @@ def _labels(folder: Path, name: str, count: int, seed: list[int], make: Callable
 
 
 def _made(make: Callable[[], Make], seed: list[int], missing: dict[int, Path]) -> Iterator[int]:
-    """Make blocks on all cores, and yield each as it is kept; a Ctrl-C loses those under way alone."""
+    """Create blocks on all cores, and yield each when it is stored; Ctrl-C loses only unfinished blocks."""
     if len(missing) < 2 or CORES < 2:
         for block, path in missing.items():
             yield _keep(make(), seed, block, path)
         return
-    # Started anew, as this process may have threads of PyTorch, which no fork survives.
+    # New processes are spawned, because this process may have PyTorch threads, which make a fork unsafe.
     with ProcessPoolExecutor(min(CORES, len(missing)), get_context("spawn")) as pool:
         futures = [pool.submit(_keep, make(), seed, block, path) for block, path in missing.items()]
         try:

@@ -1,4 +1,4 @@
-"""What is asked of a training; read without PyTorch, which takes a second to import and may be missing."""
+"""Request of a training, without an import of PyTorch, which takes a second and may be missing."""
 
 import re
 from dataclasses import dataclass
@@ -12,29 +12,29 @@ PROBLEMS = ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """What is asked of one sitting."""
+    """Settings of one session of a training."""
 
-    # name of the problem, one of ``PROBLEMS``
+    # Name of the problem, one of ``PROBLEMS``.
     problem: str
-    # folder of the training: begun if it is empty, resumed if not
+    # Folder of the training: a new training if it is empty, else the training is resumed.
     folder: Path
-    # folder of labels, which trainings share
+    # Folder of labels, which trainings share.
     labels: Path
-    # seed of a new training
+    # Seed of a new training.
     seed: int = 0
-    # number of steps in all after which to stop; None: no limit
+    # Total number of steps after which to stop; None means no limit.
     steps: int | None = None
-    # minutes by the clock after which to stop; None: no limit
+    # Wall-clock minutes after which to stop; None means no limit.
     minutes: float | None = None
-    # number of steps over which to lower the learning rate from now on, then stop; None: as the schedule has it
+    # Number of steps over which to decay the learning rate from now on, then stop; None follows the schedule.
     decay: int | None = None
-    # number of first steps of a new POMO training that imitate tours
+    # Number of first steps of a new POMO training that imitate tours.
     imitate: int = 0
-    # device to compute on, as torch names it
+    # Device to compute on, as named by torch.
     device: str = "cpu"
-    # whether to compute in single precision instead of bfloat16 products
+    # Whether to compute in single precision instead of bfloat16 products.
     precise: bool = False
-    # factor on the instances of a step of a new training; None: 1 on processors, more on a GPU
+    # Factor on the number of instances per step of a new training; None means 1 on processors and more on a GPU.
     batch: int | None = None
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
-"""What a training keeps on disk, replaced as a whole or not at all, and its learning rate over the steps.
+"""State of a training on disk, replaced atomically, and the learning rate over the steps.
 
-The rate warms up, is constant for as long as one likes, then decays on request: a training can be extended by any
-number of sittings before its end is decided (warmup-stable-decay; Hu et al. 2024, arXiv:2404.06395).
+The rate warms up, stays constant for any number of steps, then decays on request. So a training can be extended by any
+number of sessions before its end is decided (warmup-stable-decay; Hu et al. 2024, arXiv:2404.06395).
 """
 
 import math
@@ -19,17 +19,17 @@ from oragent.solvers.neural.weights import FOREIGN
 
 @dataclass(frozen=True)
 class Schedule:
-    """When the learning rate falls."""
+    """Schedule of the learning rate."""
 
-    # number of steps over which it rises
+    # Number of steps over which it rises.
     warm_up: int
-    # step at which the decay begins, or None
+    # Step at which the decay begins, or None.
     decay_from: int | None = None
-    # number of steps of the decay, along a half cosine to zero
+    # Number of steps of the decay, along a half cosine to zero.
     decay_steps: int = 1
 
     def share(self, step: int) -> float:
-        """Learning rate of a step, as a share of its peak."""
+        """Return the learning rate of a step, as a share of its peak."""
         warm = min(1.0, (step + 1) / self.warm_up)
         if self.decay_from is None or step < self.decay_from:
             return warm
@@ -37,7 +37,7 @@ class Schedule:
         return warm * (1 + math.cos(math.pi * passed)) / 2
 
     def ended(self, step: int) -> bool:
-        """Tell whether the rate has come down to zero."""
+        """Return True if the rate has decayed to zero."""
         return self.decay_from is not None and step >= self.decay_from + self.decay_steps
 
 
@@ -47,54 +47,54 @@ BEFORE_DECAY = "before_decay.pt"
 
 @dataclass
 class TrainingState:
-    """A training between two steps."""
+    """State of a training between two steps."""
 
-    # name of the problem, such as ``tsp_pomo``
+    # Name of the problem, such as ``tsp_pomo``.
     problem: str
-    # seed of batches and first weights
+    # Seed of batches and first weights.
     seed: int
-    # number of first steps that imitate tours
+    # Number of first steps that imitate tours.
     imitate: int
-    # schedule of the learning rate
+    # Schedule of the learning rate.
     schedule: Schedule
-    # exponential moving average of the weights: what is measured and exported
+    # Exponential moving average of the weights, which is measured and exported.
     average: dict[str, Tensor]
     weights: dict[str, Tensor] = field(default_factory=dict)
     optimiser: dict[str, Any] = field(default_factory=dict)
-    # number of steps done
+    # Number of completed steps.
     step: int = 0
-    # processor seconds spent
+    # Processor seconds used.
     cpu_s: float = 0.0
-    # factor on the instances of a step
+    # Factor on the number of instances per step.
     batch: int = 1
-    # seconds that a GPU has been at it
+    # GPU seconds used.
     gpu_s: float = 0.0
-    # name of that GPU, the last one; empty for none
+    # Name of the last GPU; empty without one.
     gpu: str = ""
 
     def follow(self, model: nn.Module, longest: float) -> None:
-        """Move the average towards the model's weights; ``longest`` is the share that it keeps after many steps."""
+        """Update the average by the model's weights; ``longest`` is the share that it keeps after many steps."""
         keep = min(longest, (1 + self.step) / (10 + self.step))
         weights = model.state_dict()
         if next(iter(weights.values())).device.type == "cpu":
             for name, value in weights.items():
                 self.average[name].lerp_(value, 1 - keep)
         else:
-            # one kernel for all
+            # One kernel updates all weights.
             torch._foreach_lerp_([self.average[name] for name in weights], [*weights.values()], 1 - keep)
 
 
 def save(state: TrainingState, folder: Path, file: str = FILE) -> None:
-    """Write the state, such that a process killed meanwhile leaves the one before it."""
+    """Write the state atomically: a process killed meanwhile leaves the previous state."""
     with open_replacement(folder / file) as draft:
         torch.save(vars(state) | {"schedule": vars(state.schedule)}, draft)
 
 
 def load(folder: Path, file: str = FILE) -> TrainingState | None:
-    """Read the state; None where there is none yet.
+    """Read the state; None if the file does not exist.
 
     Raises:
-        StoreError: if the file is none of ours.
+        StoreError: if the file is not a training state.
     """
     path = folder / file
     if not path.is_file():

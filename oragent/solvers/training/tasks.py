@@ -1,14 +1,15 @@
-"""What is learnt for each problem: a network, and the loss of one step.
+"""Training tasks of each problem: a network, and the loss of one step.
 
-LEHD imitates good solutions (Luo et al. 2023, arXiv:2310.07985). POMO learns by REINFORCE, the baseline being the mean
-over the walks of an instance (Kwon et al. 2020, arXiv:2010.16011): walks are drawn step by step without gradients, then
-judged all at once with them. It may begin by imitating tours.
+LEHD imitates good solutions (Luo et al. 2023, arXiv:2310.07985). POMO learns by REINFORCE with the mean over the walks
+of an instance as baseline (Kwon et al. 2020, arXiv:2010.16011): walks are drawn step by step without gradients, then
+their likelihood is computed at once with gradients. It may begin by imitating tours.
 
-Instances and parts of solutions are drawn where they are used, so that no step waits for a copy to a GPU. On a device
-they are distributed as those of ``labels`` and of `cut_tours` and `cut_routes`, by another generator: a training on a
-GPU is none on processors. LEHD's partial solutions are cut at random from good ones, with routes in an order that can
-be learnt: after a route comes the one with an end nearest to the last customer, entered at that end. (The original
-draws order and direction at random, so that a network must spread what it believes over all routes left.)
+Instances and parts of solutions are drawn on the device that uses them, so that no step waits for a copy to a GPU. On
+other devices than processors they have the distribution of ``labels``, `cut_tours` and `cut_routes`, but come from
+another generator, so a training on a GPU differs from one on processors. LEHD's partial solutions are cut at random
+from good ones, with routes in a learnable order: a route is followed by the one with an end nearest to the last
+customer, entered at that end. (The original draws order and direction at random, so that a network must spread its
+probabilities over all remaining routes.)
 """
 
 from collections.abc import Callable, Iterator
@@ -40,20 +41,21 @@ from oragent.solvers.training.labels import (
 )
 
 LABEL_SEED = 1
-# size -> instances
+# Number of instances by size.
 TSP_LABELS = {50: 12_000, 100: 2_400}
 CVRP_LABELS = {20: 2_000, 50: 4_000, 100: 1_200}
-# Training begins with a quarter of the labels, and gets another one every so many steps: routes take longer to label.
+# Training begins with a quarter of the labels, and adds another quarter every so many steps: routes take longer to
+# label.
 TSP_QUARTER, CVRP_QUARTER = 1_000, 2_000
-# batches of partial solutions a step, and nodes in each
+# Batches of partial solutions per step, and number of nodes in each.
 PIECES, PIECE_TOKENS = 2, 3072
-# kinds of devices whose instances come from there
+# Types of devices whose instances are drawn by numpy.
 DRAWN_BY_NUMPY = {"cpu"}
-# walks an instance
+# Number of walks per instance.
 STARTS = 12
-# decisions of all walks of a step, for one start city of n: sets the batch size
+# Number of decisions in all walks of a step, per start city, which determines the batch size.
 WALK_STEPS = 36_000
-# from which step on, smallest and largest size
+# First step of each stage, with its smallest and largest size.
 STAGES = ((0, (20, 20)), (300, (20, 50)), (2_000, (20, 100)))
 
 
@@ -77,12 +79,12 @@ def instances(generator: torch.Generator, count: int, size: int, *, tsp: bool) -
 
 
 def starts_of(generator: torch.Generator, count: int, size: int, limit: int) -> Tensor:
-    """Draw ``(count, min(size, most))`` different first nodes an instance, from 0 on."""
+    """Draw ``(count, min(size, limit))`` different first nodes per instance, from 0 on."""
     return torch.rand(count, size, generator=generator, device=generator.device).argsort(1)[:, :limit]
 
 
 def turned(generator: torch.Generator, points: Tensor) -> Tensor:
-    """Turn and mirror each instance ``(count, k, 2)`` by one of the eight symmetries of the square."""
+    """Rotate and mirror each instance ``(count, k, 2)`` by one of the eight symmetries of the square."""
     drawn = torch.rand(len(points), 1, 3, generator=generator, device=points.device) < 0.5
     points = torch.where(drawn[..., :2], 1 - points, points)
     return torch.where(drawn[..., 2:], points.flip(-1), points)
@@ -97,7 +99,7 @@ class DeviceTours:
         self._tours = points.gather(1, order[..., None].expand(-1, -1, 2)).to(device)
 
     def cut(self, generator: torch.Generator, count: int, inner: int) -> Tensor:
-        """Cut ``(count, left + 2, 2)`` pieces, in either direction, as ``cut_tours`` does."""
+        """Cut ``(count, inner + 2, 2)`` segments, in either direction, as ``cut_tours`` does."""
         where, (count_known, size) = self._tours.device, self._tours.shape[:2]
         chosen = torch.randint(count_known, (count,), generator=generator, device=where)
         begin = torch.randint(size, (count, 1), generator=generator, device=where)
@@ -107,11 +109,11 @@ class DeviceTours:
 
 
 def cut_tours(rng: np.random.Generator, labels: TrainingLabels, count: int, inner: int) -> NDArray[np.float32]:
-    """Cut pieces with ``left`` cities between their ends out of tours, in either direction.
+    """Cut segments with ``inner`` cities between their ends out of tours, in either direction.
 
     Returns:
-        ``(count, left + 2, 2)`` coordinates in the tour's order: the label is always the city at place 1. With
-        ``left == n - 1`` the piece is the whole tour, and its ends are the same city.
+        ``(count, inner + 2, 2)`` coordinates in the tour's order: the label is always the city at position 1. With
+        ``inner == n - 1`` the segment is the whole tour, and its ends are the same city.
     """
     size = labels.solutions.shape[1]
     chosen = rng.integers(len(labels), size=count)
@@ -124,12 +126,13 @@ def cut_tours(rng: np.random.Generator, labels: TrainingLabels, count: int, inne
 def cut_routes(
     rng: np.random.Generator, labels: TrainingLabels, count: int, inner: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
-    """Cut ends with ``left`` customers out of solutions.
+    """Cut ends with ``inner`` customers out of solutions.
 
     Returns:
-        ``(count, left + 2, 3)`` coordinates and demands: where the route stands, the customers left in the solution's
-        order, the depot; ``(count,)`` what is free of the capacity; ``(count,)`` whether the first customer left is
-        reached by way of the depot.
+        ``(count, inner + 2, 3)`` coordinates and demands: current node, remaining customers in the solution's order,
+        depot;
+        ``(count,)`` free share of the capacity; ``(count,)`` whether the first remaining customer is reached via the
+        depot.
     """
     chosen = rng.integers(len(labels), size=count)
     coordinates = symmetric(rng, labels.coordinates[chosen])
@@ -150,7 +153,7 @@ def cut_routes(
 def _sequence(
     rng: np.random.Generator, solution: NDArray[np.int16], points: NDArray[np.float32], whole: bool
 ) -> tuple[list[int], list[bool]]:
-    """Put the routes of a solution into order: from the depot by the rule if ``whole``, else mostly from any route."""
+    """Order the routes of a solution: from the depot by the rule if ``whole``, else mostly from a random route."""
     customers = solution[:, 0].tolist()
     bounds = [*np.flatnonzero(solution[:, 1]).tolist(), len(customers)]
     routes = [customers[begin:end] for begin, end in pairwise(bounds)]
@@ -173,35 +176,35 @@ def _sequence(
 
 @dataclass(frozen=True)
 class StepContext:
-    """Where a step is computed."""
+    """Device and precision of a step."""
 
-    # device of model and batches
+    # Device of model and batches.
     device: torch.device
-    # whether in single precision throughout; else matrix products in bfloat16
+    # Whether to compute in single precision throughout; else matrix products are in bfloat16.
     precise: bool
-    # factor on the instances of a step
+    # Factor on the number of instances per step.
     batch: int = 1
 
     def products(self) -> AbstractContextManager[None]:
-        """Compute matrix products as chosen."""
+        """Return a context in which matrix products have the chosen precision."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=not self.precise)
 
     @property
     def draws(self) -> bool:
-        """Whether instances are drawn on the device: a processor draws them as it always has."""
+        """Whether instances are drawn on the device; for processors numpy draws them."""
         return self.device.type not in DRAWN_BY_NUMPY
 
     def generator(self, rng: np.random.Generator) -> torch.Generator:
-        """A generator on the device, which this step alone has."""
+        """Return a new generator on the device for this step."""
         return torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
 
     def tensor(self, values: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Tensor:
-        """Put an array on the device."""
+        """Copy an array to the device."""
         return torch.from_numpy(values).to(self.device)
 
 
 class LehdTask:
-    """Predict the next node of partial solutions."""
+    """Prediction of the next node of partial solutions."""
 
     def __init__(self, problem: str, labels: Path) -> None:
         self.tsp = problem.startswith("tsp")
@@ -212,7 +215,7 @@ class LehdTask:
         self._there: dict[int, DeviceTours] = {}
 
     def _on(self, labels: TrainingLabels, context: StepContext) -> DeviceTours:
-        """Labels on the device, where they stay until there are more of them."""
+        """Return labels on the device, cached until more labels are loaded."""
         if id(labels) not in self._there:
             held = {id(part) for part in self._labels}
             self._there = {key: tours for key, tours in self._there.items() if key in held}
@@ -220,7 +223,7 @@ class LehdTask:
         return self._there[id(labels)]
 
     def _look_up(self, step: int) -> None:
-        """Load, or make, the labels that this step draws from."""
+        """Load or create the labels for this step."""
         quarters = min(4, 1 + step // (TSP_QUARTER if self.tsp else CVRP_QUARTER))
         if quarters > self._quarters:
             make, counts = (tsp_labels, TSP_LABELS) if self.tsp else (cvrp_labels, CVRP_LABELS)
@@ -231,7 +234,7 @@ class LehdTask:
             self._shares, self._quarters = weights / weights.sum(), quarters
 
     def losses(self, rng: np.random.Generator, step: int, context: StepContext) -> Iterator[Tensor]:
-        """Yield cross-entropies of the next node; gradients add up. Lengths are drawn evenly, in mirrored pairs."""
+        """Yield cross-entropies of the next node, whose gradients add up. Lengths are uniform, in mirrored pairs."""
         self._look_up(step)
         labels = self._labels[int(rng.choice(len(self._labels), p=self._shares))]
         longest = labels.solutions.shape[1] - self.tsp
@@ -259,7 +262,7 @@ class LehdTask:
 
 
 class PomoTask:
-    """Make walks shorter than the mean walk of their instance."""
+    """Training of walks to be shorter than the mean walk of their instance."""
 
     def __init__(self, problem: str, labels: Path, imitate: int = 0) -> None:
         self.tsp = problem.startswith("tsp")
@@ -295,7 +298,7 @@ class PomoTask:
     ) -> Tensor:
         with context.products():
             encoded = self.model.encode(*problem)
-        # A context of its own, as weights that it casts without gradients would be used by the next one.
+        # A separate context, because its cache of weights without gradients must not be used by the next context.
         with torch.no_grad(), context.products():
             paths = self.model.walk(encoded, starts, pick)
         walked = lengths(problem[0].repeat_interleave(starts.shape[1], 0), paths.flatten(0, 1)).reshape(starts.shape)
@@ -322,7 +325,7 @@ class PomoTask:
 
 
 def sizes_so_far(problem: str, step: int) -> tuple[int, int]:
-    """The smallest and the largest size that a training has seen after so many steps."""
+    """Return the smallest and the largest size that a training has used after a number of steps."""
     if problem.endswith("lehd"):
         labels = TSP_LABELS if problem.startswith("tsp") else CVRP_LABELS
         return min(labels), max(labels)
@@ -330,7 +333,7 @@ def sizes_so_far(problem: str, step: int) -> tuple[int, int]:
 
 
 def make_task(problem: str, labels: Path, imitate: int = 0) -> LehdTask | PomoTask:
-    """Prepare the training of one problem; labels are made where they are missing."""
+    """Prepare the training of one problem; missing labels are created."""
     if problem.endswith("lehd"):
         return LehdTask(problem, labels)
     return PomoTask(problem, labels, imitate)

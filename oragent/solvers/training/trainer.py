@@ -1,8 +1,8 @@
-"""The training loop: steps by AdamW, and by Muon in POMO; averaged weights, measuring, and going on where it was.
+"""Training loop: AdamW, and Muon for POMO; averaged weights, measurements, and resumption.
 
 Muon moves along the orthogonal matrix nearest to the momentum (Jordan et al. 2024, kellerjordan.github.io/posts/muon),
-its steps scaled as AdamW's are (Liu et al. 2025, arXiv:2502.16982). It takes POMO to the same tours in half the steps.
-LEHD, which learns from few decisions a step and has no normalisation, gains nothing from it.
+with steps scaled as in AdamW (Liu et al. 2025, arXiv:2502.16982). With it POMO reaches the same tours in half the
+steps. LEHD, which learns from few decisions per step and has no normalisation, does not gain from it.
 """
 
 import math
@@ -24,33 +24,34 @@ from oragent.solvers.training.request import TrainRequest
 from oragent.solvers.training.state import Schedule, TrainingState
 from oragent.solvers.training.tasks import LehdTask, PomoTask, StepContext, make_task
 
-# of AdamW
+# Weight decay of AdamW.
 WEIGHT_DECAY = 1e-6
-# kinds of devices that have a fused AdamW
+# Types of devices with a fused AdamW.
 FUSED = {"cuda", "mps", "cpu"}
-# of Muon, as PyTorch has it
+# Momentum of Muon, as in PyTorch.
 MOMENTUM = 0.95
-# Jordan et al. 2024
+# Coefficients of Jordan et al. 2024.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Peak learning rates, and how they are reached."""
+    """Peak learning rates and their warm-up."""
 
-    # number of steps over which they rise
+    # Number of steps over which they rise.
     warm_up: int
-    # peak rate of AdamW
+    # Peak rate of AdamW.
     others: float
-    # peak rate of Muon, for matrices at least as wide as a layer both ways; None: AdamW moves them too
+    # Peak rate of Muon, for matrices at least as wide as a layer in both dimensions; None means that AdamW moves them
+    # too.
     matrices: float | None = None
 
 
 class Optimiser:
-    """One or two optimisers as one, at rates of the schedule's peak.
+    """One or two optimisers behind one interface, with rates relative to the schedule's peak.
 
-    ``together``: whether to move all parameters in few kernels, as a GPU wants it: AdamW fused, Muon's matrices in one
-    batch for each shape. None: where the parameters are on a GPU.
+    ``together``: whether to move all parameters in few kernels, which suits a GPU: AdamW fused, Muon's matrices in one
+    batch per shape. None means True if the parameters are on a GPU.
     """
 
     def __init__(self, model: nn.Module, rates: Rates, *, together: bool | None = None) -> None:
@@ -73,7 +74,7 @@ class Optimiser:
         self._parts = {"muon": (rates.matrices, muon), "adamw": (rates.others, _adamw(others, fused))}
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
+        """Clear the gradients."""
         for _, part in self._parts.values():
             part.zero_grad()
 
@@ -85,20 +86,20 @@ class Optimiser:
             part.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """What the next step depends on."""
+        """Return the state that the next step depends on."""
         return {name: part.state_dict() for name, (_, part) in self._parts.items()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Restore a state."""
         for name, (_, part) in self._parts.items():
             part.load_state_dict(state_dict[name])
 
 
 class Muon(torch.optim.Optimizer):
-    """``torch.optim.Muon`` as we use it, with matrices of one shape orthogonalised in one batch.
+    """``torch.optim.Muon`` with the settings used here, and matrices of one shape orthogonalised in one batch.
 
-    POMO has 50 of them in five shapes: 15 products a matrix become 15 a shape. Its state is that of PyTorch's own, so a
-    training can change between the two.
+    POMO has 50 of them in five shapes: 15 products per matrix become 15 per shape. Its state is that of PyTorch's own,
+    so a training can change between the two.
     """
 
     def __init__(self, matrices: list[nn.Parameter]) -> None:
@@ -125,17 +126,17 @@ class Muon(torch.optim.Optimizer):
 
 RATES = {"pomo": Rates(100, 3e-4, matrices=2.4e-3), "lehd": Rates(300, 5e-4)}
 CLIP_NORM = 1.0
-# of the averaged weights, a step
+# Share of the averaged weights that remains per step.
 KEEP = 0.999
 SAVE_S, MEASURE_S = 60.0, 300.0
-# times as many instances a step: fewer leave a GPU idle
+# Factor on the number of instances per step on a GPU; with fewer the GPU is idle for part of the time.
 GPU_BATCH = 16
-# size -> instances, while training
+# Number of instances measured during training, by size.
 MEASURED = {20: 100, 50: 100}
 
 
 def _orthogonal(matrices: Tensor) -> Tensor:
-    """The orthogonal matrices nearest to ``(k, rows, columns)``, roughly: five steps of Newton-Schulz in bfloat16."""
+    """Approximate the orthogonal matrices nearest to ``(k, rows, columns)``: five Newton-Schulz steps in bfloat16."""
     a, b, c = NEWTON_SCHULZ
     x = matrices.bfloat16()
     tall = x.shape[1] > x.shape[2]
@@ -157,13 +158,13 @@ def _adamw(parameters: list[nn.Parameter], fused: bool) -> torch.optim.Optimizer
 
 
 def train(request: TrainRequest, *, measure: bool = True) -> TrainingState:
-    """Train, or go on training, until the request's limit or the end of the decay.
+    """Train, or resume a training, until the request's limit or the end of the decay.
 
-    A training that has ended goes on from where its decay began, if more minutes or steps are asked for.
+    A training that has ended resumes from the beginning of its decay, if more minutes or steps are requested.
 
     Raises:
-        ConfigError: if the folder cannot be made, or holds the training of another network.
-        StoreError: if what it holds cannot be read.
+        ConfigError: if the folder cannot be created, or contains the training of another network.
+        StoreError: if its content cannot be read.
         ProblemError: if labels are needed and their solver is not installed.
     """
     try:
@@ -171,7 +172,7 @@ def train(request: TrainRequest, *, measure: bool = True) -> TrainingState:
     except OSError as fault:
         raise ConfigError(f"{request.folder} cannot hold a training: {fault.strerror}; choose a --folder") from None
     begun = _begun(request)
-    # the first weights
+    # This seed determines the first weights.
     torch.manual_seed(request.seed if begun is None else begun.seed)
     task = make_task(request.problem, request.labels, request.imitate if begun is None else begun.imitate)
     device = torch.device(_available(request.device))
@@ -200,7 +201,7 @@ def train(request: TrainRequest, *, measure: bool = True) -> TrainingState:
 
 
 def _begun(request: TrainRequest) -> TrainingState | None:
-    """What the folder holds, or held before a decay that more is asked for after; None if nothing."""
+    """Return the state in the folder, or the one before the decay if more steps are requested; None if it is empty."""
     now = state.load(request.folder)
     if now is not None and now.problem != request.problem:
         raise ConfigError(f"{request.folder} holds a training of {now.problem}, not of {request.problem}")
@@ -246,20 +247,20 @@ def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> TrainingSta
 
 @dataclass(eq=False)
 class _Sitting:
-    """One run of the loop, with its clocks."""
+    """One session of the loop, with its clocks."""
 
     now: TrainingState
     task: LehdTask | PomoTask
     optimiser: Optimiser
     request: TrainRequest
     yardsticks: dict[int, Yardstick]
-    # on the device: nobody waits for it until it is shown
+    # Kept on the device, so that the program waits for it only when it is displayed.
     _loss: torch.Tensor | float = 0.0
     _clock: float = field(default_factory=time.process_time)
     _on_gpu_since: float = field(default_factory=time.monotonic)
 
     def run(self, context: StepContext) -> None:
-        """Step until a limit; saved and measured every few minutes and at the end."""
+        """Run steps until a limit; save and measure every few minutes and at the end."""
         schedule, minutes = self.now.schedule, self.request.minutes
         if schedule.decay_from is None:
             end = None
@@ -286,7 +287,7 @@ class _Sitting:
 
     def _step(self, context: StepContext) -> None:
         now, model = self.now, self.task.model
-        # of the step alone: nothing to save, nothing to lose
+        # Generator of this step alone, so that its state need not be saved.
         rng = np.random.default_rng([now.seed, now.step])
         self.optimiser.zero_grad()
         total: torch.Tensor | float = 0.0
@@ -315,7 +316,7 @@ class _Sitting:
         record = {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(float(self._loss), 5)}
         curve.add(self.request.folder, hours | record | gaps)
         curve.draw(self.request.folder, now.problem)
-        # measuring is no training
+        # The time of measurements does not count as training.
         self._clock, self._on_gpu_since = time.process_time(), time.monotonic()
         return ", ".join(f"{name} {100 * value:.2f} %" for name, value in gaps.items())
 
