@@ -87,7 +87,7 @@ class RoadPlan:
     nodes: Mapping[str, tuple[float, float]]
     # Edges in the order in which they are written.
     edges: tuple[Edge, ...]
-    # For each route, the edge by which a vehicle comes and the edge by which it leaves; E0 is between them.
+    # For each route, the edge by which a vehicle enters and the edge by which it leaves; E0 is between them.
     routes: tuple[tuple[str, str], ...]
     # For each route, the probability that a vehicle arrives, per trial and second.
     chances: tuple[float, ...]
@@ -225,7 +225,7 @@ class Road:
     speed_limit: float
     # For every edge after E0, the lanes of E0 that lead to it.
     exits: dict[str, tuple[int, ...]]
-    # boxes of the two junctions: left, bottom, right, top, metres
+    # Bounding boxes of the two junctions: left, bottom, right, top, in metres.
     junctions: tuple[tuple[float, float, float, float], ...]
     # Centre line of every lane of an arm or of E0, for drawing: points ``((x, y), ...)`` in metres.
     shapes: tuple[tuple[tuple[float, float], ...], ...]

@@ -62,7 +62,7 @@ class Second(NamedTuple):
 
     # All vehicles on E0 at the end of the second.
     states: list[VehicleState]
-    # departed, arrived: names of the vehicles that entered and left the network
+    # departed, arrived: names of the vehicles that entered and left the network.
     departed: list[str]
     arrived: list[str]
     # Pairs of vehicles that touch at this moment.

@@ -59,7 +59,7 @@ class How(NamedTuple):
 class Here:
     """Network in this process."""
 
-    # Seconds of a device for this evaluation; None, because the CPU time of this process measures them.
+    # Seconds of a device process for this evaluation; None, because the CPU time of this process includes them.
     seconds = None
 
     def __init__(self, problem: str, root: Path, device: torch.device) -> None:

@@ -264,7 +264,7 @@ class Server:
             with _time_limit(max(0.05, min(client.allowed_s - client.used_s for client in lines)), self._device):
                 answers = self._compute_answers([client.request for client in lines if client.request])
         except _Late:
-            # The other clients retry later.
+            # The requests of the other clients are computed later.
             lines = [min(lines, key=lambda client: client.allowed_s - client.used_s)]
             first = lines[0]
             reason = f"the device computed for {first.allowed_s:g} s, and that is the limit"
@@ -296,7 +296,7 @@ class Server:
         return time.monotonic()
 
     def _batch_with(self, first: _Client) -> list[_Client]:
-        """Return the clients whose requests are computed with the first one's, in one batch of fixed shape."""
+        """Return the other clients whose requests are computed with the first one's, in one batch of fixed shape."""
         request = first.request
         if request is None or not self._can_share(request) or not self._same.get(request.batch_key, False):
             return []

@@ -130,9 +130,8 @@ def cut_routes(
 
     Returns:
         ``(count, inner + 2, 3)`` coordinates and demands: current node, remaining customers in the solution's order,
-        depot;
-        ``(count,)`` free share of the capacity; ``(count,)`` whether the first remaining customer is reached via the
-        depot.
+        depot; ``(count,)`` free share of the capacity; ``(count,)`` whether the first remaining customer is reached
+        via the depot.
     """
     chosen = rng.integers(len(labels), size=count)
     coordinates = symmetric(rng, labels.coordinates[chosen])
@@ -153,7 +152,7 @@ def cut_routes(
 def _sequence(
     rng: np.random.Generator, solution: NDArray[np.int16], points: NDArray[np.float32], whole: bool
 ) -> tuple[list[int], list[bool]]:
-    """Order the routes of a solution: from the depot by the rule if ``whole``, else mostly from a random route."""
+    """Order the routes of a solution: from the depot if ``whole``, else half of the time from a random route."""
     customers = solution[:, 0].tolist()
     bounds = [*np.flatnonzero(solution[:, 1]).tolist(), len(customers)]
     routes = [customers[begin:end] for begin, end in pairwise(bounds)]
