@@ -1,4 +1,4 @@
-"""Conversations by the hundred: each contestant is a study in a folder of its own, each decision agent a case of it."""
+"""Benchmark of conversations: each contestant is a study in a separate folder, and each decision agent is a case."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -46,7 +46,7 @@ TERMS = BenchTerms(
     work="calls",
     noise="conversations",
 )
-# of a conversation that are kept
+# Maximum number of findings stored per conversation.
 MOST_FINDINGS = 40
 UTILITIES, SCRIPTED = "utilities.json", "scripted"
 DECIDERS = ("llm", "rational", "myopic")
@@ -57,33 +57,33 @@ RULE = {"rational": ranked_requests, "myopic": dropping_requests}
 class EvaluationSettings(CaseSettings):
     """Settings that all contestants of an evaluation share."""
 
-    # styles, feedback: names of the personas' styles and kinds of feedback; every combination takes part.
+    # styles, feedback: names of the personas' styles and kinds of feedback; all combinations are run.
     styles: tuple[str, ...] = ("vague", "precise")
     feedback: tuple[str, ...] = ("binary", "rich")
     decider: str = "llm"
     stopping: Stopping = Stopping.THRESHOLD
     knowing: Knowing = Knowing.TOOL
-    # seed of utilities, roles and cases
+    # Seed of utilities, roles and cases.
     seed: int = 0
-    # model of the decision agents; empty: that of the contestant
+    # Model of the decision agents. Empty means the contestant's model.
     decider_model: str = ""
-    # temperature, decider_temperature: sampling temperatures of agents and decision agents; None: the models' own.
+    # temperature, decider_temperature: sampling temperatures of agents and deciders. None means the model's default.
     temperature: float | None = None
     decider_temperature: float | None = None
     paper_words: bool = False
-    # most messages of a conversation; None: the default
+    # Maximum number of messages of a conversation. None means the default.
     limit: int | None = None
 
 
 @dataclass
 class ConverseBenchmark(CaseBenchmark):
-    """The runner of a plan's cells."""
+    """Runner of the cells of a plan."""
 
-    # folder of the evaluation; its utilities lie in it
+    # Folder of the evaluation, which contains its utilities.
     folder: Path = Path()
-    # Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
+    # The user's problem for the plan. None means the registered problem with the plan's name.
     given: DecisionProblem | None = None
-    # model that is asked in place of any other, for tests; None: those of the plan
+    # Model that replaces all others in tests. None means the models of the plan.
     stand_in: Model | None = None
     roles: ClassVar[Sequence[str]] = ("agent", "decider")
 
@@ -106,16 +106,16 @@ class ConverseBenchmark(CaseBenchmark):
 
     @cached_property
     def solver(self) -> StateSolver:
-        """Solver that all conversations share."""
+        """Solver shared by all conversations."""
         return StateSolver(self.problem)
 
     @cached_property
     def stakeholders(self) -> tuple[Stakeholder, ...]:
-        """Those whose utilities lie in the folder."""
+        """Stakeholders whose utilities are in the folder."""
         return read_utility_file(self.folder / UTILITIES, self.problem).stakeholders
 
     def case_names(self, cell: BenchCell) -> list[str]:
-        """Names of the cases of a cell: number of the utility, style and feedback."""
+        """Return the names of the cases of a cell: number of the utility, style and feedback."""
         numbers = [f"{number:04d}" for number in range(len(self.stakeholders))]
         if not self._uses_persona(cell):
             return numbers
@@ -123,7 +123,7 @@ class ConverseBenchmark(CaseBenchmark):
         return [f"{number}-{style}-{feedback}" for style, feedback in kinds for number in numbers]
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
-        """Folder of a cell."""
+        """Return the folder of a cell."""
         return folder / "contestants" / file_stem(cell.contestant, each=True) / str(cell.seed)
 
     def describe_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> str:
@@ -141,7 +141,7 @@ class ConverseBenchmark(CaseBenchmark):
         return Measure(self.problem.name, Better.MAXIMIZE), score, failed
 
     def persona(self, cell: BenchCell, case: str, seed: int) -> Persona:
-        """The character of a case; its role is drawn evenly, by the seed and the name alone."""
+        """Return the persona of a case; its role is drawn uniformly and depends only on the seed and the name."""
         _, style, feedback = case.split("-", 2)
         roles = self.known.telling.roles
         role = roles[np.random.default_rng([seed, *b"role", *case.encode()]).integers(len(roles))]
@@ -164,7 +164,7 @@ class ConverseBenchmark(CaseBenchmark):
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
     ) -> tuple[Mapping[str, str | Model], Work]:
-        """Open the sandbox where programs run; the agent is asked in its role, the decider in its own."""
+        """Open the sandbox for programs; return the models for the roles of agent and decider, and the work."""
         contestant = self.contestant_of(cell)
         is_programming = contestant["agent"] in PROGRAMMING
         programs = SandboxedPrograms(stack.enter_context(Sandbox(self.workers))) if is_programming else None
@@ -222,7 +222,7 @@ class ConverseBenchmark(CaseBenchmark):
 
 
 def score_case(contestant: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
-    """A conversation that was held, as scores are summed up; those of older evaluations have no traits."""
+    """Return a finished conversation as a score record; records of older evaluations have no traits."""
     of_contestant = {name: contestant[name] for name in VARIED}
     of_decider = {name: result[name] for name in (*DECIDER, "score", "success", "calls")}
     return Scored(**of_contestant, **of_decider, traits=result.get("traits", {}), turns=len(result["turns"]))

@@ -1,4 +1,4 @@
-"""The command ``oragent bench converse``: plan, hold or continue, print tables, write a report and transcripts."""
+"""The command ``oragent bench converse``: plan, run or resume, print tables, write a report and transcripts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
 
 
 def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[tables.MeasuredContestant]) -> Path:
-    """Write ``report.html`` and a page for each transcript that has none."""
+    """Write ``report.html``, and a page for each transcript without one."""
     links: dict[tuple[str, str], str] = {}
     for number, contestant in enumerate(contestants, 1):
         for case in contestant.cases:
@@ -68,7 +68,7 @@ def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[tab
 def render_page(
     bench: ConverseBenchmark, contestants: Sequence[tables.MeasuredContestant], links: Mapping[tuple[str, str], str]
 ) -> str:
-    """The page with tables and figures, as HTML."""
+    """Return the page with tables and figures as HTML."""
     word, printed = bench.problem.vocabulary.decision, published_of(bench.problem)
     ends = f"Published: by the maximum / by itself / at the limit, of {printed.conversations}." if printed.ends else ""
     parts = [
@@ -105,7 +105,7 @@ def render_page(
 def _list_conversations(
     contestants: Sequence[tables.MeasuredContestant], links: Mapping[tuple[str, str], str]
 ) -> list[dict[str, Any]]:
-    """One line a conversation; those in which something was found come first."""
+    """Return one row per conversation; conversations with audit findings come first."""
     rows = [
         {
             "contestant": contestant.name,
@@ -189,24 +189,24 @@ def _draw_successes(contestants: Sequence[tables.MeasuredContestant]) -> "Figure
 class ConverseBenchRequest(BenchRequest):
     """Request of ``bench converse``."""
 
-    # Problem that is talked about: its name, or one of one's own; empty for that of the folder.
+    # Problem of the conversations: its name, or a problem of the user. Empty means the problem of the folder.
     problem: str | DecisionProblem = ""
-    # agents, paradigms, models, tools, ablate: names; of contestants every combination takes part.
+    # agents, paradigms, models, tools, ablate: names; all combinations are contestants.
     agents: Sequence[str] = ()
     paradigms: Sequence[str] = ("conversation",)
     models: Sequence[str] = ()
     tools: Sequence[str] = ("paper",)
     ablate: Sequence[str] = ()
-    # ``all``, ``paper``, a number, or a file
+    # ``all``, ``paper``, a number, or a file.
     utilities: str = "all"
     settings: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
-    # folder of an evaluation of the same plan whose replies are given again; None to ask
+    # Folder of an evaluation of the same plan whose recorded replies are used. None means that models are called.
     replay: Path | None = None
 
 
 def run_bench(request: ConverseBenchRequest, console: Console) -> int:
-    """Hold the missing conversations of an evaluation, print its tables, write its pages; return the exit code."""
+    """Run the missing conversations of an evaluation, print its tables, write its pages; return the exit code."""
     folder = request.outputs
     plan = _plan(request) if request.problem else MANIFEST.read_plan(folder)
     given = None if isinstance(request.problem, str) else request.problem
@@ -215,7 +215,7 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     )
     for agent in request.agents if request.problem else ():
         expect_fitting_agent(agent, bench.problem)
-    # checked before anything is written
+    # This check runs before any file is written.
     warnings, new = _utilities(bench.problem, plan, folder)
 
     def write_utilities() -> None:
@@ -273,7 +273,7 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
         if not is_asking and not request.models:
             raise ConfigError("no model plays the decision agent: add --model, or take --decider rational or myopic")
         if not is_asking or len(request.models) > 1:
-            # held fixed while the agents' models vary
+            # The decider's model stays fixed while the agents' models vary.
             settings["decider_model"] = request.models[0]
     name = request.problem if isinstance(request.problem, str) else request.problem.name
     return BenchPlan(TERMS, {name: None}, own, (request.seed,), settings)
@@ -282,7 +282,7 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
 def _utilities(
     problem: DecisionProblem, plan: BenchPlan, folder: Path
 ) -> tuple[tuple[str, ...], Sequence[Stakeholder] | None]:
-    """Warnings about the utilities, and those to write into the folder; None if the folder has them."""
+    """Return warnings about the utilities, and the utilities to write into the folder; None if it already has them."""
     path = folder / UTILITIES
     if path.is_file():
         return read_utility_file(path, problem).warnings, None

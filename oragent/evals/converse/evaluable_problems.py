@@ -22,7 +22,7 @@ from oragent.evals.converse.stakeholders import Evaluable, Published, Stakeholde
 from oragent.llm.callable import Scripted
 
 SCHEMA = 1
-# bytes
+# Maximum size of a file in bytes.
 LARGEST = 10_000_000
 
 
@@ -30,7 +30,7 @@ def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
     """Return the stakeholders of a problem.
 
     Raises:
-        ConfigError: It has none, or its decisions are too many to be enumerated.
+        ConfigError: The problem has no stakeholders, or too many decisions to enumerate.
     """
     if isinstance(problem, Schools):
         if problem.exact is None:
@@ -48,16 +48,16 @@ def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
 
 
 def read_problem_file(path: Path) -> DecisionProblem:
-    """Run a user's own program and return the problem that it makes.
+    """Run a user's program and return the problem that it creates.
 
     Raises:
-        ConfigError: It cannot be run, or makes no problem with stakeholders, or several.
+        ConfigError: The program fails, or does not create exactly one problem with stakeholders.
     """
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ConfigError(f"no program {str(path)[:200]}: expected a file that makes a problem with stakeholders")
     module = importlib.util.module_from_spec(spec)
-    # dataclasses look their module up
+    # Dataclasses look up their module here.
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
@@ -78,7 +78,7 @@ def published_of(problem: DecisionProblem) -> Published:
 
 
 def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
-    """A model that plays all roles by the script of a problem."""
+    """Return a model that plays all roles by the script of a problem."""
     script = stakeholders_of(problem).telling.script
     if script is None:
         raise ConfigError(f"nothing stands in for a model where {one_line(problem.name, 60)} is talked about: name one")
@@ -87,14 +87,14 @@ def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
 
 @dataclass(frozen=True)
 class UtilitySet:
-    """Content of a file of utilities; ``warnings``: one line for each utility that misses a property."""
+    """Content of a file of utilities; ``warnings`` has one line for each utility that lacks a property."""
 
     stakeholders: tuple[Stakeholder, ...]
     warnings: tuple[str, ...]
 
 
 def write_utility_file(path: Path, problem: DecisionProblem, stakeholders: Iterable[Stakeholder], origin: str) -> None:
-    """Write utilities as JSON, a record each."""
+    """Write utilities as JSON, one record each."""
     rows = ",\n  ".join(json.dumps(dict(stakeholder.record()), ensure_ascii=False) for stakeholder in stakeholders)
     head = json.dumps({"schema": SCHEMA, "problem": problem.name, "made": origin}, ensure_ascii=False)[1:-1]
     try:
@@ -104,7 +104,7 @@ def write_utility_file(path: Path, problem: DecisionProblem, stakeholders: Itera
 
 
 def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
-    """Read utilities from a file of ours, or from a plain list of records such as the problem knows."""
+    """Read utilities from a file written by oragent, or from a plain list of records in the problem's format."""
     stakeholders = stakeholders_of(problem)
     expected = "a file that `oragent converse utilities` wrote"
     loaded_tree = load_json(path, LARGEST, "a file of utilities", expected)
@@ -115,7 +115,7 @@ def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
         except ConfigError as error:
             raise ConfigError(f"{path}, utility {number}: {error}") from None
         except (KeyError, TypeError, ValueError) as error:
-            # the problem of a user may not check its records
+            # A user's problem may not check its records.
             reason = f"no record such as {one_line(problem.name, 60)} has: {one_line(str(error), 120)}"
             raise ConfigError(f"{path}, utility {number}: {reason}") from None
         loaded.append(stakeholder)
@@ -124,14 +124,14 @@ def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
 
 
 def load_json(path: Path, largest: int, what: str, expected: str, missing: str = "") -> Any:
-    """Load a JSON file of a person.
+    """Load a JSON file of the user.
 
     Args:
         path: Path of the file.
-        largest: Most bytes that it may have.
-        what: What it should be, such as ``a file of utilities``.
-        expected: The same, where it is no JSON.
-        missing: What is expected where it cannot be read.
+        largest: Maximum size in bytes.
+        what: Expected kind of file, such as ``a file of utilities``.
+        expected: Expected content, for the error on invalid JSON.
+        missing: Expected content, for the error on an unreadable file.
     """
     try:
         if path.stat().st_size > largest:
@@ -156,7 +156,7 @@ def _check_records(path: Path, tree: Any, problem: str) -> list[Mapping[str, Any
 
 
 def utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> int:
-    """Generate utilities for the problem of a name and write them; say how much they ask for."""
+    """Generate utilities for a named problem, write them, and print the size of an evaluation with them."""
     problem = problem_of(spec)
     stakeholders = stakeholders_of(problem).generated(np.random.default_rng(seed), functions)
     if functions:

@@ -1,4 +1,4 @@
-"""Decision agents by rules, and their results for each way of using a model, with rules on both sides.
+"""Rule-based decision agents, and their results for each way of using a model, with rules on both sides.
 
 The paradigms are those of Drossman et al. 2026 (arXiv:2604.02666): the default decision, one request without knowledge
 of the model, one round of all wishes, and a conversation that ends at the best possible outcome.
@@ -25,13 +25,13 @@ TOLERANCE = 1e-9
 
 @dataclass
 class Asking:
-    """Makes requests in turn and leaves as soon as a decision that is shown respects the last request."""
+    """Decision agent that makes requests in turn and leaves when a shown decision respects the last request."""
 
     problem: DecisionProblem
     requests: Sequence[Request]
-    # whether all of them go into one message, each in case those before cannot be met
+    # Whether one message contains all requests, each as an alternative if the earlier ones are infeasible.
     at_once: bool = False
-    # whether a model reads them; the ``rules`` agent reads commands
+    # Whether a language model reads the requests. The ``rules`` agent reads commands.
     in_words: bool = False
     says_farewell: bool = False
     _left: Iterator[tuple[Request, ...]] = field(init=False)
@@ -50,11 +50,11 @@ class Asking:
         at_once: bool = False,
         in_words: bool = False,
     ) -> "Asking":
-        """The agent that follows a rule, such as the rational or the myopic one."""
+        """Create the agent for a rule, such as the rational or the myopic one."""
         return cls(problem, list(rule(stakeholder)), at_once, in_words)
 
     async def say(self, view: DecisionView) -> DeciderMessage | None:
-        """Put the next request; leave once one is met, or after the last one."""
+        """Return the next request; leave after a request is met, or after the last one."""
         meets = partial(_meets_restriction, self.problem)
         if any(all(meets(shown, one) for one in request) for shown in view.presented for request in self._asked):
             return None
@@ -75,7 +75,7 @@ class Asking:
 
 
 def command_of(problem: DecisionProblem, request: Request) -> str:
-    """Write a request in the words of the ``rules`` agent; earlier requests are cleared."""
+    """Return a request as a command of the ``rules`` agent, which clears earlier requests."""
     commands = [
         f"{problem.expressions[_position_of(problem, one)].word} {one.relation} {format_figure(one.value)}"
         if one.kind is RestrictionKind.BOUND
@@ -98,7 +98,7 @@ def _meets_restriction(problem: DecisionProblem, decision: str, restriction: Res
         if restriction.upper:
             return value <= restriction.limit + TOLERANCE
         return value >= restriction.limit - TOLERANCE
-    # An option may be written in several ways, such as 1,000 and 1000.
+    # An option can have several spellings, such as 1,000 and 1000.
     chosen = problem.option(restriction.subject, problem.chosen(decision)[restriction.subject])
     is_chosen = chosen == problem.option(restriction.subject, restriction.option)
     return is_chosen is (restriction.kind is RestrictionKind.FIX)
@@ -109,12 +109,12 @@ def _position_of(problem: DecisionProblem, bound: Restriction) -> int:
 
 
 def first_request(stakeholder: Stakeholder) -> Iterator[Request]:
-    """Ask for the first wish alone, once."""
+    """Yield only the first wish, once."""
     yield (stakeholder.wishes[0].asked,)
 
 
 def dropping_requests(stakeholder: Stakeholder) -> Iterator[Request]:
-    """Ask for all wishes, then without the one of least weight, and so on; of equal ones the first goes first."""
+    """Yield all wishes, then drop the wish of least weight, and so on; of equal weights, the first is dropped first."""
     wishes = list(stakeholder.wishes)
     while True:
         yield tuple(wish.asked for wish in wishes)
@@ -124,7 +124,7 @@ def dropping_requests(stakeholder: Stakeholder) -> Iterator[Request]:
 
 
 def ranked_requests(stakeholder: Stakeholder) -> Iterator[Request]:
-    """Ask for each outcome in order of falling utility."""
+    """Yield each outcome in order of decreasing utility."""
     yield from stakeholder.outcomes
 
 
@@ -132,7 +132,7 @@ Requests = Callable[[Stakeholder], Iterator[Request]]
 
 
 class Paradigm(StrEnum):
-    """Way of using the model, from none to a conversation."""
+    """Way of using the model, from no use to a conversation."""
 
     DEFAULT = "default"
     ONE_SHOT = "one-shot"
@@ -149,13 +149,13 @@ RULES: dict[Paradigm, Requests] = {
 
 
 def negotiate(solver: StateSolver, requests: Iterable[Request]) -> tuple[str, int]:
-    """Put requests one after the other, each in place of the one before, until one can be met.
+    """Make requests one after the other, each replacing the previous one, until a request is feasible.
 
     Returns:
-        The decision of least cost that meets it, and the number of requests put.
+        The decision of least cost that meets it, and the number of requests made.
 
     Raises:
-        ProblemError: none can be met.
+        ProblemError: No request is feasible.
     """
     number, start = 0, begin(solver.problem)
     for number, restrictions in enumerate(requests, 1):
@@ -172,7 +172,7 @@ def list_contestants(
     tools: Sequence[str] = (PAPER,),
     ablate: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:
-    """Every combination, by a name of its differences."""
+    """Return every combination of settings by a name with its differences."""
     kits = (PAPER, EXTENDED)
     choices: tuple[tuple[Sequence[str], Sequence[str], str], ...] = (
         (agents, list(AGENTS), "agent"),
@@ -201,7 +201,7 @@ def list_contestants(
 
 
 def name_of(settings: Mapping[str, Any]) -> str:
-    """Name of a contestant by its settings."""
+    """Return the name of a contestant from its settings."""
     if settings["paradigm"] == Paradigm.DEFAULT:
         return "default"
     parts = [f"{settings['agent']} {settings['paradigm']}"]

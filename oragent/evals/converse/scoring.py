@@ -12,19 +12,19 @@ from oragent.converse.conversation import ConversationEnd, ConversationResult
 from oragent.converse.decision import DecisionProblem
 
 MEASURED = ("score", "success", "turns", "calls")
-# properties that a pair shares
+# Properties that both cases of a pair share.
 DECIDER = ("utility", "role", "style", "feedback")
 
 
 @dataclass(frozen=True)
 class AuditFinding:
-    """Something that went wrong."""
+    """A problem found in a conversation."""
 
-    # kind of finding, a name of ``COUNTS``
+    # Kind of finding, a name of ``COUNTS``.
     kind: str
-    # number of the turn, from 1
+    # Number of the turn, from 1.
     turn: int
-    # description of the finding; untrusted text
+    # Description of the finding; untrusted text.
     text: str
 
 
@@ -32,25 +32,25 @@ class AuditFinding:
 class AuditCounts:
     """Number of findings of each kind."""
 
-    # decisions presented that no solver had returned
+    # Presented decisions that no solver returned.
     unsolved: int = 0
-    # programs that enumerate without a solver
+    # Programs that enumerate decisions without a solver.
     enumerated: int = 0
-    # models with a silent error
+    # Models with a silent error.
     silent: int = 0
-    # turns that were shown no better decision
+    # Turns without a better decision.
     stalled: int = 0
-    # 1 where the decision agent left below its maximum
+    # 1 if the decision agent left below its maximum.
     below: int = 0
-    # programs or tool calls that failed
+    # Failed programs or tool calls.
     failed: int = 0
-    # proposals that were no full decision
+    # Incomplete proposals of decisions.
     half: int = 0
-    # messages that told a secret
+    # Messages that revealed a secret.
     leaks: int = 0
-    # messages that were sent back for one
+    # Messages that were returned because of a secret.
     sent_back: int = 0
-    # checks of decisions that had not been shown
+    # Checks of decisions that were not presented.
     refused: int = 0
     findings: tuple[AuditFinding, ...] = field(default=())
 
@@ -64,13 +64,13 @@ def audit_conversation(
     *,
     knows_solver: bool = True,
 ) -> AuditCounts:
-    """Go through a conversation.
+    """Audit a conversation.
 
     Args:
-        problem: Problem that it was about.
+        problem: Problem of the conversation.
         outcome: Outcome of the conversation.
-        knows_solver: Whether all that the agent may present comes from a solver of ours; False for C-N-R, whose
-            programs print what they like.
+        knows_solver: Whether all presented decisions come from oragent's solver. False for C-N-R, whose programs can
+            print anything.
     """
     counts: Counter[str] = Counter()
     findings: list[AuditFinding] = []
@@ -105,7 +105,7 @@ def audit_conversation(
 
 
 def total_counts(audits: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Sums of the counts of several conversations, as they are kept."""
+    """Return the sums of the stored counts of several conversations."""
     total: Counter[str] = Counter()
     for counts in audits:
         total.update({name: int(counts.get(name, 0)) for name in COUNTS})
@@ -124,23 +124,23 @@ def _count_events(events: Sequence[Mapping[str, Any]], number: int, note: Any, d
 
 @dataclass(frozen=True)
 class Scored:
-    """Result of one conversation, or of a rule in its place."""
+    """Result of one conversation, or of a rule that replaces it."""
 
     agent: str
     paradigm: str
-    # name of the optimisation agent's language model; empty for rules
+    # Name of the optimisation agent's language model. Empty for rules.
     model: str
-    # position of the decision agent's utility in its set
+    # Position of the decision agent's utility in its set.
     utility: int
-    # what else is known of the decision agent's wishes, by name, such as what it cares for
+    # Traits of the decision agent by name, such as its preferences.
     traits: Mapping[str, str]
-    # role that the decision agent plays; empty where that makes no difference, as with the default
+    # Role of the decision agent. Empty if it has no effect, as with the default decision.
     role: str
-    # style of the decision agent, vague or precise; empty likewise
+    # Style of the decision agent, vague or precise. Empty if it has no effect.
     style: str
-    # feedback to the decision agent, binary or rich; empty likewise
+    # Feedback to the decision agent, binary or rich. Empty if it has no effect.
     feedback: str
-    # utility over the greatest possible, 0 to 1
+    # Utility divided by the greatest possible one, 0 to 1.
     score: float
     success: bool
     turns: int
@@ -153,7 +153,7 @@ VARIED = tuple(name for name in GROUPS if name not in DECIDER)
 
 @dataclass(frozen=True)
 class GroupMeans:
-    """The means of a group."""
+    """Means of a group."""
 
     cases: int
     score: statistics.MeanInterval
@@ -164,28 +164,28 @@ class GroupMeans:
 
 @dataclass(frozen=True)
 class Contrast:
-    """One side against another, paired by decision agent."""
+    """Comparison of two sides, paired by decision agent."""
 
     better: str
     other: str
-    # number of decision agents that both sides had
+    # Number of common decision agents.
     pairs: int
-    # mean score of either side over the pairs, the better one first
+    # Mean score of each side over the pairs, the better one first.
     scores: tuple[float, float]
-    # share of successes of either side over the pairs
+    # Share of successes of each side over the pairs.
     successes: tuple[float, float]
-    # one-sided sign-flip test of scores, adjusted; None for fewer than two pairs
+    # Adjusted p-value of a one-sided sign-flip test of scores. None for fewer than two pairs.
     score_p: float | None
-    # one-sided exact McNemar test of success, adjusted
+    # Adjusted p-value of a one-sided exact McNemar test of success.
     success_p: float | None
 
 
 def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], GroupMeans]:
-    """The means of each group with bootstrap intervals, groups in the order in which they first appear.
+    """Return the means of each group with bootstrap intervals; groups are ordered by first appearance.
 
     Args:
-        cases: Cases to sum up.
-        by: Attributes of ``Scored``, or traits, whose values make a group; none for one group of all.
+        cases: Cases to summarise.
+        by: Attributes of ``Scored``, or traits, whose values define a group. Empty means one group of all cases.
     """
     cases = tuple(cases)
     columns = (*GROUPS, *dict.fromkeys(name for case in cases for name in case.traits))
@@ -211,11 +211,11 @@ def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[s
 def contrast_sides(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
     """Test whether one side is better than each of the others, p-values adjusted by Holm's method.
 
-    A side whose cases leave role, style or feedback open, such as the default, stands against every decision
-    agent of the same utility.
+    If the cases of a side have no role, style or feedback, as with the default decision, they are compared with every
+    decision agent of the same utility.
 
     Raises:
-        ConfigError: ``by`` is something else, a side is missing or has no pair, or a decision agent comes twice.
+        ConfigError: ``by`` is unknown, a side is missing or has no pairs, or a decision agent is repeated.
     """
     if by not in VARIED:
         raise ConfigError(f"cannot contrast by {by!r}; expected one of {', '.join(VARIED)}")
@@ -247,7 +247,7 @@ Pair = tuple[Scored, Scored]
 
 
 def _pair_cases(ours: Sequence[Scored], theirs: Sequence[Scored], name: str) -> list[Pair]:
-    """Every case of ours with the one of the other side that had the same decision agent."""
+    """Return every case of the first side with the case of the second side that had the same decision agent."""
     shared = [field for field in DECIDER if all(getattr(case, field) != "" for case in theirs)]
     matching = {_decider_key(case, shared): case for case in theirs}
     whole = {_decider_key(case, DECIDER) for case in ours}

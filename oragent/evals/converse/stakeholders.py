@@ -1,6 +1,6 @@
-"""Stakeholders of a decision, each with a hidden utility; an evaluation needs them from its problem.
+"""Stakeholders of a decision, each with a hidden utility; an evaluation requires them.
 
-A user's problem takes part in an evaluation through its method ``stakeholders``.
+A user's problem supports evaluation by a method ``stakeholders``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,18 +14,18 @@ from oragent.converse.state import Restriction
 from oragent.llm.callable import ScriptedReply
 from oragent.llm.model import Request as LlmRequest
 
-# role in which a model that plays a stakeholder is asked
+# Role of a model that plays a stakeholder.
 DECIDER = "decider"
-# restrictions of one request, in place of earlier ones
+# Restrictions of one request, which replace earlier ones.
 Request = tuple[Restriction, ...]
 
 
 @dataclass(frozen=True)
 class Wish:
-    """A wish that a decision meets or not.
+    """A wish that a decision meets or does not meet.
 
     Attributes:
-        asked: Restriction that a decision respects where it meets the wish.
+        asked: Restriction that every decision with this wish met respects.
         weight: Weight in the utility.
     """
 
@@ -38,13 +38,13 @@ class Profile:
     """Description of a stakeholder in words and figures.
 
     Attributes:
-        traits: Traits by which tables group it, by name.
-        facts: Facts in the tiles of its transcripts, by name.
-        utility: Utility in full, for who reads a transcript afterwards.
-        characters: Character by role, as a language model that plays it is told.
-        wishes: Wishes in words, as the same model is told them.
-        worth: Markdown table of outcomes and what they are worth, likewise; empty where there is none.
-        secrets: Figures that it must never say, between 0 and 1.
+        traits: Traits that group it in tables, by name.
+        facts: Facts shown at the top of its transcripts, by name.
+        utility: Complete utility, for readers of a transcript.
+        characters: Description of the character by role, for the prompt of a language model that plays it.
+        wishes: Wishes in words, for the same prompt.
+        worth: Markdown table of outcomes and their values, for the same prompt. Empty without a table.
+        secrets: Figures between 0 and 1 that it must never reveal.
     """
 
     traits: Mapping[str, str] = field(default_factory=dict)
@@ -57,15 +57,15 @@ class Profile:
 
 
 class Stakeholder(Judge, Protocol):
-    """Person with a hidden utility, by which they judge decisions."""
+    """Person with a hidden utility, which judges decisions."""
 
     @property
     def wishes(self) -> Sequence[Wish]:
-        """All that it wants, the wish of a first request first; of equal weights the first is given up first."""
+        """All wishes, the wish of a first request first; of equal weights, the first is dropped first."""
 
     @property
     def outcomes(self) -> Sequence[Request]:
-        """Requests by falling utility; the last one is always possible."""
+        """Requests by decreasing utility; the last one is always feasible."""
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -76,20 +76,20 @@ class Stakeholder(Judge, Protocol):
         """Traits and texts of the stakeholder."""
 
     def record(self) -> Mapping[str, Any]:
-        """Its utility as JSON has it, such as ``Stakeholders.of`` reads."""
+        """Return its utility as a JSON record that ``Stakeholders.of`` reads."""
 
 
 @dataclass(frozen=True)
 class PersonaTexts:
-    """Words of a problem for language models that play its stakeholders; each has a general default.
+    """Texts of a problem for language models that play its stakeholders; each has a general default.
 
     Attributes:
-        roles: Roles that they play, drawn evenly.
+        roles: Roles that they play, drawn uniformly.
         about: Subject of the decision, in the plural.
-        table: Parts of the decision to describe to somebody who knows nothing of it, as a list.
-        wishes: Wishes that they may have, as a list.
-        examples: Sentences such as they would say, by style.
-        script: Script of a stand-in for the models of both sides; None where there is none.
+        table: List of the parts of the decision to describe to a person without any knowledge of it.
+        wishes: List of possible wishes.
+        examples: Example sentences, by style.
+        script: Script of a scripted model for both sides. None without a script.
     """
 
     roles: tuple[str, ...] = ("somebody whom the decision concerns",)
@@ -101,29 +101,29 @@ class PersonaTexts:
 
 
 class Stakeholders(Protocol):
-    """All whom a problem can be evaluated with."""
+    """All stakeholders with which a problem can be evaluated."""
 
     @property
     def telling(self) -> PersonaTexts:
-        """Words for language models that play them."""
+        """Texts for language models that play them."""
 
     def generated(self, rng: np.random.Generator, functions: int = 0) -> Sequence[Stakeholder]:
-        """One for each decision worth reaching; with ``functions`` so many of random parameters, for contrast."""
+        """Generate one for each target decision; with ``functions``, generate that many with random parameters."""
 
     def of(self, record: Mapping[str, Any]) -> tuple[Stakeholder, tuple[str, ...]]:
-        """The stakeholder of a record, and one line for each thing that is doubtful about it.
+        """Return the stakeholder of a record, and one line for each doubtful property of it.
 
         Raises:
-            ConfigError: The record, which is not trusted, is of none.
+            ConfigError: The untrusted record does not describe a stakeholder.
         """
 
 
 @runtime_checkable
 class Evaluable(Protocol):
-    """A problem that an evaluation can be about."""
+    """A problem that supports evaluation."""
 
     def stakeholders(self) -> Stakeholders:
-        """Its stakeholders; ``ConfigError`` where it is too large to know what they can have."""
+        """Return its stakeholders; raise ``ConfigError`` if it is too large to compute their possible outcomes."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Diversity:
 
 
 def measure_diversity(stakeholders: Iterable[Stakeholder]) -> Diversity:
-    """Count how many utilities have one maximiser only, and how many decisions those are."""
+    """Count the utilities with exactly one maximiser, and the different decisions among these maximisers."""
     optima = [stakeholder.best for stakeholder in stakeholders]
     only = [best[0] for best in optima if len(best) == 1]
     return Diversity(len(optima), len(only), len(set(only)))
@@ -144,17 +144,17 @@ def measure_diversity(stakeholders: Iterable[Stakeholder]) -> Diversity:
 
 @dataclass(frozen=True)
 class Published:
-    """Figures in print, as texts; all empty where nothing was published.
+    """Published figures as texts; all empty if no figure was published.
 
     Attributes:
-        note: Source of the figures, and how far they can be compared.
-        utilities: Number of utilities that they are of.
+        note: Source of the figures, and limits of the comparison.
+        utilities: Number of utilities behind the figures.
         conversations: Number of conversations of an agent.
         paradigms: Score / success in percent by style, then paradigm.
-        agents: The same by style and feedback, then agent.
-        turns: Mean number of turns, likewise.
+        agents: Score / success in percent by style and feedback, then agent.
+        turns: Mean number of turns by style and feedback, then agent.
         models: Rows of model, T-P-P, C-N-R, relative gain, difference in success, turns and solver calls of T-P-P.
-        ends: Number of ends by the maximum, by itself and at the limit, by agent.
+        ends: Number of ends by the maximum, by the agent itself and by the limit, by agent.
     """
 
     note: str = ""

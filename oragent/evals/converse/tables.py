@@ -1,4 +1,4 @@
-"""An evaluation in tables: paradigms, agents, models, tests, ends, audit; with published figures."""
+"""Tables of an evaluation: paradigms, agents, models, tests, ends, audit, and published figures."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,12 +48,12 @@ class MeasuredContestant(MeasuredCases):
 
     @property
     def scored(self) -> list[Scored]:
-        """The conversations as scores are summed up."""
+        """Conversations as score records."""
         return [score_case(self.settings, case.result) for case in self.cases]
 
     @property
     def plain(self) -> bool:
-        """True if it is as published: no other tools, no part left out."""
+        """True if it is the published configuration: no other tools, and no part left out."""
         return self.settings["tools"] == "paper" and not self.settings["without"]
 
 
@@ -68,7 +68,7 @@ Tables = list[tuple[str, TextTable]]
 
 
 def terminal_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
-    """The tables that a terminal shows, in the columns that 80 letters hold."""
+    """Return the tables for a terminal with 80 columns."""
     asked = any(case.spent.tokens for contestant in contestants for case in contestant.cases)
     hidden = ("95 %", "turns", "solver calls", "calls", "money", *(() if asked else ("tokens",)))
     tables = [("Contestants", contestant_table(contestants).drop_columns(*hidden))]
@@ -88,12 +88,12 @@ def terminal_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
 
 
 def stack_columns(table: TextTable, keys: int, what: str) -> TextTable:
-    """A table with a row for each group of columns that a name and columns of figures make.
+    """Stack groups of columns into rows; each group has one column of names and columns of figures.
 
     Args:
-        table: Table whose groups begin with a name; the figures behind it have the same heads in each group.
+        table: Table in which a name column begins each group; its figure columns have the same heads in each group.
         keys: Number of columns before the first group.
-        what: Head for the names.
+        what: Column head of the names.
     """
     figures = [head.strip() for head in table.heads[keys:]]
     repeated = ("published", "turns")
@@ -111,7 +111,7 @@ def stack_columns(table: TextTable, keys: int, what: str) -> TextTable:
 
 
 def stack_tests(table: TextTable) -> TextTable:
-    """The tests with a row for the scores and one for the successes of each claim."""
+    """Return the tests with one row for scores and one for successes of each claim."""
     rows: list[tuple[str, ...]] = []
     for claim, pairs, scores, score_p, successes, success_p in table.rows:
         rows += [(claim, pairs, "score", scores, score_p), ("", "", "success", successes, success_p)]
@@ -119,7 +119,7 @@ def stack_tests(table: TextTable) -> TextTable:
 
 
 def contestant_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
-    """A row a contestant: score and success with intervals, turns, calls, what it took."""
+    """Return one row per contestant: score and success with intervals, turns, calls, and cost."""
     heads = (
         "contestant",
         "held",
@@ -160,7 +160,7 @@ def contestant_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 
 
 def paradigm_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
-    """Score / success by style and paradigm, of T-P-P or the first agent, with the published ones."""
+    """Return score / success by style and paradigm, of T-P-P or the first agent, with published figures."""
     first, printed = _main_agent(contestants), _published_figures(contestants)
     comparable = [one for one in contestants if one.cases and one.plain and one.agent in (first, "")]
     by = {contestant.paradigm: contestant.scored for contestant in reversed(comparable)}
@@ -180,7 +180,7 @@ def paradigm_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 
 
 def agent_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
-    """Score / success and turns by style, feedback and agent, in conversations."""
+    """Return score / success and turns of conversations by style, feedback and agent."""
     talking, printed = _by_agent(contestants), _published_figures(contestants)
     if not talking:
         return TextTable(("style",), ())
@@ -203,7 +203,7 @@ def agent_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 
 
 def model_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
-    """T-P-P against C-N-R by model: relative gain, difference in success, turns and solver calls."""
+    """Compare T-P-P with C-N-R by model: relative gain, difference in success, turns and solver calls."""
     heads = ("model", "T-P-P", "C-N-R", "relative gain", "success, points", "turns", "solver calls")
     rows = []
     for model in dict.fromkeys(contestant.model for contestant in contestants if contestant.model):
@@ -222,7 +222,7 @@ def model_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 
 
 def contrast_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
-    """Is T-P-P better than each other agent, and conversation than each other paradigm? Adjusted by Holm."""
+    """Test T-P-P against each other agent, and conversation against each other paradigm, adjusted by Holm."""
     heads = ("claim", "pairs", "scores", "p of score", "successes", "p of success")
     rows: list[tuple[str, ...]] = []
     whole = [contestant for contestant in contestants if contestant.cases and contestant.plain]
@@ -254,7 +254,7 @@ def end_table(contestants: Sequence[MeasuredContestant], decision: str) -> TextT
 
 
 def audit_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
-    """The audit's counts, a row a contestant."""
+    """Return the counts of the audit, one row per contestant."""
     rows = []
     for contestant in contestants:
         total = total_counts(case.result["audit"] for case in contestant.cases)
@@ -263,7 +263,7 @@ def audit_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 
 
 def group_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
-    """Score, success, turns and calls by role and by the traits of the decision agent's wishes."""
+    """Return score, success, turns and calls by role and by the traits of the decision agent."""
     tables = []
     traits = dict.fromkeys(name for contestant in contestants for case in contestant.scored for name in case.traits)
     for name in ("role", *traits):
@@ -293,7 +293,7 @@ def _contrast_rows(contestants: Sequence[MeasuredContestant], by: str, better: s
     try:
         return [_contrast_row(contestant) for contestant in contrast_sides(cases, by, better)]
     except ConfigError as problem:
-        # unfinished: a side without any pair yet
+        # The evaluation is unfinished, and a side has no pairs yet.
         return [(f"{better}: {problem}"[:120], *[DASH] * 5)]
 
 
@@ -322,7 +322,7 @@ def _model_row(model: str, ours: Sequence[Scored], theirs: Sequence[Scored]) -> 
 
 
 def _by_agent(contestants: Sequence[MeasuredContestant]) -> dict[str, list[Scored]]:
-    """Conversations by agent; of several models those of the first."""
+    """Return conversations by agent; with several models, only those of the first model."""
     by: dict[str, list[Scored]] = {}
     for contestant in contestants:
         if contestant.cases and contestant.plain and contestant.paradigm == Paradigm.CONVERSATION:
@@ -337,7 +337,7 @@ def _published_figures(contestants: Sequence[MeasuredContestant]) -> Published:
 
 
 def _with_printed(table: TextTable, printed: Published) -> TextTable:
-    """A table without its columns of published figures if no figure was published."""
+    """Remove the columns of published figures from a table if no figure was published."""
     if printed.note:
         return table
     return table.drop_columns("published", "published ")

@@ -16,36 +16,36 @@ from oragent.llm.dialogue import Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 
 NUMBER = re.compile(r"(?<![\w.,:])(\d{0,4}[.,]\d{1,6}|\d{1,4})(?![\d:])(\s*%)?")
-# of any utility: they tell nothing
+# Numbers that occur in every utility and reveal nothing.
 TRIVIAL = (0.0, 0.5, 1.0)
 FORBIDDEN = ("model", "objective", "optimi[sz]\\w*", "preference", "utilit\\w*")
-# the published list; its own parent says "solution"
+# The published list. Its own parent prompt contains "solution".
 PAPER_FORBIDDEN = (*FORBIDDEN, "solution")
 
 
-# of checks before a message
+# Maximum number of checks before a message.
 LIMITS = ToolRounds(6, closing="")
-# patterns as a prompt tells them
+# Readable forms of patterns for a prompt.
 SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}
 FIRST = "Write your first message to the assistant."
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """Secrets; ``numbers``: numbers, such as weights and values, between 0 and 1."""
+    """Secret numbers, such as weights and values between 0 and 1, and forbidden words."""
 
     numbers: tuple[float, ...]
     words: tuple[str, ...] = FORBIDDEN
 
     @classmethod
     def of(cls, numbers: Iterable[float], words: tuple[str, ...] = FORBIDDEN) -> "Secrets":
-        """Secrets from all numbers that matter; those that any utility has are none."""
+        """Create secrets from all relevant numbers; numbers that occur in every utility are left out."""
         rounded = {round(number, 6) for number in numbers}
         return cls(tuple(sorted(n for n in rounded if all(abs(n - trivial) > 1e-6 for trivial in TRIVIAL))), words)
 
 
 def find_leaks(text: str, secrets: Secrets) -> tuple[str, ...]:
-    """List the secrets in a message: numbers as they are or in percent, rounded to two digits or more; words."""
+    """List the secrets in a message: numbers, plain or in percent, rounded to two digits or more, and words."""
     leaked = [f"the number {match[0].strip()}" for match in NUMBER.finditer(text) if _is_secret(match, secrets.numbers)]
     for word in secrets.words:
         leaked += [f"the word {hit[0]!r}" for hit in re.finditer(rf"\b{word}s?\b", text, re.IGNORECASE)]
@@ -74,49 +74,49 @@ class Style(StrEnum):
 class Feedback(StrEnum):
     """Feedback on a decision."""
 
-    # whether the maximum is reached
+    # Only whether the maximum is reached.
     BINARY = "binary"
-    # value, maximum, wishes that are met, and changes that are needed
+    # Value, maximum, met wishes, and required changes.
     RICH = "rich"
 
 
 class Template(StrEnum):
     """Additional text about the conversation."""
 
-    # one answer only will come
+    # The agent will get only one answer.
     AWARE = "aware"
-    # the assistant knows nothing of the problem
+    # The assistant does not know the problem.
     BLANK = "blank"
 
 
 class Knowing(StrEnum):
-    """Form in which it knows its utility."""
+    """Form in which the agent knows its utility."""
 
-    # as a table, and by a tool
+    # As a table, and by a tool.
     TOOL = "tool"
-    # as a table
+    # As a table.
     PROMPT = "prompt"
-    # in words alone
+    # Only in words.
     WORDS = "words"
 
 
 @dataclass(frozen=True)
 class Persona:
-    """A decision agent's character."""
+    """Character of a decision agent."""
 
-    # who it is, one of the roles of the problem
+    # One of the roles of the problem.
     role: str
     style: Style
     feedback: Feedback
-    # additional text about the conversation
+    # Additional texts about the conversation.
     templates: tuple[Template, ...] = ()
     knowing: Knowing = Knowing.TOOL
-    # whether words are forbidden as published
+    # Whether the published list of forbidden words is used.
     paper: bool = False
 
     @property
     def forbidden(self) -> tuple[str, ...]:
-        """Patterns of words that it must not use."""
+        """Patterns of words that the agent must not use."""
         if self.paper:
             return PAPER_FORBIDDEN
         return FORBIDDEN
@@ -127,11 +127,11 @@ class Talking:
     """A decision agent in one conversation."""
 
     asker: Asker
-    # problem that is talked about; it is told nothing of its model
+    # Problem of the conversation; its model is not disclosed to the agent.
     problem: DecisionProblem
     stakeholder: Stakeholder
     persona: Persona
-    # sampling temperature; None: the model's own
+    # Sampling temperature. None means the model's default.
     temperature: float | None = None
     says_farewell: bool = True
     messages: list[Message] = field(default_factory=list)
@@ -166,7 +166,7 @@ class Talking:
         return f"give the {words.spoken} of every {words.item} by its name"
 
     async def say(self, view: DecisionView) -> DeciderMessage:
-        """Write the next message; one that tells a secret goes back once, then it is counted."""
+        """Write the next message; a message with a secret is returned once, then it is counted."""
         if view.turn > 1:
             self.messages.append(Message("user", view.text or "(no answer)"))
         text, events = await self._write_message(view)
@@ -196,7 +196,7 @@ class Talking:
         return text, events
 
     def _answer_check(self, call: ToolCall, presented: Sequence[str]) -> AgentEvent:
-        """Answer a check; only a decision that was just presented is judged."""
+        """Answer a check; only decisions that were just presented are judged."""
         arguments, words = dict(call.arguments), self.problem.vocabulary
         if call.problem or call.name != "check_utility":
             wrong = call.problem or f"there is no tool {call.name[:60]!r}; expected check_utility"
@@ -217,7 +217,7 @@ class Talking:
 
 
 def decider_prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona) -> str:
-    """The prompt of a decision agent."""
+    """Return the prompt of a decision agent."""
     profile, telling, names = stakeholder.profile, stakeholders_of(problem).telling, problem.vocabulary
     words = [SAID.get(word, word) for word in persona.forbidden]
     parts = {"decision": names.decision, "item": names.item, "option": names.spoken}
@@ -252,7 +252,7 @@ def _style_text(problem: DecisionProblem, telling: PersonaTexts, style: Style) -
 
 
 def _worth_table(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
-    """Value of each outcome to it; empty if its prompt has no table."""
+    """Return the table of the value of each outcome; empty if the prompt has no table."""
     table, greatest = stakeholder.profile.worth, stakeholder(problem.default).maximum
     if table:
         return fill_template("utility_table", table=table, maximum=f"{greatest:.3f}")
@@ -271,7 +271,7 @@ def _describe_judged(judged: Judged, feedback: Feedback) -> str:
 
 
 def _flatten_options(options: Any, texts: bool) -> Any:
-    """Options as an object of names and texts, or numbers where these are its options; they may come as a text."""
+    """Return options as an object of names and texts or numbers; the input may be a JSON text."""
     if isinstance(options, str):
         return {"text": options[:5000]}
     if isinstance(options, Mapping):

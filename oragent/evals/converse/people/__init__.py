@@ -1,1 +1,1 @@
-"""People at schools: their utilities, their words, and sets of them as files."""
+"""School stakeholders: their utilities, their texts, and sets of them as files."""

@@ -1,4 +1,4 @@
-"""People at schools, each with a hidden utility: what is asked for, judged and told; records; figures in print."""
+"""School stakeholders with hidden utilities: wishes, judgement, texts, records, and published figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ NOTE = (
     "Published figures are those of Drossman, Jacquillat and Martin 2026 (arXiv:2604.02666) with GPT-4.1 on 109 "
     "utilities that were not published: they stand beside ours for orientation, and are of other decision agents."
 )
-# by style and paradigm: mean score / success in percent, of T-P-P
+# Mean score / success in percent of T-P-P, by style and paradigm.
 PARADIGMS = {
     "vague": {"one-shot": ".67 / 15.6", "aware": ".71 / 19.3", "conversation": ".91 / 56.9"},
     "precise": {"one-shot": ".73 / 17.9", "aware": ".79 / 33.5", "conversation": ".95 / 73.4"},
@@ -55,7 +55,7 @@ PARADIGMS = {
         "conversation": ".93 / 65.1",
     },  # 26.3 in print, which is no share of 436
 }
-# by style and feedback, and agent
+# Mean score / success in percent, by style and feedback, and agent.
 AGENTS = {
     ("vague", "binary"): {"T-P-P": ".87 / 44.0", "C-P-P": ".86 / 42.2", "C-P-R": ".82 / 35.8", "C-N-R": ".70 / 24.8"},
     ("vague", "rich"): {"T-P-P": ".94 / 69.7", "C-P-P": ".88 / 56.0", "C-P-R": ".85 / 52.3", "C-N-R": ".83 / 37.6"},
@@ -70,20 +70,20 @@ TURNS = {
     ("precise", "rich"): {"T-P-P": "5.29", "C-P-P": "5.00", "C-P-R": "4.67", "C-N-R": "7.04"},
     ("all", "all"): {"T-P-P": "6.52", "C-P-P": "6.10", "C-P-R": "6.31", "C-N-R": "8.84"},
 }
-# model, T-P-P, C-N-R, relative gain, difference in success, turns and solver calls of T-P-P
+# Model, T-P-P, C-N-R, relative gain, difference in success, turns and solver calls of T-P-P.
 MODELS = (
     ("GPT-3.5-turbo", ".83 / 34.4", ".61 / 11.0", "36.1 %", "23.4", "12.61", "4.60"),
     ("GPT-4.1", ".93 / 65.1", ".81 / 31.4", "14.8 %", "33.7", "6.52", "6.23"),
     ("GPT-5", ".93 / 63.3", ".88 / 44.7", "5.7 %", "18.6", "6.43", "13.35"),
 )
-# agent: ends by the maximum, by itself, by the limit
-# 153 in print, with which they would be 437 conversations
+# Ends by the maximum, by the agent itself, and by the limit, by agent.
+# The paper prints 153, with which the sum would be 437 conversations.
 ENDS = {"T-P-P": (284, 152, 0), "C-P-P": (239, 194, 3)}
 DROSSMAN = Published(NOTE, 109, 436, PARADIGMS, AGENTS, TURNS, MODELS, ENDS)
 
 
 def utility_record(utility: Utility, district: District, optimum: str) -> dict[str, Any]:
-    """A utility as JSON has it, its school by name."""
+    """Return a utility as a JSON record, with its school by name."""
     return {
         "school": district.schools[utility.school].name,
         "direction": utility.direction,
@@ -95,9 +95,9 @@ def utility_record(utility: Utility, district: District, optimum: str) -> dict[s
 
 
 def read_utility(record: Mapping[str, Any], district: District) -> tuple[Utility, str | None]:
-    """The utility of a record, and the schedule that the record says is best; None where it says none.
+    """Return the utility of a record, and the schedule that the record calls optimal; None if it gives none.
 
-    A record of ours names its school. One of a plain list has ``school`` (its position, from 0), ``early``, ``L``,
+    Records of oragent name the school. Records of a plain list have ``school`` (position from 0), ``early``, ``L``,
     ``R``, ``w`` and ``schedule``.
     """
     listed = "early" in record
@@ -121,7 +121,7 @@ def read_utility(record: Mapping[str, Any], district: District) -> tuple[Utility
     elif direction not in list(TimePreference):
         raise ConfigError(f"direction must be early or late, not {direction!r:.40}")
     optimum = record.get("schedule" if listed else "optimum")
-    # Three weights or another number of them: the utility itself says which it expected.
+    # The number of weights can differ from three; the utility then raises an error.
     result = Utility(position, TimePreference(direction), float(load), float(deviation), tuple(weights))  # type: ignore[arg-type]
     return result, optimum if isinstance(optimum, str) else None
 
@@ -149,7 +149,7 @@ def _named_school(value: Any, district: District) -> int:
 
 
 def find_doubts(utility: Utility, optimum: str | None, best: Sequence[str], schedules: Schedules) -> Iterator[str]:
-    """List the properties that a utility misses, one line each."""
+    """Yield the required properties that a utility lacks, one line each."""
     least_load, least_deviation = schedules.load.min(), schedules.deviation.min()
     if utility.load < least_load:
         yield f"no schedule reaches load {utility.load:g}; the least is {least_load:,}"
@@ -172,7 +172,7 @@ class SchoolRole(StrEnum):
 
 @dataclass(frozen=True)
 class Person:
-    """Person at a school; the oracle is exact where the district's schedules are enumerated, by a solver beyond."""
+    """Person at a school; the oracle is exact for enumerated schedules, otherwise it uses a solver."""
 
     utility: Utility
     oracle: ScheduleOracle
@@ -189,14 +189,14 @@ class Person:
         return maximum_utility(self.utility, self.oracle)
 
     def __call__(self, decision: str, /) -> Judged:
-        """Judge a schedule, recomputed from itself."""
+        """Judge a schedule; all values are recomputed from the schedule."""
         if decision not in self._known:
             self._known[decision] = self._judge_schedule(decision)
         return self._known[decision]
 
     @cached_property
     def wishes(self) -> tuple[Wish, ...]:
-        """Its start time, then little load, then little deviation."""
+        """Wishes in order: start time, small load, small deviation."""
         utility = self.utility
         wished = (
             Constraints(fixed=frozenset({(utility.school, self._best_positions)})),
@@ -208,13 +208,13 @@ class Person:
 
     @cached_property
     def outcomes(self) -> tuple[Request, ...]:
-        """Requests by falling utility; among equals better time, load met, deviation met come first."""
+        """Requests by decreasing utility; ties put better time, then met load, then met deviation first."""
         ranked = rank_outcomes(self.utility, self._times)
         return tuple(to_restrictions(self.district, constraints) for _, constraints in ranked)
 
     @cached_property
     def best(self) -> tuple[str, ...]:
-        """The first two schedules of greatest utility, one where only that has it; the one found, by a solver."""
+        """The first two schedules of greatest utility, or the only one; with a solver, the schedule that it found."""
         if isinstance(self.oracle, Exact):
             schedules = self.oracle.schedules
             return tuple(map(schedules.letters, self.utility.maximisers(schedules)[:2].tolist()))
@@ -222,7 +222,7 @@ class Person:
         return (next(solution.schedule for solution in solutions if solution is not None),)
 
     def record(self) -> dict[str, Any]:
-        """Its utility as JSON has it, with the first of its best schedules."""
+        """Return its utility as a JSON record, with the first of its best schedules."""
         return utility_record(self.utility, self.district, self.best[0])
 
     @cached_property
@@ -257,7 +257,7 @@ class Person:
 
     @cached_property
     def _rank_outcomes(self) -> list[tuple[ScheduleOutcome, float]]:
-        """All outcomes by falling utility, with their values."""
+        """Return all outcomes by decreasing utility, with their values."""
         return [
             (outcome, self.utility.value(outcome, self._times))
             for outcome, _ in rank_outcomes(self.utility, self._times)
@@ -283,7 +283,7 @@ class Person:
         return Judged(utility.value(outcome, self._times), self.maximum, met, missed)
 
     def _worth_table(self) -> str:
-        """A table of the outcomes."""
+        """Return a table of the outcomes."""
         utility = self.utility
         lines = [
             f"| Start of your school | At most {format_figure(utility.load)} students at the busiest time | "
@@ -298,14 +298,14 @@ class Person:
 
 @dataclass(frozen=True, eq=False)
 class SchoolStakeholders:
-    """People who may care for a start time, early or late."""
+    """People who prefer an early or a late start time."""
 
     problem: Schools
     exact: Exact
 
     @cached_property
     def telling(self) -> PersonaTexts:
-        """Words of parents, principals, administrators and coordinators."""
+        """Texts for parents, principals, administrators and coordinators."""
         return PersonaTexts(
             tuple(SchoolRole),
             "schools",
@@ -317,7 +317,7 @@ class SchoolStakeholders:
         )
 
     def generated(self, rng: np.random.Generator, functions: int = 0) -> Sequence[Person]:
-        """One for each conditional solution that some utility can single out, or so many of random parameters."""
+        """Generate a person per identifiable conditional solution, or ``functions`` people with random parameters."""
         if functions:
             utilities = function_centric(self.exact, rng, functions)
         else:

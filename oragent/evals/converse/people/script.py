@@ -1,7 +1,7 @@
-"""Script of a stand-in for the models of both sides, about schools.
+"""Script of a scripted model for both sides of a conversation about schools.
 
-The decision agent asks for the outcomes of its table from best to worst; the optimisation agent does what its design
-would do, and presents what comes back. It reads prompts and messages like any model, and knows nothing else.
+The decision agent requests the outcomes of its table from best to worst. The optimisation agent acts as its design
+does, and presents the returned decision. The script uses only prompts and messages, like any model.
 """
 
 import re
@@ -22,13 +22,13 @@ LOAD = re.compile(r"at most ([\d,.]+) students")
 CHANGE = re.compile(r"at most ([\d.]+) minutes")
 SCHOOL = re.compile(r"You want (.+?) to start (?:early|late)\.")
 VALUE = re.compile(r"x\[(\d+),(\d+)\] = 1$", re.MULTILINE)
-# that a bound takes from what is on the table
+# Amount by which a bound lies below the shown value.
 LITTLE = 0.001
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Request of a message, in natural units; None for each part that it leaves open."""
+    """Request of a message in natural units; None for each part that it does not restrict."""
 
     school: str | None
     time: int | None
@@ -43,7 +43,7 @@ class Script:
     problem: Schools
 
     def __call__(self, request: Request) -> ScriptedReply:
-        """The next reply, by the role in which it is asked for."""
+        """Return the next reply for the role of the request."""
         if request.role == DECIDER:
             return self._decider_reply(request)
         return self._agent_reply(request)
@@ -62,7 +62,7 @@ class Script:
         return self._next_request(request.messages[0].content, messages_sent)
 
     def _shown_schedule(self, messages: Sequence[Message]) -> str:
-        """The schedule of the newest answer; empty if it shows no schedule."""
+        """Return the schedule of the newest answer; empty if it shows no schedule."""
         newest = next((message for message in reversed(messages) if message.role == "user"), None)
         if newest:
             decisions = self.problem.read(newest.content).decisions
@@ -149,7 +149,7 @@ class Script:
         return _Wanted(wish[1] if wish else None, time, *bounds)
 
     def _change_calls(self, wishes: _Wanted, messages: Sequence[Message]) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Calls that put the request in force and take back earlier ones."""
+        """Yield the calls that apply the current request and remove earlier ones."""
         bounds = (
             (ScheduleObjective.LOAD, wishes.load, STUDENTS_A_UNIT),
             (ScheduleObjective.DEVIATION, wishes.deviation, 1),

@@ -1,11 +1,11 @@
 """Hidden utilities of decision agents (section 4 of Drossman et al. 2026, arXiv:2604.02666).
 
-U(s) = w1 f1 + w2 f2 + w3 f3: f1 falls from 1 to 0 over the start times of the agent's school, the wished one first;
-f2 is 1 where load <= L, f3 is 1 where deviation <= R, else 0.
+U(s) = w1 f1 + w2 f2 + w3 f3: f1 falls from 1 to 0 over the start times of the agent's school, the preferred one first;
+f2 is 1 if load <= L, f3 is 1 if deviation <= R, else 0.
 
-Utilities to evaluate with are generated in two ways. *Solution-centric* (section 5): start from a schedule worth
-reaching, and look for a utility that it alone maximises. *Function-centric*, for contrast: draw the parameters and take
-what they give.
+Utilities for evaluation are generated in two ways. *Solution-centric* (section 5): start from a schedule that is worth
+reaching, and search for a utility that only this schedule maximises. *Function-centric*, for comparison: draw the
+parameters at random.
 """
 
 from collections.abc import Iterator
@@ -30,18 +30,18 @@ from oragent.converse.problems.exact import (
     conditional_points,
 )
 
-# of sums of three products
+# Tolerance of sums of three products.
 TOLERANCE = 1e-9
-# how far weights that were rounded may miss 1
+# Maximum error of the sum of rounded weights.
 WEIGHTS_OFF = 1e-3
 
 
 LOAD_STEP, DEVIATION_STEP = 50, 0.5
-# weights drawn for one pair of thresholds
+# Number of weights drawn for one pair of thresholds.
 DRAWS = 10_000
-# by which the wished outcome must beat every other one
+# Minimum margin of the preferred outcome over every other one.
 MARGIN = 1e-6
-# of weights, so that a person can add them up
+# Decimals of weights, so that a person can add them.
 DECIMALS = 3
 
 
@@ -54,13 +54,13 @@ class TimePreference(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class ScheduleOutcome:
-    """All that a utility tells apart of a schedule."""
+    """All properties of a schedule that a utility uses."""
 
-    # position of the school's start time
+    # Position of the school's start time.
     time: int
-    # whether load is at most L
+    # Whether load is at most L.
     load_met: bool
-    # whether deviation is at most R
+    # Whether deviation is at most R.
     deviation_met: bool
 
 
@@ -68,15 +68,15 @@ class ScheduleOutcome:
 class Utility:
     """A hidden utility."""
 
-    # position of the agent's school in its district
+    # Position of the agent's school in its district.
     school: int
-    # direction on the list of start times in which the agent wants it
+    # Preferred direction in the list of start times.
     direction: TimePreference
-    # l, most students at a start time that still please; itself pleases
+    # Threshold L: maximum acceptable number of students at a start time, inclusive.
     load: float
-    # r, most minutes of mean change that still please; itself pleases
+    # Threshold R: maximum acceptable mean change in minutes, inclusive.
     deviation: float
-    # weights of start time, load and deviation; 0 or more, sum 1 but for rounding
+    # Weights of start time, load and deviation; non-negative, with sum 1 up to rounding.
     weights: tuple[float, float, float]
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Utility:
             raise ConfigError(f"the thresholds of a utility must be numbers, not {self.load} and {self.deviation}")
 
     def wish(self, time: int, times: int) -> float:
-        """f1: 1 at the wished end of ``times`` start times, 0 at the other one, even steps between."""
+        """Return f1: 1 at the preferred end of ``times`` start times, 0 at the other end, in even steps."""
         share = time / (times - 1)
         if self.direction is TimePreference.EARLY:
             return 1 - share
@@ -106,12 +106,12 @@ class Utility:
         )
 
     def value(self, outcome: ScheduleOutcome, times: int) -> float:
-        """The utility of an outcome, of a district with so many start times."""
+        """Return the utility of an outcome in a district with ``times`` start times."""
         time, load, deviation = self.weights
         return time * self.wish(outcome.time, times) + load * outcome.load_met + deviation * outcome.deviation_met
 
     def over(self, schedules: Schedules) -> NDArray[np.float64]:
-        """The utility of all N schedules: ``(N,)`` float array."""
+        """Return the utility of all N schedules: ``(N,)`` float array."""
         times = len(schedules.district.times)
         wishes = np.array([self.wish(time, times) for time in range(times)])[schedules.times[:, self.school]]
         time, load, deviation = self.weights
@@ -122,22 +122,22 @@ class Utility:
         return total
 
     def maximisers(self, schedules: Schedules) -> NDArray[np.intp]:
-        """Positions of the schedules of greatest utility, in order."""
+        """Return the positions of the schedules of greatest utility, in order."""
         values = self.over(schedules)
         return np.flatnonzero(values >= values.max() - TOLERANCE)
 
 
 def rank_outcomes(utility: Utility, times: int) -> list[tuple[ScheduleOutcome, Constraints]]:
-    """All outcomes from best to worst, each with what to ask for: four for each of so many start times.
+    """Return all outcomes from best to worst, each with its constraints: four per start time.
 
-    Among equals the better time comes first, then load met, then deviation met. A threshold that an outcome does not
-    meet is not asked for: to meet it is no worse.
+    Ties put the better time first, then met load, then met deviation. An unmet threshold is not a constraint,
+    because a schedule that meets it is not worse.
     """
     met = (True, False)
     outcomes = [ScheduleOutcome(time, load, deviation) for time, load, deviation in product(range(times), met, met)]
 
     def rank_outcome(outcome: ScheduleOutcome) -> tuple[float, float, bool, bool]:
-        # sums that are equal but for their last bits are equal
+        # Rounding makes sums equal that differ only in their last bits.
         value = round(utility.value(outcome, times), 9)
         return -value, -utility.wish(outcome.time, times), not outcome.load_met, not outcome.deviation_met
 
@@ -145,15 +145,15 @@ def rank_outcomes(utility: Utility, times: int) -> list[tuple[ScheduleOutcome, C
 
 
 def maximum_utility(utility: Utility, oracle: ScheduleOracle) -> float:
-    """The greatest utility of any schedule: that of the best outcome that is possible.
+    """Return the greatest utility of any schedule: that of the best feasible outcome.
 
-    It takes at most four solves for each start time, whatever the size of the district.
+    It takes at most four solves for each start time, for a district of any size.
     """
     times = len(oracle.district.times)
     possible = (
         outcome for outcome, constraints in rank_outcomes(utility, times) if oracle.least_cost(constraints) is not None
     )
-    # the last outcomes ask for a start time alone, which every school has
+    # The last outcomes only restrict the start time, which is always feasible.
     return utility.value(next(possible), times)
 
 
@@ -167,20 +167,20 @@ def _outcome_constraints(utility: Utility, outcome: ScheduleOutcome) -> Constrai
 
 @dataclass(frozen=True)
 class Target:
-    """A utility and the schedule that maximises it, the only one if it is solution-centric."""
+    """A utility and a schedule that maximises it; for a solution-centric one, the only maximiser."""
 
     utility: Utility
     optimum: str
 
 
 def solution_centric(exact: Exact, rng: np.random.Generator) -> list[Target]:
-    """One utility for every conditional solution and direction that some utility can single out.
+    """Return one utility for every conditional solution and direction that a utility can identify.
 
-    Thresholds come from multiples of 50 students and 0.5 minutes, small first; weights are drawn from the simplex
-    where a linear program says that there are any.
+    Thresholds are multiples of 50 students and 0.5 minutes, small ones first. If a linear program shows that suitable
+    weights exist, they are drawn from the simplex.
 
     Returns:
-        In order of school, early before late, time, load.
+        Targets in order of school, early before late, time, load.
     """
     targets = []
     for school, direction in product(range(len(exact.district.schools)), TimePreference):
@@ -192,10 +192,10 @@ def solution_centric(exact: Exact, rng: np.random.Generator) -> list[Target]:
 
 
 def function_centric(exact: Exact, rng: np.random.Generator, number: int) -> list[Target]:
-    """Utilities of random parameters: every one of them independent and uniform.
+    """Return utilities with independent and uniform random parameters.
 
-    Thresholds are multiples of the same steps, within the range of the conditional solutions. Where a utility has
-    several maximisers, its target is the first of them.
+    Thresholds are multiples of the same steps, within the range of the conditional solutions. If a utility has several
+    maximisers, its target is the first one.
     """
     schedules = exact.schedules
     features = [
@@ -219,9 +219,9 @@ def function_centric(exact: Exact, rng: np.random.Generator, number: int) -> lis
 def _singled_out(
     exact: Exact, school: int, direction: TimePreference, time: int, point: FrontierPoint, rng: np.random.Generator
 ) -> Utility | None:
-    """The first thresholds and weights for which a conditional solution is the only maximiser, if there are any."""
+    """Return a utility with the first thresholds for which the solution is the only maximiser; None without any."""
     if len(point.schedules) > 1:
-        # equal in all that a utility sees
+        # No utility distinguishes the schedules of this point.
         return None
     wished = ScheduleOutcome(time, True, True)
     for load, deviation, outcomes in _draw_thresholds(exact, school, wished, point):
@@ -237,9 +237,9 @@ def _singled_out(
 def _draw_thresholds(
     exact: Exact, school: int, wished: ScheduleOutcome, point: FrontierPoint
 ) -> Iterator[tuple[float, float, frozenset[ScheduleOutcome]]]:
-    """Thresholds that admit a point and leave it alone in its outcome, with all outcomes that are possible there.
+    """Yield thresholds for which a point is the only one with its outcome, and all possible outcomes.
 
-    The outcome only gains schedules as a threshold rises, so the first threshold with a second one ends the search.
+    The outcome only gains schedules as a threshold rises, so the search ends at the first threshold with two schedules.
     """
 
     def outcomes_alone(load: float, deviation: float) -> frozenset[ScheduleOutcome]:
@@ -268,7 +268,7 @@ def _draw_thresholds(
 
 
 def _count_outcomes(exact: Exact, school: int, load: float, deviation: float) -> dict[ScheduleOutcome, int]:
-    """Number of schedules of each outcome; outcomes without a schedule are left out."""
+    """Return the number of schedules of each outcome; outcomes without schedules are left out."""
     schedules = exact.schedules
     code = 4 * schedules.times[:, school].astype(np.intp)
     code += 2 * (schedules.load <= load) + (schedules.deviation <= deviation)
@@ -285,7 +285,7 @@ Losses = tuple[tuple[float, float, float], ...]
 def _outcome_losses(
     direction: TimePreference, wished: ScheduleOutcome, outcomes: frozenset[ScheduleOutcome], times: int
 ) -> Losses:
-    """Loss of every other possible outcome against the wished one, for a unit of each weight."""
+    """Return the losses of all other possible outcomes against the preferred one, per unit of each weight."""
     judge = Utility(0, direction, 0, 0, (1, 0, 0))
     top = judge.wish(wished.time, times)
     return tuple(
@@ -296,7 +296,7 @@ def _outcome_losses(
 
 @cache
 def _greatest_margin(losses: Losses) -> float:
-    """By how much the wished outcome can at best beat all others: max of min(losses @ w) over the simplex of w."""
+    """Return the largest margin of the preferred outcome over all others: max of min(losses @ w) over the simplex."""
     if not losses:
         return 1.0
     solution = linprog(
@@ -311,7 +311,7 @@ def _greatest_margin(losses: Losses) -> float:
 
 
 def _draw_weights(rng: np.random.Generator) -> tuple[float, float, float]:
-    """Draw three weights evenly from the simplex, in thousandths that sum to 1."""
+    """Draw three weights uniformly from the simplex, in thousandths with sum 1."""
     drawn: NDArray[np.float64] = rng.dirichlet((1, 1, 1))
     cuts = np.round(np.cumsum(drawn)[:2] * 10**DECIMALS)
     first, second, third = np.diff([0, *cuts, 10**DECIMALS]) / 10**DECIMALS

@@ -1,11 +1,11 @@
 """Sets of what-if questions as folders: models, questions, gold lines and expected results.
 
     SET/MODEL.json (or .lp, .mps)     the models
-    SET/questions.jsonl               one question a line:
+    SET/questions.jsonl               one question per line:
     {"model": "MODEL.json", "question": "...", "lines": ["whatif ..."], "expected": {"objective.after": 268154.2}}
 
-``expected`` holds figures and texts of the last line's result, by the paths of references; ``status_after`` is such a
-text. The gold lines are not shown to any agent.
+``expected`` maps paths of references to figures and texts of the last line's result, such as ``status_after``. The gold
+lines are not shown to any agent.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from oragent.milp.references import resolve_reference
 
 QUESTIONS = "questions.jsonl"
 LARGEST = 64 << 20
-# relative difference at which two figures are the same
+# Relative difference up to which two figures are equal.
 SAME = 1e-6
 
 
@@ -39,7 +39,7 @@ def read_questions(folder: Path) -> list[Question]:
     """Read the questions of a set.
 
     Raises:
-        ConfigError: The set is empty, or a question has another form or a model that is not in the folder.
+        ConfigError: The set is empty, a question has another form, or its model is not in the folder.
     """
     path = folder / QUESTIONS
     if not path.is_file() or path.stat().st_size > LARGEST:
@@ -61,7 +61,7 @@ def read_questions(folder: Path) -> list[Question]:
 
 
 def find_breach(question: Question, results: Mapping[str, AnyResult]) -> str:
-    """Say which expectation no result meets, the last one first; empty if one result meets all."""
+    """Describe an expectation that no result meets; empty if one of the results meets all expectations."""
     breach = "no result"
     for identifier in reversed(list(results)):
         breach = _compare(question.expected, identifier, results)

@@ -1,4 +1,4 @@
-"""Run a set of what-if questions: by its gold lines, by the agent T-P-P, or by a small model that writes lines."""
+"""Run of a set of what-if questions: by its gold lines, by the agent T-P-P, or by a small model that writes lines."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,9 @@ class QuestionScore:
     """Score of an agent on one question."""
 
     question: Question
-    # reason why the answer is wrong; empty if it is right
+    # Reason why the answer is wrong. Empty if it is right.
     breach: str
-    # figures in the answer that no result supports
+    # Number of figures in the answer that no result supports.
     unsupported: int
     calls: int
     tokens: int
@@ -47,14 +47,14 @@ class QuestionScore:
 async def run_questions(
     folder: Path, agent: str, runtime: RuntimeSettings, out: Path, model: Model | None = None
 ) -> list[QuestionScore]:
-    """Put each question of a set to a fresh conversation on its model.
+    """Ask each question of a set in a new conversation on its model.
 
     Args:
         folder: Folder of the set.
         agent: ``gold``, ``T-P-P`` or ``lines``.
         runtime: Settings of the language model, and the budget.
-        out: Folder of the records; a repeated call asks nothing again.
-        model: Model that is asked; None: the one of the settings.
+        out: Folder of the records; a repeated call makes no new requests.
+        model: Model to use. None means the model of the settings.
 
     Raises:
         ConfigError: The set or the agent is unknown.
