@@ -1,15 +1,15 @@
-"""OR-Agent: research rounds that grow a tree of ideas, experiment on each, and learn at three time scales.
+"""OR-Agent: research rounds that grow a tree of ideas, run experiments on each, and learn at three time scales.
 
 Liu et al. 2026, "OR-Agent: Bridging Evolutionary Search and Structured Research for Automated Algorithm Discovery"
-(arXiv:2602.13769). Five roles, each a function with its own prompts in ``search/prompts`` and, if so configured, its
-own model and temperature: *lead* (``round``, ``reflection.rewrite``), *idea* (``ideas``), *code* (``coding``),
+(arXiv:2602.13769). There are five roles. Each has its own prompts in ``search/prompts`` and, if configured, its own
+model and temperature: *lead* (``round``, ``reflection.rewrite``), *idea* (``ideas``), *code* (``coding``),
 *experiment* (``experiments``), *reflect* (``reflection``).
 
-Its settings are those of the study in ``configs/or_agent_paper.yaml``; ``docs/strategies.md`` lists every mechanism
-with its source. Where we differ by any settings: a cell of the archive holds one program, so that of equally good ones
-the shorter is the one that is drawn; scores are normalised so that better ones are preferred in both directions; each
-experiment starts from the best solution seen, so that the return to it at the end needs no step of its own; a reply
-that cannot be used ends an idea and no run; and equal programs are scored once.
+``configs/or_agent_paper.yaml`` has the settings of the study; ``docs/strategies.md`` lists every mechanism with its
+source. Differences that no setting removes: a cell of the archive holds one program, the shorter of equally good ones.
+Scores are normalised so that better ones are preferred in both directions. Each experiment starts from the best
+solution so far, so no final step returns to it. An unusable reply ends an idea, not the run. Equal programs are scored
+once.
 """
 
 from oragent.search.config import Blocks
@@ -19,7 +19,7 @@ from oragent.search.strategy import Strategy
 
 __all__ = ["STRATEGY", "play_round"]
 
-# Its rounds do several things at once themselves, and each starts from all that was found before.
+# A round runs several branches at once, and starts from all earlier results.
 STRATEGY = Strategy(
     name="or_agent",
     round=play_round,

@@ -1,4 +1,4 @@
-"""A round of one action: one call writes several programs, or none and parameters are swept."""
+"""A round of one action: one call that writes several programs, or a parameter sweep without a call."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -66,23 +66,23 @@ from oragent.search.strategies.or_agent.experiments import (
 )
 from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
-# of the limit of the function, for what a sweep may choose
+# Share of the function's time limit that a setting of a sweep may use.
 NEARLY = 0.95
-# settings of each number for which the CPU seconds of a sweep must last: fewer show nothing
+# Smallest number of settings per parameter that the CPU seconds of a sweep must allow.
 LEAST_PER_NUMBER = 2
-# of a round, of which all but the last are answered by probes alone
+# Largest number of calls of a round. All but the last may be answered by probes alone.
 MOST_ASKS = 4
-# kind of the notes that hold what probes showed after the last prompt of a round
+# Kind of notes. Each holds the results of probes after the last prompt of a round.
 MEASURED_NOTE = "measured"
-# kind of the notes that hold a probe's label, and its program from the next line on
+# Kind of notes. Each holds a probe's label on the first line, then its program.
 PROBE_NOTE = "probe program"
-# latest probes that a reply may edit
+# Number of latest probes that a reply may edit.
 MOST_PROBES = 40
 BUILD_ON = (
     "A part that builds on one of these probes has the line FROM: with its number below its title, and only edits "
     "or the functions and constants that change."
 )
-# kind of the notes that name programs whose parameters were swept
+# Kind of notes. Each names a program whose parameters were swept.
 SWEPT = "swept"
 FUNCTIONS = (
     "or only the functions and constants that change, which replace those of the same name in the program to change, "
@@ -91,7 +91,7 @@ ROLES = {ActionKind.EDIT: "experiment", ActionKind.OPENING: "idea", ActionKind.I
 
 
 async def play_action(run: RoundContext) -> None:
-    """Choose an action, do it, and record what it gained."""
+    """Choose an action, perform it, and record its gain."""
     best = best_elites(run)[0]
     action = choose_action(run, _available_actions(run, best))
     try:
@@ -148,13 +148,13 @@ def _is_bounded(run: RoundContext) -> bool:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A program with the numbers with which it is scored."""
+    """Program with the numbers with which it is scored."""
 
-    # text of the program
+    # Text of the program.
     source: str
-    # what was measured for that, in words; empty if nothing was
+    # Description of the measurements; empty if there are none.
     report: str = ""
-    # reason why it is not scored; empty if it is
+    # Reason why it is not scored; empty if it is scored.
     problem: str = ""
 
 
@@ -163,9 +163,9 @@ async def _sweep(
 ) -> _Prepared:
     """Return a program with the best values of some parameters.
 
-    ``scored`` is the program itself if it was scored, or its parent. Settings that would use up the limit of the
-    function are left out; where practice instances show that all would, none is scored. None is tried unless the CPU
-    seconds last for ``least`` of them.
+    ``scored`` is the program itself if it was scored, otherwise its parent. Settings that would exceed the function's
+    time limit are left out; if practice instances show that all would, no program is scored. No setting is tried if the
+    CPU seconds allow fewer than ``least`` settings.
     """
     try:
         result = await run.sweep(source, words, run.experiment_set, least=least)
@@ -194,7 +194,7 @@ async def _sweep(
 
 
 def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) -> str:
-    """Say that no setting of a sweep fits the time limit, and which share of the fastest one's work does."""
+    """State that no setting of a sweep fits the time limit, and which share of the fastest setting's work would."""
     row, seconds = fastest
     limit_s = run.problem.heuristic_s(run.settings.limits) or 0.0
     share = NEARLY * limit_s / seconds if seconds else 1.0
@@ -205,7 +205,7 @@ def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) 
 
 
 async def _calibrate(run: RoundContext, source: str) -> _Prepared:
-    """Set the work parameter of a program, if it declares one, by its time on practice instances."""
+    """Set the work parameter of a program, if it declares one, from its time on practice instances."""
     limit_s, planned = run.problem.heuristic_s(run.settings.limits), _scored_instances(run)
     is_possible = run.experiment_set.mode == PRACTICE and limit_s is not None and type(planned) is int
     if not is_possible or type(planned) is not int or work_parameter(source) is None or run.experiment_s_left < LEAST_S:
@@ -217,7 +217,7 @@ async def _calibrate(run: RoundContext, source: str) -> _Prepared:
     try:
         calibrated = await calibrate(measure, source, limit_s or 0.0, planned)
     except (ConfigError, CandidateError):
-        # no CPU seconds are left for it
+        # No CPU seconds are left.
         return _Prepared(source)
     return _Prepared(calibrated.source, calibrated.report, calibrated.problem)
 
@@ -225,9 +225,9 @@ async def _calibrate(run: RoundContext, source: str) -> _Prepared:
 def _expected_seconds(
     run: RoundContext, source: str, scored: Elite | None, result: SweepResult, row: SweepRow
 ) -> float | None:
-    """Return the CPU seconds of the function that a setting would take when it is scored; None: unknown.
+    """Return the expected CPU seconds of the function when a setting is scored; None if unknown.
 
-    On training instances, whose sizes may be others, they are in proportion to those of a scored program.
+    Training instances may have other sizes; the estimate is then in proportion to the seconds of a scored program.
     """
     present = result.rows[0]
     if result.subset.mode == PRACTICE:
@@ -266,7 +266,7 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
         base = None
     role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MOST_ASKS
     measured, beside = _recall_measured(run), None
-    # again after a reply that measures alone
+    # Ask again after a reply that contains only probes.
     for _ in range(asks):
         count = _program_count(run, action)
         messages = task_messages(run, write_prompt(run, action, parents, count, _join_measured(measured)))
@@ -305,7 +305,7 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
             return
         if any(not draft.is_probe for draft in drafts):
             break
-    # nobody has read it yet
+    # No prompt has shown these results yet.
     run.note(MEASURED_NOTE, "\n\n".join(results))
 
 
@@ -317,14 +317,14 @@ def _join_measured(measured: Sequence[str]) -> str:
 
 
 def _probe_sources(run: RoundContext) -> dict[str, str]:
-    """Return the programs of the latest probes by label, of earlier rounds and of this one."""
+    """Return the programs of the latest probes of this and earlier rounds, by label."""
     notes = [note for note in (*run.recall(PROBE_NOTE), *run.notes) if note.kind == PROBE_NOTE]
     texts = [note.text.partition("\n") for note in notes[-MOST_PROBES:]]
     return {label: source for label, _, source in texts}
 
 
 def _label_probes(run: RoundContext, drafts: Sequence[ProgramDraft]) -> list[str]:
-    """Name each probe of a reply by round and number, and note its program; an empty text for a program to score."""
+    """Label each probe of a reply by round and number, and note its program; other programs get an empty label."""
     count = sum(note.kind == PROBE_NOTE for note in run.notes)
     labels = []
     for draft in drafts:
@@ -346,7 +346,7 @@ def _recall_measured(run: RoundContext) -> list[str]:
 
 
 def _program_count(run: RoundContext, action: ActionKind) -> int:
-    """Number of programs to ask for: no more than can be evaluated; the opening takes a part of the budget."""
+    """Return the number of programs to ask for: at most the evaluations left, or the opening's share of the budget."""
     remaining, whole = run.case.allowance - run.used, run.settings.budget.remaining(run.spent)
     if action is ActionKind.OPENING:
         return max(1, min(int(run.own.wave), remaining.evaluations, max(whole.evaluations // OPENING_PART, 2)))
@@ -371,17 +371,17 @@ def _list_mates(run: RoundContext) -> list[Elite]:
 def write_prompt(
     run: RoundContext, action: ActionKind, parents: Sequence[Elite], count: int, measured: str = ""
 ) -> str:
-    """Write the prompt: the state of the search, the programs, the action, the form of the reply."""
+    """Write the prompt: the state of the search, the programs, the action, and the form of the reply."""
     if parents:
         last = parents[-1]
     else:
         last = None
-    # No numbers are read in programs of other languages.
+    # Parameters are found in Python programs only.
     has_numbers = run.problem.signature.language == "python" and run.experiment_s_left >= LEAST_S
     form = fill_template(
         "or_agent_wave_form",
         run.style,
-        # the task has the whole of it
+        # The task section has the whole signature.
         **program_request(run) | {"signature": run.problem.about.function},
         edits=_edits_request(run, last),
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
@@ -398,7 +398,7 @@ def write_prompt(
         run.style,
         standing=summarise_search(run, last),
         tried=prompt_sections.with_blank_line(describe_tried(run)),
-        # What never changes comes first, as servers read equal beginnings once.
+        # Constant text comes first, because servers cache equal prefixes.
         memory=prompt_sections.memory_section(run.problem.knowledge.strip()),
         features=f"{bins}\n\n" if bins else "",
         programs=prompt_sections.with_blank_line(shown),
@@ -413,7 +413,7 @@ def write_prompt(
 
 
 def _numbers_request(run: RoundContext) -> str:
-    """Ask for ranges of numbers, and for the amount of work where it can be set to fit the time limit."""
+    """Ask for ranges of numbers, and for a work parameter if it can be set to fit the time limit."""
     text = fill_template("or_agent_wave_numbers", left=sweep_seconds(run), instances=experiment_words(run))
     if run.experiment_set.mode == PRACTICE and run.problem.heuristic_s(run.settings.limits) is not None:
         text += "\n" + fill_template("or_agent_wave_work", share=f"{100 * SHARE:.0f}")
@@ -421,7 +421,7 @@ def _numbers_request(run: RoundContext) -> str:
 
 
 def _probe_request(run: RoundContext) -> str:
-    """What becomes of a probe: it is measured on practice instances, or run for what it prints on a few of train."""
+    """Describe what a probe does: it is measured on practice instances, or prints on a few training instances."""
     if run.experiment_set.mode == PRACTICE:
         return fill_template("or_agent_wave_practice", run.style, instances=experiment_words(run))
     sizes = run.problem.about.sizes.get("train", ())
@@ -440,14 +440,14 @@ def _edits_request(run: RoundContext, base: Elite | None) -> str:
 
 
 def _shown_text(run: RoundContext, elite: Elite) -> str:
-    """Text of a program to which edits apply: without the docstring where the task has the same."""
+    """Return the text of a program to which edits apply, without the docstring if the task shows the same one."""
     signature, told = run.problem.signature, run.problem.documentation
     if signature.language != "python" or not told:
         return elite.source
     try:
         is_told = documentation(elite.source, signature.function) == told
     except CandidateError:
-        # written by another version of Python
+        # The program needs another version of Python.
         return elite.source
     if is_told:
         return prompt_sections.drop_docstrings(elite.source)
@@ -463,7 +463,7 @@ async def _try_draft(
     beside: float | None,
     label: str,
 ) -> str:
-    """Probe or score a part of a reply; return what was measured, beside the best program's score on practice."""
+    """Probe or score a part of a reply; return the measurements, with the best program's score on practice."""
     ids = [parent.id for parent in parents]
     if not draft.source:
         run.reject(draft.text, draft.problem, ids, role, call)
@@ -499,7 +499,7 @@ async def _try_draft(
 
 
 def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
-    """Whether a program failed so that a repair may help: of those that ran out of time, one that did a share."""
+    """Return whether a repair may help a failed program; after a timeout, only if it finished a share of instances."""
     if evaluation.status is not Status.TIMEOUT:
         return evaluation.status not in (Status.OK, Status.SCREENED)
     finished, planned = (evaluation.metrics.get(name) for name in (INSTANCES, PLANNED))
@@ -522,7 +522,7 @@ def _describe_probe(
     result = candidate.evaluation
     printed = prompt_sections.head_and_tail(result.log.strip(), MEASURED)
     if result.score is None:
-        # with the traceback alone
+        # The description includes the traceback, not the log.
         failure = prompt_sections.describe_failure(replace(result, log=""))
         printed = "\n".join(filter(None, [printed, failure]))
     if run.experiment_set.mode != PRACTICE or result.score is None:

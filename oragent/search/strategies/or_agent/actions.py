@@ -1,4 +1,4 @@
-"""What a model may do with a solution: edit it, have constants tuned, measure or watch something, or stop."""
+"""Actions of a model on a solution: edit it, tune constants, measure or observe something, or stop."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import read_program
 from oragent.search.strategies.constants import Constant, Range
 
-# What comes before a word is looked for on its own line alone: so that the time grows with the length of a reply.
+# The patterns match within one line, so that the time is linear in the length of a reply.
 WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|SWEEP|PROBE|INSTRUMENT|STOP)\b", re.IGNORECASE | re.MULTILINE)
 THOUGHT = re.compile(r"^[^\w\n]*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 LESSON = re.compile(r"^[^\w\n]*LESSON\W+(.+)$", re.IGNORECASE | re.MULTILINE)
@@ -25,30 +25,30 @@ CHOICE = re.compile(rf"\b([A-Za-z_]\w{{0,60}})\b(?:[^\w\n.+-]*({NUMBER})[^\d\n.+
 
 @dataclass(frozen=True)
 class ExperimentAction:
-    """What a model chose to do with a solution, and why."""
+    """Action of a model on a solution, with its reason."""
 
     kind: Literal["edit", "tune", "sweep", "probe", "instrument", "stop"]
     thought: str
-    # program that takes its place (edit), is run for what it prints (probe) or watches (instrument)
+    # Program that replaces the solution (edit), prints measurements (probe) or observes it (instrument).
     source: str = ""
-    # of the constants to tune
+    # Ranges of the constants to tune.
     ranges: tuple[Range, ...] = ()
-    # numbers with values to try, as ``read_axes`` reads them
+    # Numbers with values to try, in the form that ``read_axes`` reads.
     words: tuple[str, ...] = ()
 
 
 AXIS = re.compile(r"[A-Za-z_]\w{0,60}=[-+\w.,]{1,200}")
 SPACES = re.compile(r"[ \t]+")
-# that an observer must define
+# Signature of the function that an observer must define.
 OBSERVER = Signature("observe", ("hook", "data"), "observe(hook, data)")
 
 
 def read_action(run: RoundContext, text: str, source: str, constants: Sequence[Constant]) -> ExperimentAction:
-    """Take the action out of a reply; without the word, a program or an edit speaks for itself.
+    """Read the action of a reply; without an ACTION line, a program or an edit counts as the action EDIT.
 
     Raises:
-        ReplyError: there is none, or what belongs to it is missing.
-        CandidateError: it holds a program that cannot be called as wanted.
+        ReplyError: The reply has no action, or the action is incomplete.
+        CandidateError: Its program does not have the required signature.
     """
     answer = drop_thoughts(text)
     word = WORD.search(answer)

@@ -1,8 +1,8 @@
-"""What a round does and how much of the budget its ideas get.
+"""Choice of the action of a round, and allocation of the budget to its ideas.
 
-An action is chosen by what each gained for its tokens, with UCB1 (Auer et al. 2002, doi:10.1023/A:1013689704352) over
-a sliding window (Garivier & Moulines 2011, doi:10.1007/978-3-642-24412-4_16): gains shrink as a search goes on, so
-old ones say little. The value of an action is its gain per token, as a share of that of the best action.
+UCB1 chooses an action by its gain per token (Auer et al. 2002, doi:10.1023/A:1013689704352) over a sliding window
+(Garivier & Moulines 2011, doi:10.1007/978-3-642-24412-4_16). Gains shrink during a search, so old gains do not count.
+The value of an action is its gain per token, as a share of that of the best action.
 """
 
 import json
@@ -15,32 +15,32 @@ from oragent._base.budget import Spent, apportion
 from oragent.search.candidate import Elite
 from oragent.search.round_context import RoundContext
 
-# model calls that it takes at least, now and then with a repair
+# Model calls per idea, including an occasional repair.
 CALLS_AN_IDEA = 2
-# one part in so many of the budget may go to the round that fills the archive
+# The opening, which fills the archive, may use 1/OPENING_PART of the budget.
 OPENING_PART = 5
-# in which the experiments of ideas for one leaf are dealt out
+# Number of turns in which the experiments of ideas for one leaf are allocated.
 TURNS = 4
-# experiments that every one of them has in a turn, whatever it gained
+# Smallest number of experiments of an idea in a turn.
 FLOOR = 1
-# parts of a gain that count
+# Resolution of gains: parts per unit.
 FINE = 10**6
 
 
-# kind of the notes that record rounds
+# Kind of notes. Each records the action of a round.
 ACTION = "action"
-# latest rounds that count
+# Number of latest rounds in the sliding window.
 WINDOW = 24
-# weight of what was seldom tried
+# Weight of exploration in UCB1.
 EXPLORATION = 0.3
-# what an evaluation costs beside its tokens: a sweep needs no call at all
+# Cost of an evaluation in tokens. A sweep needs no model call, but has a cost too.
 TOKENS_AN_EVALUATION = 200
 
 
 def affordable_ideas(run: RoundContext, ideas: int, *, opening: bool = False) -> int:
-    """Number of ideas to ask for: no more than what is left can code, so that none is dropped.
+    """Return the number of ideas to ask for: at most as many as the remaining budget can implement.
 
-    The opening, which fills the archive, leaves most of a small budget to rounds that learn from each other.
+    The opening, which fills the archive, leaves most of a small budget to later rounds.
     """
     if run.own.idea_count == "settings":
         return ideas
@@ -52,9 +52,9 @@ def affordable_ideas(run: RoundContext, ideas: int, *, opening: bool = False) ->
 
 
 def small_allowance(run: RoundContext) -> Spent:
-    """Return the allowance of a round that begins beside the opening: all such rounds together use no more than it.
+    """Return the allowance of a round that begins during the opening: together such rounds use no more than it.
 
-    It sees nothing but the seed, so what it finds out may be known already when it ends.
+    Such a round knows only the seed, so it may repeat results of the opening.
     """
     allowance, whole = run.case.allowance, run.settings.budget.remaining(run.spent)
     parts = OPENING_PART * max(run.window - 1, 1)
@@ -66,18 +66,18 @@ def small_allowance(run: RoundContext) -> Spent:
 
 
 def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> int:
-    """Most experiments on a solution.
+    """Return the largest number of experiments on a solution.
 
-    With dynamic allocation by a rule of ours: ``elite_factor`` times as many where it gained ``gain_threshold`` of the
-    score of its best parent, or is better than the best of all; so much fewer where it lost, or has no score; within
-    ``experiments_least`` and ``experiments_most``. Liu et al. 2026 (arXiv:2602.13769) have the thought, without a
-    formula; in their study it was off, or its bounds left it nothing to decide.
+    Dynamic allocation multiplies the number by ``elite_factor`` if the solution gained ``gain_threshold`` of its best
+    parent's score, or is better than the best of all. It divides by ``elite_factor`` if the solution is worse or has no
+    score. The result is between ``experiments_least`` and ``experiments_most``. Liu et al. 2026 (arXiv:2602.13769)
+    describe the idea without a formula; in their study it was off, or its bounds made it ineffective.
     """
     agent = run.own
     if agent.allocation != "dynamic" or not agent.experiments:
         return int(agent.experiments)
     gain, factor, best = -1.0, 1.0, run.archive.best
-    # the gain over the best parent, as a share of that one's score
+    # The gain over the best parent, as a share of the parent's score.
     if solution is not None:
         bar = max(run.archive.fitness(parent.score) for parent in parents)
         gain = (run.archive.fitness(solution.score) - bar) / max(abs(bar), 1e-12)
@@ -90,10 +90,10 @@ def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Seq
 
 
 def experiment_turns(experiments: int) -> list[int]:
-    """The turns in which ideas for one leaf have their experiments, where shares flow to those that gain.
+    """Return the mean number of experiments of each idea in each turn, for the allocation ``flow``.
 
-    The number that each idea has in each turn on average: about a quarter of all, and but for the first turn at least
-    two where that can be, so that there is something to deal beside the floor.
+    A turn has about a quarter of all experiments. After the first turn, it has at least two per idea if possible, so
+    that some remain to allocate above the floor.
     """
     remaining = experiments
     sizes: list[int] = []
@@ -108,15 +108,15 @@ def experiment_turns(experiments: int) -> list[int]:
 
 
 def deal_experiments(gains: Sequence[float], each: int) -> list[int]:
-    """The experiments of one turn, dealt to the ideas that go on: by what each gained in the turn before it.
+    """Allocate the experiments of one turn to the remaining ideas, by their gains in the previous turn.
 
-    Every idea has ``FLOOR``; the others go to those that gained, in proportion, by largest remainders, to the older of
-    equal ones first. Where none gained, as before the first turn, all have as many.
+    Every idea gets ``FLOOR``. The rest is allocated in proportion to the gains by largest remainders; the older of
+    equal ideas comes first. If no idea gained, as before the first turn, all get the same number.
 
     Args:
-        gains: Gain of each, 0 or more: what it has come to beyond the best that any of them had before, as a share.
-            A step of one that is behind and stays behind is none, however large.
-        each: Number of experiments that each has on average.
+        gains: Relative gain of each idea over the earlier best of all ideas, 0 or more. An idea that improves but stays
+            below that best has no gain.
+        each: Mean number of experiments per idea.
     """
     largest = max(gains) or 1.0
     weights = [round(FINE * gain / largest) for gain in gains]
@@ -125,23 +125,23 @@ def deal_experiments(gains: Sequence[float], each: int) -> list[int]:
 
 
 class ActionKind(StrEnum):
-    """What a round does."""
+    """Action of a round."""
 
-    # write the first programs, all different
+    # Write the first programs, all different.
     OPENING = "opening"
-    # write programs of another kind, with the best one in view
+    # Write programs of another kind; the prompt shows the best program.
     IDEA = "idea"
-    # change the best program, in several ways
+    # Change the best program in several ways.
     EDIT = "edit"
-    # join two programs
+    # Combine two programs.
     CROSSOVER = "crossover"
-    # write programs without any in view
+    # Write programs; the prompt shows none.
     RESTART = "restart"
-    # search values of the best program's parameters, without a call
+    # Search values of the best program's parameters, without a model call.
     SWEEP = "sweep"
 
 
-# value of an action before it was tried, which counts as one round: small budgets cannot try all
+# Prior value of each action, which counts as one round, because small budgets cannot try all actions.
 PRIORS = {
     ActionKind.EDIT: 1.0,
     ActionKind.SWEEP: 0.8,
@@ -153,7 +153,7 @@ PRIORS = {
 
 @dataclass(frozen=True)
 class ActionRecord:
-    """An action of a round, and what came of it: tokens in and out, and how much better the best score got."""
+    """Action of a round, with its tokens in and out and the gain of the best score."""
 
     action: ActionKind
     programs: int
@@ -162,16 +162,16 @@ class ActionRecord:
 
     @property
     def cost(self) -> float:
-        """Tokens, and those that its evaluations count as."""
+        """Cost in tokens, including the token equivalent of its evaluations."""
         return self.tokens + TOKENS_AN_EVALUATION * max(self.programs, 1)
 
     def dump(self) -> str:
-        """The text of its note."""
+        """Return the text of its note."""
         return json.dumps(asdict(self))
 
     @classmethod
     def load(cls, text: str) -> "ActionRecord":
-        """Read a note; ValueError if it is none."""
+        """Read a note; raise ValueError if the text is not one."""
         values = json.loads(text)
         if not isinstance(values, dict) or set(values) != {field.name for field in fields(cls)}:
             raise ValueError("a note of an action is broken")
@@ -193,7 +193,7 @@ def latest_records(records: Sequence[ActionRecord]) -> list[ActionRecord]:
 
 
 def upper_bound(action: ActionKind, records: Sequence[ActionRecord], available: Sequence[ActionKind]) -> float:
-    """Return the value of an action among those that are available, and what its uncertainty adds."""
+    """Return the upper confidence bound of an action: its value among the available ones, plus its uncertainty."""
     number = sum(record.action is action for record in records)
     rates = {kind: gain_per_token([record for record in records if record.action is kind]) for kind in available}
     share = rates[action] / (max(rates.values()) or 1.0)

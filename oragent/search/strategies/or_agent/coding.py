@@ -1,4 +1,4 @@
-"""The role *code*: implement an idea, mend what fails, and read several programs from one reply."""
+"""The role *code*: implement an idea, repair failing programs, and read several programs from one reply."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,17 +33,17 @@ UNCHANGED = "\n\nThis was answered once already, with this very program: the lin
 
 HEAD = re.compile(r"[^\w\n]*(PROGRAM|PROBE)\b[ \t]*\d{0,3}[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
 LINE = re.compile(r"[^\w\n]*(IDEA|SWEEP|LESSON|FROM)\b[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
-# names a probe: its round, and its number there
+# Label of a probe: its round, and its number in the round.
 LABEL = re.compile(r"\d+\.\d+")
 FENCE = re.compile(r"\s*(?:```|~~~)")
 SPACES = re.compile(r"\s*([=,]|\.\.)\s*")
-# characters
+# Largest numbers of characters.
 MOST_TITLE, MOST_IDEA, MOST_LESSON = 100, 600, 300
 
 
 async def implement_idea(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> Candidate:
-    """Ask for a program that implements an idea, score it, and have it mended where it fails."""
-    # what the prompt shows, and edits are about
+    """Ask for a program that implements an idea, score it, and have it repaired if it fails."""
+    # Text of the program in the prompt; edits apply to it.
     base = _shown_text(run, start[-1])
     text = write_prompt(run, idea, start, memory)
     asking = ask_for_program(run, "code", task_messages(run, text), start, run.temperature("code"), base)
@@ -51,7 +51,7 @@ async def implement_idea(run: RoundContext, idea: Idea, start: Sequence[Elite], 
 
 
 def write_prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> str:
-    """Write the prompt: the problem, what is known, what to start from, the idea."""
+    """Write the prompt: the problem, the memory, the starting programs, and the idea."""
     programs = prompt_sections.programs_section(run, start, "change", partial(_shown_text, run))
     return fill_template(
         "or_agent_code",
@@ -67,7 +67,7 @@ def write_prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: 
 
 
 async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) -> Candidate:
-    """Give a program that failed its error back, ``most`` times; a reply without a program is no program."""
+    """Ask to repair a failing program, at most ``attempts`` times; a reply without a program is a failed attempt."""
     again = ""
     for _ in range(attempts):
         failed = candidate
@@ -93,7 +93,7 @@ def _shown_text(run: RoundContext, elite: Elite) -> str:
 
 
 def _answer_format(run: RoundContext, base: str, first_line: str = "") -> dict[str, str]:
-    """What the reply must look like, where the text of the program to change is ``base``; edits begin at ``line``."""
+    """Return the form of the reply; ``base`` is the program to change, and example edits begin at ``first_line``."""
     changes = edits_request(run, base, first_line)
     return {
         **program_request(run),
@@ -104,33 +104,33 @@ def _answer_format(run: RoundContext, base: str, first_line: str = "") -> dict[s
 
 @dataclass(frozen=True)
 class ProgramDraft:
-    """Part of a reply."""
+    """Part of a reply: a program or a probe."""
 
-    # title of the program, a few words
+    # Title of the program, a few words.
     title: str
-    # what the program does, in words
+    # Description of the program.
     idea: str
-    # text of the program; empty where the part cannot be used
+    # Text of the program; empty if the part is unusable.
     source: str
-    # text of the part
+    # Text of the part.
     text: str
-    # reason why the part cannot be used; empty where it can
+    # Reason why the part is unusable; empty if it is usable.
     problem: str = ""
-    # numbers with values to try before the program is scored, as ``read_axes`` reads them
+    # Numbers with values to try before the program is scored, in the form that ``read_axes`` reads.
     axes: tuple[str, ...] = ()
-    # True if the program is run for what it prints alone
+    # True if the program is only run for its printed output.
     is_probe: bool = False
 
 
 def read_drafts(
     run: RoundContext, text: str, base: str | None, limit: int, probes: Mapping[str, str] | None = None
 ) -> list[ProgramDraft]:
-    """Read the parts of a reply, so many at most.
+    """Read the parts of a reply, at most ``limit``.
 
     Args:
         run: Round that asked.
         text: Reply.
-        base: Program to which edits apply; None: none is shown.
+        base: Program to which edits apply; None if the prompt shows none.
         limit: Largest number of parts.
         probes: Programs of probes by label; a part with a line FROM edits the one that it names.
 
@@ -187,7 +187,7 @@ def _read_part(
 
 
 def _read_axes(text: str, source: str) -> tuple[str, ...]:
-    """The numbers of a SWEEP line that the program has; no reason to give up a program if there are none."""
+    """Return the numbers of a SWEEP line that the program has; unknown names are no error."""
     words = tuple(AXIS.findall(SPACES.sub(r"\1", text)))
     try:
         read_axes(words, source)

@@ -1,4 +1,4 @@
-"""The role *experiment*: small steps on one solution, each measured, each taken back unless it is better."""
+"""The role *experiment*: small changes of one solution; each is measured, and reverted unless it is better."""
 
 import math
 from collections.abc import Sequence
@@ -24,51 +24,51 @@ from oragent.search.strategies.or_agent.reflection import ask_lesson, ask_report
 from oragent.search.strategies.or_agent.tree import MEASURING, ExperimentStep, Idea, remember_account
 from oragent.search.strategies.tuning import tune_constants
 
-# characters of a lesson that others read
+# Largest number of characters of a lesson that other branches read.
 MOST_PUBLISHED = 400
-# evaluations that are left where tuning is offered
+# Smallest number of remaining evaluations for which tuning is offered.
 LEAST_TUNING = 3
-# of a sweep that the model is shown, the best
+# Number of best settings of a sweep that the prompt shows.
 MOST_SETTINGS = 12
-# characters of what a probe printed that the model is shown
+# Characters of the output of a probe that the prompt shows.
 MEASURED = 3000
-# lines of a program that a small model is asked to write out for a change of one
+# Largest number of lines of a program that a small model rewrites as a whole for a change of one line.
 SHORT = 40
-# said where turns follow
+# Prompt text for a session with later turns.
 MORE = " in this turn; in the next one those that gain have more"
-# how an evaluator begins what an observer printed, at the end of its log
+# Heading that an evaluator writes before the output of an observer, at the end of its log.
 TOLD = "What the observer printed:\n"
 
 
 @dataclass
 class ExperimentSession:
-    """The experiments on one solution, as far as they have come."""
+    """Session of experiments on one solution."""
 
-    # idea that the solution implements
+    # Idea that the solution implements.
     idea: Idea
-    # programs that it was made from, the one that was changed last
+    # Parents; the last one is the program that was changed.
     parents: Sequence[Elite]
-    # program that was evaluated last: at first the solution as it was coded and mended
+    # Latest evaluated program; at first the solution as implemented and repaired.
     latest: Candidate
-    # best solution seen, which is kept at the end; None as long as none has a score
+    # Best solution so far, the result of the session; None as long as none has a score.
     best: Elite | None
-    # long-term memory, as the round is told it
+    # Long-term memory of the round.
     memory: str = ""
-    # account of the other ideas for the same leaf, in words, as far as they have come
+    # Description of the other ideas for the same leaf and their results so far.
     others: str = ""
-    # whether another turn of experiments follows
+    # Whether another turn of experiments follows.
     goes_on: bool = False
-    # whether the model has stopped
+    # Whether the model chose STOP.
     is_over: bool = False
-    # score at the beginning; None where the experiments start from a failure
+    # Score at the beginning; None if the experiments start from a failing program.
     begun: float | None = field(init=False)
-    # experiments so far, in their order
+    # Experiments so far, in order.
     steps: list[ExperimentStep] = field(default_factory=list)
-    # output of the latest probe
+    # Output of the latest probe.
     measured: str = ""
-    # report on the experiments, in words
+    # Report on the experiments, in words.
     report: str = ""
-    # since the idea was coded, by the changed program
+    # Changes since the idea was implemented, by the text of the changed program.
     changes: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class ExperimentSession:
 
     @property
     def base(self) -> ParentProgram:
-        """Program that the next experiment changes: the best, or while there is none the one that failed last."""
+        """Program that the next experiment changes: the best one, or the latest failing one if none has a score."""
         return self.best or self.latest
 
     def changed_idea(self, source: str) -> Idea:
@@ -89,14 +89,14 @@ class ExperimentSession:
         return Idea(self.idea.title, text)
 
     def may_begin(self, from_failure: str) -> bool:
-        """Return whether there is a program to experiment on, as the setting of that name requires."""
+        """Return whether there is a program to experiment on, given the setting ``from_failure``."""
         failed = self.latest.evaluation
         if self.best is not None or not failed.was_started:
             return self.best is not None
         return from_failure == "always" or (from_failure == "timeout" and failed.status is Status.TIMEOUT)
 
     def mend(self, repaired: Candidate) -> None:
-        """Take a repair of a solution that had no score until then."""
+        """Record a repair of a solution without a score."""
         self.latest, self.best = repaired, prompt_sections.scored_parent(repaired)
 
 
@@ -114,7 +114,7 @@ async def run_experiments(run: RoundContext, session: ExperimentSession, limit: 
 
 
 async def conclude_session(run: RoundContext, session: ExperimentSession) -> None:
-    """Have a report written on the experiments, if there were any, and keep it with the solution."""
+    """Ask for a report on the experiments, if there are any, and store it with the solution."""
     if session.steps:
         session.report = await ask_report(run, session.idea, *_describe_scores(run, session), session.steps)
         if session.best is not None:
@@ -144,7 +144,7 @@ async def _choose_action(run: RoundContext, session: ExperimentSession, remainin
 
 
 def _repair_request(run: RoundContext, problem: str, base: str) -> str:
-    """What a reply without an action is answered, in the form that was asked for, but where an edit just missed."""
+    """Write the request to repair a reply without an action; after a near miss of an edit, ask for edits again."""
     if _written_out(run, base) and NEAREST not in problem:
         style = run.style
     else:
@@ -154,11 +154,11 @@ def _repair_request(run: RoundContext, problem: str, base: str) -> str:
 
 
 def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequence[Constant], remaining: int) -> str:
-    """Write the prompt: the problem, what is known, the solution with its figures, the experiments, the constants."""
+    """Write the prompt: problem, memory, solution with its figures, experiments and constants."""
     best = session.best
     parents = prompt_sections.parents_section(run, session.parents, session.base.source)
     beside = [*session.parents, *([best] if best else [])]
-    # a small model does one thing at a time
+    # Prompts for small models have one task at a time.
     if run.style == "strong":
         champion = describe_champion(run, beside)
     else:
@@ -191,7 +191,7 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
 
 def _reply_format(run: RoundContext, session: ExperimentSession) -> str:
     base = session.base.source
-    # What the last experiment taught is said here, where it is not asked for by a call of its own.
+    # The reply includes the lesson of the last experiment, unless a separate call asks for it.
     owes_lesson = session.steps and not own_calls(run) and session.steps[-1].kind not in MEASURING
     return fill_template(
         "or_agent_experiment_whole" if _written_out(run, base) else "or_agent_experiment_lines",
@@ -204,7 +204,7 @@ def _reply_format(run: RoundContext, session: ExperimentSession) -> str:
 
 
 def _written_out(run: RoundContext, base: str) -> bool:
-    """Whether a program is written out to be changed: small models seldom copy the lines that an edit replaces."""
+    """Return whether replies hold whole programs: small models often fail to copy the lines that an edit replaces."""
     return run.style == "small" and base.rstrip().count("\n") < SHORT
 
 
@@ -213,7 +213,7 @@ def _program_format(base: str) -> str:
 
 
 def own_calls(run: RoundContext) -> bool:
-    """Return whether lessons are requested in separate calls: small models do one thing at a time."""
+    """Return whether separate calls ask for lessons; small models get one task at a time."""
     chosen = run.own.reflection_calls
     if chosen == "auto":
         return run.style == "small"
@@ -231,7 +231,7 @@ def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
 
 
 def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
-    """The action of a sweep; where the program declares no numbers, or a small model asks, there is none."""
+    """Describe the action SWEEP; empty for a small model or a program without declared numbers."""
     if session.best and run.style == "strong":
         declared = read_parameters(session.base.source).parameters
     else:
@@ -262,7 +262,7 @@ def experiment_words(run: RoundContext) -> str:
 
 
 def sweep_seconds(run: RoundContext) -> str:
-    """Describe the CPU seconds that are left for sweeps; empty where nothing bounds them."""
+    """Describe the CPU seconds that are left for sweeps; empty if they are unlimited."""
     left = run.experiment_s_left
     if math.isinf(left):
         return ""
@@ -283,7 +283,7 @@ def _observer_action(run: RoundContext) -> str:
 
 
 async def _run_probe(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> None:
-    """Run a program for what it, or who watches it, prints; it is never the solution, even if it scores."""
+    """Run a program for its output or that of its observer; it never becomes the solution, even with a score."""
     watching, base = action.kind == "instrument", session.base
     if watching:
         source, observer = (base.source, action.source)
@@ -300,7 +300,7 @@ async def _run_probe(run: RoundContext, session: ExperimentSession, action: Expe
         parts = [prompt_sections.describe_failure(result), *([printed.strip()] if watching else [])]
         output = prompt_sections.head_and_tail("\n".join(parts), MEASURED)
     session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{output}"
-    # Its score is of few instances.
+    # The score is from few instances only.
     if result.score is not None:
         outcome = "it ran"
     else:
@@ -323,7 +323,7 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
     elif kind == "edit":
         words = action.thought
         child = await run.evaluate(action.source, [base.id], "experiment")
-        # Where all fails the next experiment is the repair.
+        # If the session has only failing programs, the next experiment is the repair.
         tried = [child if best is None else await debug_program(run, child, run.own.debugging)]
     else:
         return
@@ -337,7 +337,7 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
     session.steps.append(ExperimentStep(kind, words, prompt_sections.describe_outcome(candidate), better))
     if after is not None and better:
         session.best = after
-        # a probe measured another program
+        # The last probe measured a different program.
         if kind == "sweep":
             session.measured = session.measured
         else:
@@ -355,7 +355,7 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
 
 
 async def _run_sweep(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> tuple[str, str]:
-    """Try settings on practice or training instances; the program with the best, empty if it has the present values."""
+    """Try settings on practice or training instances; return the program with the best, empty if it is unchanged."""
     try:
         result = await run.sweep(session.base.source, action.words, run.experiment_set)
     except (ConfigError, CandidateError) as problem:
@@ -376,7 +376,7 @@ def setting_words(row: SweepRow) -> str:
 
 
 def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
-    """Describe a setting of a sweep on one line, with the CPU seconds that it would take when scored, where known."""
+    """Describe a setting of a sweep on one line, with its expected CPU seconds when scored, if known."""
     if row.seconds is None or row.score is None:
         time = ""
     else:
@@ -389,7 +389,7 @@ def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
 
 
 def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:
-    """Let all other branches and rounds read at once what the latest experiment taught."""
+    """Publish the lesson of the latest experiment to all other branches and rounds immediately."""
     step = session.steps[-1]
     text = f"{session.idea.title}: {step.change} -> {step.outcome}. {step.lesson}"
     run.publish(LESSON, " ".join(text.split())[:MOST_PUBLISHED], f"{session.idea.title}~{len(session.steps)}")

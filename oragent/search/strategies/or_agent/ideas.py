@@ -1,4 +1,4 @@
-"""The role *idea*: one call proposes several complementary ideas, each to be implemented by itself."""
+"""The role *idea*: one call proposes several complementary ideas; each is implemented separately."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, IdeaTree
 
-# signs are part of an expression, punctuation is not
+# Words and operator signs; punctuation is ignored.
 WORD = re.compile(r"\w+|[^\w\s.,;:!?`'\"]")
 PAIR = re.compile(r'"title"\s*:\s*"([^"\n]{1,100})"\s*,\s*"idea"\s*:\s*"((?:\\.|[^"\\\n])*)["\n]')
 OBJECT = re.compile(r"\{[^{}]*\}")
@@ -43,15 +43,15 @@ STRUCTURAL = {
         "precomputation, local search within the function; not a term or a number. "
     ),
 }
-# ideas beyond those asked for that are taken down; the study cuts them
+# Number of additional ideas beyond the requested ones that are recorded. The study drops them.
 SURPLUS = 5
 TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis", "plan")
 
 
 async def propose_ideas(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> list[Idea]:
-    """Ask for ideas, by one call or a call for each; none where neither the reply nor its repair held any.
+    """Ask for ideas, by one call or one call each; empty if neither a reply nor its repair has any.
 
-    A model may give more of them by one call than it was asked for; all it says is that those are less promising.
+    A reply may have more ideas than requested. The additional ones count as less promising.
     """
     asking = partial(_ask_for_ideas, tree=tree, leaf=leaf, memory=memory)
     if run.own.ideas == "coordinated":
@@ -71,7 +71,7 @@ async def _ask_for_ideas(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memo
 
 
 def write_prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> str:
-    """Write the prompt: the problem, what to start from, the whole tree, the long-term memory."""
+    """Write the prompt: the problem, the starting programs, the whole tree, and the long-term memory."""
     style = {"brief": "small", "detailed": "strong"}.get(run.own.plans, run.style)
     start = tree.programs(leaf)
     return fill_template(
@@ -92,14 +92,13 @@ def write_prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str,
 
 
 def read_ideas(text: str, count: int) -> list[Idea]:
-    """Take at most ``count`` ideas out of a reply.
+    """Read at most ``count`` ideas from a reply.
 
-    A list of objects or of texts will do, alone or as the only list of an object; of a list that is cut off or broken,
-    the objects that are whole, or the titles and ideas behind their names where quotes or brackets are missing. The
-    same idea twice is one.
+    The reply may be a list of objects or texts, or an object with only one list. From a truncated or malformed list,
+    the complete objects are read; without complete objects, pairs of title and idea. Repeated ideas are dropped.
 
     Raises:
-        ReplyError: there is none.
+        ReplyError: The reply has no idea.
     """
     answer = drop_thoughts(text)
     whole = [idea for match in OBJECT.findall(answer) if (idea := _read_idea(_decode_json(match)))]
@@ -136,7 +135,7 @@ def _decode_json(text: str) -> Any:
 
 
 def _drop_repetitions(ideas: list[Idea]) -> list[Idea]:
-    """The ideas without repetitions: small models say one thing several times over."""
+    """Drop repeated ideas, which are frequent with small models."""
     firsts: dict[str, Idea] = {}
     for idea in ideas:
         firsts.setdefault(" ".join(WORD.findall(idea.text.lower())), idea)

@@ -1,4 +1,4 @@
-"""What prompts tell a model: the task, programs with their figures, what changed, what went wrong, the tree so far."""
+"""Sections of prompts: the task, programs with their figures, changes, failures, and the tree of ideas."""
 
 import ast
 import difflib
@@ -19,19 +19,19 @@ from oragent.search.prompting.prompt_templates import bin_names, describe_exceed
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.tree import MEASURING, UNTRIED, ExperimentStep, IdeaNode, IdeaTree, account_of
 
-# lines of each program in a comparison, whose cost can grow with the square of them
+# Largest number of lines of a compared program. The time of a comparison can be quadratic in it.
 MOST_COMPARED = 1500
-# of a comparison or a traceback
+# Largest number of lines of a comparison or traceback.
 MOST_LINES = 40
-# characters of such a line
+# Largest number of characters of such a line.
 MOST_WIDE = 200
-# of the tree that are told with their reports: the latest
+# Number of latest nodes of the tree that are shown with their reports.
 MOST_NODES = 12
-# characters of the idea behind a program, and of what its experiments taught
+# Largest number of characters of the idea of a program, and of the report on its experiments.
 MOST_TOLD = 900
-# of an older idea's title
+# Largest number of characters of an older idea's title.
 MOST_SHORT = 80
-# other ideas that experiments are told of, the best, and characters of a lesson
+# Number of best other ideas in prompts of experiments, and characters of a lesson.
 MOST_OTHERS, MOST_LESSON = 6, 160
 WHERE = re.compile(r'File "(?:[^"\n]*/)?heuristic\.py", line (\d{1,6}), in ')
 STATES = {
@@ -45,24 +45,24 @@ STATES = {
 
 
 def with_blank_line(text: str) -> str:
-    """A section behind a blank line; empty where there is none."""
+    """Return a section after a blank line; empty for an empty section."""
     if text:
         return f"\n\n{text}"
     return ""
 
 
 def scored_parent(candidate: Candidate) -> Elite | None:
-    """A candidate of this round as a parent of others, under its fingerprint; None where it has no score."""
+    """Return a candidate of this round as a parent, with its fingerprint as id; None if it has no score."""
     if candidate.score is None:
         return None
     return Elite.of(candidate)
 
 
 def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = "", against: str = "") -> str:
-    """A program with its score, figures and cell, the idea behind it, and what its experiments taught.
+    """Show a program with its score, figures and cell, its idea, and the report on its experiments.
 
-    ``text`` is the form in which it is shown; empty: as it is. The changes of ``against``, the program that the prompt
-    shows last, are shown where they are shorter.
+    ``text`` is the form in which it is shown; empty means its source. ``against`` is the last program of the prompt. If
+    the changes relative to it are shorter than the program, the changes are shown.
     """
     account = account_of(run, elite.source)
     shown = show_program(
@@ -84,7 +84,7 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
 def programs_section(
     run: RoundContext, elites: Sequence[Elite], verb: str, text_of: Callable[[Elite], str] = lambda elite: elite.source
 ) -> str:
-    """Programs to start from, the last one whole; a strong model reads of others the changes, where that is shorter."""
+    """Show the starting programs, the last one whole; a strong model sees the changes of others if they are shorter."""
     *others, last = elites
     if run.style == "strong":
         against = text_of(last)
@@ -98,7 +98,7 @@ def programs_section(
 
 
 def failing_section(run: RoundContext, candidate: Candidate) -> str:
-    """A program that has no score yet, with what went wrong."""
+    """Show a program without a score, and its failure."""
     text = candidate.source.strip()
     wrong = fence_text(describe_failure(candidate.evaluation)) + describe_exceeded_limits(run, candidate.evaluation)
     return f"The program, which fails:\n{fence_text(text, language_tag(text))}\nWhat went wrong:\n{wrong}"
@@ -107,7 +107,7 @@ def failing_section(run: RoundContext, candidate: Candidate) -> str:
 def parents_section(run: RoundContext, programs: Sequence[Elite], against: str) -> str:
     """Show the parents of a solution: for a strong model with their texts, for a small one with figures only.
 
-    Where they are shorter, the changes of ``against``, the program that the prompt shows, are told in place of a text.
+    ``against`` is the program of the prompt. Changes relative to it replace a text if they are shorter.
     """
     if run.style == "strong":
         return "\n\n".join(
@@ -120,7 +120,7 @@ def parents_section(run: RoundContext, programs: Sequence[Elite], against: str) 
 
 
 def others_section(run: RoundContext, nodes: Sequence[IdeaNode]) -> str:
-    """List the results of the other ideas for the same leaf so far, best first, a line each with its lesson."""
+    """List the results so far of the other ideas for the same leaf, best first, one line each with its lesson."""
 
     def loss(node: IdeaNode) -> float:
         if node.solution is None:
@@ -152,14 +152,14 @@ def _node_result(node: IdeaNode) -> str:
 
 
 def memory_section(memory: str) -> str:
-    """Show the long-term memory; empty where a round has none."""
+    """Show the long-term memory; empty if the round has none."""
     if memory:
         return f"What is known so far:\n{memory}\n\n"
     return ""
 
 
 def printed_section(candidate: Candidate, limit: int) -> str:
-    """The head and tail of what the last evaluation printed, beside its figures and its times, which prompts have."""
+    """Show head and tail of the log of the last evaluation, without the figures and times that prompts already have."""
     evaluation = candidate.evaluation
     lines = evaluation.output.partition(RESULT)[0].partition(ERROR)[0].split("\n")
     named = [(text.partition(":")[0], text) for text in lines if text.strip()]
@@ -171,25 +171,25 @@ def printed_section(candidate: Candidate, limit: int) -> str:
 
 
 def drop_docstrings(source: str) -> str:
-    """A program without its docstrings: who rewrites it would copy them, which takes longer than the code itself."""
+    """Remove the docstrings of a program, because a model would copy them and need more tokens than for the code."""
     lines: list[str | None] = [*source.split("\n")]
     try:
         program = parsed(source)
     except CandidateError:
-        # of another language
+        # The program is in another language.
         return source
     for node in ast.walk(program):
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None and len(node.body) > 1:
             docstring, following = node.body[:2]
             end = docstring.end_lineno or docstring.lineno
-            # it has its lines for itself
+            # No code shares the lines of the docstring.
             if docstring.lineno > node.lineno and following.lineno > end:
                 lines[docstring.lineno - 1 : end] = [None] * (end - docstring.lineno + 1)
     return "\n".join(text for text in lines if text is not None)
 
 
 def describe_verdict(run: RoundContext, earlier: float, later: float) -> str:
-    """Say in words whether a score is better than another: models mistake the direction."""
+    """State in words whether a score is better than another, because models confuse the direction."""
     gain = run.archive.fitness(later) - run.archive.fitness(earlier)
     if gain > 0:
         return "better"
@@ -218,7 +218,7 @@ def describe_failure(result: Evaluation) -> str:
 
 
 def failing_line(source: str, result: Evaluation) -> str:
-    """The line of a program where it failed; empty where no traceback tells it, or it stands there more than once."""
+    """Return the text of the failing line of a program; empty without a traceback, or if the text is not unique."""
     lines, places = source.split("\n"), WHERE.findall(result.traceback)
     if places:
         number = int(places[-1])
@@ -248,11 +248,11 @@ def describe_change(earlier: str, later: str) -> str:
 
 
 def head_and_tail(text: str, limit: int) -> str:
-    """Return the head and the tail of a text of more than ``limit`` characters, in whole lines where it has some."""
+    """Return head and tail of a text of more than ``limit`` characters, in whole lines if possible."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 2], text[-(limit // 2) :]
-    # a line that is longer than half of a part is cut
+    # A line longer than half of a part is cut.
     if (end := head.rfind("\n")) > len(head) // 2:
         head = head[:end]
     if -1 < (start := tail.find("\n")) < len(tail) // 2:
@@ -262,7 +262,7 @@ def head_and_tail(text: str, limit: int) -> str:
 
 
 def list_steps(steps_taken: Sequence[ExperimentStep]) -> str:
-    """The experiments so far, one a line."""
+    """List the experiments so far, one per line."""
     lines = [f"{number}. {_describe_step(step)}" for number, step in enumerate(steps_taken, 1)]
     return "\n".join(lines) or "(none yet)"
 
@@ -279,7 +279,7 @@ def _describe_step(step: ExperimentStep) -> str:
 
 
 def tree_section(grown: IdeaTree) -> str:
-    """The whole tree, a line for each idea, below that which it starts from; what came early is told in few words."""
+    """Show the whole tree, one line per idea, below its parent; early ideas are shortened."""
     latest = {node.number for node in grown.nodes[-MOST_NODES:]}
     return "\n".join(_lines_below(grown, grown.nodes[0], latest)) or "(none yet)"
 

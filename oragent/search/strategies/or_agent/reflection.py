@@ -1,7 +1,8 @@
-"""The roles *reflect* and *lead*: what was learned, at three scales.
+"""The roles *reflect* and *lead*: lessons at three time scales.
 
-After an experiment: what changed, what happened and why (the verbal gradient). Over several: a long-term memory that
-the lead rewrites (momentum). Beyond a length it is compressed (weight decay). As in Liu et al. 2026 (arXiv:2602.13769).
+After an experiment, a lesson states the change, the effect and the reason (verbal gradient). Over several experiments,
+the lead rewrites a long-term memory (momentum). A memory that is too long is compressed (weight decay). This follows
+Liu et al. 2026 (arXiv:2602.13769).
 """
 
 from collections.abc import Sequence
@@ -24,13 +25,13 @@ from oragent.search.strategies.or_agent.tree import (
     TreeNote,
 )
 
-# words
+# Largest numbers of words of a lesson and of a report.
 LESSON, REPORT = 60, 120
-# that speak for a missing report
+# Number of steps that replace a missing report.
 MOST_STEPS = 6
-# words of a memory that may be of any length: a model that goes on and on is cut short
+# Largest number of words of a memory without a configured limit.
 LONGEST = 5000
-# in one prompt; more are taken in by several, one after the other
+# Number of reports in one prompt. Several calls in sequence process more reports.
 MOST_REPORTS = 30
 
 
@@ -38,16 +39,16 @@ MOST_REPORTS = 30
 class LessonMemory:
     """Lessons of earlier rounds."""
 
-    # text of the long-term memory; at first the problem's ``knowledge.md``
+    # Text of the long-term memory; initially the problem's ``knowledge.md``.
     text: str
-    # reports that it has not taken in yet, the latest last
+    # Reports that the text does not include yet, the latest last.
     pending: tuple[str, ...]
-    # rounds that it has taken in, though they were committed after it was written
+    # Included rounds that were committed after the text was written.
     beyond: tuple[int, ...] = ()
 
 
 async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: Candidate) -> str:
-    """Ask what is to be learned from one experiment; before it the program had a score, or failed."""
+    """Ask for the lesson of one experiment; ``earlier`` is the program before it, with a score or a failure."""
     after = prompt_sections.scored_parent(candidate)
     result = prompt_sections.describe_failure(candidate.evaluation)
     if after is not None:
@@ -72,15 +73,15 @@ async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: C
 
 
 async def ask_report(run: RoundContext, idea: Idea, start: str, end: str, steps: Sequence[ExperimentStep]) -> str:
-    """Ask for a summary of the experiments on one solution, which had one score and has another, in words."""
+    """Ask for a summary of the experiments on one solution; ``start`` and ``end`` describe its scores."""
     values = {"title": idea.title, "idea": idea.text, "steps": prompt_sections.list_steps(steps), "words": REPORT}
     return await _ask_prose(run, "reflect", fill_template("or_agent_report", **values, start=start, end=end), REPORT)
 
 
 async def update_memory(run: RoundContext, *, elitist: bool) -> str:
-    """Recall the long-term memory, and have it rewritten when it is time; a round may not be told any.
+    """Return the long-term memory, rewritten first if that is due; empty if prompts of the round have no memory.
 
-    Of the rounds in flight at once, only one does so, or all of them would.
+    Only one of the rounds in flight at once rewrites it.
     """
     agent, memory = run.own, recall_memory(run)
     enough = len(memory.pending) >= agent.reflection_period and run.turn % run.window == 0
@@ -95,9 +96,9 @@ async def update_memory(run: RoundContext, *, elitist: bool) -> str:
 
 
 async def learn_from(run: RoundContext, *, elitist: bool) -> None:
-    """Rewrite the memory once more at the end of a round from the elitist, with its own reports, where that is wanted.
+    """Rewrite the memory at the end of an elitist round, with the reports of the round, if configured.
 
-    What the round does not know of, as it was in flight beside it, is taken in the next time.
+    Reports of other rounds in flight are included by the next rewrite.
     """
     memory = recall_memory(run)
     if run.own.reflection == "elitist" and elitist and memory.pending:
@@ -105,19 +106,19 @@ async def learn_from(run: RoundContext, *, elitist: bool) -> None:
 
 
 def recall_memory(run: RoundContext) -> LessonMemory:
-    """The long-term memory as this round and those committed before it left it, and what it has not taken in.
+    """Return the long-term memory after this round and those committed before it, with the reports it lacks.
 
-    Rounds overlap, so the memory of one does not know the reports of the other: it says which rounds it does.
+    Rounds overlap, so a memory may lack reports of other rounds. Its note names the rounds that it includes.
     """
     latest = MemoryNote(run.problem.knowledge.strip(), 0)
-    # their rounds are not committed yet
+    # The rounds of these notes are not committed yet.
     ended = [note for note in run.moment.notes if note.round != run.number]
     notes = [*run.memory, *ended, *run.notes]
     for note in [note for note in notes if note.kind == MEMORY][-1:]:
         latest = MemoryNote.load(note.text)
     trees = [note for note in notes if note.kind == TREE]
     new = [note for note in trees if note.round > latest.horizon and note.round not in latest.beyond]
-    # in the study's manner nothing is experimented on in the opening
+    # In the study, the opening has no experiments.
     if run.own.reflection != "period":
         new = [note for note in new if run.turn_of(note.round) > 1]
     pending = [
@@ -132,7 +133,7 @@ def recall_memory(run: RoundContext) -> LessonMemory:
 
 def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
     start = tree.nodes[node.parent or 0].score
-    # only what has a solution gets children
+    # Only nodes with a solution get children.
     assert start is not None
     result = node.failure
     if node.score is not None:
@@ -141,7 +142,7 @@ def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
 
 
 def report_from_steps(node: NodeNote) -> str:
-    """Write a report from the experiments themselves, where no model can be asked any more."""
+    """Write a report from the steps of a node, for use when no model call is left."""
     if node.steps:
         steps = prompt_sections.list_steps(node.steps[-MOST_STEPS:])
     else:
@@ -150,10 +151,10 @@ def report_from_steps(node: NodeNote) -> str:
 
 
 async def rewrite_memory(run: RoundContext, memory: LessonMemory, beyond: Sequence[int] = ()) -> str:
-    """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length.
+    """Ask the lead to rewrite the long-term memory with the new reports, within its length limit.
 
-    Where the lead says nothing the memory stays as it was, and the reports wait for the next time. Reports of the
-    rounds ``beyond`` are among them, though they were not committed when this one began.
+    After an empty reply the memory is unchanged, and the next rewrite includes the reports. Reports of the rounds
+    ``beyond`` are included, although they were not committed when this round began.
     """
     text, limit = memory.text, run.own.memory_words
     for begin in range(0, len(memory.pending), MOST_REPORTS):
@@ -180,7 +181,7 @@ async def _ask_prose(run: RoundContext, role: str, text: str, words: int) -> str
 
 
 def _cut_words(text: str, words: int) -> str:
-    """The text up to the last line or sentence that ends within so many words; cut between words if there is none."""
+    """Return the text up to the last line or sentence that ends within ``words`` words; otherwise cut between words."""
     if len(text.split()) <= words:
         return text
     shortened, count = "", 0

@@ -1,8 +1,8 @@
-"""One research round, conducted by the *lead*: a tree of ideas, and each coded and experimented on in its own branch.
+"""One research round: a tree of ideas, each implemented and improved by experiments in its own branch.
 
-Every idea for a leaf has as many experiments, one branch after the other to its end, or they take turns
-(``allocation: flow``): after each turn a branch is told what the others have come to, and those that gained on the best
-have more of the next.
+By default, every idea for a leaf gets the same number of experiments, and each branch runs to its end. With
+``allocation: flow`` branches take turns: after each turn, prompts of a branch show the results of the others, and
+branches that improved on the best get more experiments in the next turn.
 """
 
 from collections.abc import Sequence
@@ -29,32 +29,32 @@ from oragent.search.strategies.or_agent.ideas import propose_ideas
 from oragent.search.strategies.or_agent.reflection import learn_from, update_memory
 from oragent.search.strategies.or_agent.tree import TREE, UNTRIED, Idea, IdeaNode, IdeaTree, remember_account
 
-# times the score: beyond it, a gain from nearly nothing tells no more
+# Largest relative gain. Gains from a score near zero would be larger.
 MOST_GAIN = 1e9
 
 
 @dataclass(frozen=True)
 class RoundStart:
-    """Where a round starts."""
+    """Starting point of a round."""
 
-    # programs at the root, the one to work on last
+    # Programs at the root; the last one is the one to change.
     programs: tuple[Elite, ...]
-    # number of the island where its candidates belong
+    # Number of the island of its candidates.
     island: int
-    # whether the root is the best program ever, alone
+    # Whether the best program of the run is the only program at the root.
     elitist: bool
-    # whether it is the first round, which fills the archive
+    # Whether it is the first round, which fills the archive.
     opening: bool
-    # number of ideas for the root
+    # Number of ideas for the root.
     ideas: int
-    # depth of the tree
+    # Depth of the tree.
     depth: int
-    # whether it begins beside the opening, and so sees nothing but the seed
+    # Whether it begins during the opening, and so knows only the seed.
     blind: bool = False
 
 
 def choose_start(run: RoundContext) -> RoundStart:
-    """The seed in the opening, the elitist alone every so many rounds after it, else parents drawn from the archive."""
+    """Return the start: the seed in the opening, the best program periodically, else parents drawn from the archive."""
     agent, elitist = run.own, run.archive.best
     opening = run.turn == 1
     if elitist is not None and (opening or _is_elitist(run)):
@@ -75,7 +75,7 @@ def choose_start(run: RoundContext) -> RoundStart:
     parents, island = draw_by_softmax(run.archive, agent.parents, run.rng, island_temperature, together=together)
     ranked = sorted(parents, key=lambda elite: run.archive.fitness(elite.score))
     ideas = agent.crossover_ideas or agent.children
-    # the seed
+    # The round is blind if the archive has only the seed.
     blind = agent.idea_count == "budget" and len({elite.source for elite in run.archive.elites()}) == 1
     if agent.fast_crossover or blind:
         depth = 1
@@ -85,7 +85,7 @@ def choose_start(run: RoundContext) -> RoundStart:
 
 
 def _home_island(run: RoundContext, elitist: Elite) -> int:
-    """The island of what starts from the elitist: each in turn, or where the study's go, its own."""
+    """Return the island of an elitist round: each island in turn, or the elitist's own island as in the study."""
     if run.own.parents_from == "islands":
         return run.island
     archive = run.archive
@@ -94,9 +94,9 @@ def _home_island(run: RoundContext, elitist: Elite) -> int:
 
 
 def _is_elitist(run: RoundContext) -> bool:
-    """Whether this round, which is not the opening, starts from the elitist: the first that sees the opening does.
+    """Return whether a round after the opening is elitist; the first round that knows the opening's results is.
 
-    One round in flight: rounds 2, 13, 24 ..., which are 1, 12, 23 ... of those after the opening, as published.
+    With one round in flight, these are rounds 2, 13, 24 ..., or 1, 12, 23 ... after the opening, as published.
     """
     agent = run.own
     if agent.opening_counts:
@@ -106,7 +106,7 @@ def _is_elitist(run: RoundContext) -> bool:
 
 
 async def play_round(run: RoundContext) -> None:
-    """Choose a root, grow a tree of ideas from it with the best leaf first, experiment on each, and learn."""
+    """Choose a root, grow a tree of ideas from it, best leaf first, experiment on each, and update the memory."""
     agent = run.own
     if agent.rounds == "actions" or (agent.rounds == "auto" and run.style == "strong"):
         await play_action(run)
@@ -122,7 +122,7 @@ async def play_round(run: RoundContext) -> None:
         if agent.leaves_only and not start.opening:
             run.withhold_all_but({leaf.solution.id for leaf in tree.leaves() if leaf.solution})
     except OragentError:
-        # not where the round is cancelled: its database may be closed by then
+        # A cancelled round stores no note, because its database may be closed.
         run.note(TREE, tree.note(start.elitist, _candidate_ids(run)).dump())
         raise
     run.note(TREE, tree.note(start.elitist, _candidate_ids(run)).dump())
@@ -149,7 +149,7 @@ def _candidate_ids(run: RoundContext) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Grounds:
-    """Starting point of the ideas for a leaf; in the opening nothing is experimented on."""
+    """Starting point of the ideas for a leaf; the opening has no experiments."""
 
     leaf: IdeaNode
     programs: tuple[Elite, ...]
@@ -159,11 +159,11 @@ class Grounds:
 
 @dataclass
 class _Branch:
-    """An idea that is explored: its node, and the session on its solution once that is coded."""
+    """Branch of one idea: its node, and the session on its solution after it is implemented."""
 
     node: IdeaNode
     session: ExperimentSession | None = None
-    # that it was dealt
+    # Number of allocated experiments.
     experiments: int = 0
 
     @property
@@ -174,7 +174,7 @@ class _Branch:
 
 
 async def explore_ideas(run: RoundContext, ideas: Sequence[Idea], grounds: Grounds) -> list[IdeaNode]:
-    """Implement ideas and experiment on them; what was found before a branch's share was used up is kept."""
+    """Implement ideas and experiment on them; a branch keeps its results when its share of the budget is used up."""
     if grounds.opening:
         islands = [index % run.archive.islands for index in range(len(ideas))]
     else:
@@ -216,7 +216,7 @@ async def _code_idea(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch
     try:
         candidate = await implement_idea(run, idea, grounds.programs, grounds.memory)
     except BudgetExhausted:
-        # not to its end, which is no fault of the idea
+        # The budget ended before the idea was implemented.
         branch.node.state = UNTRIED
         return branch
     branch.session = ExperimentSession(
@@ -229,7 +229,7 @@ async def _code_idea(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch
 
 
 async def _continue_branch(run: RoundContext, branch: _Branch, number: int, *, is_last: bool) -> None:
-    """Experiment so many times; where that was the last turn, or the model has stopped, come to the end of it."""
+    """Run ``number`` experiments; conclude the session after the last turn or when the model chose STOP."""
     session = branch.session
     if session is None:
         return
@@ -238,16 +238,16 @@ async def _continue_branch(run: RoundContext, branch: _Branch, number: int, *, i
         await run_experiments(run, session, number)
         if is_last or session.is_over:
             await conclude_session(run, session)
-            # a child of the root
+            # The node is a child of the root.
             if session.best is None and branch.node.depth == 1:
                 session.mend(await debug_program(run, session.latest, run.own.root_debugging))
     except BudgetExhausted:
-        # at least not to its end
+        # The budget ended before the turn did.
         return
 
 
 async def _take_turns(run: RoundContext, branches: Sequence[_Branch]) -> None:
-    """Deal experiments out in turns; of all that is left to be used the branches share in the same proportion."""
+    """Allocate experiments in turns; branches share the remaining budget in the same proportion."""
     options = run.own
     sizes, limit = experiment_turns(options.experiments), max(options.experiments, options.experiments_most)
     live, bar = list(branches), _best_of(run, branches)
@@ -276,7 +276,7 @@ def _best_of(run: RoundContext, branches: Sequence[_Branch]) -> float | None:
 
 
 def _branch_gain(run: RoundContext, branch: _Branch, bar: float | None) -> float:
-    """What an idea has come to beyond the best that any had before, as a share of that; 0 where it is no better."""
+    """Return the relative gain of an idea over the earlier best of all ideas; 0 if it is not better."""
     if branch.best is None:
         return 0.0
     if bar is None:

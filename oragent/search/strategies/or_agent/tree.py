@@ -1,9 +1,9 @@
-"""The tree of ideas of one round: what was tried from where, what came of it, and what is kept with its programs.
+"""The tree of ideas of one round, and the notes that store it.
 
-The idea behind a program, what its experiments taught and their report are notes of the round that found it: a mark
-of its text, then JSON. Who draws the program as a parent is shown it.
+The idea, lesson and report of a program are notes of its round: a mark of the program's text, then JSON. Prompts that
+show the program as a parent show them too.
 
-What rounds write down for later rounds and for reports has one schema: JSON in notes of the store.
+Notes for later rounds and for reports are JSON in the store, all of one schema.
 """
 
 import json
@@ -18,83 +18,83 @@ from oragent.search.prompting.search_summary import LESSON, program_mark
 from oragent.search.round_context import RoundContext
 from oragent.search.store import RoundNote
 
-# kinds of notes
+# Kinds of notes.
 TREE, MEMORY = "tree", "memory"
-# of a final memory, the latest
+# Number of latest lessons in a final memory.
 MOST_LESSONS = 30
-# kinds of steps that change nothing
+# Kinds of steps that do not change the program.
 MEASURING = ("probe", "instrument")
-# state of an idea that the budget did not reach, or that came beyond those asked for
+# State of an idea without budget left, or of one beyond the requested number.
 UNTRIED = "untried"
 T = TypeVar("T")
 
 
-# kind of these notes
+# Kind of notes that hold an account.
 ACCOUNT = "account"
 
 
 @dataclass(frozen=True)
 class ExperimentStep:
-    """An experiment on a solution."""
+    """Experiment on a solution."""
 
-    # ``edit``, ``tune``, ``probe`` or ``instrument``
+    # Kind: ``edit``, ``tune``, ``probe`` or ``instrument``.
     kind: str
-    # change that was made, in words
+    # Change, in words.
     change: str
-    # score after it, or how it failed
+    # Score after it, or its failure.
     outcome: str
-    # whether it became the solution; otherwise it was taken back
+    # Whether it became the solution; otherwise it was reverted.
     better: bool
-    # lesson learned from it; empty where nobody was asked
+    # Lesson; empty if no model was asked.
     lesson: str = ""
 
 
 @dataclass(frozen=True)
 class NodeNote:
-    """An idea of a tree, and what came of it."""
+    """Note of an idea of a tree and its result."""
 
-    # number in the order of the round; the root is 0
+    # Number in the order of the round; the root is 0.
     number: int
-    # number of the node that it is for; None for the root
+    # Number of the parent node; None for the root.
     parent: int | None
-    # title of the idea, a few words; empty for the root
+    # Title of the idea, a few words; empty for the root.
     title: str
-    # text of the idea: how to do it
+    # Text of the idea.
     idea: str
-    # state of the node, as in ``tree.Node``
+    # State of the node, as in ``IdeaNode``.
     state: str
-    # id of its solution; None without one
+    # Id of its solution; None without one.
     candidate: str | None
-    # score of its solution, in the problem's natural units; None without one
+    # Score of its solution, in the problem's natural units; None without one.
     score: float | None
-    # reason why there is no solution; empty where there is one
+    # Reason why there is no solution; empty if there is one.
     failure: str
-    # experiments on its solution
+    # Experiments on its solution.
     steps: tuple[ExperimentStep, ...]
-    # report on the experiments, in words
+    # Report on the experiments, in words.
     report: str
-    # whether its solution is better than what it started from
+    # Whether its solution is better than the programs that it started from.
     better: bool
 
 
 @dataclass(frozen=True)
 class TreeNote:
-    """A round's tree."""
+    """Note of a round's tree."""
 
-    # whether it began at the best program ever, alone
+    # Whether the round started from the best program alone.
     elitist: bool
-    # ids of the programs at its root
+    # Ids of the programs at its root.
     start: tuple[str, ...]
-    # nodes of the tree, the root and all ideas, in the order of their numbers
+    # Nodes of the tree, the root and all ideas, in the order of their numbers.
     nodes: tuple[NodeNote, ...]
 
     def dump(self) -> str:
-        """The note's text."""
+        """Return the text of the note."""
         return json.dumps(asdict(self))
 
     @classmethod
     def load(cls, text: str) -> "TreeNote":
-        """Read a note; ValueError if it is none."""
+        """Read a note; raise ValueError if the text is not one."""
         tree = _read_object(text, cls)
         nodes = [_make_note(NodeNote, node) for node in _expect_list(tree["nodes"])]
         steps = [tuple(_make_note(ExperimentStep, step) for step in _expect_list(node.steps)) for node in nodes]
@@ -104,28 +104,28 @@ class TreeNote:
 
 @dataclass(frozen=True)
 class MemoryNote:
-    """The long-term memory, as a round left it."""
+    """Note of the long-term memory at the end of a round."""
 
-    # text of the memory: what is known, in words
+    # Text of the memory.
     text: str
-    # number of the last round up to which it has taken in all reports
+    # Number of the last round up to which it includes all reports.
     horizon: int
-    # numbers of later rounds whose reports it has taken in too
+    # Numbers of later rounds whose reports it also includes.
     beyond: tuple[int, ...] = ()
 
     def dump(self) -> str:
-        """The note's text."""
+        """Return the text of the note."""
         return json.dumps(asdict(self))
 
     @classmethod
     def load(cls, text: str) -> "MemoryNote":
-        """Read a note; ValueError if it is none."""
+        """Read a note; raise ValueError if the text is not one."""
         note = _make_note(cls, _read_object(text, cls))
         return cls(note.text, note.horizon, tuple(map(int, _expect_list(note.beyond))))
 
 
 def final_memory(notes: Sequence[RoundNote]) -> str:
-    """The long-term memory of a run at its end: as it was last rewritten, then later reports and lessons."""
+    """Return the long-term memory at the end of a run: its last text, then later reports and lessons."""
     memories = [MemoryNote.load(note.text) for note in notes if note.kind == MEMORY]
     if memories:
         latest = memories[-1]
@@ -146,7 +146,7 @@ def final_memory(notes: Sequence[RoundNote]) -> str:
 
 def _read_object(text: str, kind: type[Any]) -> dict[str, Any]:
     values = json.loads(text)
-    # others came with later versions
+    # Fields with a default were added by later versions.
     required = [field.name for field in fields(kind) if field.default is MISSING]
     missing = [name for name in required if not isinstance(values, dict) or name not in values]
     if missing:
@@ -169,7 +169,7 @@ def _expect_list(value: Any) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class Idea:
-    """Idea to try: its title, a few words, and how to do it."""
+    """Idea: its title, a few words, and its text."""
 
     title: str
     text: str
@@ -177,36 +177,36 @@ class Idea:
 
 @dataclass
 class IdeaNode:
-    """An idea with its solution."""
+    """Node of the tree: an idea with its solution."""
 
-    # number in the order of the round; the root is 0
+    # Number in the order of the round; the root is 0.
     number: int
-    # steps from the root
+    # Depth; the root has depth 0.
     depth: int
-    # number of the node that the idea is for; None for the root
+    # Number of the parent node; None for the root.
     parent: int | None
-    # idea of the node; None for the root
+    # Idea of the node; None for the root.
     idea: Idea | None
-    # best program found for the idea; None where none ran
+    # Best program of the idea; None if no program has a score.
     solution: Elite | None
-    # reason why no program ran; empty where one did
+    # Reason why there is no solution; empty if there is one.
     failure: str = ""
-    # experiments on the solution, in their order
+    # Experiments on the solution, in order.
     steps: list[ExperimentStep] = field(default_factory=list)
-    # report on the experiments, in words
+    # Report on the experiments, in words.
     report: str = ""
-    # state of the node. ``open``: may get children; ``grown``: has better children; ``closed``: none was better, or it
-    # is as deep as the tree may be; ``worse``: not better than its parent; ``failed``: no solution; ``untried``: the
-    # budget did not reach, or more ideas came than were asked for
+    # State. ``open``: may get children; ``grown``: has better children; ``closed``: no child was better, or the node has
+    # the largest depth; ``worse``: not better than its parent; ``failed``: no solution; ``untried``: no budget was left,
+    # or the idea is beyond the requested number.
     state: str = "open"
-    # whether its solution is better than what it started from
+    # Whether its solution is better than the programs that it started from.
     better: bool = False
-    # number of times that a leaf was opened here or below
+    # Number of times that a leaf in its subtree was expanded.
     visits: int = 0
 
 
 class IdeaTree:
-    """A round's tree; with ``all_at_root`` every child of the root with a solution is kept, not only better ones."""
+    """Tree of a round; with ``all_at_root`` all children of the root with a solution stay open, not only better ones."""
 
     def __init__(
         self, start: Sequence[Elite], fitness: Callable[[float], float], depth: int, *, all_at_root: bool = False
@@ -228,17 +228,17 @@ class IdeaTree:
         return (node.solution,)
 
     def best_open(self) -> IdeaNode | None:
-        """The open leaf with the best solution, the older of equals; None when all are closed."""
+        """Return the open leaf with the best solution, the older of equal ones; None if all are closed."""
         leaves = [node for node in self.nodes if node.state == "open"]
         return max(leaves, key=lambda node: (self._node_value(node), -node.number), default=None)
 
     def puct_open(self, exploration: float) -> IdeaNode | None:
-        """The open leaf to which PUCT leads from the root; None when all are closed.
+        """Return the open leaf that PUCT selects from the root; None if all are closed.
 
-        At each node goes on to the child with the largest value of its subtree plus ``exploration`` times the root of
-        the node's visits over one plus the child's, weighed evenly as ideas have no prior (Rosin 2011,
-        doi:10.1007/s10472-011-9258-6; Silver et al. 2017, doi:10.1038/nature24270). Values are the best scores of the
-        subtrees, from 0 to 1 within the tree.
+        Each step goes to the child with the largest value plus ``exploration * sqrt(N) / (1 + n)``, with N visits of
+        the node and n of the child. The prior is uniform, because ideas have none (Rosin 2011,
+        doi:10.1007/s10472-011-9258-6; Silver et al. 2017, doi:10.1038/nature24270). The value of a node is the best
+        score of its subtree, scaled to [0, 1] within the tree.
         """
         node = self.nodes[0]
         while node.state != "open":
@@ -252,9 +252,9 @@ class IdeaTree:
         return node
 
     def grow(self, leaf: IdeaNode, children: Sequence[IdeaNode]) -> None:
-        """Attach what was tried for a leaf: better children stay open, and perhaps all that the root has.
+        """Attach the children of a leaf; better ones stay open, and with ``all_at_root`` all those of the root.
 
-        Without any, the leaf is closed. The root may be grown again, where no child of it had a solution.
+        Without open children, the leaf is closed. The root may be grown again if no child has a solution.
         """
         for child in children:
             child.number = len(self.nodes)
@@ -277,11 +277,11 @@ class IdeaTree:
             node.visits += 1
 
     def leaves(self) -> list[IdeaNode]:
-        """The kept solutions from which nothing better came: what a finished tree leaves to the archive."""
+        """Return the solutions without a better child: those that a finished tree adds to the archive."""
         return [node for node in self.nodes[1:] if node.solution is not None and node.state in ("open", "closed")]
 
     def note(self, elitist: bool, names: Mapping[str, str]) -> TreeNote:
-        """The tree for the store; ``names`` are the ids of candidates that are known by their fingerprints."""
+        """Return the note of the tree; ``names`` maps fingerprints of candidates to ids."""
         start = tuple(elite.id for elite in self.start)
         return TreeNote(elitist, start, tuple(_note_of_node(node, names) for node in self.nodes))
 
@@ -299,7 +299,7 @@ class IdeaTree:
         return 1.0
 
     def children(self, node: IdeaNode) -> list[IdeaNode]:
-        """The ideas that were tried for a node, in the order of their numbers."""
+        """Return the children of a node, in the order of their numbers."""
         return [child for child in self.nodes if child.parent == node.number]
 
     def _nodes_below(self, node: IdeaNode) -> Iterator[IdeaNode]:
@@ -335,16 +335,16 @@ def _note_of_node(node: IdeaNode, names: Mapping[str, str]) -> NodeNote:
 class Account:
     """Idea, report and lesson of a program."""
 
-    # idea behind it, with its title
+    # Idea of the program, with its title.
     idea: str
-    # report on the experiments that led to it, in words
+    # Report on the experiments that led to it, in words.
     report: str = ""
-    # lesson of the last experiment that changed it; empty where nobody was asked
+    # Lesson of the last experiment that changed it; empty if no model was asked.
     lesson: str = ""
 
 
 def remember_account(run: RoundContext, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:
-    """Keep with a program what is known of it; a later account takes the place of an earlier one."""
+    """Store the account of a program; it replaces an earlier one."""
     account = Account(f"{idea.title}. {idea.text}" if idea.text != idea.title else idea.text, report, lesson)
     run.note(ACCOUNT, f"{program_mark(source)} {json.dumps(asdict(account))}")
 
