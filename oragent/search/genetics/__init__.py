@@ -1,1 +1,1 @@
-"""Genetic programming on syntax trees: what a program's parts stand for, where it can be varied, and the operators."""
+"""Genetic programming on syntax trees: analysis of expressions, places for variation, and operators."""

@@ -1,7 +1,7 @@
-"""A program while it is being varied, and the operators that keep its form or shrink it.
+"""A program under variation, and the operators that keep its structure or shrink it.
 
-Each operator changes one place, or finds none. Point mutation of constants and functions, and a shrinking operator
-against bloat, follow Koza 1992, *Genetic Programming* (ISBN 0-262-11170-5).
+Each operator changes one place, or returns False if it finds none. Point mutation of constants and functions, and a
+shrinking operator against bloat, follow Koza 1992, *Genetic Programming* (ISBN 0-262-11170-5).
 """
 
 import ast
@@ -18,9 +18,9 @@ from oragent.search.genetics.sites import Site, Sites, find_sites
 
 T = TypeVar("T")
 
-# 1 / d ** 12 is still finite for instance data of any reasonable scale
+# With this exponent, 1 / d ** 12 is finite for instance data of any reasonable scale.
 MAX_POWER = 12.0
-# what is imported when a program comes to need it
+# Modules that are imported if a child needs them.
 MODULES = {"np": "numpy", "math": "math", "torch": "torch"}
 
 
@@ -36,23 +36,23 @@ _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 @dataclass
 class Draft:
-    """A program being varied."""
+    """Program under variation."""
 
-    # tree of the program; operators change it in place
+    # Syntax tree of the program; operators change it in place.
     tree: ast.Module
-    # name of the function that evolves
+    # Name of the evolved function.
     function: str
-    # expressions over its parameters, as text
+    # Texts of expressions over its parameters.
     primitives: Sequence[str]
-    # text of the other parent, or None
+    # Text of the other parent, or None.
     mate: str | None
-    # only source of randomness
+    # Only source of randomness.
     rng: np.random.Generator
-    # places of ``tree`` as they were when ``look`` was last called
+    # Places of ``tree`` at the last call of ``look``.
     sites: Sites = field(default_factory=Sites)
 
     def look(self) -> None:
-        """Find the places of the tree as it is now."""
+        """Find the places of the present tree."""
         self.sites = find_sites(self.tree, self.function)
 
     @property
@@ -70,12 +70,12 @@ class Draft:
         return [items[int(index)] for index in self.rng.permutation(len(items))]
 
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
-        """Draw one of the items with probability proportional to its weight, of which one is positive."""
+        """Draw one of the items with probability proportional to its weight; a weight must be positive."""
         bounds = np.cumsum(weights)
         return items[int(np.searchsorted(bounds, self.rng.random() * bounds[-1], side="right"))]
 
     def chance(self, share: float) -> bool:
-        """Say yes in this share of cases."""
+        """Return True with probability ``share``."""
         return bool(self.rng.random() < share)
 
     def number(self, centre: float, spread: float) -> float:
@@ -83,7 +83,7 @@ class Draft:
         return round_to_three(centre * float(np.exp(spread * self.rng.standard_normal())))
 
     def choose(self, sites: Sequence[Site]) -> Site:
-        """Draw a place, in half of the cases one that holds a whole result."""
+        """Draw a place; with probability 1/2 one that holds a whole result."""
         results = [site for site in sites if site.context.root]
         return self.pick(results if results and self.chance(0.5) else sites)
 
@@ -104,7 +104,7 @@ def round_to_three(value: float) -> float:
 
 
 def build_expression(text: str, **parts: ast.expr) -> ast.expr:
-    """Parse an expression in which ``{name}`` stands for the part of that name."""
+    """Parse an expression; ``{name}`` in it is replaced by the part of that name."""
     texts = {name: f"({ast.unparse(part)})" for name, part in parts.items()}
     return tree_of(text.format(**texts), mode="eval").body
 
@@ -115,13 +115,13 @@ def count_nodes(node: ast.AST) -> int:
 
 
 def fits_shape(site: Site, node: ast.expr) -> bool:
-    """Tell whether ``node`` may stand in the place of what ``site`` holds, as far as shapes are known."""
+    """Return whether ``node`` may replace the expression at ``site``, as far as shapes are known."""
     shape = site.facts.shape(node)
     return shape == site.shape and not (shape is None and isinstance(node, ast.Constant))
 
 
 def is_reachable(site: Site, node: ast.expr) -> bool:
-    """Tell whether all names in ``node`` are bound at ``site``, or can be by an import."""
+    """Return whether all names in ``node`` are bound at ``site``, or can be imported."""
     return all(name in site.context.visible or name in MODULES or hasattr(builtins, name) for name in free_names(node))
 
 
@@ -134,7 +134,7 @@ def free_names(node: ast.AST) -> list[str]:
 
 
 def jitter_constant(draft: Draft) -> bool:
-    """Move one numeric constant: a log-normal factor, or a step of one for an integer; rarely its sign."""
+    """Change one numeric constant by a log-normal factor, or an integer by a step; rarely change its sign."""
     useful = [site for site in draft.sites.constants if not _is_guard(_constant_value(site.node))]
     useful = [site for site in useful if not site.context.factor] or useful
     if not useful:
@@ -146,7 +146,7 @@ def jitter_constant(draft: Draft) -> bool:
 
 def _move_value(draft: Draft, site: Site, value: int | float) -> int | float:
     whole = isinstance(value, int)
-    # perhaps a size, so it stays one
+    # The integer may be a size, so it stays an integer.
     if whole and (site.context.structural or isinstance(site.parent, ast.stmt)):
         step = max(1, round(0.3 * abs(value) * float(draft.rng.random())))
         return max(min(value, 1), value + draft.pick((-step, step)))
@@ -161,7 +161,7 @@ def _move_value(draft: Draft, site: Site, value: int | float) -> int | float:
 
 
 def _is_guard(value: int | float) -> bool:
-    """Tell whether a constant only keeps a divisor from zero, or stands for infinity: another one does the same."""
+    """Return whether a constant only keeps a divisor from zero or stands for infinity; a change has no effect."""
     return 0 < abs(value) < 1e-6 or abs(value) >= 1e4
 
 
@@ -189,7 +189,7 @@ def swap_operator(draft: Draft) -> bool:
 
 
 def _allowed_operators(site: Site) -> list[type[ast.operator]]:
-    """Return what the operator of a sum or product can become; a divisor must not be zero as far as one can tell."""
+    """Return the operators that can replace that of a sum or product; division only by a likely nonzero value."""
     node = site.node
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
         return []
@@ -225,21 +225,21 @@ def _related_functions(site: Site, torch: bool) -> list[str]:
         case _:
             return []
     called = numeric_call(node)
-    # there max and median return their places, too
+    # In torch, max and median return indices too.
     if torch and ("mean" in family and (args or node.keywords)):
         family = ("mean", "std") if called else ()
     if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "math":
         family = tuple(relative for relative in family if relative in ("sqrt", "log1p", "tanh"))
     positive = bool(args) and site.facts.nonnegative(args[0])
     others = [relative for relative in family if relative != name and (positive or relative not in _NEED_SIGN)]
-    # no method of arrays
+    # Arrays have no such method.
     if called:
         return others
     return [relative for relative in others if relative != "median"]
 
 
 def shrink_program(draft: Draft) -> bool:
-    """Drop something: a call becomes its argument, an operation one of its sides, or an updating statement goes."""
+    """Shrink: replace a call by its argument or an operation by one side, or remove an updating statement."""
     parts = ((site, part) for site in draft.sites.numbers for part in _smaller_parts(site.node))
     choices = [(site, part) for site, part in parts if _may_become(site, part)]
     blocks = {id(site.block[1]): site.block for site in (*draft.sites.numbers, *draft.sites.constants)}
@@ -266,7 +266,7 @@ def _smaller_parts(node: ast.expr) -> list[ast.expr]:
         case ast.IfExp(body=body, orelse=orelse):
             return [body, orelse]
         case ast.Call(args=[ast.Compare(ops=[ast.Eq() | ast.NotEq()]), *_]) if numeric_call(node) == "where":
-            # it keeps one value, such as the zeros of a diagonal, from the function around it
+            # It masks a special value, such as the zeros of a diagonal, for the function around it.
             return []
         case ast.Call(args=args) if numeric_call(node) == "where":
             return args[1:]
@@ -279,7 +279,7 @@ def _smaller_parts(node: ast.expr) -> list[ast.expr]:
 def _may_become(site: Site, part: ast.expr) -> bool:
     guard = site.divides and isinstance(site.node, ast.BinOp) and isinstance(site.node.op, ast.Add)
     value = site.facts.kind(part) is ExpressionKind.NUMBER and not isinstance(part, ast.Constant)
-    # what keeps a divisor from zero stays
+    # A guard that keeps a divisor from zero is kept.
     return value and fits_shape(site, part) and not guard
 
 

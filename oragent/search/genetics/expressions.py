@@ -1,8 +1,9 @@
-"""What the expressions of a heuristic stand for: guessed by reading, as programs must not be run here.
+"""Kinds and shapes of the expressions of a heuristic, guessed by static analysis; no program is run here.
 
-A name or an expression is a number (a value to compute with, perhaps an array of them), a count (an index or a size),
-or something else; a number has a shape as far as one can tell, and is known to be non-negative or not. The guesses lean
-on habits of the field: instance data (distances, demands, prizes) are non-negative; a name that subscripts is an index.
+A name or an expression is a number (a value to compute with, or an array of values), a count (an index or a size), or
+something else. A number has a shape, if it can be inferred, and may be known to be non-negative. The guesses rely on
+conventions of the field: instance data (distances, demands, prizes) are non-negative; a name used as a subscript is an
+index.
 """
 
 import ast
@@ -26,9 +27,9 @@ _REARRANGEMENTS = frozenset(
     ["array", "asarray", "concatenate", "cumsum", "diag", "diff", "repeat", "roll", "sort", "tile", "transpose"]
 )
 _ARRAYS = _REARRANGEMENTS | {"dot", "eye", "full", "full_like", "matmul", "ones", "ones_like", "outer", "zeros"}
-# builtins that return a number
+# Builtin functions that return a number.
 PLAIN = frozenset(["abs", "float", "max", "min", "pow", "round", "sum"])
-# methods of arrays and tensors
+# Methods of arrays and tensors.
 _SAME_SHAPE = frozenset(["astype", "clone", "copy", "cumsum", "float", "scatter"])
 _POSITIVE = frozenset(["abs", "absolute", "exp", "square", "std", "var", "sqrt", "sigmoid", "relu", "argsort", "len"])
 
@@ -43,7 +44,7 @@ def numeric_call(node: ast.expr) -> str:
 
 
 def find_bindings(unit: ast.stmt) -> Iterator[tuple[str, ast.expr | None, bool]]:
-    """Yield (name, value, whether it is an item of that value) for each binding; no value where none is known."""
+    """Yield (name, value, whether the name is an item of the value) for each binding; value None if unknown."""
     if isinstance(unit, ast.FunctionDef):
         parameters = unit.args
     else:
@@ -83,7 +84,7 @@ def _stored_names(target: ast.expr) -> list[str]:
 
 
 def index_names(parts: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield names that make up a subscript, or a size."""
+    """Yield names that are used in a subscript or as a size."""
     for node in parts:
         match node:
             case ast.Subscript(slice=place):
@@ -93,7 +94,7 @@ def index_names(parts: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _plain_names(target: ast.expr) -> Iterator[str]:
-    """Yield the names that make up an index; those inside a mask or a call have other uses."""
+    """Yield the names that form an index; names inside a mask or a call have other uses."""
     match target:
         case ast.Name(id=name):
             yield name
@@ -121,7 +122,7 @@ def container_names(parts: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def operand_names(parts: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield names that are computed with."""
+    """Yield names of operands of arithmetic."""
     for node in parts:
         if isinstance(node, ast.BinOp) or (isinstance(node, ast.Call) and numeric_call(node)):
             yield from (child.id for child in child_nodes(node) if isinstance(child, ast.Name))
@@ -133,11 +134,11 @@ _ARRAYS |= {"zeros_like"}
 
 
 class ExpressionKind(IntEnum):
-    """Kind of value that an expression has."""
+    """Kind of the value of an expression."""
 
-    # an integer constant: one of the next two
+    # An integer constant, either COUNT or NUMBER.
     NEUTRAL = 0
-    # an index, or a size
+    # An index or a size.
     COUNT = 1
     NUMBER = 2
     OTHER = 3
@@ -170,11 +171,11 @@ class NameFacts:
                     self._shapes[name] = None
             else:
                 self._bind_name(name, value, item)
-        # told before all names were
+        # These kinds were inferred before all names were known.
         self._known.clear()
 
     def kind(self, node: ast.expr) -> ExpressionKind:
-        """Tell what the expression stands for."""
+        """Return the kind of an expression."""
         if isinstance(node, ast.Name | ast.Constant):
             return self._kind_of(node)
         if node not in self._known:
@@ -194,7 +195,7 @@ class NameFacts:
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner) | ast.NamedExpr(value=inner):
                 return self.kind(inner)
             case ast.IfExp(body=body, orelse=orelse):
-                # integers to choose from are codes
+                # A choice between integer constants is a code.
                 kind = _join_kinds(self.kind(body), self.kind(orelse))
                 if kind is ExpressionKind.NEUTRAL:
                     return ExpressionKind.OTHER
@@ -215,7 +216,7 @@ class NameFacts:
                 return ExpressionKind.OTHER
 
     def shape(self, node: ast.expr) -> int | None:
-        """Return 0 for a scalar, 1 for an array, None where one cannot tell."""
+        """Return 0 for a scalar, 1 for an array, None if unknown."""
         match node:
             case ast.Constant() | ast.Attribute(attr="inf" | "pi" | "e" | "size" | "ndim"):
                 return 0
@@ -248,7 +249,7 @@ class NameFacts:
                 return None
 
     def nonnegative(self, node: ast.expr) -> bool:
-        """Tell whether the value is not below zero, provided that instance data are not."""
+        """Return whether the value is non-negative, assuming non-negative instance data."""
         match node:
             case ast.Constant(value=value):
                 return isinstance(value, int | float) and value >= 0

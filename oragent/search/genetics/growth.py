@@ -1,8 +1,8 @@
-"""Genetic-programming operators that bring something new into a program: each changes one place, or finds none.
+"""Genetic-programming operators that add material to a program; each changes one place or returns False.
 
 Subtree mutation and crossover follow Koza 1992, *Genetic Programming* (ISBN 0-262-11170-5). Terminals are the problem's
-primitives, and what wraps them is what heuristics are made of: powers, ranks, thresholds, normalised and exponentially
-scaled terms. A mate's expression is brought in with its variables written out.
+primitives. Functions around them are typical of heuristics: powers, ranks, thresholds, normalised and exponentially
+scaled terms. An expression of the mate is inserted with its variables replaced by their definitions.
 """
 
 import ast
@@ -27,38 +27,38 @@ from oragent.search.genetics.draft import (
 from oragent.search.genetics.expressions import ExpressionKind
 from oragent.search.genetics.sites import Site, find_sites
 
-# nodes
+# Largest number of nodes of an inserted expression of the mate.
 MAX_GRAFT = 25
-# nodes: an expression of at most these may be repeated in the text
+# Largest number of nodes of an expression that may be repeated in the text.
 SMALL = 8
 
 
 @dataclass(frozen=True)
 class _Form:
-    """A way to rewrite ``e``, by itself or with a primitive ``p`` (``q`` where it must not be zero)."""
+    """Form into which ``e`` is rewritten, alone or with a primitive ``p`` (``q`` if it must not be zero)."""
 
-    # expression that ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients
+    # Text of the form; ``k`` is an exponent, ``c`` and ``d`` are coefficients.
     text: str
-    # weights of the form for a result and for its parts
+    # Weights of the form for a result and for its parts.
     at_root: float
     inside: float
-    # True where the primitive, or ``e``, must be non-negative, False where that is unknown
+    # True if the primitive, or ``e``, must be non-negative; False if its sign must be unknown.
     sign: bool | None = None
-    # whether it must be an array
+    # Whether it must be an array.
     array: bool = False
-    # typical size of ``c``
+    # Typical size of ``c``.
     centre: float = 0.7
 
 
 @dataclass(frozen=True)
 class _Block:
-    """What is brought into a program: by its type where a problem has ``told`` one, else by what reading it tells."""
+    """Expression to insert; its type is the declared one in ``told``, otherwise inferred from its text."""
 
     node: ast.expr
     told: Primitive | None = None
 
     def shape(self, site: Site) -> int | None:
-        """0 for a number, 1 for an array, None where one cannot tell."""
+        """Return 0 for a number, 1 for an array, None if unknown."""
         if self.told is None:
             return site.facts.shape(self.node)
         return int(self.told.is_array)
@@ -110,13 +110,13 @@ _INSERTS = (
 
 def wrap_expression(draft: Draft) -> bool:
     """Wrap a sub-expression: a power, a root, a logarithm, an exponential, a normalisation, a rank, a threshold."""
-    # A monotone function around what is only compared would change nothing.
+    # A monotone function of a value that is only compared would have no effect.
     sites = [site for site in draft.sites.numbers if not site.context.ordinal]
     return bool(sites) and wrap_at(draft, draft.choose(sites))
 
 
 def wrap_at(draft: Draft, site: Site) -> bool:
-    """Wrap what stands at ``site``."""
+    """Wrap the expression at ``site``."""
     node = site.node
     exponent = _constant_exponent(node)
     if isinstance(node, ast.BinOp) and exponent and draft.chance(0.6):
@@ -138,12 +138,12 @@ def insert_primitive(draft: Draft) -> bool:
 
 
 def replace_expression(draft: Draft) -> bool:
-    """Put one of the problem's primitives in the place of a sub-expression."""
+    """Replace a sub-expression by one of the problem's primitives."""
     return any(_exchange_for_block(draft, block) for block in _parse_primitives(draft.shuffled(draft.primitives)))
 
 
 def graft_expression(draft: Draft) -> bool:
-    """Put a sub-expression of the mate in the place of one of the parent's, or combine the two."""
+    """Replace a sub-expression of the parent by one of the mate, or combine the two."""
     if draft.mate is None:
         donated = None
     else:
@@ -186,7 +186,7 @@ def _exchange_for_block(draft: Draft, block: _Block) -> bool:
 
 
 def _guard_form(draft: Draft, site: Site, block: _Block) -> str:
-    """Return a form of ``p`` that can be divided by: itself only if the program does so already."""
+    """Return a form of ``p`` that is safe as a divisor; plain ``p`` only if the program already divides by it."""
     text = ast.unparse(block.node)
     operations = [node for node in all_nodes(draft.tree) if isinstance(node, ast.BinOp)]
     divisors = [node.right for node in operations if isinstance(node.op, ast.Div)]
@@ -199,7 +199,7 @@ def _guard_form(draft: Draft, site: Site, block: _Block) -> str:
 
 
 def _draw_donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
-    """Draw a sub-expression of the mate, over the parameters of the function that evolves alone."""
+    """Draw a sub-expression of the mate that uses only parameters of the evolved function."""
     sites = [site for site in find_sites(mate, draft.function).numbers if site.context.outer and site.facts.evolved]
     if sites:
         definitions = _single_assignments(mate, draft.function)
@@ -207,7 +207,7 @@ def _draw_donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
         definitions = {}
     for site in draft.shuffled(sites)[:5]:
         node = copy.deepcopy(site.node)
-        # a variable may be defined by others
+        # Definitions of variables may contain other variables.
         for _ in range(4):
             if count_nodes(node) <= MAX_GRAFT:
                 node = _Expansion(definitions).visit(node)
@@ -229,7 +229,7 @@ def _single_assignments(tree: ast.Module, function: str) -> dict[str, ast.expr]:
 
 
 class _Expansion(ast.NodeTransformer):
-    """Write out variables by what they stand for."""
+    """Replaces variables by their definitions."""
 
     def __init__(self, definitions: dict[str, ast.expr]) -> None:
         self.definitions = definitions
@@ -247,13 +247,13 @@ def _suitable_forms(draft: Draft, forms: Iterable[_Form], positive: bool, shape:
         for form in forms
         if form.sign in (None, positive)
         and (shape == 1 or not form.array)
-        # torch's functions take no plain numbers
+        # Functions of torch accept no plain numbers.
         and (shape == 1 or not draft.torch or "np." not in form.text)
     ]
 
 
 def _repeats_form(form: _Form, site: Site) -> bool:
-    """Tell whether the form would write a power of a power, or the negative of a negative."""
+    """Return whether the form would give a power of a power, or the negative of a negative."""
     if "** {k}" in form.text:
         return _constant_exponent(site.node) > 0 or (
             isinstance(site.parent, ast.expr) and _constant_exponent(site.parent) > 0
@@ -297,5 +297,5 @@ def _parse_primitives(primitives: Iterable[str]) -> Iterator[_Block]:
         try:
             yield _Block(parse_expression(text), text if isinstance(text, Primitive) else None)
         except CandidateError:
-            # a problem's author may list a statement: there is nothing to combine it with
+            # The author of a problem may list a statement, which cannot be combined.
             continue

@@ -1,7 +1,7 @@
-"""Where a program can be varied: its numeric sub-expressions, constants and comparisons.
+"""Places where a program can be varied: its numeric sub-expressions, constants and comparisons.
 
 Structural parts are left out: subscripts, ``axis`` and other keyword arguments, ranges, sizes, and integers passed to
-functions that are not known.
+unknown functions.
 """
 
 import ast
@@ -20,54 +20,54 @@ from oragent.search.genetics.expressions import (
     numeric_call,
 )
 
-# a statement, and the statements that it stands among
+# A list of statements, and one statement of it.
 Block = tuple[list[ast.stmt], ast.stmt]
 
 
 class SiteContext(NamedTuple):
     """Context of a place in the tree."""
 
-    # names that are bound wherever the expression is evaluated
+    # Names that are bound wherever the expression is evaluated.
     visible: tuple[str, ...]
-    # what is combined with it is combined, element by element, with the result
+    # Whether an operand combined with it is combined element by element with the result.
     outer: bool = True
-    # it is the result itself
+    # Whether it is the result itself.
     root: bool = False
-    # only the order of its values counts
+    # Whether only the order of its values matters.
     ordinal: bool = False
-    # it scales the result as a whole
+    # Whether it scales the whole result.
     factor: bool = False
-    # its integers are no values
+    # Whether its integers are indices or sizes, not values.
     structural: bool = False
-    # the variable that it goes into
+    # Name of the variable that it is assigned to.
     assigned: str = ""
 
 
 @dataclass(frozen=True)
 class Site:
-    """A place in a syntax tree that holds an expression."""
+    """Place of an expression in a syntax tree."""
 
-    # ``parent.field`` holds the expression, or ``parent.field[index]``
+    # The expression is ``parent.field``, or ``parent.field[index]``.
     parent: ast.AST
     field: str
     index: int | None
-    # facts that are known of the names around it
+    # Facts about the names of its function or class.
     facts: NameFacts
-    # statements among which its own stands, and its own
+    # Its statement, and the list that contains it.
     block: Block
     context: SiteContext
-    # whether it is the whole of what the evolved function returns
+    # Whether it is the whole return value of the evolved function.
     returned: bool = False
 
     @property
     def node(self) -> ast.expr:
-        """The expression that stands here now."""
+        """Return the present expression."""
         held = getattr(self.parent, self.field)
         expression: ast.expr = held if self.index is None else held[self.index]
         return expression
 
     def put(self, node: ast.expr) -> None:
-        """Put another expression here."""
+        """Replace the expression."""
         if self.index is None:
             setattr(self.parent, self.field, node)
         else:
@@ -75,12 +75,12 @@ class Site:
 
     @property
     def divides(self) -> bool:
-        """True if something is divided by the expression here."""
+        """Return whether the expression is a divisor."""
         return isinstance(self.parent, ast.BinOp) and isinstance(self.parent.op, ast.Div) and self.field == "right"
 
     @property
     def shape(self) -> int | None:
-        """0 for a scalar, 1 for an array, None if unknown; what the evolved function returns is taken for an array."""
+        """Return 0 for a scalar, 1 for an array, None if unknown; a return value of the evolved function is 1."""
         shape = self.facts.shape(self.node)
         if shape is None and self.returned:
             return 1
@@ -89,13 +89,13 @@ class Site:
 
 @dataclass
 class Sites:
-    """All the places of a program."""
+    """All places of a program."""
 
-    # that stand for numbers, the whole before its parts
+    # Places of numbers, an expression before its parts.
     numbers: list[Site] = field(default_factory=list)
-    # numeric constants that are values
+    # Places of numeric constants that are values.
     constants: list[Site] = field(default_factory=list)
-    # of numbers, that choose a value and not what is done
+    # Comparisons of numbers that select a value, not a branch of statements.
     compares: list[ast.Compare] = field(default_factory=list)
 
 
@@ -118,7 +118,7 @@ def find_sites(tree: ast.Module, function: str) -> Sites:
 
 
 def _mark_used_variables(unit: ast.stmt, sites: list[Site]) -> list[Site]:
-    """Mark what goes into variables that are used elsewhere than element by element, or only compared."""
+    """Mark places assigned to variables that are not used element by element, or are only compared."""
     loads: dict[str, int] = {}
     for node in all_nodes(unit):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -181,7 +181,7 @@ class _Walker:
                 self.statements(node.body, visible + _bound_names(target))
                 self.statements(node.orelse, visible)
             case ast.While():
-                # its test may be what ends it
+                # The test is left out, because a change could prevent the loop from ending.
                 self.statements(node.body, visible)
             case ast.With() | ast.Try() | ast.ClassDef():
                 self.statements(node.body, visible)
@@ -223,7 +223,7 @@ class _Walker:
                 self.expression(node, "left", None, inner._replace(factor=scales))
                 self.expression(node, "right", None, inner._replace(factor=scales))
             case ast.BinOp(op=ast.FloorDiv() | ast.Mult()):
-                # a size; where a sum may well be an index
+                # The constant is a size or an index.
                 size = inner._replace(structural=True)
                 self.constant(Site(node, "right", None, self.facts, self.block, size))
             case ast.UnaryOp(op=ast.USub()):
@@ -289,7 +289,7 @@ class _Walker:
     def condition(self, node: ast.expr, context: SiteContext) -> None:
         match node:
             case ast.Compare(ops=[ast.Eq() | ast.NotEq(), *_]):
-                # it singles out one value, such as the zeros of a diagonal
+                # It selects a special value, such as the zeros of a diagonal.
                 return
             case ast.Compare(left=left, comparators=others):
                 if ExpressionKind.NUMBER not in map(self.facts.kind, (left, *others)):
@@ -319,7 +319,7 @@ class _Walker:
 
 
 def _is_limit(node: ast.expr) -> bool:
-    """Tell whether ``node`` is an infinity, as a search for the best starts with."""
+    """Return whether ``node`` is an infinity, such as the initial value of a search for the best."""
     match node:
         case ast.UnaryOp(operand=inner):
             return _is_limit(inner)

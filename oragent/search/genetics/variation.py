@@ -1,6 +1,6 @@
-"""What the ``gp`` strategy breeds with: children of one or two programs, by variation of their syntax trees.
+"""Variation of the ``gp`` strategy: children of one or two programs, made by changes of their syntax trees.
 
-Of a program nothing need be known but its text; of candidates with several functions one is varied.
+Only the text of a program is needed. If a candidate has several functions, one of them is varied.
 """
 
 import ast
@@ -39,11 +39,11 @@ from oragent.search.genetics.growth import (
 )
 
 MAX_NODES = 200
-# nodes that any program may have; factor on those of the best
+# Number of nodes that any program may have; size limit as a multiple of the best program's nodes.
 FREE_NODES, PAID = 100, 1.5
 TRIES = 24
 
-# with its weight
+# Operators with their weights.
 _STEPS: dict[str, tuple[Callable[[Draft], bool], float]] = {
     "constant": (jitter_constant, 3.0),
     "operator": (swap_operator, 0.5),
@@ -55,13 +55,13 @@ _STEPS: dict[str, tuple[Callable[[Draft], bool], float]] = {
     "delete": (shrink_program, 1.0),
 }
 OPERATORS = tuple(_STEPS)
-# may do more than return a value
+# Expressions that may have side effects.
 _ACTING = ast.Call | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
 
 @dataclass(frozen=True)
 class Offspring:
-    """A child program, and the operators that made it in their order, joined by ``+``."""
+    """Child program, and the operators that made it, in order and joined by ``+``."""
 
     source: str
     operator: str
@@ -69,11 +69,11 @@ class Offspring:
 
 @lru_cache(maxsize=16)
 def room(seed: str, best: str | None = None) -> int:
-    """Nodes to which programs may grow that descend from a seed: twice its own, if it is a long one.
+    """Return the size limit, in nodes, of descendants of a seed: for a long seed, twice its nodes.
 
-    Where the best program so far is known, growth pays for itself: beyond ``FREE_NODES`` others may grow to half as
-    much again as that has, so that the bound rises only when a longer program has become the best, as the dynamic
-    limits of Silva & Costa 2009 (doi:10.1007/s10710-008-9075-9).
+    If the best program so far is known, programs above ``FREE_NODES`` may have at most 1.5 times its nodes. The limit
+    therefore rises only when a longer program becomes the best, as with the dynamic limits of Silva & Costa 2009
+    (doi:10.1007/s10710-008-9075-9).
     """
     bound, begin = max(MAX_NODES, 2 * program_length(seed)), 2 * program_length(seed)
     if best is None:
@@ -92,11 +92,11 @@ def vary(
 ) -> Offspring:
     """Breed a child that differs from ``parent`` in canonical form and has its signature, docstring and imports.
 
-    One operator is applied, sometimes two or three. Nothing is executed: which expressions are numbers, and which
-    shapes go together, is told by reading, so that most children run, but not all. Variables that nothing uses are
-    dropped, and so are comments. A sub-expression may be taken from ``mate``; ``primitives`` are expressions over the
-    function's parameters that can be combined element by element with what it returns. A child has at most ``most``
-    nodes, unless its parent has more; the nearer, the likelier it loses some.
+    One operator is applied, sometimes two or three. No program is run: kinds and shapes of expressions are inferred
+    from the text, so most children run without an error, but not all. Unused variables and comments are dropped. A
+    sub-expression may come from ``mate``. ``primitives`` are expressions over the function's parameters that can be
+    combined element by element with its return value. A child has at most ``most`` nodes, unless its parent has more;
+    near the limit, shrinking operators are more likely.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
@@ -118,7 +118,7 @@ def vary(
 
 @dataclass(frozen=True)
 class _Given:
-    """A parent as it is bred from: without idle variables, and with the forms that its children must not have."""
+    """Parent without unused variables, and the canonical forms that its children must not have."""
 
     source: str
     function: str
@@ -139,7 +139,7 @@ def _analyse_parent(parent: str, function: str) -> _Given:
 
 
 def _apply_operator(draft: Draft, fullness: float) -> str:
-    """Apply one operator that finds a place, and return its name; deletion grows likely as the program does."""
+    """Apply one operator that finds a place, and return its name; shrinking is more likely for large programs."""
     draft.look()
     names = list(_STEPS)
     weights = [weight * (1 + 16 * fullness**2 * (name == "delete")) for name, (_, weight) in _STEPS.items()]
@@ -153,7 +153,7 @@ def _apply_operator(draft: Draft, fullness: float) -> str:
 
 
 def _finish_draft(tree: ast.Module, original: _Given, limit: int) -> str:
-    """Return the text of a draft; nothing if it is no new program, too long, or uses a name that is not bound."""
+    """Return the text of a draft; empty if it is not new, too long, or uses an unbound name."""
     _prune_unread(tree)
     _import_missing(tree)
     if len(all_nodes(tree)) > limit or _unbound_names(tree):
@@ -162,9 +162,9 @@ def _finish_draft(tree: ast.Module, original: _Given, limit: int) -> str:
     try:
         is_known = canonical_form(source, original.function) in original.known
     except CandidateError:
-        # nested too deeply
+        # The program is nested too deeply.
         return ""
-    # made of trees of programs that have been looked at, by operators that only ever add a few nodes
+    # The text is safe to parse: it comes from checked programs, and operators add only a few nodes.
     mark_safe(source)
     if is_known:
         return ""
@@ -172,7 +172,7 @@ def _finish_draft(tree: ast.Module, original: _Given, limit: int) -> str:
 
 
 def _last_resort(original: _Given, primitives: Sequence[str], rng: np.random.Generator) -> Offspring:
-    """Wrap whatever is returned, where no operator found a place or all of their children were the same again."""
+    """Wrap the return value; used if no operator found a place or all children equalled earlier programs."""
     draft = Draft(tree_of(original.source), original.function, primitives, None, rng)
     draft.look()
     results = [site for site in draft.sites.numbers if site.context.root]
@@ -196,7 +196,7 @@ def _last_resort(original: _Given, primitives: Sequence[str], rng: np.random.Gen
 
 
 def _prune_unread(tree: ast.Module) -> bool:
-    """Drop assignments to variables that nothing reads, in place, where that cannot change what the program does."""
+    """Drop assignments to unused variables in place, if that cannot change the behaviour of the program."""
     pruned = False
     for unit in tree.body:
         while isinstance(unit, ast.FunctionDef) and _drop_idle(unit):
@@ -280,10 +280,10 @@ def vary_unit(
     rng: np.random.Generator,
     best: str | None = None,
 ) -> Offspring:
-    """Breed a child of a candidate as ``vary`` does; its length is bounded by that of the seed and the best program.
+    """Breed a child of a candidate by ``vary``, with a size limit from the seed and the best program.
 
-    Nothing is drawn for a candidate that is a single function in a single file. What a problem fixes of its candidates
-    is put back where the child is evaluated.
+    For a candidate with one function in one file, no random choice of a function is made. Fixed parts of a candidate
+    are restored when the child is evaluated.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
@@ -300,7 +300,7 @@ def vary_unit(
     home = next((name for name in names if definition.search(files.get(name, ""))), names[0])
     for text in (files[home], others.get(home), begun.get(home), top.get(home)):
         if text:
-            # a file of a program that was looked at file by file
+            # The files of the program have been checked one by one.
             mark_safe(text)
     most = room(begun[home], top.get(home))
     child = vary(files[home], others.get(home), function=function, primitives=primitives, rng=rng, most=most)
@@ -310,7 +310,7 @@ def vary_unit(
 
 
 def breed_child(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
-    """Breed a child of a program, whose last function is the one that evolves; quoted expressions may be inserted."""
+    """Breed a child of a program whose last function is the evolved one; quoted expressions may be inserted."""
     try:
         functions = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef)]
         if not functions:
@@ -325,7 +325,7 @@ def breed_child(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
 
 
 def child_of_seed(problem: Problem, rng: np.random.Generator) -> Offspring:
-    """Breed a child of a problem's seed heuristic, as a search that has just begun does."""
+    """Breed a child of a problem's seed heuristic, as in the first round of a search."""
     seed, primitives = problem.seed, problem.about.primitives
     child = vary_unit(seed, None, problem.signature, seed, primitives=primitives, rng=rng)
     return replace(child, source=fit_to_frame(child.source, problem.signature))

@@ -1,4 +1,4 @@
-"""Whether the genetic operators have a place in a seed heuristic, found out before a run begins."""
+"""Check before a run that the genetic operators can vary a seed heuristic."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ from oragent.evaluation.problem import Problem
 from oragent.programs.parameters import read_parameters
 from oragent.search.genetics.variation import vary_unit
 
-# children that are bred at most, and how many of them must change something within the seed
+# Largest number of children to breed, and number of them that must change the inside of the seed.
 MOST_CHILDREN, LEAST_CHANGED = 40, 2
-# the operator that puts arithmetic around the whole result, whatever that is
+# Operator that wraps the whole result in arithmetic.
 AROUND = "wrap"
 
 
 def has_place(problem: Problem) -> bool:
-    """Return True if children of the seed differ within it, and not only by arithmetic around the whole result."""
+    """Return whether children change the inside of the seed, not only wrap the whole result in arithmetic."""
     signature, rng = problem.signature, np.random.default_rng(0)
     changed = 0
     for _ in range(MOST_CHILDREN):
@@ -29,7 +29,7 @@ def has_place(problem: Problem) -> bool:
 
 
 def describe_missing_place(problem: Problem) -> str:
-    """Say that genetic programming can vary next to nothing in a problem's seed, and what to do; else an empty text."""
+    """Return advice if genetic programming can vary almost nothing in a problem's seed; otherwise an empty text."""
     if has_place(problem):
         return ""
     if read_parameters(problem.seed).parameters:

@@ -1,4 +1,4 @@
-"""Programs as a model is shown them: label, score and figures, idea, text, and how they came about."""
+"""Programs in prompts: label, score and figures, idea, text, and line of descent."""
 
 import difflib
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from oragent.search.prompting import prompt_templates
 from oragent.search.prompting.search_summary import program_titles, shorter_of_text_and_changes, title_of
 from oragent.search.round_context import RoundContext
 
-# characters of a metric that is no number
+# Largest number of characters of a metric that is not a number.
 LONGEST = 160
-# metrics that are told with the time
+# Metrics that are shown with the time.
 TIMED = (prompt_templates.CALLS, prompt_templates.INSTANCES, prompt_templates.PLANNED)
 
 
-# steps that are told, the latest
+# Number of latest steps of descent that are shown.
 MOST = 6
-# characters of a step
+# Largest number of characters of a step.
 LONGEST_STEP = 160
-# lines of each program
+# Largest number of lines of each compared program.
 COMPARED_STEPS = 400
 
 
@@ -61,8 +61,8 @@ def show_program(
 ) -> str:
     """Show a program under a label, with the thought behind it and the figures of ``detail``.
 
-    ``bins`` are the names of the features whose bins are told; figures of the program ``beside`` stand in brackets
-    behind its own. Changes of ``against``, the program that the prompt shows last, are shown where they are shorter.
+    ``bins`` are the names of the features whose bins are shown. Figures of the program ``beside`` follow in brackets.
+    ``against`` is the last program of the prompt; changes relative to it are shown if they are shorter.
     """
     if idea:
         thinking = f"Idea: {idea}\n"
@@ -85,7 +85,7 @@ def show_program(
 
 
 def list_figures(elite: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
-    """Score, metrics and bins on one line; those of another program in brackets behind each."""
+    """List score, metrics and bins on one line; those of another program follow each in brackets."""
     if beside:
         earlier = dict(_figure_rows(beside, bins))
     else:
@@ -95,7 +95,7 @@ def list_figures(elite: Elite, *, bins: Sequence[str] = (), beside: Elite | None
 
 
 def format_figure(value: Any) -> str:
-    """A figure with six digits that count; of lists and tables as many whole entries as fit, text cut with a mark."""
+    """Format a figure with six significant digits; cut lists and tables after whole entries, and texts with a mark."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, dict) and value:
@@ -115,14 +115,14 @@ def _join_whole(parts: Sequence[str]) -> str:
 
 
 def _figure_rows(elite: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
-    # Times differ from run to run, and a prompt must not: but for the heuristic's own, in coarse steps.
+    # Prompts must be reproducible, but times differ. Only the heuristic's time is shown, in coarse steps.
     time = prompt_templates.describe_times(elite.metrics)
     timeless = [
         (name, format_figure(value))
         for name, value in displayed_metrics(elite.metrics).items()
         if not name.endswith("seconds") and name not in TIMED
     ]
-    # long values last
+    # Long values come last.
     timeless.sort(key=lambda row: len(row[1]) > LONGEST // 2)
     cell = [
         (f"{name} bin" if isinstance(value, int) else name, format_figure(value))
@@ -137,7 +137,7 @@ class _Step(NamedTuple):
 
 
 def describe_lineage(run: RoundContext, elite: Elite) -> str:
-    """The line of descent of a program, a step a line, the oldest first; empty without one, or if it is not wanted."""
+    """Describe the line of descent of a program, one step per line, oldest first; may be empty."""
     if run.settings.strategy.history:
         steps_taken = _scored_ancestors(run, elite)
     else:
@@ -157,7 +157,7 @@ def describe_lineage(run: RoundContext, elite: Elite) -> str:
 
 
 def _scored_ancestors(run: RoundContext, elite: Elite) -> list[_Step]:
-    """The scored ancestors of a program and itself, the oldest first; by the last parent, which is the one changed."""
+    """Return the scored ancestors of a program and itself, oldest first, by the last (changed) parent."""
     candidates = {record.id: record.candidate for record in run.history}
     candidates |= {mine.fingerprint: mine for mine in run.solutions}
     ancestors: list[_Step] = []

@@ -1,10 +1,9 @@
-"""What every prompt of a run has in common: its first bytes, requests for programs, times and templates.
+"""Common parts of all prompts of a run: the problem, requests for programs, times and templates.
 
-A prompt begins with the same bytes each time, so that servers read it once and charge it once. ``strategy.blocks``
-and ``strategy.features`` set which hints it has. Times are told in steps of 1, 2, 5, those near a limit with three
-digits; they are those of the first evaluation of a program, which a replay takes over. Templates are the text files
-of ``search/prompts``; ``NAME.STYLE.txt`` is the wording for models of a style, where theirs differs from that of
-``NAME.txt``.
+All prompts of a run begin with the same bytes, so that servers can cache them and charge less. ``strategy.blocks`` and
+``strategy.features`` select the hints. Times are shown in steps of 1, 2, 5, or with three digits near a limit. They are
+from the first evaluation of a program; a replay uses the recorded times. Templates are the text files of
+``search/prompts``. ``NAME.STYLE.txt`` is the wording for models of a style, if it differs from ``NAME.txt``.
 """
 
 import math
@@ -24,29 +23,29 @@ from oragent.search.candidate import Elite
 from oragent.search.experiments import PLACES
 from oragent.search.round_context import RoundContext
 
-# metric of the harness: CPU seconds of all calls
+# Metric of the harness: CPU seconds of all calls.
 TOTAL = "heuristic_seconds"
-# what is less is told as less
+# Seconds; shorter times are shown as shorter than this.
 LEAST_S = 0.1
-# from which on times are not rounded to steps
+# Seconds from which times are not rounded to steps.
 EXACT_S = 1.0
-# metrics of the harness that are told with the time
+# Metrics of the harness that are shown with the time.
 CALLS, INSTANCES = "heuristic_calls", "instances_done"
-# metric of the harness: instances of the whole evaluation
+# Metric of the harness: number of instances of the whole evaluation.
 PLANNED = "instances_planned"
-# of the time, from which on one size is told as that which takes most
+# Share of the time from which a size is shown as the slowest.
 MOST_SHARE = 0.5
 
 
 LANGUAGES = {"python": "Python", "cpp": "C++"}
-# times the nodes of the seed heuristic
+# Multiple of the seed's nodes from which a program counts as far from the seed.
 LEFT_BEHIND = 3.0
-# nodes that a seed counts as at least
+# Smallest number of nodes that a seed counts as.
 LEAST = 40
 
 
 def describe_times(metrics: Mapping[str, Any]) -> str:
-    """Describe the time of the function and its slowest part; empty where the evaluator does not report it."""
+    """Describe the time of the function and its slowest part; empty if the evaluator does not report it."""
     total = metrics.get(TOTAL)
     if isinstance(total, bool) or not isinstance(total, int | float) or not math.isfinite(total):
         return ""
@@ -59,7 +58,7 @@ def describe_times(metrics: Mapping[str, Any]) -> str:
 
 
 def seconds_of(metrics: Mapping[str, Any]) -> str:
-    """The time of the function in a list of programs, after a semicolon; empty where it is short or not known."""
+    """Return the time of the function for a list of programs, after a semicolon; empty if it is short or unknown."""
     total = metrics.get(TOTAL)
     is_long = isinstance(total, int | float) and math.isfinite(total) and total >= EXACT_S
     if is_long:
@@ -79,7 +78,7 @@ def _describe_calls(metrics: Mapping[str, Any]) -> str:
 
 
 def describe_places(places: Any) -> str:
-    """The time at each size, in brackets after a space; empty where there is one size alone."""
+    """Return the time at each size, in brackets after a space; empty if there is only one size."""
     if isinstance(places, dict) and len(places) > 1:
         times = places
     else:
@@ -91,7 +90,7 @@ def describe_places(places: Any) -> str:
 
 
 def round_one_two_five(value: float) -> float:
-    """The nearest of 1, 2, 5 times a power of ten, in proportion; ``value`` is positive."""
+    """Round a positive value to the nearest of 1, 2, 5 times a power of ten, by ratio."""
     power = 10.0 ** math.floor(math.log10(value))
     nearest = min((1.0, 2.0, 5.0, 10.0), key=lambda step: abs(math.log(step * power / value)))
     return float(f"{nearest * power:.3g}")
@@ -122,9 +121,9 @@ def _read_template(name: str, style: str) -> Template:
 
 
 def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
-    """A sentence that names building blocks of the problem; empty where none are to be named.
+    """Return a sentence that names building blocks of the problem; empty if none are shown.
 
-    A program to be changed that has grown well beyond the seed has left the blocks behind.
+    Blocks are not shown for a parent that is much longer than the seed.
     """
     if parent is not None and parent.length > LEFT_BEHIND * max(
         inspect_program(run.problem.seed, run.problem.signature).length, LEAST
@@ -143,19 +142,19 @@ def program_request(run: RoundContext) -> dict[str, str]:
 
 
 def bin_names(run: RoundContext) -> list[str]:
-    """The features whose bins prompts tell of a program; empty where they tell none."""
+    """Return the features whose bins prompts show; empty if they show none."""
     if run.settings.strategy.features:
         return [feature.name for feature in run.problem.about.features]
     return []
 
 
 def edits_request(run: RoundContext, base: str, first_line: str = "") -> str:
-    """Ask for edits of a program, as the prompt shows it, by the example of its last line or of another one."""
+    """Ask for edits of a program as shown in the prompt, with an edit of its last or another line as an example."""
     return "\n\n" + fill_template("answer_edits", run.style, line=first_line or base.rstrip().split("\n")[-1])
 
 
 def bin_meanings(run: RoundContext) -> str:
-    """Explain these bins, one line each after a blank line; empty where prompts do not show them."""
+    """Explain the bins, one line each after a blank line; empty if prompts do not show them."""
     if run.settings.strategy.features:
         features = run.problem.about.features
     else:
@@ -167,12 +166,12 @@ def bin_meanings(run: RoundContext) -> str:
 
 
 def task_messages(run: RoundContext, text: str) -> list[Message]:
-    """The messages of a prompt: the problem, then what is asked."""
+    """Return the messages of a prompt: the problem, then the request."""
     return [system_prompt(run), Message("user", text)]
 
 
 def system_prompt(run: RoundContext) -> Message:
-    """The problem: description, direction, signature, what the function gets, how long it may take."""
+    """Return the message about the problem: description, direction, signature, arguments and time limits."""
     about = run.problem.about
     text = fill_template(
         "task",
@@ -186,7 +185,7 @@ def system_prompt(run: RoundContext) -> Message:
 
 
 def prompt_tokens_left(run: RoundContext) -> int | None:
-    """Tokens that are left to a prompt beside the problem; None where no model's context length is known."""
+    """Return the number of tokens that are left for a request after the problem; None if no context length is known."""
     if run.room is None:
         return None
     return max(run.room + -len(system_prompt(run).content) // LETTERS_A_TOKEN, 1)
@@ -240,7 +239,7 @@ def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
 
 
 def _estimate_calls(metrics: Mapping[str, Any]) -> int:
-    """Number of calls that all instances take, in proportion to those that were done; 0 where it is not known."""
+    """Estimate the number of calls on all instances from those on the finished ones; 0 if unknown."""
     calls, finished, planned = (metrics.get(name) for name in (CALLS, INSTANCES, PLANNED))
     if type(calls) is not int or type(finished) is not int or type(planned) is not int or finished < 1:
         return 0

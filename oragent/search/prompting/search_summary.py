@@ -1,4 +1,4 @@
-"""Where a search stands, as prompts tell it: its best programs, what sets them apart, and what is left to spend."""
+"""State of a search for prompts: its best programs, their differences, and the remaining budget."""
 
 import difflib
 import hashlib
@@ -13,30 +13,30 @@ from oragent.search.journal import Moment
 from oragent.search.prompting import prompt_templates
 from oragent.search.round_context import RoundContext
 
-# kind of the notes that name programs: a mark of the text, then the title
+# Kind of notes. Each holds the mark of a program's text, then its title.
 TITLE = "title"
-# programs in the table
+# Number of programs in the table.
 ROWS = 6
-# characters of a title there
+# Largest number of characters of a title in the table.
 LONGEST = 120
-# kind of the notes that say at once what an experiment taught
+# Kind of notes. Each holds the lesson of an experiment, readable at once.
 LESSON = "lesson"
-# programs that are not in the table, the latest
+# Number of latest programs outside the table that are listed.
 TRIED = 12
-# failed programs and lessons in the table, the latest
+# Numbers of latest failed programs and lessons in the table.
 FAILURES, LESSONS = 4, 4
-# characters of what is said of a failure
+# Largest number of characters about a failure.
 MOST_FAILURE = 240
-# share of a program's characters below which its changes are shown instead
+# If changes have less than this share of a program's characters, they are shown instead.
 SHORTER = 0.7
-# lines around a change
+# Context lines around a change.
 CONTEXT = 1
-# lines of each program
+# Largest number of lines of each compared program.
 COMPARED = 1500
 
 
 def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
-    """``diff`` and a program's changes against one that is shown, where these are much shorter; else "", its text."""
+    """Return ``diff`` and the changes relative to a shown program if these are much shorter; else "" and the text."""
     text = source.strip()
     old, new = shown.strip().split("\n"), text.split("\n")
     if max(len(old), len(new)) > COMPARED:
@@ -49,10 +49,10 @@ def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
 
 
 def summarise_search(run: RoundContext, parent: Elite | None = None) -> str:
-    """The best score and whose it is, a table of the best programs, and what is left of the budget.
+    """Describe the best score and its program, a table of the best programs, and the remaining budget.
 
-    Where ``strategy.live`` is on, that is the state at the moment of the call, with failures and lessons of all
-    branches. The place of ``parent`` among the best is told. Empty where ``strategy.standing`` is off.
+    With ``strategy.live``, this is the state at the moment of the call, with failures and lessons of all branches. The
+    rank of ``parent`` among the best programs is included. Empty if ``strategy.standing`` is off.
     """
     if not run.settings.strategy.standing:
         return ""
@@ -90,7 +90,7 @@ def _failure_lines(run: RoundContext, moment: Moment, named: dict[str, str]) -> 
 
 
 def describe_tried(run: RoundContext) -> str:
-    """The latest scored programs that are not among the best, a line each; empty without any."""
+    """List the latest scored programs that are not among the best, one per line; empty if there are none."""
     moment = run.moment
     named = program_titles(run, moment)
     shown = {elite.source for elite in best_elites(run)[:ROWS]}
@@ -123,10 +123,10 @@ def _lesson_lines(run: RoundContext, moment: Moment) -> list[str]:
 
 
 def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
-    """The code of the best program at the moment of the call, as changes alone where these are shorter.
+    """Show the code of the best program at the moment of the call, or only its changes if these are shorter.
 
-    Empty where the prompt shows the program anyway, or ``strategy.live`` is off; else lines after a blank one. Of the
-    programs ``shown`` the one to be changed comes last.
+    Empty if the prompt already shows the program, or ``strategy.live`` is off; otherwise lines after a blank one. The
+    last program of ``shown`` is the one to change.
     """
     if not run.settings.strategy.live:
         return ""
@@ -143,7 +143,7 @@ def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
 
 
 def budget_left(run: RoundContext, moment: Moment) -> str:
-    """Describe what is left of the budget, in total and for this step; empty where nothing bounds it."""
+    """Describe the remaining budget, in total and for this step; empty if it is unlimited."""
     whole, step = run.settings.budget.remaining(moment.spent), run.case.allowance - run.used
     parts = []
     for name, noun in (("evaluations", "evaluations"), ("model_calls", "model calls")):
@@ -156,26 +156,26 @@ def budget_left(run: RoundContext, moment: Moment) -> str:
 
 
 def set_title(run: RoundContext, source: str, title: str) -> None:
-    """Name a program for later prompts."""
+    """Store the title of a program for later prompts."""
     words = " ".join(title.split())
     if words:
         run.note(TITLE, f"{program_mark(source)} {words[:LONGEST]}")
 
 
 def program_titles(run: RoundContext, moment: Moment) -> dict[str, str]:
-    """The names of programs that are known at the moment of the call, by marks of their texts."""
+    """Return the titles of programs at the moment of the call, by marks of their texts."""
     noted = [note.text for note in (*run.memory, *moment.notes, *run.written, *run.notes) if note.kind == TITLE]
     pairs = (text.partition(" ") for text in noted)
     return {mark: title for mark, _, title in pairs}
 
 
 def title_of(source: str, named: dict[str, str]) -> str:
-    """The name of a program; empty where it has none."""
+    """Return the title of a program; empty if it has none."""
     return named.get(program_mark(source), "")
 
 
 def best_elites(run: RoundContext) -> list[Elite]:
-    """Return the elites that the round sees, and what it and others have found, best first, each score once."""
+    """Return the elites of the archive and new programs of this and other rounds, best first, one per score."""
     mine = [Elite.of(elite) for elite in run.solutions if elite.score is not None]
     others = [elite for finding in run.moment.findings if (elite := finding.elite) is not None]
     elites = sorted([*run.archive.elites(), *mine, *others], key=lambda elite: -run.archive.fitness(elite.score))

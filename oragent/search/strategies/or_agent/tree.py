@@ -195,9 +195,9 @@ class IdeaNode:
     steps: list[ExperimentStep] = field(default_factory=list)
     # Report on the experiments, in words.
     report: str = ""
-    # State. ``open``: may get children; ``grown``: has better children; ``closed``: no child was better, or the node has
-    # the largest depth; ``worse``: not better than its parent; ``failed``: no solution; ``untried``: no budget was left,
-    # or the idea is beyond the requested number.
+    # State. ``open``: may get children; ``grown``: has better children; ``closed``: no child was better, or the node
+    # has the largest depth; ``worse``: not better than its parent; ``failed``: no solution; ``untried``: no budget was
+    # left, or the idea is beyond the requested number.
     state: str = "open"
     # Whether its solution is better than the programs that it started from.
     better: bool = False
@@ -206,7 +206,7 @@ class IdeaNode:
 
 
 class IdeaTree:
-    """Tree of a round; with ``all_at_root`` all children of the root with a solution stay open, not only better ones."""
+    """Tree of a round; ``all_at_root`` keeps all children of the root with a solution, not only better ones."""
 
     def __init__(
         self, start: Sequence[Elite], fitness: Callable[[float], float], depth: int, *, all_at_root: bool = False
@@ -235,8 +235,8 @@ class IdeaTree:
     def puct_open(self, exploration: float) -> IdeaNode | None:
         """Return the open leaf that PUCT selects from the root; None if all are closed.
 
-        Each step goes to the child with the largest value plus ``exploration * sqrt(N) / (1 + n)``, with N visits of
-        the node and n of the child. The prior is uniform, because ideas have none (Rosin 2011,
+        Each step goes to the child with the largest value plus ``exploration / k * sqrt(N) / (1 + n)``, for a node with
+        k open children and N visits and a child with n visits. The prior 1 / k is uniform (Rosin 2011,
         doi:10.1007/s10472-011-9258-6; Silver et al. 2017, doi:10.1038/nature24270). The value of a node is the best
         score of its subtree, scaled to [0, 1] within the tree.
         """
