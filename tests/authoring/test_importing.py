@@ -149,7 +149,7 @@ def test_what_is_no_task_is_one_line(task: Path, tmp_path: Path) -> None:
             "no function",
         ),
         (lambda: (task / "initial_program.py").write_text("def f(:\n"), "no valid program"),
-        (lambda: (task / "initial_program.py").unlink(), "it has no initial_program.py or initial.py"),
+        (lambda: (task / "initial_program.py").unlink(), "initial_program.py or initial.py"),
     ):
         shutil.rmtree(task)
         shutil.copytree(TASKS / "function_minimization", task)

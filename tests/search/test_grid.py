@@ -60,8 +60,8 @@ def test_declared_ends_hold_from_the_start_and_printed_bins_stay_what_they_are()
     ("line", "words"),
     [
         ("{name: a, bins: 4, kind: number, low: 1}", "needs both ends"),
-        ("{name: a, bins: 4, kind: number, low: 1, high: 1}", "low is less than high"),
-        ("{name: a, bins: 4, low: 0, high: 1}", "go with kind: number"),
+        ("{name: a, bins: 4, kind: number, low: 1, high: 1}", "less than high"),
+        ("{name: a, bins: 4, low: 0, high: 1}", "need kind: number"),
         ("{name: a, bins: 4, kind: float}", "'bin' or 'number'"),
     ],
 )
