@@ -115,7 +115,8 @@ def test_a_timeout_says_how_far_it_came(command, tmp_path: Path) -> None:
     (size,) = json.loads(text)["result"]["sizes"]
     assert (code, size["status"], size["score"]) == (1, "timeout", None)
     assert f"{size['instances']} of 64 instances were done" in size["message"]
-    assert 0 < size["instances"] < 10
+    # Instances advance in step, so that none may be done when the time is over.
+    assert 0 <= size["instances"] < 10
 
 
 HEAVY = """import numpy as np
