@@ -40,7 +40,7 @@ def test_a_problem_is_formulated_with_a_model_behind_a_server(tmp_path: Path) ->
         assert words in done.stdout
     (folder,) = (tmp_path / "outputs" / "formulate" / "pharmacy").iterdir()
     assert all(b"sk-secret" not in path.read_bytes() for path in folder.rglob("*") if path.is_file())
-    assert json.loads((folder / "formulate.json").read_text())["model"] == {"name": "served"}
+    assert json.loads((folder / "formulate.json").read_text())["runtime"]["model"]["name"] == "served"
     shown = oragent("solve", folder / "milp.json", "--explain", cwd=tmp_path)
     assert "735" in shown.stdout
     (folder / "report.html").unlink()
