@@ -1,6 +1,6 @@
-"""Sets of problems by methods: each cell is a study in a folder of its own, which is gone on with where it was left.
+"""Benchmark of methods on sets of problems: each cell is a study in a separate folder and can be resumed.
 
-Published results are those of Wang et al. 2025, tables 1 to 3; GPT-3.5-turbo unless said.
+Published results are those of Wang et al. 2025, tables 1 to 3; with GPT-3.5-turbo unless stated otherwise.
 """
 
 import json
@@ -32,7 +32,7 @@ from oragent.llm.model import Model
 from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.sandbox.sandbox import Sandbox
 
-# The rows of the published table of ablations, in its order.
+# Rows of the published table of ablations, in its order.
 ABLATIONS: tuple[Mapping[str, Any], ...] = (
     {"method": "ormind"},
     *({"method": "ormind", "with": [name]} for name in EXTRAS),
@@ -41,7 +41,7 @@ ABLATIONS: tuple[Mapping[str, Any], ...] = (
 )
 
 
-# SR with GPT-4, and prompt tokens a problem (mean and standard deviation), by set.
+# SR with GPT-4, and prompt tokens per problem (mean and standard deviation), by set.
 GPT_4: Mapping[str, Mapping[str, float]] = {
     "nl4opt": {"standard": 47.3, "reflexion": 53.0, "coe": 64.2, "optimus": 78.8, "ormind": 79.9},
     "complexor": {"standard": 4.9, "reflexion": 16.8, "coe": 31.4, "optimus": 66.7, "ormind": 62.2},
@@ -77,7 +77,7 @@ TERMS = BenchTerms(
 def list_contestants(
     methods: Sequence[str], models: Sequence[str], temperatures: Sequence[float] = (0.0,), ablations: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """Name and settings of everyone who takes part."""
+    """Return names and settings of all contestants."""
     rows: list[Mapping[str, Any]] = [{"method": check_known(name, METHODS, "method")} for name in methods]
     if ablations:
         rows = [*ABLATIONS, *(row for row in rows if row not in ABLATIONS)]
@@ -103,22 +103,22 @@ def list_contestants(
 class FormulateBenchSettings(CaseSettings):
     """Settings that all contestants of a benchmark of formulations share."""
 
-    # number of problems of each set, the first ones; None: all
+    # Number of problems of each set, from the first on. None means all.
     limit: int | None = None
     preset: str = "default"
     tolerance: str = "strict"
-    # whether a confirmed infeasible model is an answer; None: as the preset says
+    # Whether a confirmed infeasible model is an answer. None means the value of the preset.
     accept_infeasible: bool | None = None
-    # whether the checker's rows are solved too; None: as the preset says
+    # Whether the checker's rows are also solved. None means the value of the preset.
     solve_checks: bool | None = None
-    # whether answers are tested by properties; None: as the preset says
+    # Whether answers are tested by properties. None means the value of the preset.
     metamorphic: bool | None = None
-    # a frozen value
+    # A frozen value.
     bounds: Bounds = Bounds()
 
 
 def options_of(contestant: Mapping[str, Any], settings: FormulateBenchSettings) -> Options:
-    """The options of a contestant, with what all have in common."""
+    """Return the options of a contestant, with the common ones."""
     return choose_options(
         settings.preset,
         method=contestant["method"],
@@ -180,7 +180,7 @@ PUBLISHED: Mapping[str, Mapping[str, Rates]] = {
 
 
 def published_rates(subject: str, contestant: str) -> Rates | None:
-    """Return the published rates of a method on the set that a subject's name begins with, or None."""
+    """Return the published rates of a method on the set with which a subject's name begins, or None."""
     for name, rows in PUBLISHED.items():
         if subject.startswith(name):
             return rows.get(contestant)
@@ -189,7 +189,7 @@ def published_rates(subject: str, contestant: str) -> Rates | None:
 
 @dataclass
 class FormulateBenchmark(CaseBenchmark):
-    """The runner of a plan's cells."""
+    """Runner of the cells of a plan."""
 
     roles: ClassVar[Sequence[str]] = ROLES
     _sets: dict[str, ProblemSet] = field(default_factory=dict)
@@ -200,7 +200,7 @@ class FormulateBenchmark(CaseBenchmark):
         return FormulateBenchSettings.of(self.plan)
 
     def problems(self, subject: str) -> ProblemSet:
-        """The set of a subject, cut to the limit of the plan."""
+        """Return the set of a subject, cut to the limit of the plan."""
         if subject not in self._sets:
             problem_set = read_set(str(self.plan.subjects[subject]))
             limit = self.settings.limit
@@ -211,11 +211,11 @@ class FormulateBenchmark(CaseBenchmark):
         return self._sets[subject]
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
-        """Folder of a cell."""
+        """Return the folder of a cell."""
         return folder / slug(cell.subject) / slug(cell.contestant) / str(cell.seed)
 
     def case_names(self, cell: BenchCell) -> list[str]:
-        """Names of the cases of a cell."""
+        """Return the names of the cases of a cell."""
         cases = self.problems(cell.subject)
         if self.contestant_of(cell)["model"] == ALL:
             cases, _ = expand_errors(cases)
@@ -236,14 +236,14 @@ class FormulateBenchmark(CaseBenchmark):
         return str(result["verdict"])
 
     def find_readable(self) -> Sequence[str]:
-        """Find the sets whose labels a generated program could read here."""
+        """Find the sets whose labels a generated program could read on this machine."""
         sources = {name: self.problems(name).source for name in self.plan.subjects}
         return [name for name, source in sources.items() if source is not None and can_read_labels(source)]
 
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
     ) -> tuple[Mapping[str, str | Model], Work]:
-        """Open the sandbox, and the set with the model that knows it where one stands in."""
+        """Open the sandbox and the set, with its mock model if one is used."""
         contestant, settings, cases = self.contestant_of(cell), self.settings, self.problems(cell.subject)
         options, player = options_of(contestant, settings), contestant["model"]
         if player in (*STAND_INS, ALL):
@@ -266,7 +266,7 @@ class FormulateBenchmark(CaseBenchmark):
 
 
 def verdict_rates(finished: Sequence[FinishedCase]) -> dict[str, float]:
-    """Shares of verdicts: SR, MFFR (no valid model), IEFR (no run) and wrong; they sum to 1."""
+    """Return shares of verdicts: SR, MFFR (no valid model), IEFR (no run) and wrong; they sum to 1."""
     count = max(1, len(finished))
     verdicts = [SolveVerdict(case.result["verdict"]) for case in finished]
     return {
@@ -278,16 +278,16 @@ def verdict_rates(finished: Sequence[FinishedCase]) -> dict[str, float]:
 
 
 def can_read_labels(path: Path) -> bool:
-    """Return True if a generated program can read the file with the labels; one program tries."""
+    """Test with a program whether generated programs can read the file with the labels."""
     source = f"def solve(data):\n    return {{'x': open({json.dumps(str(path.resolve()))}, 'rb').read(1).hex()}}\n"
     with Sandbox(1) as box:
         ran = FormulationRunner(box, Bounds(program_s=10.0)).run_program(source, DEFAULT, {})
-    # it came to its end
+    # The program finished without an error.
     return ran.verdict is SolveVerdict.UNSOLVED
 
 
 def _case_record(result: FormulationResult, verdict: SolveVerdict) -> dict[str, Any]:
-    """What is kept of a problem."""
+    """Return the stored record of a problem."""
     attempts = []
     for attempt in result.attempts:
         reasons = [finding["reason"] for finding in (attempt["checks"] or {}).get("findings", ())]

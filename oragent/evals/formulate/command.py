@@ -1,4 +1,4 @@
-"""What ``oragent bench formulate`` does: plan, run or go on; its tables and page, with published rates beside ours."""
+"""The command ``oragent bench formulate``: plan, run or resume; tables and page, with published rates."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 COLOURS = (BEST, KEPT, MUTED, OTHER)
 MANIFEST = Manifest("formulate-bench.yaml", benchmark.TERMS, free=("workers",))
 ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds")
-# methods of which all pairs are shown in a terminal; the page has all
+# Maximum number of methods whose pairs are shown in a terminal; the page shows all.
 MOST_PAIRED = 3
 
 
 def rate_table(measured: Sequence[MeasuredCases]) -> TextTable:
-    """Rates in percent, with an interval of the first over problems, and what was published."""
+    """Tabulate rates in percent, the first with an interval over problems, and published rates."""
     heads = (
         "method",
         "problems",
@@ -63,7 +63,7 @@ def success_differences(measured: Sequence[MeasuredCases]) -> TextTable:
 
 
 def metamorphic_table(measured: Sequence[MeasuredCases]) -> TextTable | None:
-    """Count alarms of the properties that need no label; None where they were not tested."""
+    """Count violations of the properties that need no label; None if they were not tested."""
     rows = []
     for row in measured:
         tried = [case for case in row.cases if any(trial["holds"] is not None for trial in case.result["metamorphic"])]
@@ -79,7 +79,7 @@ def metamorphic_table(measured: Sequence[MeasuredCases]) -> TextTable | None:
 
 
 def misread_table(measured: Sequence[MeasuredCases], golds: Mapping[str, Milp]) -> TextTable | None:
-    """Count the figures that the model ``misread`` misreads, and what the checks make of them; None without it."""
+    """Count the figures that the model ``misread`` misreads, and how many the checks detect; None without it."""
     rows = []
     for row in (row for row in measured if row.settings["model"] == "misread"):
         counts: Counter[str] = Counter()
@@ -103,12 +103,12 @@ def misread_table(measured: Sequence[MeasuredCases], golds: Mapping[str, Milp]) 
 
 
 def problem_table(measured: Sequence[MeasuredCases]) -> TextTable:
-    """One row a problem and seed: what each method came to."""
+    """Return one row per problem and seed: the outcome of each method."""
     return case_table(measured, "problem", _outcome_text)
 
 
 def reference_names(measured: Sequence[MeasuredCases]) -> str:
-    """State how published figures differ from ours; empty where none are shown."""
+    """Describe how the conditions of published figures differ; empty if no published figures are shown."""
     if not any(benchmark.published_rates(method.subject, method.contestant) for method in measured):
         return ""
     return (
@@ -118,7 +118,7 @@ def reference_names(measured: Sequence[MeasuredCases]) -> str:
 
 
 def published_table(subject: str) -> TextTable | None:
-    """All that was published of a set; None where nothing was."""
+    """Return all published figures of a set; None without any."""
     form = next((name for name in benchmark.PUBLISHED if subject.startswith(name)), None)
     if form is None:
         return None
@@ -176,7 +176,7 @@ def _outcome_text(case: FinishedCase) -> str:
 
 
 def render_bench_page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], readable: Sequence[str] = ()) -> str:
-    """The page as HTML."""
+    """Return the page as HTML."""
     shown = [{**part, "figure": temperature_figure(part["name"], part["measured"])} for part in parts]
     models = list(dict.fromkeys(str(contestant["model"]) for contestant in plan.contestants.values()))
     return page_template(Path(__file__)).render(
@@ -190,7 +190,7 @@ def render_bench_page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], reada
 
 
 def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawing | None:
-    """SR over temperature, a line a method and model; None where there is one temperature only."""
+    """Draw SR over temperature, one line per method and model; None for a single temperature."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for method in measured:
         if method.cases:
@@ -215,8 +215,8 @@ def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawi
 
 
 def run_bench(request: FormulateBenchRequest, console: Console) -> int:
-    """Run what is missing of a benchmark, print its tables, write its page; return the exit code."""
-    # before the folder is made
+    """Run the missing cells of a benchmark, print its tables, write its page; return the exit code."""
+    # Check this before the folder is created.
     require_pulp("formulate")
     bench = benchmark.FormulateBenchmark(_build_plan(request, request.outputs), request.workers, words=request.words)
     return COMMAND.run(bench, request.outputs, console)
@@ -243,12 +243,12 @@ def _show_results(bench: benchmark.FormulateBenchmark, folder: Path) -> Iterator
 
 
 def gold_models(problems: ProblemSet) -> dict[str, Milp]:
-    """Gold formulations of a set by the names of its problems."""
+    """Return the gold formulations of a set by the names of its problems."""
     return {case.problem.name: case.gold for case in problems.supported if case.gold is not None}
 
 
 def omission_lines(problems: ProblemSet) -> list[str]:
-    """Return one line for each reason why problems of a set are not asked."""
+    """Return one line for each reason why problems of a set are excluded."""
     reasons = Counter(case.unsupported for case in problems.cases if case.unsupported)
     lines = [f"{count} problems that are {reason}: unsupported, not counted" for reason, count in reasons.items()]
     return [*lines, *problems.left_out]
@@ -294,7 +294,7 @@ def _build_plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
 
 
 def _subject_name(spec: str) -> str:
-    """Short name of a set; of public ones it begins with the name of the form."""
+    """Return the short name of a set; for public sets it begins with the name of the form."""
     form, equals, rest = spec.partition("=")
     if not equals or form not in FORMS:
         return slug(Path(spec).stem)

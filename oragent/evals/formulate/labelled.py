@@ -1,4 +1,4 @@
-"""Problems with their labels, and the grading of answers. Labels stay with the grader."""
+"""Problems with labels, and grading of answers. Only the grader has access to labels."""
 
 import math
 import re
@@ -25,47 +25,47 @@ WITHOUT_OPTIMUM = ("infeasible", "unbounded")
 
 @dataclass(frozen=True)
 class Label:
-    """What the answer is to be."""
+    """Expected answer."""
 
-    # the optimum; None where there is none, or where only values are known
+    # Optimum. None if no optimum exists or only values are known.
     objective: float | None = None
-    # ``optimal``, ``infeasible`` or ``unbounded``
+    # ``optimal``, ``infeasible`` or ``unbounded``.
     status: str = "optimal"
-    # Figures by label that are to be found among objective and values; empty where the objective decides.
+    # Figures by label that the objective and values must contain. Empty if only the objective counts.
     values: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A problem of a set."""
+    """A problem of a set with its label."""
 
-    # what a method sees
+    # Text that is shown to a method.
     problem: ProblemText
-    # what it does not
+    # Label, which is hidden from methods.
     label: Label
-    # a right model, where one is known
+    # Correct model, if known.
     gold: Milp | None = None
-    # why it is out of scope; empty where it is not
+    # Reason why the problem is out of scope. Empty if it is in scope.
     unsupported: str = ""
 
 
 @dataclass(frozen=True)
 class ProblemSet:
-    """A set.
+    """Set of problems.
 
     Raises:
-        ProblemError: There is no case.
+        ProblemError: The set is empty.
     """
 
-    # short, for tables and folders
+    # Short name for tables and folders.
     name: str
-    # one line, with what the figures of this set may be held against
+    # One line, including the results with which figures of this set are comparable.
     title: str
-    # of which names differ
+    # Problems with distinct names.
     cases: tuple[Labelled, ...]
-    # records that could not be used, a line each
+    # Unusable records, one line each.
     left_out: tuple[str, ...] = ()
-    # file with the labels; None for one without
+    # File with the labels. None without a file.
     source: Path | None = None
 
     def __post_init__(self) -> None:
@@ -78,12 +78,12 @@ class ProblemSet:
 
     @property
     def supported(self) -> tuple[Labelled, ...]:
-        """Those in scope."""
+        """Problems in scope."""
         return tuple(case for case in self.cases if not case.unsupported)
 
 
 def read_figure(text: Any) -> float | str | None:
-    """An answer as files have it: a number, ``[18.0]``, ``Infeasible``; None where it is neither."""
+    """Parse an answer in a file: a number, ``[18.0]``, or ``Infeasible``; None for other values."""
     if isinstance(text, list) and len(text) == 1:
         return read_figure(text[0])
     if isinstance(text, int | float) and not isinstance(text, bool):
@@ -100,19 +100,19 @@ def read_figure(text: Any) -> float | str | None:
 
 
 def label_of(answer: float | str) -> Label:
-    """The label of a figure or a status."""
+    """Return the label of a figure or a status."""
     if isinstance(answer, str):
         return Label(status=answer)
     return Label(answer)
 
 
 def slug(name: str) -> str:
-    """A name that can be part of a case's name, a folder and a key."""
+    """Turn a name into a part of a case's name, a folder and a key."""
     return file_stem(name, "problem", allowed=r"\w-")
 
 
 def check_records(path: Path, content: Any) -> list[dict[str, Any]]:
-    """The records of a file, which are objects; ``ProblemError`` where they are not."""
+    """Return the records of a file; raise ``ProblemError`` unless all are objects."""
     if not isinstance(content, list) or not all(isinstance(record, dict) for record in content):
         raise ProblemError(f"{show_path(path)}: expected a list of records, each an object")
     return content
@@ -124,10 +124,10 @@ def grade_result(
     """Grade the result of a problem.
 
     Args:
-        result: What came of the problem; its figures were computed outside of the program's reach.
-        label: What the answer is to be.
-        tolerance: When two figures are the same.
-        accept_infeasible: Whether "infeasible" or "unbounded" can be right.
+        result: Result of the problem; its figures were computed outside of the program's reach.
+        label: Expected answer.
+        tolerance: Tolerance up to which two figures are equal.
+        accept_infeasible: Whether "infeasible" or "unbounded" can be correct.
     """
     if result.milp is None:
         return SolveVerdict(result.status)

@@ -1,6 +1,6 @@
 """Mock models that know the gold formulations of a set: ``oracle``, ``planted``, ``misread``, ``scripted``.
 
-``planted:all`` plants each single error in a case of its own. The models answer every role of every method, so that
+``planted:all`` plants each single error in a separate case. The models answer every role of every method, so that
 commands, ablations and checks can be tested without a server.
 """
 
@@ -71,9 +71,9 @@ def checks(values, data):
 
 FEEDBACK = re.compile(r"<feedback>\n(.*?)\n</feedback>", re.DOTALL)
 OPPOSITE = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.AT_LEAST}
-# what PuLP makes of signs in names
+# Replacement by PuLP of special characters in names.
 PULP = str.maketrans("-+[] ->/", "________")
-# roles that are told of an error
+# Roles whose prompts describe an error.
 MENDING = ("supervisor_backward", "counterfactual", "optimus_debug")
 WORDS = {
     "conductor": "the first of them",
@@ -97,14 +97,14 @@ UNITS = {
     "Least": "unit",
     "Most": "unit",
 }
-# share of the cases in which ``misread`` misreads a figure
+# Share of the cases in which ``misread`` misreads a figure.
 MISREAD = 0.5
-# shares of the cases that ``scripted`` gets wrong at first: by an error, by a planted one
+# Shares of the cases in which the first reply of ``scripted`` is wrong: by an exception, by a planted error.
 BROKEN, PLANTED = 0.25, 0.5
 
 
 def parameters_of(milp: Milp) -> dict[str, Any]:
-    """The figures of a model by parameter; what decides by its sign or kind alone is no figure."""
+    """Return the figures of a model by parameter; coefficients that matter only by sign or kind are left out."""
     return {
         "Worth": dict(milp.objective.terms),
         "Constant": milp.objective.constant,
@@ -120,7 +120,7 @@ def parameters_of(milp: Milp) -> dict[str, Any]:
 
 
 def program_of(milp: Milp, parameters: Mapping[str, Any] | None = None, function: str = DEFAULT.function) -> str:
-    """A program that builds a model out of its data; without data it has the model's own figures."""
+    """Return a program that builds a model from its data; without data it contains the model's figures."""
     rows = {row.name: (str(row.relation), tuple(row.terms)) for row in milp.rows}
     return PROGRAM.format(
         parameters=dict(parameters or parameters_of(milp)),
@@ -132,7 +132,7 @@ def program_of(milp: Milp, parameters: Mapping[str, Any] | None = None, function
 
 
 def checker_of(milp: Milp) -> str:
-    """A checker of a model's rows, bounds, integrality and objective."""
+    """Return a checker of a model's rows, bounds, integrality and objective."""
     rows = {row.name: (str(row.relation), tuple(row.terms), row.meaning) for row in milp.rows}
     return CHECKER.format(
         parameters=parameters_of(milp), variables=_program_variables(milp), rows=rows, sense=str(milp.sense)
@@ -140,7 +140,7 @@ def checker_of(milp: Milp) -> str:
 
 
 def _program_variables(milp: Milp) -> dict[str, tuple[str, float | None, float | None, bool]]:
-    """Column, bounds and integrality by name; PuLP changes names that are no words, so those get other columns."""
+    """Return column, bounds and integrality by name; names that are not identifiers get other column names."""
 
     def finite_or_none(value: float) -> float | None:
         if math.isfinite(value):
@@ -166,15 +166,15 @@ def _program_variables(milp: Milp) -> dict[str, tuple[str, float | None, float |
 
 
 class Fault(StrEnum):
-    """What is wrong with a program."""
+    """Kind of error in a program."""
 
-    # a row is missing
+    # A row is missing.
     DROP = "drop"
-    # a row is turned round
+    # The relation of a row is reversed.
     FLIP = "flip"
-    # fractions are allowed
+    # Fractions are allowed.
     INTEGRALITY = "integrality"
-    # a figure of the text stands in the place of another one
+    # A figure is replaced by another figure of the text.
     MISREAD = "misread"
 
 
@@ -183,9 +183,9 @@ class Error:
     """An error to be planted."""
 
     fault: Fault
-    # which row; empty for integrality, and for a figure of the objective
+    # Name of the row. Empty for integrality and for figures of the objective.
     row: str = ""
-    # variable whose coefficient is misread; empty for a right-hand side
+    # Variable whose coefficient is misread. Empty for a right-hand side.
     variable: str = ""
     figure: float = 0.0
 
@@ -194,7 +194,7 @@ class Error:
 
 
 def errors_of(milp: Milp) -> list[Error]:
-    """All single errors that can be planted in a model."""
+    """Return all single errors that can be planted in a model."""
     rows = [row.name for row in milp.rows]
     if milp.has_integers:
         whole = [Error(Fault.INTEGRALITY)]
@@ -204,7 +204,7 @@ def errors_of(milp: Milp) -> list[Error]:
 
 
 def misreadings_of(milp: Milp) -> list[Error]:
-    """All figures of a model, each with another figure of the model that is read in its place."""
+    """Return all figures of a model, each with another figure of the model that replaces it."""
     places = [("", name, value) for name, value in milp.objective.terms.items()]
     for row in milp.rows:
         places += [(row.name, name, value) for name, value in row.terms.items()] + [(row.name, "", row.rhs)]
@@ -219,7 +219,7 @@ def misreadings_of(milp: Milp) -> list[Error]:
 
 
 def plant_error(milp: Milp, error: Error) -> Milp:
-    """The model with an error."""
+    """Return the model with an error."""
     if error.fault is Fault.MISREAD:
         return _misread_figure(milp, error)
     if error.fault is Fault.INTEGRALITY:
@@ -244,12 +244,12 @@ def _misread_figure(milp: Milp, error: Error) -> Milp:
 
 
 class GoldModel:
-    """Writes the gold formulation of a case, or one with an error until the feedback names what is wrong.
+    """Mock model that writes the gold formulation, or one with an error until the feedback names the error.
 
     Args:
         golds: Model by the name of the case.
-        errors: Error by the name of the case; a case that is not in it gets the gold formulation.
-        broken: Names of cases whose first program raises.
+        errors: Error by the name of the case; other cases get the gold formulation.
+        broken: Names of cases whose first program raises an exception.
     """
 
     def __init__(
@@ -282,7 +282,7 @@ class GoldModel:
 
     def _write_reply(self, request: Request, gold: Milp, error: Error | None) -> str:
         role = request.role
-        # who misreads a figure does so wherever it is read
+        # A figure is misread in every role that reads it.
         if role == "semantic_encoder":
             is_misread = error is not None and error.fault is Fault.MISREAD
             if error is not None and is_misread:
@@ -301,12 +301,12 @@ class GoldModel:
         if role == "counterfactual":
             return _fence("python", checker_of(gold))
         if error is not None and error.fault is Fault.MISREAD and role == "program":
-            # no encoder holds the misread figure
+            # Without an encoder, the program contains the misread figure.
             return _fence("python", program_of(plant_error(gold, error)))
         if error is not None and not _names_error(request.messages[0].content, gold, error):
             return _fence("python", program_of(plant_error(gold, error), parameters_of(gold)))
         right = program_of(gold)
-        # the data have the figures of the encoder
+        # The data contain the figures of the encoder.
         if error is not None and error.fault is Fault.MISREAD:
             right = right.replace("data.get(name, value)", "value")
         return _fence("python", right)
@@ -315,7 +315,7 @@ class GoldModel:
 def seed_errors(
     cases: Mapping[str, Milp], seed: int, find: Callable[[Milp], list[Error]] = errors_of
 ) -> dict[str, Error]:
-    """One error a case, drawn from all that there are."""
+    """Draw one error per case from all possible errors."""
     errors = {}
     for name, milp in cases.items():
         every = find(milp)
@@ -325,13 +325,13 @@ def seed_errors(
 
 
 def misread_cases(cases: Mapping[str, Milp], seed: int) -> dict[str, Error]:
-    """One misread figure in a known share of the cases, drawn by their names."""
+    """Return one misread figure for a fixed share of the cases, which are drawn by name."""
     drawn = {name: float(np.random.default_rng([seed, 2, *name.encode()]).random()) for name in cases}
     return seed_errors({name: milp for name, milp in cases.items() if drawn[name] < MISREAD}, seed, misreadings_of)
 
 
 def _names_error(prompt: str, gold: Milp, error: Error) -> bool:
-    """Whether the feedback of a prompt names what is wrong."""
+    """Return True if the feedback in a prompt names the error."""
     feedback = FEEDBACK.search(prompt)
     if feedback is None:
         return False
@@ -365,7 +365,7 @@ def _fence(tag: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class StandIn:
-    """A set with a model that knows it."""
+    """A set with a mock model that knows its answers."""
 
     cases: ProblemSet
     model: Model
@@ -373,7 +373,7 @@ class StandIn:
 
 
 def expand_errors(cases: ProblemSet) -> tuple[ProblemSet, dict[str, Error]]:
-    """The set with every case once for each single error that can be planted in its gold formulation."""
+    """Return the set with one copy of each case per error that can be planted in its gold formulation."""
     expanded: list[Labelled] = []
     errors: dict[str, Error] = {}
     for case in cases.supported:
@@ -385,7 +385,7 @@ def expand_errors(cases: ProblemSet) -> tuple[ProblemSet, dict[str, Error]]:
 
 
 def open_stand_in(name: str, cases: ProblemSet, seed: int) -> StandIn:
-    """The model of that name for a set."""
+    """Return the mock model of that name for a set."""
     errors: dict[str, Error] = {}
     if name == ALL:
         cases, errors = expand_errors(cases)

@@ -1,9 +1,9 @@
-"""Sets of problems whose answers are known: seeded families of our own, CSV files, and three public forms.
+"""Sets of problems with known answers: generated families with seeds, CSV files, and three public forms.
 
-NL4Opt (Ramamonjison et al. 2022) has gold formulations, in which names and numbers are text in many spellings.
-OptiBench is of Yang et al. 2024 (arXiv:2407.09887). ComplexOR comes in two editions, 37 problems (Wang et al. 2025) and
-18 (Xiao et al. 2024), which are never mixed. Its published scaffolds declare the variables too. Variables are not in
-the data, so ours are made from the parameters alone, and results with them are not comparable with the published ones.
+NL4Opt (Ramamonjison et al. 2022) has gold formulations, in which names and numbers are text with many spellings.
+OptiBench is from Yang et al. 2024 (arXiv:2407.09887). ComplexOR has two editions, 37 problems (Wang et al. 2025) and 18
+(Xiao et al. 2024), which are never mixed. Its published scaffolds also declare the variables. The data contain no
+variables, so the scaffolds here use only the parameters, and their results are not comparable with the published ones.
 """
 
 import csv
@@ -33,7 +33,7 @@ from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
-# beside the verified set: it has the names' spellings
+# File in the same folder as the verified set, with the spellings of names.
 SPELLINGS = "nl4opt_test_gold.json"
 STATUSES = {"infeasible": "infeasible", "4": "unbounded"}
 RELATIONS = {"LESS_OR_EQUAL": Relation.AT_MOST, "GREATER_OR_EQUAL": Relation.AT_LEAST}
@@ -62,7 +62,7 @@ def solve(data):
     }}
 """
 SENSES = {"min": "pulp.LpMinimize)", "max": "pulp.LpMaximize)"}
-# names that the scaffold itself needs
+# Names that the scaffold itself uses.
 TAKEN = {"data", "problem", "pulp", "solve", "variables"}
 SENSE = re.compile(r"\b(min|max)imi[sz]")
 UNKNOWN = "pulp.LpMinimize)  # or pulp.LpMaximize"
@@ -70,7 +70,7 @@ PARAMETER = re.compile(r"\\param\{([^}]*)\}")
 
 
 def read_nl4opt(path: Path) -> ProblemSet:
-    """Read the verified set, or all of the test set; where names of a formulation cannot be read, the case has none."""
+    """Read the verified set or the full test set; cases whose names cannot be read have no gold formulation."""
     records_read, beside = _load_records(path), path.with_name(SPELLINGS)
     spelled = {
         str(one.get("id")): one.get("var_map", {})
@@ -98,10 +98,10 @@ def read_nl4opt(path: Path) -> ProblemSet:
 
 
 def parse_number(text: str) -> float:
-    """A figure as people write it: ``$1,000``, ``20%``, ``fifteen percent``, ``one third``, ``1.5 times``.
+    """Parse a figure in common notations: ``$1,000``, ``20%``, ``fifteen percent``, ``one third``, ``1.5 times``.
 
     Raises:
-        KeyError: It has a word that is none of a number.
+        KeyError: A word is not part of a number.
     """
     plain = text.lower().replace(",", "").replace("$", "").replace("-", " ").strip()
     if re.search(r"%|percent|per cent", plain):
@@ -124,15 +124,15 @@ def parse_number(text: str) -> float:
 
 
 def gold_milp(record: Mapping[str, Any], spellings: Mapping[str, str]) -> Milp:
-    """The gold formulation; every variable is a whole number from 0 on.
+    """Return the gold formulation; every variable is a non-negative integer.
 
     Args:
-        record: As the file has it.
+        record: Record of the file.
         spellings: Variable by the names that the text uses for it.
 
     Raises:
         KeyError: A name or number cannot be read.
-        MilpError: They make no model.
+        MilpError: The record does not describe a valid model.
     """
     names = [str(name) for name in record["vars"]]
     find_name = _name_finder(names, spellings)
@@ -202,7 +202,7 @@ def _name_finder(names: list[str], spellings: Mapping[str, str]) -> Callable[[st
 
 
 def _read_label(record: Mapping[str, Any]) -> Label | None:
-    """Of the verified set the answer on which three sources agree; of the others that of the published grader."""
+    """Return the label: in the verified set the answer of three sources, otherwise that of the published grader."""
     for key in ("answer", "lpwp_answer"):
         if isinstance(record.get(key), int | float):
             return Label(float(record[key]))
@@ -222,7 +222,7 @@ def _load_records(path: Path, what: str = "NL4Opt's problems") -> list[dict[str,
 
 
 def family_set(size: str = "", seeds: int = 2) -> ProblemSet:
-    """All families, some seeds each."""
+    """Return all families with ``seeds`` instances each."""
     if size and not (size.isdecimal() and 2 <= int(size) <= 50):
         raise ConfigError(f"families={size}: expected a size from 2 to 50")
     cases = []
@@ -235,7 +235,7 @@ def family_set(size: str = "", seeds: int = 2) -> ProblemSet:
 
 
 def read_table(path: Path) -> ProblemSet:
-    """Read a table; records without a question or an answer are left out and named by their lines."""
+    """Read a table; records without a question or an answer are left out and reported with their lines."""
     reader = csv.DictReader(io.StringIO(read_text(path, "a table")), strict=True)
     if not {"question", "answer"} <= set(reader.fieldnames or ()):
         raise ProblemError(f"{show_path(path)}, line 1: expected the columns question and answer")
@@ -259,7 +259,7 @@ def read_table(path: Path) -> ProblemSet:
 
 
 def read_optibench(path: Path) -> ProblemSet:
-    """Read the file: a label is met where its figure is the objective or one of the values."""
+    """Read the file; an answer is correct if the label's figure is the objective or one of the values."""
     cases, left_out = [], []
     for index, record in enumerate(_load_records(path, "OptiBench's problems")):
         results = _read_results(record.get("results"))
@@ -286,12 +286,12 @@ def _read_results(results: Any) -> dict[str, float]:
 
 
 def build_scaffold(data: Mapping[str, Any], parameters: Any, texts: Sequence[str]) -> ProgramInterface:
-    """The interface of a record.
+    """Return the program interface of a record.
 
     Args:
-        data: What the program is called with.
-        parameters: The record's list of ``symbol``, ``definition`` and ``shape``; anything else counts as none.
-        texts: What is to be made large or small, in words: the first that names one of both, and not the other, counts.
+        data: Arguments of the program.
+        parameters: The record's list of ``symbol``, ``definition`` and ``shape``; other values count as an empty list.
+        texts: Descriptions of the objective; the first that names exactly one of maximise and minimise counts.
     """
     if isinstance(parameters, list):
         listed = parameters
@@ -313,14 +313,14 @@ def build_scaffold(data: Mapping[str, Any], parameters: Any, texts: Sequence[str
 
 
 def shape_of(shape: Any, prefix: str = ", ") -> str:
-    """A shape in words, on one line; empty of a single number."""
+    """Describe a shape on one line; empty for a single number."""
     if not isinstance(shape, list) or not shape:
         return ""
     return f"{prefix}shape ({', '.join(one_line(str(part), 40) for part in shape[:6])})"
 
 
 def read_complexor(path: Path) -> ProblemSet:
-    """Read the file, a record a line; the program is called with the record's ``input``."""
+    """Read the file with one record per line; the program is called with the record's ``input``."""
     cases, left_out = [], []
     for line_number, text in enumerate(read_text(path, "ComplexOR's problems").splitlines(), 1):
         if not text.strip():

@@ -1,10 +1,10 @@
-"""Compare the modes of a benchmark: gains by shown files, correlations, points by tokens, beside what was published.
+"""Comparison of a benchmark's modes: gains by visible files, correlations, points by tokens, and published results.
 
 Zhou et al. 2026, "OR-Space: A Full-Lifecycle Workspace Benchmark for Industrial Optimization Agents", version 1: 100
-instances of each mode, Gurobi 12.0.1, 120 s a run, temperature at most 0.1, 32,768 completion tokens (gpt-4o 16,384).
-Pass@1 in per cent for build and revise, mean score of 100 for explain, whose judge is gpt-5.1. They report execution
-and feasibility rates, file system against flat, revise-all and -model less -code, correlations of tasks, the range
-over solver tracks, and points for prompt tokens with their Pareto front.
+instances of each mode, Gurobi 12.0.1, 120 s per run, temperature at most 0.1, 32,768 completion tokens (gpt-4o 16,384).
+Pass@1 in percent for build and revise, mean score of 100 for explain, whose judge is gpt-5.1. The paper reports rates
+of execution and feasibility, file system against flat, revise-all and -model less -code, correlations of tasks, the
+range over solver tracks, and points for prompt tokens with their Pareto front.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ PROTOCOL = "Gurobi 12.0.1, 120 s a run, temperature at most 0.1; other solvers a
 
 @dataclass(frozen=True)
 class Scores:
-    """One model's results: per cent passed, for explain the mean of 100 points; None where not published."""
+    """Results of one model: percent passed; for explain, the mean of 100 points; None if not published."""
 
     model: str
     build: float
@@ -34,7 +34,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class PublishedSolver:
-    """Means of such scores over models for one solver; ``range``: the largest less the smallest of the five."""
+    """Mean scores over models for one solver; ``range``: the largest minus the smallest of the five."""
 
     solver: str
     build: float
@@ -47,7 +47,7 @@ class PublishedSolver:
 
 @dataclass(frozen=True)
 class Flat:
-    """One model with tools in a file system, and with all files in one prompt; pairs of such scores."""
+    """Scores of one model with tools in a file system, and with all files in one prompt, as pairs."""
 
     model: str
     build: tuple[float, float]
@@ -78,14 +78,14 @@ MAIN = (
     Scores("qwen3-14b", 20, 19, 18, 16, 61.03),
 )
 
-# a later state of the release, withdrawn since: Gurobi 13.0.1, 180 s, some rows of two runs together
+# A later, withdrawn state of the release: Gurobi 13.0.1, 180 s, some rows combine two runs.
 SNAPSHOT = (
     Scores("gemini-3.1-pro", 72, 87, None, None, 73.0),
     Scores("claude-opus-4-6", 62, 87, None, None, 80.2),
     Scores("gpt-5.4", 59, 85, None, None, 86.5),
 )
 
-# the track nearest to ours
+# Solver track most similar to this benchmark.
 HIGHS = (
     Scores("gemini-3.1-pro", 66, 77, 76, 76, 57.65),
     Scores("claude-opus-4-6", 67, 83, 84, 87, 75.25),
@@ -137,7 +137,7 @@ NOT_EXECUTED = frozenset(
 NOT_FEASIBLE = NOT_EXECUTED.union(
     (AttemptOutcome.NO_MODEL, AttemptOutcome.NO_OBJECTIVE, AttemptOutcome.INFEASIBLE, AttemptOutcome.UNBOUNDED)
 )
-# of Zhou et al. 2026, means over the models in question
+# From Zhou et al. 2026, means over the models in question.
 PUBLISHED_GAINS = {
     "revise-all − revise-code": mean(one.revise_all - one.revise_code for one in MAIN if one.revise_all is not None),
     "revise-model − revise-code": mean(
@@ -151,12 +151,12 @@ PUBLISHED_GAINS = {
 
 
 def find_scores(model: str) -> Scores | None:
-    """A model's row of the main table; None if the paper does not have it."""
+    """Return a model's row of the main table; None if the paper does not contain the model."""
     return next((row for row in MAIN if row.model == model), None)
 
 
 def rate_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTable | None:
-    """Share of programs that ran to their end, and of those whose model has a point, by mode; None without programs."""
+    """Tabulate shares of finished programs and of programs with a point, by mode; None without programs."""
     modes = [subject for subject in agents_by_mode if subject != Mode.EXPLAIN]
     if not modes:
         return None
@@ -175,7 +175,7 @@ def rate_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTab
 
 
 def gain_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTable | None:
-    """Differences of points between modes, interfaces and tracks, and correlations of modes over agents."""
+    """Tabulate differences of points between modes, interfaces and tracks, and correlations of modes over agents."""
     rows: list[tuple[str, ...]] = []
     points = {
         (subject, agent.contestant): mean(agent.points)
@@ -209,7 +209,7 @@ def gain_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTab
 
 
 def track_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTable | None:
-    """Points on each solver track, means over agents, and how far its modes lie apart; None for a single mode."""
+    """Tabulate points by solver track, means over agents, and the range over modes; None for a single mode."""
     if len(agents_by_mode) < 2:
         return None
     by_track: dict[str, dict[str, list[float]]] = {}
@@ -227,7 +227,7 @@ def track_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTa
 
 
 def token_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTable | None:
-    """Points for prompt tokens: of each mode, and of revision over building; None where nobody is asked."""
+    """Tabulate points by prompt tokens, for each mode and for revise minus build; None without model calls."""
     rows = []
     for subject, every in agents_by_mode.items():
         measured = [
@@ -274,7 +274,7 @@ def published_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
 
 
 def published_tables() -> list[tuple[str, TextTable]]:
-    """All that was published, for the page."""
+    """Return all published tables, for the page."""
     heads = ("model", "build", "revise-code", "revise-all", "revise-model", "explain")
     solver_heads = ("solver", "build", "revise-model", "revise-code", "revise-all", "explain", "range")
     flat = [(name, *(f"{first:g} / {second:g}" for first, second in pairs)) for name, *pairs in map(astuple, FLAT)]
@@ -290,7 +290,7 @@ def published_tables() -> list[tuple[str, TextTable]]:
 
 
 def _published_rows(scores: Sequence[Scores | PublishedSolver]) -> tuple[tuple[str, ...], ...]:
-    """Rows with the figures in the order of the fields."""
+    """Return rows with the figures in the order of the fields."""
     return tuple(
         (name, *(DASH if value is None else f"{value:g}" for value in figures))
         for name, *figures in map(astuple, scores)
@@ -308,7 +308,7 @@ def _by_agent(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> dict[str
 def _pair_twins(
     every: Sequence[MeasuredAgent], key: str, first: str, second: str
 ) -> list[tuple[MeasuredAgent, MeasuredAgent]]:
-    """Pairs of contestants that differ in one setting alone."""
+    """Return pairs of contestants that differ in exactly one setting."""
     measured = [agent for agent in every if agent.cases]
     return [
         (agent, twin)
@@ -333,7 +333,7 @@ def _correlate(first: Sequence[float], second: Sequence[float]) -> float | None:
     try:
         return correlation(first, second) if len(first) > 2 else None
     except StatisticsError:
-        # all the same
+        # All values are equal.
         return None
 
 

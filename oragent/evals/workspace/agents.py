@@ -1,6 +1,6 @@
-"""Agents that do tasks: ``oracle``, ``copy``, ``planted``, which need no model, and language models.
+"""Agents for tasks: ``oracle``, ``copy`` and ``planted``, which use no language model, and language models.
 
-They know the exact models of a set, or nothing; in a benchmark they show what the scorers, and nothing else, can tell.
+The agents without a model know the exact models of a set, or nothing. They show what the scorers can detect.
 """
 
 import re
@@ -32,12 +32,12 @@ from oragent.workspace.roles import PROMPTS as PRODUCT_PROMPTS
 from oragent.workspace.runner import LIMITS, ProgramRunner
 from oragent.workspace.tools import ToolSession
 
-# those that only benchmarks use
+# Folder of prompts that only benchmarks use.
 PROMPTS = Path(__file__).parent / "prompts"
 FLAT_CHARACTERS = 400_000
-# role
+# Role of the judge.
 JUDGE = "judge"
-# of a judge
+# Maximum number of requests to a judge.
 ATTEMPTS = 3
 ROLES = {Mode.BUILD: "builder", Mode.REVISE: "reviser", Mode.EXPLAIN: "explainer"}
 SHOWN = {
@@ -78,7 +78,7 @@ def system_prompt(task: WorkspaceTask, manner: Manner) -> str:
 
 
 async def run_task(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner) -> AgentWork:
-    """Do a task by a language model."""
+    """Run a task with a language model."""
     if task.mode is Mode.EXPLAIN:
         request = f"Question: {task.question}"
     else:
@@ -114,10 +114,10 @@ def _answered(answer: str, files: Mapping[str, Path], end: str) -> AgentWork:
 
 
 def code_in(text: str) -> str:
-    """The longest fenced block of a reply.
+    """Return the longest fenced block of a reply.
 
     Raises:
-        ReplyError: if there is none.
+        ReplyError: The reply has no fenced block.
     """
     blocks, outside = fenced_blocks(drop_thoughts(text.replace("\r\n", "\n")))
     if not blocks and re.search(r"^(?:import|from) \w+", outside, re.MULTILINE):
@@ -128,10 +128,10 @@ def code_in(text: str) -> str:
 
 
 def render_files(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str:
-    """All files in one text.
+    """Return all files as one text.
 
     Raises:
-        WorkspaceError: if there is more of them than a prompt should hold.
+        WorkspaceError: The files exceed the limit of a prompt.
     """
     parts = []
     for path, file in files.items():
@@ -150,7 +150,7 @@ def render_files(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str
 async def judge_answer(
     case: LedgerCase, rubric: Rubric, answer: str, evidence: str, penalty_max: float = PENALTY_PAPER
 ) -> RubricJudgement:
-    """Have an answer judged; a reply that is no judgement goes back with the reason, three times in all."""
+    """Ask a judge for a judgement; an invalid reply is returned with the reason, with three attempts in total."""
     criteria = "\n".join(f"- {one.id}: {one.text} {one.instruction}" for one in rubric.semantic)
     exact = "\n".join(f"- {name}: {'hit' if hit else 'miss'}" for name, hit in exact_decisions(rubric, answer).items())
     prompt = fill_prompt(
@@ -177,11 +177,11 @@ async def judge_answer(
 
 @dataclass(frozen=True)
 class Plant:
-    """An error that was put into an exact model."""
+    """An error that was planted in an exact model."""
 
-    # ``row``, ``cell`` or ``operation``
+    # ``row``, ``cell`` or ``operation``.
     kind: str
-    # name of the row, or of the operation of the revision
+    # Name of the row, or of the operation of the revision.
     name: str
     milp: Milp
 
@@ -189,10 +189,10 @@ class Plant:
 def attempt_task(
     name: str, task: WorkspaceTask, folder: Path, instance: ExactInstance | None, runner: ProgramRunner
 ) -> AgentWork:
-    """Do a task by an agent without a model.
+    """Do a task with an agent that uses no language model.
 
     Raises:
-        WorkspaceError: if the agent has to know exact models, and the set has none.
+        WorkspaceError: The agent needs exact models, and the set has none.
     """
     if task.mode is Mode.EXPLAIN:
         if name == "copy":
@@ -204,7 +204,7 @@ def attempt_task(
         raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none")
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE
     if name == "oracle":
-        # The tables of build have noise, so there the program holds the figures.
+        # The tables of build contain noise, so the program itself contains the figures.
         if revised:
             source = instance.programs[1]
         else:
@@ -217,7 +217,7 @@ def attempt_task(
 
 
 def list_plants(instance: ExactInstance, revised: bool) -> list[Plant]:
-    """One error of each kind that is possible, each moving the optimum far enough to fail."""
+    """Return one possible error of each kind; each changes the optimum enough to fail."""
     if revised:
         exact = instance.revised
     else:
@@ -242,7 +242,7 @@ def _first_moving(candidates: Iterator[Plant], optimum: float) -> Plant | None:
 
 
 def _omit_rules(milp: Milp) -> Iterator[Plant]:
-    """Omit a whole rule, such as all limits of machines."""
+    """Yield errors that omit a whole rule, such as all limits of machines."""
     for rule in dict.fromkeys(rule_of(row.name) for row in milp.rows):
         yield Plant("row", rule, _without_rule(milp, rule))
 
@@ -252,7 +252,7 @@ def _without_rule(milp: Milp, rule: str) -> Milp:
 
 
 def _alter_cells(milp: Milp) -> Iterator[Plant]:
-    """One figure of a row, or of the objective, is read wrongly."""
+    """Yield errors that change one figure of a row or of the objective."""
     rng = np.random.default_rng(0)
     for index in rng.permutation(len(milp.rows))[:20]:
         row = milp.rows[int(index)]
@@ -265,7 +265,7 @@ def _alter_cells(milp: Milp) -> Iterator[Plant]:
 
 
 def _omit_operations(instance: ExactInstance) -> Iterator[Plant]:
-    """Omit one operation of the revision."""
+    """Yield errors that omit one operation of the revision."""
     earlier = {row.name: row for row in instance.milp.rows}
     for operation in instance.operations:
         rule = operation.partition(" ")[2]
@@ -282,7 +282,7 @@ def _omit_operations(instance: ExactInstance) -> Iterator[Plant]:
 
 
 def _copy_original(task: WorkspaceTask, folder: Path) -> AgentWork:
-    """Leave the original as it is."""
+    """Return the original without changes."""
     files = list_files(folder)
     programs = [path for path in files if re.fullmatch(r"original/src/[^/]+\.py", path)]
     for path in programs:

@@ -1,4 +1,4 @@
-"""Audit of a release: files, records and labels, counted and compared."""
+"""Audit of a release: counts and comparisons of its files, records and labels."""
 
 import re
 from collections import Counter
@@ -19,44 +19,44 @@ from oragent.workspace.records import VersionRecords, read_version
 PANDAS = re.compile(r"^\s*(?:import|from) pandas\b", re.MULTILINE)
 
 
-# whose record should agree with whose reference
+# Version whose records should agree with the references of a mode.
 VERSIONS = {Mode.BUILD: "original", Mode.REVISE: "revised"}
-# relative difference from which a reference is off its record
+# Relative difference from which a reference disagrees with its record.
 OFF = 1e-6
 
 
 @dataclass(frozen=True)
 class TableAudit:
-    """The tables of build, by numbers of instances."""
+    """Tables of build; the numbers identify instances."""
 
-    # instances with a table beside the parameters
+    # Instances with a table in addition to the parameters.
     with_tables: tuple[int, ...]
-    # instances with an empty table
+    # Instances with an empty table.
     empty_tables: tuple[int, ...]
-    # instances with an empty file of parameters
+    # Instances with an empty file of parameters.
     empty_parameters: tuple[int, ...]
-    # instances with a header of parameters and no row
+    # Instances with a header of parameters but no rows.
     bare_parameters: tuple[int, ...]
-    # instances with a parameter without a value
+    # Instances with a parameter without a value.
     valueless: tuple[int, ...]
-    # instances with a file whose rows differ in length: it reads as plain CSV only
+    # Instances with a file whose rows differ in length, so that only plain CSV readers accept it.
     uneven: tuple[int, ...]
-    # instances with spaces behind the commas of the parameters' header
+    # Instances with spaces after the commas of the parameters' header.
     spaced: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class CodeAudit:
-    """The programs of the originals of revise; none in a copy without them."""
+    """Programs of the originals of revise; empty for a copy of the release without programs."""
 
-    # number of originals that have a program, by the program's name
+    # Number of originals with a program, by the program's name.
     files: Mapping[str, int]
-    # numbers of the originals whose program imports pandas, which fails on uneven tables
+    # Numbers of the originals whose program imports pandas, which fails on uneven tables.
     pandas: tuple[int, ...]
 
 
 def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
-    """Count what the tables and parameters of some workspaces are like."""
+    """Count properties of the tables and parameters of some workspaces."""
     numbers_by_trait: dict[str, set[int]] = {name: set() for name in TableAudit.__dataclass_fields__}
     for number, workspace in workspaces.items():
         for path, file in workspace.of_role(FileRole.TABLE, FileRole.PARAMETERS).items():
@@ -109,35 +109,35 @@ def audit_code(workspaces: Mapping[int, Workspace]) -> CodeAudit:
 
 @dataclass(frozen=True)
 class RecordAudit:
-    """The records of explain against the references of build and revise."""
+    """Records of explain, compared with the references of build and revise."""
 
-    # number of solver records, notes included
+    # Number of solver records, including notes.
     solutions: int
-    # number of records of linear relaxations
+    # Number of records of linear relaxations.
     relaxations: int
-    # number of records that only note what a search of the program's own found
+    # Number of records that only note the result of a program's own search.
     notes: int
-    # number of programs that print the value of a model, to fewer digits
+    # Number of programs that print the value of a model with fewer digits.
     rounded: int
-    # programs that print a value that no solver record has, by mode and number
+    # Programs that print a value without a solver record, by mode and number.
     unbacked: tuple[tuple[Mode, int], ...]
-    # References that differ from the record, by mode and number, with the relative difference.
+    # Relative differences of references that disagree with the record, by mode and number.
     off: Mapping[tuple[Mode, int], float]
-    # references that the record itself does not pass
+    # References that the record itself does not pass.
     failing: tuple[tuple[Mode, int], ...]
 
 
 @dataclass(frozen=True)
 class RubricAudit:
-    """The checklists of explain, and what answers cover that explain nothing."""
+    """Checklists of explain, and the coverage of answers without an explanation."""
 
     exact: int
     semantic: int
-    # number of entities of all exact criteria
+    # Number of entities in all exact criteria.
     entities: int
-    # mean coverage of the reference answers, points, semantic criteria not counted as hit
+    # Mean coverage of the reference answers in points; semantic criteria count as missed.
     short_answers: float
-    # mean coverage of the question given back, points
+    # Mean coverage of the question itself as an answer, in points.
     echo: float
 
 
@@ -173,7 +173,7 @@ def audit_records(release: Release) -> RecordAudit:
 
 
 def _label_records(release: Release) -> dict[tuple[Mode, int], VersionRecords]:
-    """Records by the mode whose reference they should agree with, and the number."""
+    """Return records by number and by the mode whose reference they should agree with."""
     records_by_label = {}
     for number, workspace in release.of_mode(Mode.EXPLAIN).items():
         for mode, version in VERSIONS.items():
@@ -184,7 +184,7 @@ def _label_records(release: Release) -> dict[tuple[Mode, int], VersionRecords]:
 
 
 def audit_rubrics(release: Release) -> RubricAudit:
-    """Count the checklists of a release and what answers cover that explain nothing."""
+    """Count the checklists of a release, and the coverage of answers without an explanation."""
     rubrics = release.rubrics.values()
     if not rubrics:
         raise WorkspaceError("the file of rubrics is empty; expected one line for each question")
@@ -206,7 +206,7 @@ def audit_rubrics(release: Release) -> RubricAudit:
 
 
 def predict_from_records(release: Release, mode: Mode) -> dict[str, Prediction]:
-    """Predict what the release's own records say: of the original for build, of the revised version for revise."""
+    """Predict from the release's own records: of the original for build, of the revised version for revise."""
     return {
         workspace_id(mode, number): Prediction(workspace_id(mode, number), "Optimal", records.objective)
         for (kind, number), records in _label_records(release).items()
@@ -215,7 +215,7 @@ def predict_from_records(release: Release, mode: Mode) -> dict[str, Prediction]:
 
 
 def left_alone(release: Release) -> tuple[int, ...]:
-    """Numbers of the revisions that pass with the original's reference: the floor of doing nothing."""
+    """Return the numbers of the revisions that pass with the original's reference: the score of an unchanged model."""
     labels = release.references.items()
     originals = {number: label.objective for (mode, number), label in labels if mode is Mode.BUILD}
     revised = [label for (mode, number), label in labels if mode is Mode.REVISE and number in originals]
@@ -227,22 +227,22 @@ def left_alone(release: Release) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class ReleaseAudit:
-    """All that there is to say of a release."""
+    """Complete audit of a release."""
 
     imported: Mapping[Mode, int]
-    # number of revisions that can have each variant
+    # Number of revisions that support each variant.
     variants: Mapping[RevisionView, int]
-    # revised documents beside the requirement, by number
+    # Revised documents in addition to the requirement, by number.
     stray: tuple[int, ...]
     tables: TableAudit
     code: CodeAudit
     records: RecordAudit
     rubrics: RubricAudit
-    # Numbers of revisions that pass with the original's reference, the floor of doing nothing.
+    # Numbers of revisions that pass with the original's reference, which is the score of an unchanged model.
     unrevised: tuple[int, ...]
 
     def lines(self) -> list[str]:
-        """The audit in sentences, one finding a line."""
+        """Return the audit as sentences, one finding per line."""
         modes = ", ".join(f"{count} {mode}" for mode, count in self.imported.items())
         missing, rubrics = self.variants.get(RevisionView.MODEL), self.rubrics
         return [
@@ -270,7 +270,7 @@ def _record_lines(records: RecordAudit) -> list[str]:
 
 
 def audit_release(release: Release) -> ReleaseAudit:
-    """Count what a release holds and compare its labels with its records."""
+    """Count the contents of a release and compare its labels with its records."""
     revisions = release.of_mode(Mode.REVISE)
     chosen = [fitting_variant(workspace) for workspace in revisions.values()]
     stray = [

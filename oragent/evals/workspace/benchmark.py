@@ -1,4 +1,4 @@
-"""Modes of a set by agents: each cell is a study in a folder of its own, which is gone on with where it was left."""
+"""Benchmark of agents on the modes of a set: each cell is a study in a separate folder and can be resumed."""
 
 import asyncio
 import json
@@ -63,17 +63,17 @@ class WorkspaceBenchSettings(CaseSettings):
     """Settings that all agents of a benchmark of workspaces share."""
 
     set: str = ""
-    # number of instances of each mode, the first ones; None: all
+    # Number of instances of each mode, from the first on. None means all.
     limit: int | None = None
-    # model that judges answers; empty: predicates judge
+    # Model that judges answers. Empty means that predicates decide.
     judge: str = ""
-    # largest penalty that a judge may give, in points
+    # Largest penalty by a judge, in points.
     penalty_max: float = PENALTY_PAPER
 
 
 @dataclass
 class WorkspaceBenchmark(CaseBenchmark):
-    """The runner of a plan's cells; ``given_models``: models by name, in place of those of a server."""
+    """Runner of the cells of a plan; ``given_models`` maps names to models that replace those of a server."""
 
     given_models: Mapping[str, Model] = field(default_factory=dict)
     roles: ClassVar[Sequence[str]] = (*agents.ROLES.values(), agents.JUDGE)
@@ -85,11 +85,11 @@ class WorkspaceBenchmark(CaseBenchmark):
 
     @cached_property
     def sandbox(self) -> Sandbox:
-        """The border, which all cells share; ``close`` ends it."""
+        """Sandbox shared by all cells; ``close`` ends it."""
         return Sandbox(self.workers)
 
     def close(self) -> None:
-        """End the sandbox, if one was begun."""
+        """End the sandbox if it was started."""
         if "sandbox" in self.__dict__:
             self.sandbox.close()
 
@@ -109,7 +109,7 @@ class WorkspaceBenchmark(CaseBenchmark):
 
     @property
     def sizes(self) -> str:
-        """Variables and constraints of the set's exact models, where they are known; else empty."""
+        """Numbers of variables and constraints of the set's exact models; empty if unknown."""
         models = [milp.milp for milp in self._exact_instances.values()]
         if not models:
             return ""
@@ -120,17 +120,17 @@ class WorkspaceBenchmark(CaseBenchmark):
         return ", ".join(f"{min(all_)} to {max(all_)} {what} (median {median(all_):g})" for what, all_ in parts.items())
 
     def tasks(self, subject: str) -> tuple[WorkspaceTask, ...]:
-        """The tasks of a mode."""
+        """Return the tasks of a mode."""
         mode = Mode.REVISE if subject.startswith("revise") else Mode(subject)
         variant = RevisionView(subject) if mode is Mode.REVISE else RevisionView.CODE
         return list_tasks(self.root, mode, variant, self.settings.limit)
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
-        """Folder of a cell."""
+        """Return the folder of a cell."""
         return folder / cell.subject / files.file_stem(cell.contestant.replace("_", "-"), each=True) / str(cell.seed)
 
     def case_names(self, cell: BenchCell) -> list[str]:
-        """Names of the instances of a cell."""
+        """Return the names of the instances of a cell."""
         return [task.name for task in self.tasks(cell.subject)]
 
     def describe_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> str:
@@ -161,7 +161,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         return str(result["outcome"])
 
     def find_readable(self) -> Sequence[str]:
-        """Find whether a submitted program could read the set's labels here, by running one that tries."""
+        """Run a test program to find out whether submitted programs could read the set's labels on this machine."""
         first = next((path for path in sorted((self.root / VAULT).rglob("*")) if path.is_file()), None)
         if first is None:
             return ()
@@ -177,7 +177,7 @@ class WorkspaceBenchmark(CaseBenchmark):
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
     ) -> tuple[Mapping[str, str | Model], Work]:
-        """Make the work; the agent is asked in all roles, but a judge has its own."""
+        """Create the work; the agent's model has all roles except that of a judge."""
         contestant, judge = self.contestant_of(cell), self.settings.judge
         tasks = {task.name: task for task in self.tasks(cell.subject)}
         names = {"": contestant["agent"]} | ({agents.JUDGE: judge} if judge else {})
@@ -222,7 +222,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         return record
 
     def _keep_work(self, case: LedgerCase, name: str, folder: Path, cell_folder: Path, work_done: AgentWork) -> None:
-        """Keep transcript and submission, so that they can be looked at and scored again."""
+        """Store transcript and submission for inspection and repeated scoring."""
         if case.replies:
             turns = [
                 {"role": reply.role, "prompt": json.loads(reply.prompt)[-6:], "reply": reply.text}
@@ -257,7 +257,7 @@ class WorkspaceBenchmark(CaseBenchmark):
 
 
 def score_cases(subject: str, cases: Sequence[FinishedCase]) -> float:
-    """Pass@1 in percent, or mean points: of the total where a judge gave marks, else of coverage."""
+    """Return Pass@1 in percent, or mean points: of the total if a judge gave marks, otherwise of coverage."""
     if not cases:
         return 0.0
     if subject != Mode.EXPLAIN:

@@ -1,4 +1,4 @@
-"""Run ``oragent bench workspace``: plan, run or resume, print tables, write the page."""
+"""The command ``oragent bench workspace``: plan, run or resume, print tables, write the page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,10 +46,10 @@ class WorkspaceBenchRequest(BenchRequest):
     """Request of ``bench workspace``.
 
     Attributes:
-        root: Folder of the set; None goes on with what the folder holds.
-        modes, variants, interfaces, tracks, agents: What is measured, every one with every other.
-        settings: Limit on instances, judge, largest penalty, budget, whether labels may be readable, how long a reply
-            may be (``max_tokens``) and how long it may take (``timeout_s``).
+        root: Folder of the set. None means the set of the benchmark in the folder.
+        modes, variants, interfaces, tracks, agents: Measured combinations; all of them are run.
+        settings: Limit on instances, judge, largest penalty, budget, whether labels may be readable, maximum length of
+            a reply (``max_tokens``) and maximum seconds per reply (``timeout_s``).
     """
 
     root: Path | None = None
@@ -63,11 +63,11 @@ class WorkspaceBenchRequest(BenchRequest):
 
 
 def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[str, Model] | None = None) -> int:
-    """Run what is missing of a benchmark, print its tables, write its page; return the exit code."""
+    """Run the missing cells of a benchmark, print its tables, write its page; return the exit code."""
     bench = WorkspaceBenchmark(_make_plan(request), request.workers, given_models=models or {}, words=request.words)
     try:
         for subject in bench.plan.subjects:
-            # a set without it is refused before anything is paid for
+            # A set without this mode is refused before any cost.
             bench.tasks(subject)
         return COMMAND.run(bench, request.outputs, console)
     finally:
@@ -105,7 +105,7 @@ def _make_plan(request: WorkspaceBenchRequest) -> BenchPlan:
 
 
 def _subject_lines(bench: WorkspaceBenchmark, subject: str) -> list[str]:
-    """Return the floor of a mode, what its views lack, and how much can be reached at all."""
+    """Describe the floor of a mode, missing parts of its views, and the highest reachable score."""
     labels, lines = bench.labels, list[str]()
     if subject == Mode.EXPLAIN and (floor := question_floor(labels)) is not None:
         lines.append(f"floor: giving the question back covers {floor:.2f} points of 35")
@@ -168,7 +168,7 @@ show_bench = COMMAND.show_folder
 def _link_files(
     folder: Path, bench: WorkspaceBenchmark, rows: Sequence[tables.MeasuredAgent]
 ) -> list[list[tuple[str, str]]]:
-    """Transcripts and submitted files of each instance, in the order of the table of instances."""
+    """Return links to transcripts and submitted files of each instance, in the order of the table of instances."""
     names = dict.fromkeys(key for row in rows for key in row.by_name)
     links = []
     for seed, name in names:

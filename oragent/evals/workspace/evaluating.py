@@ -1,4 +1,4 @@
-"""Grade a submitted program or score an answer, as one record of plain data."""
+"""Grading of submitted programs and scoring of answers, as records of plain data."""
 
 import re
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tables import CsvTable, locate_cell
 
 FUNCTION = re.compile(r"^def (\w+)\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
-# relative, of the original's optimum at the revision's neutral values
+# Relative tolerance of the original's optimum at the revision's neutral values.
 PRESERVED = 1e-4
-# differences that are kept
+# Maximum number of stored differences.
 MOST = 12
-# of perturbed data, until one moves the optimum
+# Maximum number of trials with perturbed data until one changes the optimum.
 MOST_TRIALS = 6
 
 
@@ -34,20 +34,20 @@ MOST_TRIALS = 6
 class InstanceLabels:
     """Labels of an instance, which no agent sees."""
 
-    # reference of a build or revision; None for a question
+    # Reference of a build or revision. None for a question.
     reference: Reference | None = None
-    # reference of the version before; None where there is none
+    # Reference of the version before the revision. None if it does not exist.
     original: float | None = None
-    # rubric of a question; None for any other
+    # Rubric of a question. None for other modes.
     rubric: Rubric | None = None
-    # exact models; None where they are not known, as in the public release
+    # Exact models. None if they are unknown, as in the public release.
     instance: ExactInstance | None = None
 
 
 def grade_program(
     task: WorkspaceTask, folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner
 ) -> dict[str, Any]:
-    """Run and grade a program that was left in a folder."""
+    """Run and grade a program in a folder."""
     assert labels.reference is not None
     if not path:
         nothing = Grade(task.name, AttemptOutcome.NO_ATTEMPT, False, None, None, "no program")
@@ -75,10 +75,10 @@ def grade_program(
 def is_equivalent(
     task: WorkspaceTask, folder: Path, ran: ProgramRun, path: str, labels: InstanceLabels, runner: ProgramRunner
 ) -> bool | None:
-    """Test if a program models the problem, and does not only come to its value.
+    """Test whether a program models the problem and does not only reach its optimal value.
 
-    It does if its model has the rows and figures of the exact one, or if on perturbed data it comes to the optimum of
-    the planning team's own program. None where exact models, or tables without noise to perturb, are not there.
+    This holds if its model has the rows and figures of the exact one, or if on perturbed data it reaches the optimum of
+    the planning team's own program. Return None without exact models or without noise-free tables to perturb.
     """
     known = labels.instance
     if known is None:
@@ -110,12 +110,12 @@ def is_equivalent(
 
 
 def _is_shown(files: Mapping[str, Path], path: str, table: CsvTable) -> bool:
-    """Return True if a file has the table without noise."""
+    """Return True if a file contains the table without noise."""
     return path in files and tables.read_table(read_text(files[path])).table == table
 
 
 def _perturb(clean: Mapping[str, CsvTable]) -> list[dict[str, CsvTable]]:
-    """Return trials of other data: first all columns of figures changed, each by its own factor, then one each."""
+    """Return data for trials: first all columns of figures scaled by different factors, then one column each."""
     columns = [
         (name, at)
         for name, table in clean.items()
@@ -148,7 +148,7 @@ def _scale(table: CsvTable, factors: Mapping[int, float]) -> CsvTable:
 def grade_answer(
     task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: RubricJudgement | None
 ) -> dict[str, Any]:
-    """Score an answer; where nobody judged it, semantic criteria count as missed, and that is said."""
+    """Score an answer; without a judgement, semantic criteria count as missed, and the record says so."""
     assert labels.rubric is not None
     missed = RubricJudgement({criterion.id: False for criterion in labels.rubric.semantic}, {}, None)
     scored = score_answer(labels.rubric, answer, judged or missed)
@@ -224,7 +224,7 @@ def _make_record(task: WorkspaceTask, grading: Grade, label: str, labels: Instan
 
 
 def _compare_with_exact(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> tuple[ModelDifference, ...]:
-    """Compare the submitted model with the exact one, if that is known."""
+    """Compare the submitted model with the exact one, if it is known."""
     instance, last = labels.instance, ran.last_model
     if instance is None or last is None or last.milp is None:
         return ()
@@ -239,7 +239,7 @@ def _exact_model(task: WorkspaceTask, instance: ExactInstance) -> Milp:
 
 
 def _figure_tables(task: WorkspaceTask, instance: ExactInstance) -> dict[str, CsvTable]:
-    """The tables in which a figure may stand; of a revision, with the figures that it brings."""
+    """Return the tables that may contain a figure; for a revision, including its new figures."""
     grid = dict(instance.tables)
     if task.mode is Mode.REVISE:
         rows = tuple(figure.row for figure in instance.figures)
@@ -249,7 +249,7 @@ def _figure_tables(task: WorkspaceTask, instance: ExactInstance) -> dict[str, Cs
 
 
 def _missing_operations(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> list[str]:
-    """Operations of the revision that the submitted model lacks: an incomplete revision names them."""
+    """List the operations of an incomplete revision that the submitted model lacks."""
     instance, last = labels.instance, ran.last_model
     if task.mode is not Mode.REVISE or instance is None or last is None or last.milp is None:
         return []
@@ -264,12 +264,12 @@ def _missing_operations(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLa
 
 
 def _split_functions(source: str) -> dict[str, str]:
-    """Return the functions at the top of a program by name, white space aside; nothing is parsed."""
+    """Return the top-level functions of a program by name, without white space; the program is not parsed."""
     return {match[1]: " ".join(match[0].split()) for match in FUNCTION.finditer(source)}
 
 
 def _kept_share(folder: Path, path: str) -> float | None:
-    """Share of the original program's functions that the revised one still has, word for word; None without one."""
+    """Return the share of the original's functions that the revised program contains unchanged; None without any."""
     files = list_files(folder)
     functions: dict[str, str] = {}
     for name, file in files.items():

@@ -53,7 +53,7 @@ PARADIGMS = {
         "one-shot": ".70 / 16.7",
         "aware": ".75 / 26.4",
         "conversation": ".93 / 65.1",
-    },  # 26.3 in print, which is no share of 436
+    },  # The paper prints 26.3, which is not a share of 436.
 }
 # Mean score / success in percent, by style and feedback, and agent.
 AGENTS = {
@@ -62,7 +62,7 @@ AGENTS = {
     ("precise", "binary"): {"T-P-P": ".95 / 70.6", "C-P-P": ".89 / 53.2", "C-P-R": ".85 / 49.5", "C-N-R": ".82 / 32.1"},
     ("precise", "rich"): {"T-P-P": ".95 / 76.1", "C-P-P": ".90 / 67.9", "C-P-R": ".85 / 63.3", "C-N-R": ".82 / 31.2"},
     ("all", "all"): {"T-P-P": ".93 / 65.1", "C-P-P": ".88 / 54.8", "C-P-R": ".84 / 50.2", "C-N-R": ".79 / 31.4"},
-}  # 31.1 and .81 of C-N-R in print: 34 of 109 are 31.2 %, and its cells have mean .79
+}  # The paper prints 31.1 and .81 for C-N-R: 34 of 109 are 31.2 %, and its cells have mean .79.
 TURNS = {
     ("vague", "binary"): {"T-P-P": "8.52", "C-P-P": "7.36", "C-P-R": "8.20", "C-N-R": "10.74"},
     ("vague", "rich"): {"T-P-P": "6.17", "C-P-P": "5.96", "C-P-R": "6.31", "C-N-R": "8.83"},
