@@ -192,7 +192,7 @@ def attempt_task(
     """Do a task with an agent that uses no language model.
 
     Raises:
-        WorkspaceError: The agent needs exact models, and the set has none.
+        WorkspaceError: The agent needs exact models, which the set lacks.
     """
     if task.mode is Mode.EXPLAIN:
         if name == "copy":

@@ -1,4 +1,4 @@
-"""Exact models of a set, which its vault keeps: they tell whether a submitted model is equivalent."""
+"""Exact models of a set, stored in its vault, for tests whether a submitted model is equivalent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from oragent.workspace import tables
 from oragent.workspace.reading import read_json, shorten_path
 from oragent.workspace.tables import CsvTable
 
-# relative difference from which an optimum is another one: more than an attempt may be wrong
+# Relative difference from which two optima differ; larger than the tolerance of an attempt.
 MOVED = 0.01
 
 
 @dataclass(frozen=True)
 class NewFigure:
-    """Figure that a revision brings; at its neutral value the revised model has the optimum of the original."""
+    """Figure that a revision adds; at its neutral value, the revised model has the optimum of the original."""
 
     name: str
     value: float
@@ -34,36 +34,36 @@ class NewFigure:
 
 @dataclass(frozen=True)
 class ExactInstance:
-    """Instance with its exact models, which agents never see; kept in the vault as JSON."""
+    """Instance with its exact models, which agents never see; stored in the vault as JSON."""
 
     number: int
     domain: str
     revision: str
-    # depth of the revision, ``L1`` to ``L5``
+    # Depth of the revision, ``L1`` to ``L5``.
     depth: str
     title: str
-    # programs of the planning team, before and after the revision
+    # Programs of the planning team, before and after the revision.
     programs: tuple[str, str]
-    # exact original
+    # Exact model of the original.
     milp: Milp
     revised: Milp
-    # of the original, by two solvers
+    # Optimum of the original, confirmed by two solvers.
     optimum: float
     revised_optimum: float
     figures: tuple[NewFigure, ...]
-    # operations of the revision, such as ``+constraint safety``
+    # Operations of the revision, such as ``+constraint safety``.
     operations: tuple[str, ...]
-    # tables without noise, by file name
+    # Tables without noise, by file name.
     tables: Mapping[str, CsvTable]
 
 
 def has_moved(value: float, former: float) -> bool:
-    """Return True if an optimum is another one, by more than an attempt may be wrong."""
+    """Return True if an optimum differs from a former one by more than the tolerance of an attempt."""
     return abs(value - former) > MOVED * max(1.0, abs(former))
 
 
 def read_instances(root: Path) -> dict[int, ExactInstance]:
-    """Return the exact models of a set, by number; empty for a set without, such as the public release.
+    """Return the exact models of a set, by number; empty for a set without them, such as the public release.
 
     Raises:
         WorkspaceError: A record has another form.

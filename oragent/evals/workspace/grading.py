@@ -1,7 +1,7 @@
 """References of build and revise, and the grade of an attempt: passed, or its kind of failure.
 
-The published rule takes the printed objective: it passes where it lies within a relative tolerance of the reference.
-The kinds of failure are ours: they are tried in a fixed order, and the first that holds is the kind.
+The published rule uses the printed objective: an attempt passes if it lies within a relative tolerance of the
+reference. The kinds of failure are an addition. They are tested in a fixed order, and the first that applies counts.
 """
 
 import math
@@ -27,12 +27,12 @@ from oragent.workspace.objective import (
 )
 from oragent.workspace.reading import finite_number, read_jsonl, read_text, shorten, shorten_path
 
-# relative, of the public release
+# Relative tolerance of the public release.
 TOLERANCE = 0.01
 HEADER = ("workspace_id", "task_type", "instance_number", "instance_id", "reference_objective", "relative_tolerance")
 
 
-# relative tolerance that is reported beside the release's
+# Relative tolerance that is reported in addition to the release's.
 STRICT = 1e-6
 
 
@@ -40,15 +40,15 @@ STRICT = 1e-6
 class Reference:
     """The label of one build or revise instance."""
 
-    # id of the workspace: ``or_space_007_build`` in the public release
+    # Id of the workspace: ``or_space_007_build`` in the public release.
     workspace_id: str
     mode: Mode
     number: int
-    # id of the source that the instance comes from
+    # Id of the source of the instance.
     instance_id: str
-    # objective of the reference program, in the units of the instance
+    # Objective of the reference program, in the units of the instance.
     objective: float
-    # relative error up to which a value passes
+    # Maximum relative error of a passing value.
     tolerance: float = TOLERANCE
 
 
@@ -89,7 +89,7 @@ def _read_reference(row: dict[str, str], location: str) -> Reference:
 
 
 class AttemptOutcome(StrEnum):
-    """Outcome of an attempt: passed, or the first kind of failure that holds, in this order."""
+    """Outcome of an attempt: passed, or the first kind of failure that applies, in this order."""
 
     PASSED = "passed"
     NO_ATTEMPT = "no attempt"
@@ -109,19 +109,19 @@ class AttemptOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Grade:
-    """The verdict on one attempt."""
+    """Grade of one attempt."""
 
     workspace_id: str
     outcome: AttemptOutcome
-    # whether it also passes at ``STRICT``
+    # Whether it also passes at ``STRICT``.
     strict: bool
-    # value that was graded; None where there was none
+    # Graded value. None without a value.
     objective: float | None
-    # relative error of the value; None where there was no value
+    # Relative error of the value. None without a value.
     error: float | None
-    # note on what was wrong with the output, one line; empty where nothing was
+    # Problem of the output, in one line. Empty if it has no problem.
     note: str = ""
-    # Backing of the value, a mark that does not change the outcome; None where nobody watched.
+    # Backing of the value, which does not change the outcome. None if solves were not recorded.
     backing: Backing | None = None
 
     @property
@@ -136,10 +136,10 @@ def grade_attempt(
     """Grade an attempt.
 
     Args:
-        attempt: Attempt to grade: what came of the program.
+        attempt: Attempt to grade.
         reference: Label of the instance.
-        original: Reference of the version before the revision; None for build.
-        demand_model: Whether a program that solves no model fails; the published rule lets it pass.
+        original: Reference of the version before the revision. None for build.
+        demand_model: Whether a program that solves no model fails; by the published rule it passes.
     """
     printed = objective.parse_objective(attempt.stdout)
     stopped = _early_failure(attempt, printed, demand_model)
@@ -158,10 +158,10 @@ def grade_attempt(
 def compare_value(
     value: float, reference: Reference, original: float | None = None, direction: Sense | None = None
 ) -> AttemptOutcome:
-    """Compare a value with the reference: it passes, or the kind of error.
+    """Compare a value with the reference: passed, or the kind of error.
 
-    A better value than the reference's can only come of a constraint too few, or of data too kind; a worse one of a
-    constraint too tight, or of wrong data. Without the direction, neither is known.
+    A value better than the reference indicates a missing constraint or too favourable data; a worse one indicates a
+    constraint that is too tight, or wrong data. Without the direction, the two cannot be distinguished.
     """
     if is_within_tolerance(value, reference.objective, reference.tolerance):
         return AttemptOutcome.PASSED
@@ -179,7 +179,7 @@ def compare_value(
 
 
 def _early_failure(attempt: ProgramAttempt, printed: PrintedObjective, demand_model: bool) -> AttemptOutcome | None:
-    """The kinds of failure that come before any comparison of values, in their order."""
+    """Return the first kind of failure that precedes the comparison of values; None if there are not any."""
     status = attempt.status.casefold()
     kinds = {
         AttemptOutcome.TIMEOUT: attempt.stop is StopReason.TIMEOUT,
@@ -195,10 +195,10 @@ def _early_failure(attempt: ProgramAttempt, printed: PrintedObjective, demand_mo
 
 
 def release_label(attempt: ProgramAttempt, grade: Grade) -> str:
-    """The name that the public release gives to a failure; empty where the attempt passed.
+    """Return the name of a failure in the public release; empty if the attempt passed.
 
-    Its names tell what Python said: ``TypeError``, ``NameError``, ``module_not_found``, ``RuntimeError`` for any other
-    exception, ``EmptyOutput``, ``ApiException`` where no program came, and ``WrongValue`` for all the rest.
+    The names follow Python's errors: ``TypeError``, ``NameError``, ``module_not_found``, ``RuntimeError`` for any other
+    exception, ``EmptyOutput``, ``ApiException`` for a missing program, and ``WrongValue`` for all other failures.
     """
     if grade.is_passed:
         return ""
@@ -232,15 +232,15 @@ class Prediction:
     """Predicted status and objective of one instance."""
 
     workspace_id: str
-    # status as the solver named it; only ``Optimal`` can pass
+    # Status as named by the solver; only ``Optimal`` can pass.
     status: str
-    # value of the objective; None where none was found
+    # Value of the objective. None without a solution.
     objective: float | None
 
 
 @dataclass(frozen=True)
 class PredictionScore:
-    """Grades of all instances of a mode; one without a prediction fails."""
+    """Grades of all instances of a mode; instances without a prediction fail."""
 
     grades: tuple[Grade, ...]
 
@@ -256,7 +256,7 @@ class PredictionScore:
 
     @property
     def pass_rate(self) -> float:
-        """Pass@1 in per cent, over all instances."""
+        """Pass@1 in percent, over all instances."""
         return 100.0 * self.passed_count / len(self.grades)
 
     @property
@@ -266,12 +266,12 @@ class PredictionScore:
         return {outcome: counts[outcome] for outcome in AttemptOutcome if counts[outcome]}
 
     def of_outcome(self, outcome: AttemptOutcome) -> tuple[str, ...]:
-        """The instances that ended in this way."""
+        """Return the instances with this outcome."""
         return tuple(grade.workspace_id for grade in self.grades if grade.outcome is outcome)
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Read predictions, one JSON object a line: ``{"workspace_id", "status", "objective"}``."""
+    """Read predictions, one JSON object per line: ``{"workspace_id", "status", "objective"}``."""
     predictions = ((at, _read_prediction(row, shorten_path(at))) for at, row in read_jsonl(path))
     entries = ((at, prediction.workspace_id, prediction) for at, prediction in predictions)
     return collect_once(entries, "predicts", "one an instance")
@@ -314,7 +314,7 @@ def grade_predictions(
 
 
 def stranger_error(name: str, example: str) -> WorkspaceError:
-    """Return the error for a prediction of no instance of a set."""
+    """Return the error for a prediction whose instance is not in the set."""
     where = f"a prediction for {shorten(name)}, which is no instance of this set"
     return WorkspaceError(f"{where}; expected ids such as {shorten(example)}")
 
@@ -333,7 +333,7 @@ def _grade_prediction(prediction: Prediction | None, reference: Reference, origi
 
 
 def predict_unrevised(references: Iterable[Reference], originals: Mapping[int, float]) -> dict[str, Prediction]:
-    """Predict that nothing changed: the original's reference for every revise instance, the floor of each report."""
+    """Predict the original's reference for every revise instance, which is the score of an unchanged model."""
     predictions = {}
     for reference in references:
         if reference.number not in originals:

@@ -1,6 +1,6 @@
 """The public release of OR-Space and its labels: read in place, or imported as views and a vault.
 
-Labels go into the vault, which no view may hold or lie in; each view is searched for the labels of its instance.
+Labels are stored in the vault, which is separate from all views. Each view is searched for the labels of its instance.
 """
 
 import re
@@ -29,24 +29,24 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Release:
-    """A release as it lies on disk."""
+    """Files and labels of a release on disk."""
 
     root: Path
-    # workspaces by mode and number
+    # Workspaces by mode and number.
     workspaces: Mapping[tuple[Mode, int], Workspace]
-    # labels of build and revise, by mode and number
+    # Labels of build and revise, by mode and number.
     references: Mapping[tuple[Mode, int], Reference]
-    # labels of explain, by number
+    # Labels of explain, by number.
     rubrics: Mapping[int, Rubric]
-    # SHA-256 of the files of labels
+    # SHA-256 of the files of labels.
     hashes: frozenset[str]
 
     def of_mode(self, mode: Mode) -> dict[int, Workspace]:
-        """The workspaces of a mode, by number."""
+        """Return the workspaces of a mode, by number."""
         return {number: workspace for (kind, number), workspace in self.workspaces.items() if kind is mode}
 
     def labels_of(self, mode: Mode, number: int) -> views.HiddenLabels:
-        """Return the labels that must not be in the view of an instance; evidence of explain may hold objectives."""
+        """Return labels that the view of an instance must not contain; evidence of explain may contain objectives."""
         reference = self.references.get((mode, number))
         if reference:
             references = {reference.workspace_id: reference}
@@ -56,9 +56,9 @@ class Release:
 
 
 def read_release(root: Path) -> Release:
-    """Read a release's folder or clone.
+    """Read a release from its folder or clone.
 
-    A revision that lacks the formulation of its original takes that of the question with the same number.
+    A revision without the formulation of its original uses that of the question with the same number.
     """
     top = root / "Workspace_OR"
     if not top.is_dir():
@@ -124,10 +124,10 @@ def import_release(
     variant: views.RevisionView = views.RevisionView.CODE,
     note: views.RevisionNote = views.RevisionNote.NONE,
 ) -> dict[str, views.AgentView]:
-    """Lay out a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner may enter.
+    """Write a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner can access.
 
     Raises:
-        WorkspaceError: if the folder exists or cannot be written, or a view would hold a label; nothing is left then.
+        WorkspaceError: The folder exists or cannot be written, or a view would contain a label; all files are removed.
     """
     try:
         folder.mkdir(parents=True)
@@ -163,24 +163,24 @@ def _fill_vault(release: Release, vault: Path) -> None:
 
 @dataclass(frozen=True)
 class LabelSet:
-    """All that is needed to score what others found."""
+    """Labels that are needed to score external results."""
 
     title: str
-    # references by mode and workspace id
+    # References by mode and workspace id.
     references: Mapping[Mode, Mapping[str, Reference]]
-    # rubrics by instance id
+    # Rubrics by instance id.
     rubrics: Mapping[str, Rubric]
-    # the release that they come from, which has records too; None for any other set
+    # Release of the labels, which also has records. None for any other set.
     release: Release | None = None
 
     @property
     def originals(self) -> dict[int, float]:
-        """Reference of the version before the revision, by number."""
+        """References of the versions before the revision, by number."""
         return {reference.number: reference.objective for reference in self.references.get(Mode.BUILD, {}).values()}
 
 
 def vault_file(mode: Mode) -> str:
-    """Name of the file of labels of a mode in a vault."""
+    """Return the name of the file of labels of a mode in a vault."""
     return f"{mode}_{Path(LABELS[mode]).name}"
 
 

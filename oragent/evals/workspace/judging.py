@@ -1,6 +1,6 @@
-"""Evidence for a judge, the judgement on an answer, checked piece by piece, and its points.
+"""Evidence for a judge, validation of the judgement on an answer, and its points.
 
-Totals are computed here: one that a judge returns is never used, and what a judge left out is an error, not a zero.
+Totals are computed here and never taken from a judge. A missing decision of a judge is an error and not a zero.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from oragent.evals.workspace.rubric import Rubric, collect_once, coverage_points
 from oragent.workspace.layout import FileRole, Mode, Workspace, role_of
 from oragent.workspace.reading import finite_number, parse_json, read_jsonl, read_text, shorten, shorten_path
 
-# characters
+# Maximum number of characters of evidence.
 LIMIT = 1_000_000
 ORDER = (
     FileRole.DOCUMENT,
@@ -26,18 +26,18 @@ ORDER = (
 )
 
 
-# points that unsupported claims may cost, by the paper and the release
+# Maximum points deducted for unsupported claims, by the paper and by the release.
 PENALTY_PAPER, PENALTY_RELEASE = 12.0, 20.0
 POSITIVE = {"reasoning": 35.0, "grounding": 20.0, "answer_quality": 10.0}
 PENALTY = "hallucination_penalty"
 
 
 def gather_evidence(workspace: Workspace, limit: int = LIMIT) -> str:
-    """The files of a question's workspace, each under its path, documents first and solver records last.
+    """Return the files of a question's workspace, each under its path, documents first and solver records last.
 
     Raises:
-        WorkspaceError: if the workspace asks no question, a file is no text, or there are more than ``limit``
-            characters: evidence that is cut would make a judge take what is true for invented.
+        WorkspaceError: The workspace has no question, a file is not a text, or the evidence has more than ``limit``
+            characters. Truncated evidence would make a judge consider true claims unsupported.
     """
     if workspace.mode is not Mode.EXPLAIN:
         raise WorkspaceError(f"a workspace of {workspace.mode} has no evidence; expected one of {Mode.EXPLAIN}")
@@ -58,15 +58,15 @@ def _in_order(files: Mapping[str, Path]) -> list[tuple[str, Path]]:
 
 @dataclass(frozen=True)
 class JudgePoints:
-    """The four parts of a score that need a judge, in points."""
+    """The four parts of a score that require a judge, in points."""
 
-    # 0 to 35, facts connected by the logic of the model
+    # 0 to 35: facts connected by the logic of the model.
     reasoning: float
-    # 0 to 20, claims supported by the evidence
+    # 0 to 20: claims supported by the evidence.
     grounding: float
-    # 0 to 10, direct, coherent, right terms and units
+    # 0 to 10: direct, coherent, correct terms and units.
     answer_quality: float
-    # 0 to 12 or 20, for unsupported claims; taken away
+    # 0 to 12 or 20: deduction for unsupported claims.
     penalty: float
 
 
@@ -74,30 +74,30 @@ class JudgePoints:
 class RubricJudgement:
     """Decisions and marks of one judge on one answer."""
 
-    # decisions on all semantic criteria, by their ids
+    # Decisions on all semantic criteria, by their ids.
     decisions: Mapping[str, bool]
-    # reasons that the judge gave for each decision and mark, by id or name
+    # Reasons of the judge for each decision and mark, by id or name.
     reasons: Mapping[str, str]
-    # marks of the four parts; None where predicates judged, which give none
+    # Marks of the four parts. None if predicates decided, which give no marks.
     marks: JudgePoints | None
 
 
 @dataclass(frozen=True)
 class AnswerScore:
-    """The score of one answer."""
+    """Score of one answer."""
 
     instance_id: str
-    # decisions on all entities, by ``c<criterion>.e<entity>``
+    # Decisions on all entities, by ``c<criterion>.e<entity>``.
     exact: Mapping[str, bool]
     semantic: Mapping[str, bool]
-    # points for both, 0 to 35
+    # Points for exact and semantic criteria, 0 to 35.
     coverage: float
-    # marks of the judge for its four parts; None without a judge
+    # Marks of the judge for its four parts. None without a judge.
     marks: JudgePoints | None
 
     @property
     def total(self) -> float | None:
-        """All five parts together, clipped to 0 to 100; None without a judge."""
+        """Sum of all five parts, clipped to 0 to 100; None without a judge."""
         if self.marks is None:
             return None
         marks = self.marks
@@ -106,10 +106,10 @@ class AnswerScore:
 
 
 def parse_reply(reply: str, rubric: Rubric, penalty_max: float = PENALTY_PAPER) -> RubricJudgement:
-    """Read a judge's reply: one JSON object, in a fenced block or bare.
+    """Read a judge's reply: one JSON object, with or without a fenced block.
 
     Raises:
-        WorkspaceError: if it is none, or misses, repeats or oversteps anything.
+        WorkspaceError: The reply has no such object, or a value is missing, repeated or out of range.
     """
     text = reply.strip()
     if text.startswith("```"):
@@ -134,7 +134,7 @@ def parse_judgement(
         penalty_max: Largest penalty, 12 by the paper and 20 by the release.
 
     Raises:
-        WorkspaceError: if a decision is missing, repeated, unknown or not 0 or 1, or a mark is out of its range.
+        WorkspaceError: A decision is missing, repeated, unknown or not 0 or 1, or a mark is out of its range.
     """
     location = shorten_path(location)
     decisions, reasons = _read_decisions(row.get("llm_boolean_judgments"), rubric, location)
@@ -145,7 +145,7 @@ def parse_judgement(
 
 
 def by_predicates(rubric: Rubric, answer: str) -> RubricJudgement:
-    """Decide the semantic criteria of a generated set without a judge; there are no marks then."""
+    """Decide the semantic criteria of a generated set with predicates; the result has no marks."""
     decisions = {}
     for criterion in rubric.semantic:
         if criterion.predicate is None:
@@ -155,7 +155,7 @@ def by_predicates(rubric: Rubric, answer: str) -> RubricJudgement:
 
 
 def score_answer(rubric: Rubric, answer: str, judged: RubricJudgement) -> AnswerScore:
-    """The score of an answer: what it names by matching, all else by the judgement."""
+    """Score an answer: exact criteria by matching, all others by the judgement."""
     exact = exact_decisions(rubric, answer)
     return AnswerScore(
         rubric.instance_id, exact, judged.decisions, coverage_points(rubric, exact, judged.decisions), judged.marks
@@ -165,7 +165,7 @@ def score_answer(rubric: Rubric, answer: str, judged: RubricJudgement) -> Answer
 def score_all(
     rubrics: Mapping[str, Rubric], answers: Mapping[str, str], judgements: Mapping[str, RubricJudgement]
 ) -> tuple[AnswerScore, ...]:
-    """Scores of all instances, in the order of their rubrics."""
+    """Score all instances, in the order of their rubrics."""
     for what, rows in (("answer", answers), ("judgement", judgements)):
         missing, strangers = set(rubrics) - set(rows), set(rows) - set(rubrics)
         if strangers:
@@ -180,7 +180,7 @@ def score_all(
 
 
 def mean_scores(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
-    """Mean coverage and mean total of some results; no total where one has none."""
+    """Return mean coverage and mean total of some results; the total is None if one result lacks it."""
     if not results:
         raise WorkspaceError("no rubrics: there is nothing to score answers against")
     totals = [result.total for result in results]
@@ -192,7 +192,7 @@ def mean_scores(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
 def read_judgements(
     path: Path, rubrics: Mapping[str, Rubric], penalty_max: float = PENALTY_PAPER
 ) -> dict[str, RubricJudgement]:
-    """Read judgements, one JSON object a line, each with its ``instance_id``."""
+    """Read judgements, one JSON object per line, each with its ``instance_id``."""
 
     def read_rows() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         for location, row in read_jsonl(path):

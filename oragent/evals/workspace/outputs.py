@@ -1,7 +1,7 @@
-"""Score what was found elsewhere: predictions, answers and judgements in the public release's formats.
+"""Scoring of external predictions, answers and judgements in the public release's formats.
 
-A word in place of a file stands for outputs that say nothing, which every score has to be held against: ``records`` and
-``originals`` as predictions, ``short``, ``questions`` and ``empty`` as answers, ``all`` and ``none`` as judgements.
+A word in place of a file selects trivial outputs as a baseline for scores: ``records`` and ``originals`` as
+predictions, ``short``, ``questions`` and ``empty`` as answers, ``all`` and ``none`` as judgements.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,20 +32,20 @@ class Outputs:
     """Outputs to score, as the command line names them."""
 
     root: Path
-    # file or word; empty for none
+    # File or word. Empty means no predictions.
     predictions: str = ""
-    # file or word; empty for none
+    # File or word. Empty means no answers.
     answers: str = ""
-    # file or word; empty: predicates judge
+    # File or word. Empty means that predicates decide.
     judgements: str = ""
-    # modes that count; empty: those that there is something for
+    # Modes to score. Empty means those with outputs.
     modes: tuple[Mode, ...] = ()
-    # largest penalty of a judge
+    # Largest penalty of a judge.
     penalty_max: float = 12.0
 
 
 def import_command(root: Path, out: Path | None, variant: RevisionView, note: RevisionNote, console: Console) -> int:
-    """Audit a release, and lay it out as views and a vault where a folder is named."""
+    """Audit a release, and write it as views and a vault if a folder is given."""
     release = read_release(root)
     _print_lines(console, audit_release(release).lines())
     if out is not None:
@@ -55,7 +55,7 @@ def import_command(root: Path, out: Path | None, variant: RevisionView, note: Re
 
 
 def score_command(outputs: Outputs, console: Console) -> int:
-    """Score predictions and answers that were made elsewhere."""
+    """Score external predictions and answers."""
     labels = read_labels(outputs.root)
     if outputs.predictions:
         scores = prediction_scores(labels, outputs.predictions, outputs.modes)
@@ -74,7 +74,7 @@ def score_command(outputs: Outputs, console: Console) -> int:
 
 
 def question_floor(labels: LabelSet) -> float | None:
-    """Return the coverage of the questions themselves as answers: the floor of each score."""
+    """Return the coverage of the questions themselves as answers, which is the baseline of all scores."""
     if labels.rubrics:
         return explain_scores(labels, "questions", "none", 12.0).coverage
     return None
@@ -87,7 +87,7 @@ def _print_lines(console: Console, lines: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Explained:
-    """Scores of answers; ``total``: mean points of all five parts; None without a judge's marks."""
+    """Scores of answers; ``total``: mean points of all five parts. None without a judge's marks."""
 
     results: tuple[judging.AnswerScore, ...]
     coverage: float
@@ -100,7 +100,7 @@ def prediction_scores(labels: LabelSet, source: str, modes: Sequence[Mode] = ())
     Args:
         labels: Labels of the set.
         source: A file of predictions, or one of ``PREDICTIONS``.
-        modes: Modes that count; none: those for which there is a prediction.
+        modes: Modes to score. Empty means those with a prediction.
     """
     predictions = _load_predictions(labels, source)
     names = {name for references in labels.references.values() for name in references}
@@ -133,7 +133,7 @@ def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max:
     Args:
         labels: Labels of the set.
         answers: A file of answers, or one of ``ANSWERS``.
-        judgements: A file of judgements, one of ``JUDGEMENTS``, or nothing: then predicates judge.
+        judgements: A file of judgements, or one of ``JUDGEMENTS``. Empty means that predicates decide.
         penalty_max: Largest penalty that a judge may give.
     """
     texts = _load_answers(labels.rubrics, answers)
@@ -167,7 +167,7 @@ def _load_judgements(
 def prediction_table(
     scores: Mapping[Mode, grading.PredictionScore], floor: Mapping[Mode, grading.PredictionScore]
 ) -> TextTable:
-    """One row a mode: passed, Pass@1, the strict rate, and what doing nothing passes."""
+    """Return one row per mode: passed, Pass@1, the strict rate, and the rate of unchanged models."""
     rows = []
     for mode, score in scores.items():
         count = len(score.grades)
@@ -181,7 +181,7 @@ def prediction_table(
 
 
 def outcome_lines(scores: Mapping[Mode, grading.PredictionScore], limit: int = 12) -> list[str]:
-    """Describe the ends of attempts, one line for each mode and outcome, with the instances if they are few."""
+    """Describe the outcomes of attempts, one line per mode and outcome, with the instances if they are few."""
     lines = []
     for mode, score in scores.items():
         for outcome, count in score.outcome_counts.items():
@@ -199,7 +199,7 @@ def outcome_lines(scores: Mapping[Mode, grading.PredictionScore], limit: int = 1
 
 
 def answer_table(explained: Explained, echo: float | None) -> TextTable:
-    """Coverage and the other parts, one a row, with what the question given back covers."""
+    """Return coverage and the other parts, one per row, with the coverage of the question as an answer."""
     marks = [result.marks for result in explained.results if result.marks is not None]
     parts = ("reasoning", "grounding", "answer_quality", "penalty")
     means = [sum(getattr(marked, name) for marked in marks) / len(marks) if marks else None for name in parts]

@@ -1,4 +1,4 @@
-"""Rubrics of explain with their predicates: names and statements that an answer needs, and their points."""
+"""Rubrics of explain with their predicates: required names and statements of an answer, and their points."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from oragent.workspace.reading import read_jsonl, shorten, shorten_path
 
 Entry = TypeVar("Entry")
 ENDS = re.compile(
-    # a point, but for those of abbreviations
+    # A full stop that does not belong to an abbreviation.
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)(?<!\bvs)[.!]+(?=\s|$)"
     r"|(?<=\?)(?=\s|$)|\n\s*\n|\n\s*(?=[-*#]|\d+[.)]\s)"
 )
@@ -23,7 +23,7 @@ DENIALS = re.compile(
 )
 
 
-# points for naming and saying everything
+# Points for full coverage.
 COVERAGE = 35.0
 IDENTIFIER = re.compile(r"c[0-9]+")
 
@@ -32,14 +32,14 @@ IDENTIFIER = re.compile(r"c[0-9]+")
 class Predicate:
     """Predicate that one sentence has to fulfil."""
 
-    # names and numbers that must stand in it, all of them
+    # Names and numbers that the sentence must contain together.
     together: tuple[str, ...]
-    # Whether the fact is a negative one, as in "row 3 does not bind": then the sentence must hold a denial.
+    # Whether the fact is negative, as in "row 3 does not bind". The sentence must then contain a negation.
     denied: bool = False
 
     @staticmethod
     def read(value: object, location: str) -> "Predicate":
-        """A predicate from a rubric: ``{"together": [TEXT, ...], "denied": false}``."""
+        """Read a predicate of a rubric: ``{"together": [TEXT, ...], "denied": false}``."""
         if isinstance(value, Mapping):
             together = value.get("together")
         else:
@@ -57,7 +57,7 @@ class Predicate:
         return Predicate(tuple(together), denied)
 
     def holds(self, answer: str) -> bool:
-        """Return True if at least one sentence of an answer fulfils it, and none denies it; questions do not count."""
+        """Return True if a sentence of the answer fulfils the predicate and none denies it; questions are ignored."""
         statements = [sentence for sentence in split_sentences(answer) if not sentence.endswith("?")]
         matching = [sentence for sentence in statements if self._names_all(sentence)]
         denials = [bool(DENIALS.search(normalise_text(sentence))) for sentence in matching]
@@ -69,7 +69,7 @@ class Predicate:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text; an empty line and a list's item end one as well, the point in ``2.5`` does not."""
+    """Split a text into sentences, also at empty lines and list items, but not at the point in ``2.5``."""
     return [part.strip() for part in ENDS.split(text) if part and part.strip()]
 
 
@@ -82,45 +82,45 @@ class CriterionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Criterion:
-    """One line of a checklist."""
+    """Criterion of a checklist."""
 
-    # id of the criterion: ``c1``, ``c2`` and so on
+    # Id of the criterion: ``c1``, ``c2`` and so on.
     id: str
-    # kind of criterion: exact, decided by matching, or semantic, decided by a judge or a predicate
+    # Exact criteria are decided by matching, semantic ones by a judge or a predicate.
     kind: CriterionKind
     text: str
-    # entities that an exact criterion wants named; at least one
+    # Entities that an exact criterion requires; at least one.
     entities: tuple[str, ...] = ()
-    # instruction for judges: when to give a hit
+    # Instruction for judges: when to count a hit.
     instruction: str = ""
-    # Predicate that decides a semantic criterion without a judge; None where there is none.
+    # Predicate that decides a semantic criterion without a judge. None without a predicate.
     predicate: Predicate | None = None
 
 
 @dataclass(frozen=True)
 class Rubric:
-    """The label of one explain instance."""
+    """Label of one explain instance."""
 
-    # id of the instance: ``OR_explain_007`` in the public release
+    # Id of the instance: ``OR_explain_007`` in the public release.
     instance_id: str
     number: int
-    # dimension of explanation that is tested
+    # Tested dimension of explanation.
     dimension: str
     question: str
     criteria: tuple[Criterion, ...]
-    # reference answer, for people; it need not hit every criterion
+    # Reference answer for readers; it need not meet every criterion.
     short_answer: str = ""
-    # documents, code, data and records that the answer has to connect
+    # Documents, code, data and records that the answer has to connect.
     path: str = ""
 
     @property
     def exact(self) -> tuple[Criterion, ...]:
-        """The criteria that matching decides."""
+        """Criteria that matching decides."""
         return tuple(criterion for criterion in self.criteria if criterion.kind is CriterionKind.EXACT)
 
     @property
     def semantic(self) -> tuple[Criterion, ...]:
-        """The criteria that a judge or a predicate decides."""
+        """Criteria that a judge or a predicate decides."""
         return tuple(criterion for criterion in self.criteria if criterion.kind is CriterionKind.SEMANTIC)
 
     @property
@@ -130,7 +130,7 @@ class Rubric:
 
 
 def exact_decisions(rubric: Rubric, answer: str, bounded: bool = False) -> dict[str, bool]:
-    """Decide which entities an answer names, by ``c<criterion>.e<entity>``, counted from one."""
+    """Decide which entities an answer names, by ``c<criterion>.e<entity>``, counted from 1."""
     prepared = SearchableAnswer(answer, bounded)
     return {
         f"{criterion.id}.e{number}": prepared.names_entity(entity)
@@ -140,10 +140,10 @@ def exact_decisions(rubric: Rubric, answer: str, bounded: bool = False) -> dict[
 
 
 def coverage_points(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping[str, bool]) -> float:
-    """Points for what was named and said, from 0 to ``COVERAGE``.
+    """Return the points for met criteria, from 0 to ``COVERAGE``.
 
     Raises:
-        WorkspaceError: if a semantic decision is missing or belongs to no criterion: neither counts as a zero.
+        WorkspaceError: A semantic decision is missing or has no criterion; neither counts as zero.
     """
     criteria = {criterion.id for criterion in rubric.semantic}
     for wrong, what in ((criteria - set(semantic), "has no decision"), (set(semantic) - criteria, "is no criterion")):
@@ -154,12 +154,15 @@ def coverage_points(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping
 
 
 def collect_once(entries: Iterable[tuple[str, str, Entry]], verb: str, expected: str) -> dict[str, Entry]:
-    """Collect what a file holds by id.
+    """Collect the values of a file by id.
 
     Args:
-        entries: Location, id and value of each.
-        verb: What a line does with an id, such as ``answers``.
-        expected: What is expected in place of an id that comes twice; then ``WorkspaceError`` is raised.
+        entries: Location, id and value of each entry.
+        verb: Relation of a line to its id, such as ``answers``, for the message.
+        expected: Expected content in place of a repeated id, for the message.
+
+    Raises:
+        WorkspaceError: An id is repeated.
     """
     by_id: dict[str, Entry] = {}
     for location, name, value in entries:
@@ -171,13 +174,13 @@ def collect_once(entries: Iterable[tuple[str, str, Entry]], verb: str, expected:
 
 
 def read_rubrics(path: Path) -> dict[str, Rubric]:
-    """Read rubrics in the format of the public release, one JSON object a line; by instance id."""
+    """Read rubrics in the format of the public release, one JSON object per line; by instance id."""
     rubrics = ((at, _read_rubric(row, shorten_path(at))) for at, row in read_jsonl(path))
     return collect_once(((at, rubric.instance_id, rubric) for at, rubric in rubrics), "gives", "it once")
 
 
 def read_answers(path: Path) -> dict[str, str]:
-    """Read answers, one JSON object a line: ``{"instance_id", "answer"}``; by instance id."""
+    """Read answers, one JSON object per line: ``{"instance_id", "answer"}``; by instance id."""
     keys = ("instance_id", "answer")
     rows = ((at, [_require_text(row, key, shorten_path(at)) for key in keys]) for at, row in read_jsonl(path))
     return collect_once(((at, name, answer) for at, (name, answer) in rows), "answers", "one answer an instance")

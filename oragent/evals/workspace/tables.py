@@ -1,4 +1,4 @@
-"""The tables of a benchmark: scores beside the published ones and the floors, kinds of failure, groups, instances."""
+"""Tables of a benchmark: scores with published ones and baselines, kinds of failure, groups, instances."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from oragent.report.pages.text import format_money
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import list_files, read_text, shorten
 
-# names that are listed
+# Maximum number of listed names.
 MOST_MISSING = 12
 PROGRAM_HEADS = ("at 1e-6", "backed", "equivalent", "preserved", "kept")
 PARTS = ("reasoning", "grounding", "answer_quality", "penalty")
@@ -37,10 +37,10 @@ class Difficulty(StrEnum):
 
 
 def tertiles(results: Sequence[float]) -> list[Difficulty]:
-    """Divide instances into three groups, the best results easy.
+    """Divide instances into three groups by difficulty; the best results are easy.
 
-    Of all divisions that keep equal results together, the one with the least squared deviation of its sizes from a
-    third; among those, the one with the fewest easy, then the fewest medium instances (Zhou et al. 2026).
+    Equal results stay together. The division minimises the squared deviation of group sizes from a third; ties are
+    resolved by the fewest easy, then the fewest medium instances (Zhou et al. 2026).
     """
     if any(result != result for result in results):
         raise WorkspaceError("a result is NaN; expected a pass rate or a mean score for each instance")
@@ -62,11 +62,11 @@ def tertiles(results: Sequence[float]) -> list[Difficulty]:
 
 @dataclass(frozen=True)
 class MeasuredAgent(MeasuredCases):
-    """An agent on a mode, all seeds together."""
+    """Results of an agent on a mode, over all seeds."""
 
     @property
     def points(self) -> list[float]:
-        """Points of each instance: 100 or 0, or those of the answer."""
+        """Points of each instance: 100 or 0, or the points of the answer."""
         return [_case_points(self.subject, case) for case in self.cases]
 
     @property
@@ -84,7 +84,7 @@ def _case_points(subject: str, case: FinishedCase) -> float:
 
 
 def score_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
-    """One row an agent, with a bootstrap interval over instances and what it took."""
+    """Return one row per agent, with a bootstrap interval over instances and the cost."""
     explain = subject == Mode.EXPLAIN
     columns = ("coverage", *PARTS, "citations that fail") if explain else PROGRAM_HEADS
     heads = (
@@ -149,7 +149,7 @@ def _answer_cells(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def failure_table(rows: Sequence[MeasuredAgent]) -> TextTable | None:
-    """Share of each kind of failure in percent; None where there is none."""
+    """Return the share of each kind of failure in percent; None without failures."""
     counts = {agent.contestant: Counter(case.result["outcome"] for case in agent.cases) for agent in rows}
     failures = [kind for kind in AttemptOutcome if kind is not AttemptOutcome.PASSED]
     kinds = [str(kind) for kind in failures if any(kind in agent for agent in counts.values())]
@@ -163,7 +163,7 @@ def failure_table(rows: Sequence[MeasuredAgent]) -> TextTable | None:
 
 
 def group_tables(subject: str, rows: Sequence[MeasuredAgent]) -> list[tuple[str, TextTable]]:
-    """Mean points by family, by kind of revision or dimension, and by difficulty, which is found from the results."""
+    """Return mean points by family, by kind of revision or dimension, and by difficulty, which depends on results."""
     tables = []
     keys = {"family": "family", "operator": "revision", "depth": "depth", "dimension": "dimension"}
     for key, head in keys.items():
@@ -195,7 +195,7 @@ def _group_table(subject: str, rows: Sequence[MeasuredAgent], groups: Sequence[s
 
 
 def instance_table(rows: Sequence[MeasuredAgent]) -> TextTable:
-    """One row an instance and seed: what each agent came to."""
+    """Return one row per instance and seed: the outcome of each agent."""
     return case_table(rows, "instance", _describe_end)
 
 
@@ -209,7 +209,7 @@ def _describe_end(case: FinishedCase) -> str:
 
 
 def ceiling_lines(tasks: Sequence[WorkspaceTask], rubrics: Iterable[Rubric]) -> list[str]:
-    """Say how many points answers can reach: an entity that no file and no question has can be named by nobody."""
+    """Describe the highest reachable score: entities that occur in no file and no question cannot be named."""
     by_number = {rubric.number: rubric for rubric in rubrics}
     ceilings, missing = [], []
     for task in tasks:

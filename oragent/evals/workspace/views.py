@@ -1,7 +1,7 @@
-"""Views: the files of a workspace that an agent may see, searched for labels, and laid out as tasks.
+"""Views: the files of a workspace that an agent may see, searched for labels, and copied as tasks.
 
-Zhou et al. 2026: a build shows documents and data; a revision shows the original with its program, its formulation or
-both, and the revised documents and data; a question shows both versions with code, logs and solver records.
+Zhou et al. 2026: a build shows documents and data. A revision shows the original with its program, its formulation or
+both, and the revised documents and data. A question shows both versions with code, logs and solver records.
 """
 
 import json
@@ -23,9 +23,9 @@ from oragent.workspace.reading import list_files, read_bytes, read_json, shorten
 
 VAULT = "vault"
 LABEL_FILES = frozenset({"reference_objectives.csv", "rubrics.jsonl", "judge_prompt.md", "empirical_difficulty.csv"})
-# characters of a sentence that stands nowhere by chance
+# Minimum number of characters of a sentence whose occurrence is not a coincidence.
 SHORTEST = 24
-# significant ones, of a number that stands nowhere by chance
+# Minimum number of significant digits of a number whose occurrence is not a coincidence.
 DIGITS = 5
 NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
 
@@ -43,7 +43,7 @@ ALLOWED = {
 ALLOWED_TASK = {"dimension": str, "domain": str, "question": str}
 GIVEN = {FileRole.DOCUMENT, FileRole.PARAMETERS, FileRole.TABLE}
 EVERYTHING = GIVEN | {FileRole.CODE, FileRole.FORMULATION, FileRole.LOG, FileRole.RECORD}
-# where the program has to go
+# Folder for the submitted program.
 PROGRAM = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}
 
 
@@ -58,37 +58,37 @@ class Trace(StrEnum):
 
 @dataclass(frozen=True)
 class HiddenLabels:
-    """Labels that must not be found."""
+    """Labels that a view must not contain."""
 
-    # names of files of labels, without their folders
+    # Names of files of labels, without their folders.
     names: frozenset[str] = LABEL_FILES
-    # SHA-256 of files of labels
+    # SHA-256 of files of labels.
     hashes: frozenset[str] = frozenset()
-    # Sentences of answers and checklists, each with the label that it is of.
+    # Sentences of answers and checklists, each with its label.
     sentences: Mapping[str, str] = field(default_factory=dict)
-    # reference objectives, each with the label that it is of
+    # Reference objectives, each with its label.
     values: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Leak:
-    """A label that was found."""
+    """A label that was found in a view."""
 
     path: str
     trace: Trace
-    # name of the label, never its content
+    # Name of the label, never its content.
     label: str
-    # whether chance is out of the question; a value of few digits may stand in any table
+    # Whether a coincidence is excluded. A value with few digits can occur in any table.
     certain: bool = True
 
 
 def labels_of(
     references: Mapping[str, Reference], rubric: Rubric | None = None, hashes: frozenset[str] = frozenset()
 ) -> HiddenLabels:
-    """The labels of one instance.
+    """Return the labels of one instance.
 
     Args:
-        references: Labels whose objectives must not be found; none for explain, whose evidence holds them.
+        references: Labels whose objectives must not occur. Empty for explain, whose evidence contains them.
         rubric: Label of its question.
         hashes: SHA-256 of the files of labels.
     """
@@ -103,7 +103,7 @@ def labels_of(
 
 
 def search_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
-    """Find labels in the files below a folder."""
+    """Search the files below a folder for labels."""
     sentences = {label: normalise_text(text) for label, text in labels.sentences.items()}
     sentences = {label: text for label, text in sentences.items() if len(text) >= SHORTEST}
     leaks: list[Leak] = []
@@ -157,23 +157,23 @@ class RevisionNote(StrEnum):
 
 @dataclass(frozen=True)
 class AgentView:
-    """A folder that was made for an agent."""
+    """A folder that was created for an agent."""
 
     folder: Path
     mode: Mode
-    # variant: how much of the original it shows; None unless it is a revision
+    # variant: shown part of the original. None unless it is a revision.
     variant: RevisionView | None
     entries: tuple[ManifestEntry, ...]
-    # files of the workspace that it does not show
+    # Files of the workspace that the view does not contain.
     hidden: tuple[str, ...]
-    # keys of the metadata that it does not show
+    # Keys of the metadata that the view does not contain.
     removed: tuple[str, ...]
-    # values of labels that stand in it, too short to be more than chance
+    # Values of labels in the view that are so short that they can be coincidences.
     chances: tuple[Leak, ...]
 
 
 def public_metadata(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The metadata that tell no answer, by a list of allowed keys, and the names of the keys that were removed."""
+    """Return the metadata with allowed keys only, which reveal no answer, and the names of the removed keys."""
     shown = _filter_allowed(metadata, ALLOWED)
     removed = [key for key in metadata if key not in shown]
     if "explain_task" in shown:
@@ -187,7 +187,7 @@ def _filter_allowed(values: Mapping[str, Any], allowed: Mapping[str, type]) -> d
 
 
 def fitting_variant(workspace: Workspace, preferred: RevisionView = RevisionView.CODE) -> RevisionView:
-    """The variant wanted, or the one that a workspace without the original's program or formulation can have."""
+    """Return the preferred variant, or the possible one for an original without a program or formulation."""
     original = {role_of(path) for path in workspace.files if path.startswith("original/")}
     code, model = FileRole.CODE in original, FileRole.FORMULATION in original
     possible = {RevisionView.CODE: code, RevisionView.MODEL: model, RevisionView.ALL: code and model}
@@ -198,7 +198,7 @@ def fitting_variant(workspace: Workspace, preferred: RevisionView = RevisionView
 
 
 def visible_files(workspace: Workspace, variant: RevisionView | None = None) -> dict[str, Path]:
-    """The files that a mode and variant show, metadata aside."""
+    """Return the files that a mode and variant show, without metadata."""
     if (workspace.mode is Mode.REVISE) != (variant is not None):
         raise WorkspaceError(f"variant {variant} does not go with {workspace.mode}; expected one for revise alone")
     return {path: file for path, file in workspace.files.items() if _is_shown(path, workspace.mode, variant)}
@@ -225,11 +225,11 @@ def copy_view(
     note: RevisionNote = RevisionNote.NONE,
     vault: Path | None = None,
 ) -> AgentView:
-    """Copy what an agent may see into a new folder, and search it for labels.
+    """Copy the visible files into a new folder, and search it for labels.
 
     Raises:
-        WorkspaceError: if the folder exists, lies in the vault or around it, cannot be written, or would hold a label;
-            nothing is left of it then.
+        WorkspaceError: The folder exists, is inside the vault or contains it, cannot be written, or would contain a
+            label. The folder is then removed.
     """
     _require_apart(folder, vault)
     files = visible_files(workspace, variant)
@@ -255,7 +255,7 @@ def copy_view(
 
 
 def write_manifest(view: AgentView, path: Path) -> None:
-    """Write what a view shows and hides, with hashes, as JSON; outside the view, as it names hidden files."""
+    """Write the shown and hidden files of a view with hashes as JSON, outside the view as it names hidden files."""
     manifest = {
         "mode": view.mode,
         "variant": view.variant,
@@ -314,24 +314,24 @@ def _refuse_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
 
 @dataclass(frozen=True)
 class WorkspaceTask:
-    """One instance."""
+    """Task on one instance."""
 
-    # id of its workspace
+    # Id of its workspace.
     name: str
     number: int
     mode: Mode
-    # how much of the original a revision shows; None for any other mode
+    # Shown part of the original of a revision. None for other modes.
     variant: RevisionView | None
-    # folder of its view in the set
+    # Folder of its view in the set.
     view: Path
-    # question; empty where none is asked
+    # Question. Empty for other modes.
     question: str = ""
 
 
 def list_tasks(
     root: Path, mode: Mode, variant: RevisionView = RevisionView.CODE, limit: int | None = None
 ) -> tuple[WorkspaceTask, ...]:
-    """The tasks of one mode in a set, in the order of their numbers."""
+    """Return the tasks of one mode in a set, in the order of their numbers."""
     views = root / "views"
     if not views.is_dir() or not (root / VAULT).is_dir():
         raise WorkspaceError(
@@ -366,7 +366,7 @@ def list_tasks(
 
 
 def fitting_subject(root: Path, variant: RevisionView) -> RevisionView:
-    """Return the variant that the revisions of a set can show: the formulation alone, if none has a program."""
+    """Return the variant that the revisions of a set support: only the formulation if none has a program."""
     shown = {task.variant for task in list_tasks(root, Mode.REVISE, variant)}
     if shown == {RevisionView.MODEL}:
         return RevisionView.MODEL
@@ -374,9 +374,9 @@ def fitting_subject(root: Path, variant: RevisionView) -> RevisionView:
 
 
 def lay_out(task: WorkspaceTask, folder: Path) -> Path:
-    """Copy what a task shows into a new folder; one that was begun and left is begun again.
+    """Copy the visible files of a task into a new folder; an incomplete folder is replaced.
 
-    Where a view lacks what its variant shows, as the release's copy without programs does, it shows what there is.
+    If a view lacks a part of its variant, as in the release's copy without programs, the available files are copied.
     """
     files = list_files(task.view)
     shown = {path: file for path, file in files.items() if _is_laid_out(path, task.variant)}
