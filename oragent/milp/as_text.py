@@ -58,7 +58,7 @@ LP_RANGE = re.compile(
     rf"(?P<terms>[^<>=:\n]+)<=?[ \t]*(?P<high>{NUMBER})[ \t]*$",
     re.MULTILINE,
 )
-# Indentation of a line that continues another one and is not in the file itself.
+# Indentation of the lines that splitting a row adds to the text.
 SECOND = "  \t"
 MPS_SENSE = re.compile(r"^OBJSENSE", re.MULTILINE)
 COMPLAINT = re.compile(r"^ERROR:\s*(?P<what>.*)\n\s*--> .*:(?P<line>\d+):\d+\s*$", re.MULTILINE)

@@ -97,7 +97,7 @@ class _Finder:
         self.parts = tuple(self._places)
 
     def find_needed(self, fixed: Parts, suspects: Parts, grown: bool = False) -> Parts:
-        """Return the smallest subset of the suspects that is infeasible with the fixed parts."""
+        """Return a minimal subset of the suspects that is infeasible together with the fixed parts."""
         if grown and self.is_infeasible(fixed):
             return ()
         if len(suspects) == 1:

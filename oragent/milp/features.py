@@ -1,4 +1,4 @@
-"""What a model may state next to linear rows: quadratic terms, logic, curves, soft rows and further objectives.
+"""Parts of a model other than linear rows: quadratic terms, logic, curves, soft rows and further objectives.
 
 Every part refers to variables by key: by name in a ``Milp``, by position in ``Arrays``.
 """
@@ -18,14 +18,14 @@ from oragent.milp.plain import quoted
 Key = TypeVar("Key", bound=Hashable)
 NewKey = TypeVar("NewKey", bound=Hashable)
 PartKey = TypeVar("PartKey", bound=Hashable, covariant=True)
-# The value of a variable by its key.
+# Function that returns the value of a variable by its key.
 Lookup = Callable[[Key], float]
 # Unknown keys of a file are errors.
 STRICT = ConfigDict(extra="forbid")
 
 
 def exceeded(value: float, relation: Relation, rhs: float) -> float:
-    """Return by how much a left side breaks a relation, at least 0."""
+    """Return the amount by which a left side violates a relation, at least 0."""
     below = max(0.0, rhs - value) if relation is not Relation.AT_MOST else 0.0
     above = max(0.0, value - rhs) if relation is not Relation.AT_LEAST else 0.0
     return below + above
@@ -33,7 +33,7 @@ def exceeded(value: float, relation: Relation, rhs: float) -> float:
 
 @dataclass(frozen=True)
 class QuadraticTerm(Generic[Key]):
-    """The product of two variables, or the square of one, times a coefficient."""
+    """The product of two variables, or the square of one, with a coefficient."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -50,11 +50,11 @@ class QuadraticTerm(Generic[Key]):
         return self.first, self.second
 
     def rekey(self, key: Callable[[Key], NewKey]) -> "QuadraticTerm[NewKey]":
-        """Return it with other keys."""
+        """Return the term with other keys."""
         return QuadraticTerm(key(self.first), key(self.second), self.value)
 
     def at(self, value: Lookup[Key]) -> float:
-        """Return its value at a point."""
+        """Return the value of the term at a point."""
         return self.value * value(self.first) * value(self.second)
 
 
@@ -65,7 +65,7 @@ class QuadraticRow(Generic[Key]):
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
-    # Linear ones.
+    # Linear terms.
     terms: Mapping[Key, float] = field(hash=False)
     quadratic: tuple[QuadraticTerm[Key], ...]
     relation: Relation
@@ -81,12 +81,12 @@ class QuadraticRow(Generic[Key]):
             yield from (term.first, term.second)
 
     def rekey(self, key: Callable[[Key], NewKey]) -> "QuadraticRow[NewKey]":
-        """Return it with other keys."""
+        """Return the row with other keys."""
         terms = {key(name): value for name, value in self.terms.items()}
         return QuadraticRow(self.name, terms, tuple(t.rekey(key) for t in self.quadratic), self.relation, self.rhs)
 
     def violation(self, value: Lookup[Key]) -> float:
-        """Return by how much a point breaks it, relative to the size of what is added up."""
+        """Return the violation at a point, relative to the size of the summands."""
         parts = [*(a * value(k) for k, a in self.terms.items()), *(term.at(value) for term in self.quadratic)]
         return exceeded(sum(parts), self.relation, self.rhs) / max(1.0, sum(map(abs, parts)))
 
@@ -114,12 +114,12 @@ class Indicator(Generic[Key]):
         yield from self.terms
 
     def rekey(self, key: Callable[[Key], NewKey]) -> "Indicator[NewKey]":
-        """Return it with other keys."""
+        """Return the indicator with other keys."""
         terms = {key(name): value for name, value in self.terms.items()}
         return Indicator(self.name, key(self.binary), self.active, terms, self.relation, self.rhs)
 
     def violation(self, value: Lookup[Key]) -> float:
-        """Return by how much a point breaks it, relative to the size of what is added up."""
+        """Return the violation at a point, relative to the size of the summands."""
         if (value(self.binary) > 0.5) is not self.active:
             return 0.0
         parts = [a * value(k) for k, a in self.terms.items()]
@@ -128,13 +128,13 @@ class Indicator(Generic[Key]):
 
 @dataclass(frozen=True)
 class OrderedSet(Generic[Key]):
-    """A special ordered set: at most one member is not 0 (kind 1), or at most two neighbours (kind 2)."""
+    """A special ordered set: at most one nonzero member (kind 1), or at most two adjacent ones (kind 2)."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     kind: int
-    # Weight by variable; their order is that of the weights.
+    # Weight by variable; the weights define the order.
     members: Mapping[Key, float] = field(hash=False)
 
     def __post_init__(self) -> None:
@@ -154,11 +154,11 @@ class OrderedSet(Generic[Key]):
         yield from self.members
 
     def rekey(self, key: Callable[[Key], NewKey]) -> "OrderedSet[NewKey]":
-        """Return it with other keys."""
+        """Return the set with other keys."""
         return OrderedSet(self.name, self.kind, {key(name): weight for name, weight in self.members.items()})
 
     def violation(self, value: Lookup[Key]) -> float:
-        """Return the largest value that would have to be 0."""
+        """Return the largest value that must be 0 and is not."""
         sizes = [abs(value(member)) for member in self.order]
         ends = [sum(sizes[at : at + self.kind]) for at in range(len(sizes))]
         if not ends:
@@ -180,20 +180,20 @@ class SemiContinuous(Generic[Key]):
         yield self.variable
 
     def rekey(self, key: Callable[[Key], NewKey]) -> "SemiContinuous[NewKey]":
-        """Return it with another key."""
+        """Return the variable with another key."""
         return SemiContinuous(key(self.variable))
 
 
 @dataclass(frozen=True)
 class PiecewiseLinear(Generic[Key]):
-    """A variable that is a piecewise linear function of another one, between the first and the last point."""
+    """A variable that is a piecewise linear function of another one, defined between the first and the last point."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     input: Key
     output: Key
-    # Input and output, by ascending input; at least two.
+    # Points (input, output) by ascending input; at least two.
     points: tuple[tuple[float, float], ...]
 
     def __post_init__(self) -> None:
@@ -211,7 +211,7 @@ class PiecewiseLinear(Generic[Key]):
         yield from (self.input, self.output)
 
     def rekey(self, key: Callable[[Key], NewKey]) -> "PiecewiseLinear[NewKey]":
-        """Return it with other keys."""
+        """Return the part with other keys."""
         return PiecewiseLinear(self.name, key(self.input), key(self.output), self.points)
 
     def violation(self, value: Lookup[Key]) -> float:
@@ -222,7 +222,7 @@ class PiecewiseLinear(Generic[Key]):
         for (x0, y0), (x1, y1) in pairwise(self.points):
             if x <= x1:
                 expected = y0 + (y1 - y0) * (x - x0) / (x1 - x0)
-                # A steep piece magnifies the tolerance of the input.
+                # A steep piece amplifies the tolerance of the input.
                 scale = max(1.0, abs(expected), abs((y1 - y0) / (x1 - x0)))
                 return max(outside / max(1.0, abs(x)), abs(y - expected) / scale)
         return outside
@@ -246,7 +246,7 @@ class Absolute(Generic[Key]):
         yield from (self.input, self.output)
 
     def rekey(self, key: Callable[[Key], NewKey]) -> "Absolute[NewKey]":
-        """Return it with other keys."""
+        """Return the part with other keys."""
         return Absolute(self.name, key(self.input), key(self.output))
 
     def violation(self, value: Lookup[Key]) -> float:
@@ -257,16 +257,16 @@ class Absolute(Generic[Key]):
 
 @dataclass(frozen=True)
 class Extreme(Generic[Key]):
-    """A variable that is the largest or the least of others, and of a constant."""
+    """A variable that is the largest or smallest of others and of a constant."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     output: Key
     inputs: tuple[Key, ...]
-    # True for the largest, False for the least
+    # True for the largest, False for the smallest.
     largest: bool
-    # None for no constant
+    # None for no constant.
     constant: float | None = None
 
     def __post_init__(self) -> None:
@@ -281,7 +281,7 @@ class Extreme(Generic[Key]):
         yield from self.inputs
 
     def rekey(self, key: Callable[[Key], NewKey]) -> "Extreme[NewKey]":
-        """Return it with other keys."""
+        """Return the part with other keys."""
         return Extreme(self.name, key(self.output), tuple(map(key, self.inputs)), self.largest, self.constant)
 
     def violation(self, value: Lookup[Key]) -> float:
@@ -313,7 +313,7 @@ class BinaryProduct(Generic[Key]):
         yield from self.inputs
 
     def rekey(self, key: Callable[[Key], NewKey]) -> "BinaryProduct[NewKey]":
-        """Return it with other keys."""
+        """Return the product with other keys."""
         return BinaryProduct(self.name, key(self.output), tuple(map(key, self.inputs)))
 
     def violation(self, value: Lookup[Key]) -> float:
@@ -323,15 +323,15 @@ class BinaryProduct(Generic[Key]):
 
 @dataclass(frozen=True)
 class SoftRow(Generic[Key]):
-    """A row of the model that may be broken at a price, in the objective's unit for each unit of the row."""
+    """A row of the model that may be violated at a penalty, in the objective's unit per unit of the row."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     # Key of the row.
     row: Key
-    # for each unit below the right-hand side; None forbids it
+    # Penalty per unit below the right-hand side; None forbids it.
     below: float | None = None
-    # for each unit above
+    # Penalty per unit above the right-hand side; None forbids it.
     above: float | None = None
 
     def __post_init__(self) -> None:
@@ -344,9 +344,9 @@ class SoftRow(Generic[Key]):
 class FurtherObjective(Generic[Key]):
     """A further objective.
 
-    Goals of the same priority are added with their weights; those of a higher priority are optimised first, and keep
-    their optimum up to ``slack`` when the next are optimised. The model's own objective has priority 0 and weight 1.
-    A goal of weight 0 is only computed.
+    Objectives of the same priority are summed with their weights. Higher priorities are optimised first, and later
+    objectives may worsen them by at most ``slack``. The model's own objective has priority 0 and weight 1.
+    An objective of weight 0 is only computed.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -357,7 +357,7 @@ class FurtherObjective(Generic[Key]):
     constant: float = 0.0
     weight: float = 1.0
     priority: int = 0
-    # Share of its optimum that later goals may give up.
+    # Share of its optimum that later objectives may give up.
     slack: float = 0.0
 
     def __post_init__(self) -> None:
@@ -372,17 +372,17 @@ class FurtherObjective(Generic[Key]):
         yield from self.terms
 
     def rekey(self, key: Callable[[Key], NewKey]) -> "FurtherObjective[NewKey]":
-        """Return it with other keys."""
+        """Return the objective with other keys."""
         terms = {key(name): value for name, value in self.terms.items()}
         return FurtherObjective(self.name, terms, self.sense, self.constant, self.weight, self.priority, self.slack)
 
     def at(self, value: Lookup[Key]) -> float:
-        """Return its value at a point."""
+        """Return the value of the objective at a point."""
         return self.constant + sum(coefficient * value(key) for key, coefficient in self.terms.items())
 
 
 class FeaturePart(Protocol[PartKey]):
-    """A named part of a model that a point can break."""
+    """A named part of a model that a point can violate."""
 
     @property
     def name(self) -> str:
@@ -394,17 +394,17 @@ class FeaturePart(Protocol[PartKey]):
         ...
 
     def violation(self, value: Lookup[PartKey]) -> float:
-        """Return by how much a point breaks it."""
+        """Return the violation at a point."""
         ...
 
 
 @dataclass(frozen=True)
 class ModelFeatures(Generic[Key]):
-    """All that a model states next to its linear rows; empty for a linear model."""
+    """All parts of a model other than linear rows; empty for a linear model."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
-    # of the objective, added to its terms
+    # Quadratic terms of the objective, added to its linear terms.
     quadratic: tuple[QuadraticTerm[Key], ...] = ()
     quadratic_rows: tuple[QuadraticRow[Key], ...] = ()
     indicators: tuple[Indicator[Key], ...] = ()
@@ -422,13 +422,13 @@ class ModelFeatures(Generic[Key]):
 
     @property
     def is_linear(self) -> bool:
-        """Return True if there are at most further objectives of weight 0, which are stated and not optimised."""
+        """Return True if the only parts are further objectives of weight 0, which are computed and not optimised."""
         others = any(getattr(self, each.name) for each in fields(self) if each.name != "goals")
         return not others and not any(goal.weight for goal in self.goals)
 
     @property
     def parts(self) -> tuple[FeaturePart[Key], ...]:
-        """The parts that a point can break, except semi-continuous variables."""
+        """Return the parts that a point can violate, except semi-continuous variables."""
         return (
             *self.quadratic_rows,
             *self.indicators,
@@ -440,7 +440,7 @@ class ModelFeatures(Generic[Key]):
         )
 
     def keys(self) -> Iterator[Key]:
-        """The variables that occur."""
+        """Return the keys of the variables in the features."""
         for term in self.quadratic:
             yield from (term.first, term.second)
         for part in self.parts:

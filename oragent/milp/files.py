@@ -24,31 +24,31 @@ from oragent.milp.plain import plain
 from oragent.milp.sol_files import read_sol, write_sol
 from oragent.milp.solution import Solution
 
-# bytes
+# Maximum size of a file, in bytes.
 LARGEST = 64 << 20
 CHILD = "import sys; from oragent.milp.files import read_stdin; sys.exit(read_stdin(sys.argv[1], int(sys.argv[2])))"
-# CPU seconds of a reading process, and one more a megabyte
+# CPU seconds of a reading process; one second per megabyte is added.
 PATIENCE_S = 10.0
 
 
-# bytes
+# Memory limit of a reading process, in bytes.
 MEMORY = 4 << 30
-# Exit code where the text is no model; any other means that the reader itself broke.
+# Exit code for a text that is not a model; any other code means that the reader crashed.
 REFUSED = 3
 ENDINGS = (".csv", ".json", ".sol")
 PACKED = ".gz"
-# Zlib's word for a header of gzip.
+# Window size by which zlib expects a gzip header.
 GZIP = 31
 
 
 def read(path: Path) -> Milp:
-    """Read a model from ``.json``, ``.mps`` or ``.lp``; the latter two may be packed: ``.mps.gz``, ``.lp.gz``.
+    """Read a model from ``.json``, ``.mps`` or ``.lp``; MPS and LP files may be compressed: ``.mps.gz``, ``.lp.gz``.
 
-    MPS and LP files are parsed in a process of their own, with limits: a broken one can keep HiGHS's reader busy for
-    ever.
+    A separate process with limits parses MPS and LP files, because an invalid file can keep HiGHS's reader running
+    without end.
 
     Raises:
-        MilpError: The file is missing, empty, too large, no text, or holds no model; the line begins with its name.
+        MilpError: The file is missing, empty, too large, binary, or has no model; the message starts with its name.
     """
     form, content = _form_of(path), read_bytes(path, "a model")
     with _naming_file(path):
@@ -59,7 +59,7 @@ def read(path: Path) -> Milp:
 
 
 def read_point(path: Path) -> dict[str, float]:
-    """Read the values of a point by variable: a ``.sol`` file, or JSON as numbers by name or a ``solution.json``."""
+    """Read the values of a point by variable: a ``.sol`` file, JSON numbers by name, or a ``solution.json``."""
     content = read_bytes(path, "a point")
     with _naming_file(path):
         if path.suffix.lower() == ".sol":
@@ -69,7 +69,7 @@ def read_point(path: Path) -> dict[str, float]:
 
 @contextmanager
 def _naming_file(path: Path) -> Iterator[None]:
-    """Begin what goes wrong with the name of the file."""
+    """Put the name of the file at the start of error messages."""
     try:
         yield
     except MilpError as problem:
@@ -85,10 +85,10 @@ def _form_of(path: Path) -> str:
 
 
 def read_bytes(path: Path, what: str) -> bytes:
-    """Read a text file of limited size; ``MilpError`` where it is missing, empty, too large or binary."""
+    """Read a text file of limited size; raise ``MilpError`` if it is missing, empty, too large or binary."""
     with _naming_file(path):
         try:
-            # A pipe may never end.
+            # Reading a pipe may not end.
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise MilpError("not a regular file; expected a file to read")
             if path.stat().st_size > LARGEST:
@@ -106,7 +106,7 @@ def read_bytes(path: Path, what: str) -> bytes:
 
 
 def _unpack(content: bytes) -> bytes:
-    """Unpack a file of gzip, no further than the size that a model may have."""
+    """Decompress a gzip file, up to the maximum size of a model."""
     unpacker = zlib.decompressobj(wbits=GZIP)
     try:
         text = unpacker.decompress(content, LARGEST + 1)
@@ -120,10 +120,10 @@ def _unpack(content: bytes) -> bytes:
 
 
 def write(milp: Milp, path: Path) -> None:
-    """Write a model as ``.json``, ``.mps`` or ``.lp``, or packed; JSON alone keeps units and meanings.
+    """Write a model as ``.json``, ``.mps`` or ``.lp``, or compressed; only JSON keeps units and meanings.
 
     Raises:
-        MilpError: The file's name has another ending.
+        MilpError: The ending of the file's name is unknown.
         OSError: The file cannot be written.
     """
     form = _form_of(path)
@@ -135,7 +135,7 @@ def write(milp: Milp, path: Path) -> None:
 
 
 def _read_in_child(content: bytes, form: str) -> Milp:
-    """Parse in a child, which answers with the model as JSON, or with one line of complaint."""
+    """Parse in a child process, which returns the model as JSON or a one-line error."""
     seconds = PATIENCE_S + len(content) / (1 << 20)
     environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PATH": os.environ.get("PATH", "")}
     if "" in sys.path:
@@ -158,7 +158,7 @@ def _read_in_child(content: bytes, form: str) -> Milp:
 
 
 def read_stdin(form: str, seconds: int) -> int:
-    """Parse stdin within so many CPU seconds; a complaint of one line goes to stderr, HiGHS's own words nowhere."""
+    """Parse stdin within a limit of CPU seconds; write a one-line error to stderr, and suppress HiGHS's output."""
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     answer = os.dup(1)
@@ -174,18 +174,18 @@ def read_stdin(form: str, seconds: int) -> int:
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a file whose name does not end in a form that can be written; to be called before a long search."""
+    """Raise an error if the ending of a file's name is no known format; call it before a long search."""
     if path.suffix.lower() not in ENDINGS:
         raise MilpError(f"{plain(str(path), 200)}: expected a file that ends in {', '.join(ENDINGS)} for the solution")
 
 
 def write_solution(milp: Milp, solution: Solution, path: Path) -> None:
-    """Write a solution as ``.csv`` (variable, value, unit), ``.json`` (everything) or ``.sol`` (as MIPLIB has it).
+    """Write a solution as ``.csv`` (variable, value, unit), ``.json`` (all fields) or ``.sol`` (as in MIPLIB).
 
-    In a ``.sol`` file, names that an LP file cannot hold are those that stand in for them there; comments name them.
+    A ``.sol`` file contains substitutes for names that an LP file does not allow; comments give the own names.
 
     Raises:
-        MilpError: The name has another ending, there is no point to write, or the file cannot be written.
+        MilpError: The ending is unknown, the solution has no point, or the file cannot be written.
     """
     check_ending(path)
     form = path.suffix.lower()

@@ -1,4 +1,4 @@
-"""One call of HiGHS (Huangfu & Hall 2018, doi:10.1007/s12532-017-0130-5) on one thread."""
+"""One single-threaded call of HiGHS (Huangfu & Hall 2018, doi:10.1007/s12532-017-0130-5)."""
 
 import os
 from dataclasses import dataclass, replace
@@ -12,58 +12,58 @@ from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse, Vector
 from oragent.milp.model import Sense
 
-# an option of HiGHS, on by default
+# Option of HiGHS that is on by default.
 JUMP = "mip_heuristic_run_feasibility_jump"
-# Variables: up to there branching alone takes a millisecond or two, and the jump ten.
+# Number of variables up to which feasibility jump is off: branching takes 1 to 2 ms, the jump 10 ms.
 SMALL = 100
-# to be used once each
+# Solvers made in advance; each is used once.
 _PREPARED: list[Any] = []
 
 
 _STATUS = highspy.HighsModelStatus
-# How far a bound may be from the whole number that it is meant to be.
+# Tolerance for a bound that should be a whole number.
 WHOLE = 1e-9
-# by integer + 2 * semi-continuous
+# Variable types by integer + 2 * semi-continuous.
 KINDS = (
     highspy.HighsVarType.kContinuous,
     highspy.HighsVarType.kInteger,
     highspy.HighsVarType.kSemiContinuous,
     highspy.HighsVarType.kSemiInteger,
 )
-# HiGHS's "solution status: feasible"
+# HiGHS's code for "solution status: feasible".
 _POINT = 2
-# Nodes after which a small model is begun anew, with the help of a first point.
+# Number of nodes after which a small model is restarted with the first point.
 RESTART_NODES = 1000
 ITERATION_OPTIONS = ("simplex_iteration_limit", "ipm_iteration_limit", "qp_iteration_limit")
 
 
 def new_engine() -> Any:
-    """A solver that nobody has used, which prints nothing and starts no thread."""
+    """Return an unused solver without output and without threads."""
     if _PREPARED:
         return _PREPARED.pop()
     return _make_engine()
 
 
 def prepare_engines(count: int) -> None:
-    """Make solvers in a process that forks others: each takes its own, which is half the cost of a small solve."""
+    """Make solvers in a process before it forks; each fork takes one, which halves the cost of a small solve."""
     _PREPARED.extend(_make_engine() for _ in range(count))
 
 
 def needs_feasibility_jump(variables: int) -> bool:
-    """Return True if feasibility jump (Luteberget & Sartor 2023, doi:10.1007/s12532-023-00234-8) is worth its time."""
+    """Return True if feasibility jump (Luteberget & Sartor 2023, doi:10.1007/s12532-023-00234-8) saves time."""
     return variables > SMALL
 
 
 def _make_first_engine() -> Any:
-    """The first solver of a process: from 1.16 on HiGHS prints a banner on standard output as it is made.
+    """Make the first solver of a process; from version 1.16 HiGHS then prints a banner on standard output.
 
-    Standard output is where children answer, so it leads nowhere for that moment.
+    Child processes answer on standard output, so it is redirected to the null device during this call.
     """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         saved_stdout = os.dup(1)
     except OSError:
-        # Closed: nothing can be printed.
+        # Standard output is closed, so nothing can be printed.
         os.close(nowhere)
         return highspy.Highs()
     os.dup2(nowhere, 1)
@@ -81,7 +81,7 @@ VERSION: str = _make_first_engine().version()
 def _make_engine() -> Any:
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    # where no thread can be started, more than one fails without a word
+    # If no thread can be started, HiGHS fails without a message for more than one.
     highs.setOptionValue("threads", 1)
     return highs
 
@@ -90,12 +90,12 @@ SOLVER = f"HiGHS {VERSION}"
 
 
 class SolverClaim(Enum):
-    """What the solver says of a model; ``solve`` looks whether it is so."""
+    """Outcome that the solver claims; ``solve`` checks it."""
 
     OPTIMAL = auto()
-    # Infeasible or unbounded: which of them is settled elsewhere.
+    # Infeasible or unbounded; another solve decides which.
     NO_OPTIMUM = auto()
-    # by a limit, or by an error of its own
+    # Stopped by a limit or by an error of the solver.
     STOPPED = auto()
 
 
@@ -109,16 +109,16 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class HighsRun:
-    """How a call ended."""
+    """Result of a call of HiGHS."""
 
     claim: SolverClaim
-    # ``(n,)``, of a point that it holds feasible; None where it has none
+    # ``(n,)`` values of a point that HiGHS considers feasible; None without one.
     values: Vector | None
-    # on the objective; infinite where it has none
+    # Bound on the objective; infinite without one.
     bound: float
-    # ``(m,)`` d objective / d right-hand side; None for integer models
+    # ``(m,)`` d objective / d right-hand side; None for integer models.
     row_duals: Vector | None
-    # whose basis can be asked for ranges
+    # Solver with the basis, from which ranges can be computed.
     engine: Any
 
 
@@ -136,17 +136,17 @@ def run_highs(
     """Solve a model once.
 
     Args:
-        arrays: The model; of its features only a convex quadratic objective and semi-continuous variables.
+        arrays: The model; supported features are a convex quadratic objective and semi-continuous variables.
         limit_s: Wall seconds.
-        gap: Relative gap at which the search may end.
+        gap: Relative gap at which the search stops.
         nodes: Limit on branch-and-bound nodes.
         threads: Number of threads.
         iterations: Limit on iterations of linear programmes.
-        seed: Of the solver's random numbers.
-        start: ``(k,)`` values of the first columns to begin with.
+        seed: Seed of the solver's random numbers.
+        start: ``(k,)`` start values of the first columns.
 
     Raises:
-        MilpError: The model has a feature that HiGHS lacks.
+        MilpError: The model has a feature that HiGHS does not support.
     """
     if arrays.features.parts or arrays.features.soft_rows or any(goal.weight for goal in arrays.features.goals):
         raise MilpError("this needs linear rows and one objective: write the model with linear rows first")
@@ -171,17 +171,17 @@ def run_highs(
     if start is not None:
         solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
     solver.run()
-    # without bounds there may be nodes for ever
+    # Without bounds the number of nodes may be infinite.
     if is_small and solver.getInfo().mip_node_count >= RESTART_NODES:
         solver.setOptionValue(JUMP, True)
         solver.setOptionValue("mip_max_nodes", highspy.kHighsIInf if nodes is None else nodes)
         solver.run()
     if solver.getModelStatus() == _STATUS.kOptimal and solver.getInfo().primal_solution_status != _POINT:
-        # "optimal", and the point breaks the model: presolve did it
+        # HiGHS reports "optimal" for a point that violates the model; presolve causes this.
         solver.setOptionValue("presolve", "off")
         solver.run()
     if start is not None and _contradicts_bound(solver, arrays, gap):
-        # HiGHS 1.16 may return a start with semi-continuous variables as the optimum
+        # HiGHS 1.16 may return a start with semi-continuous variables as the optimum.
         solver.clearSolver()
         solver.run()
     claim = CLAIMS.get(solver.getModelStatus(), SolverClaim.STOPPED)
@@ -213,16 +213,16 @@ def _contradicts_bound(solver: Any, arrays: Arrays, gap: float) -> bool:
 
 
 def quiet_engine() -> Any:
-    """A solver that prints nothing, starts no thread, and keeps small coefficients."""
+    """Return a solver without output and threads that keeps small coefficients."""
     highs = new_engine()
-    # by default what is below 1e-9 counts as 0
+    # By default HiGHS treats coefficients below 1e-9 as 0.
     highs.setOptionValue("small_matrix_value", 1e-12)
     return highs
 
 
 def as_highs(arrays: Arrays) -> Any:
-    """A model in the solver's own form."""
-    # no ranges without coefficients
+    """Return a model in HiGHS's form."""
+    # Ranges need coefficients.
     if arrays.matrix.is_zero:
         arrays = arrays.with_idle_row([0])
     else:
@@ -249,12 +249,12 @@ def as_highs(arrays: Arrays) -> Any:
 
 
 def as_highs_model(arrays: Arrays) -> Any:
-    """The model in the solver's own form, with its quadratic objective, if it has one."""
+    """Return the model in HiGHS's form, with its quadratic objective if there is one."""
     model = highspy.HighsModel()
     model.lp_ = as_highs(arrays)
     if not arrays.features.quadratic:
         return model
-    # HiGHS minimises c'x + x'Qx / 2 and reads the lower triangle of Q by column
+    # HiGHS minimises c'x + x'Qx / 2 and reads the lower triangle of Q by column.
     entries: dict[tuple[int, int], float] = {}
     for term in arrays.features.quadratic:
         place = (min(term.first, term.second), max(term.first, term.second))
@@ -272,7 +272,7 @@ def as_highs_model(arrays: Arrays) -> Any:
 
 
 def _with_whole_bounds(arrays: Arrays) -> Arrays:
-    """Integers between whole numbers: HiGHS 1.15 may return 2.5 for one from 0 to 2.5 and call it optimal."""
+    """Round the bounds of integers: HiGHS 1.15 may return 2.5 for an integer from 0 to 2.5 and report it as optimal."""
     low = np.where(arrays.integer, np.ceil(arrays.low - WHOLE), arrays.low)
     high = np.where(arrays.integer, np.floor(arrays.high + WHOLE), arrays.high)
     return replace(arrays, low=low, high=high)

@@ -1,11 +1,11 @@
-"""Indexed models: sets, data, families of variables and rows, several objectives; arrays inside, names outside.
+"""Indexed models: sets, data, families of variables and rows, and objectives, stored in arrays and accessed by names.
 
 A family is a name, the index sets of its members, the key of each member (positions of its labels in these sets) and
 the member's position in the model's arrays. Coefficients, bounds and right-hand sides are numbers or refer to cells of
 parameters (``oragent.milp.linked``).
 
 Make one with ``IndexedModelBuilder`` (``indexed_builder``), ``indexed_names.from_milp`` or
-``indexed_json.read_indexed``. ``model.to_arrays()`` is what a solver takes; ``indexed_names.to_milp`` gives a ``Milp``.
+``indexed_json.read_indexed``. ``model.to_arrays()`` is the solver's input; ``indexed_names.to_milp`` gives a ``Milp``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,16 +32,16 @@ RELATIONS = {code: relation for relation, code in RELATION_CODES.items()}
 
 @dataclass(frozen=True)
 class IndexSet:
-    """A set of labels that members of families are keyed by."""
+    """A set of labels for the keys of families."""
 
     name: str
-    # Unique, in order.
+    # Unique labels in order.
     labels: tuple[str, ...]
-    # whether ranges such as ``wk3..wk5`` make sense
+    # Whether ranges such as ``wk3..wk5`` are allowed.
     is_ordered: bool = False
-    # whether the order means time
+    # Whether the order is time.
     is_time: bool = False
-    # whether it was guessed from names of variables or rows
+    # Whether the set was guessed from names of variables or rows.
     is_guessed: bool = False
     meaning: str = ""
 
@@ -52,13 +52,13 @@ class IndexSet:
 
     @cached_property
     def position_of(self) -> dict[str, int]:
-        """Position of each label."""
+        """Return the position of each label."""
         return {label: position for position, label in enumerate(self.labels)}
 
 
 @dataclass(frozen=True)
 class SourceCell:
-    """Place in a file that a parameter comes from; rows and columns count from 0."""
+    """Position in the file of a parameter's value; rows and columns count from 0."""
 
     file: str
     sheet: str = ""
@@ -68,18 +68,18 @@ class SourceCell:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Members that share a name, keyed by tuples of labels."""
+    """Members with a common name, keyed by tuples of labels."""
 
     name: str
-    # Names of the index sets; may name one twice; empty for a single member.
+    # Names of the index sets; a name may occur twice; empty for a single member.
     sets: tuple[str, ...]
-    # ``(k, d)`` position of each member's labels in its sets
+    # ``(k, d)`` position of each member's labels in its sets.
     keys: Keys
-    # ``(k,)`` position of each member in the arrays of the model: cells, columns or rows
+    # ``(k,)`` position of each member in the arrays of the model: cells, columns or rows.
     positions: Positions
     unit: str = ""
     meaning: str = ""
-    # whether name and index sets were guessed from names
+    # Whether name and index sets were guessed from names.
     is_guessed: bool = False
 
     def __len__(self) -> int:
@@ -109,14 +109,14 @@ class IndexedObjective:
 
     name: str
     sense: Sense
-    # ``(n,)`` coefficients of all columns
+    # ``(n,)`` coefficients of all columns.
     cost: LinkedVector
     constant: float = 0.0
     unit: str = ""
     meaning: str = ""
     # Larger than 0 for objectives that flat solves optimise before or after the active one, whose priority is 0.
     weight: float = 0.0
-    # Larger ones are optimised first.
+    # Priority; larger ones are optimised first.
     priority: int = 0
     # Share of its optimum that objectives of lower priority may give up.
     slack: float = 0.0
@@ -126,23 +126,23 @@ class IndexedObjective:
 
 @dataclass(frozen=True, eq=False)
 class IndexedModel:
-    """A model with ``n`` columns and ``m`` linear rows, and the structure of its names."""
+    """A model with ``n`` columns and ``m`` linear rows, and the families of their names."""
 
     name: str
     sets: tuple[IndexSet, ...]
     parameters: tuple[ParameterFamily, ...]
     variables: tuple[VariableFamily, ...]
     rows: tuple[RowFamily, ...]
-    # The active one first.
+    # Objectives; the first one is active.
     objectives: tuple[IndexedObjective, ...]
     # Values of all parameters, one after the other.
     cells: Vector
-    # ``(n,)`` bounds; infinite for none
+    # ``(n,)`` bounds; infinite for none.
     low: LinkedVector
     high: LinkedVector
-    # ``(n,)`` whether a column takes whole values only
+    # ``(n,)`` mask of integer columns.
     integer: NDArray[np.bool_]
-    # ``(m + 1,)`` position at which each row begins in the next two, and their length
+    # ``(m + 1,)`` position at which each row begins in the next two arrays, then their length.
     starts: NDArray[np.int64]
     # ``(nnz,)`` column of each entry
     columns: NDArray[np.int32]
@@ -174,7 +174,7 @@ class IndexedModel:
         return {index_set.name: index_set for index_set in self.sets}
 
     def index_set(self, name: str) -> IndexSet:
-        """The index set of exactly that name; ``MilpError`` for an unknown name."""
+        """Return the index set with exactly that name; raise ``MilpError`` for an unknown name."""
         if name not in self._set_of:
             raise MilpError(f"the model has no set {quoted(name)}: it has {', '.join(map(quoted, self._set_of))}")
         return self._set_of[name]
@@ -186,24 +186,24 @@ class IndexedModel:
 
     @property
     def feature_counts(self) -> tuple[str, ...]:
-        """What the model states next to linear rows, such as ``indicators: 4``; empty for a linear model."""
+        """Return the number of features of each kind, such as ``indicators: 4``; empty for a linear model."""
         parts = {part.name: getattr(self.features, part.name) for part in fields(self.features)}
         parts["quadratic"] = [term for goal in self.objectives for term in goal.quadratic]
         return tuple(f"{name.replace('_', ' ')}: {len(members)}" for name, members in parts.items() if members)
 
     def families(self) -> Iterator[Family]:
-        """All parameters, variable families and row families."""
+        """Return all parameters, variable families and row families."""
         yield from self.parameters
         yield from self.variables
         yield from self.rows
 
     def labels_of(self, family: Family, member: int) -> tuple[str, ...]:
-        """The labels of a member of a family, by its place in the family."""
+        """Return the labels of a member of a family, by its position in the family."""
         key = family.keys[member].tolist()
         return tuple(self.index_set(name).labels[place] for name, place in zip(family.sets, key, strict=True))
 
     def member_name(self, family: Family, member: int) -> str:
-        """Name of a member as the syntax of operations has it: ``ship[Lyon, Paris, wk3]``."""
+        """Return the name of a member in the syntax of operations: ``ship[Lyon, Paris, wk3]``."""
         labels = self.labels_of(family, member)
         if not labels:
             return name_text(family.name)
@@ -211,12 +211,12 @@ class IndexedModel:
 
     @cached_property
     def column_names(self) -> list[str]:
-        """Name of each column, as ``member_name`` gives it."""
+        """Return the name of each column, in the form of ``member_name``."""
         return self._names(self.variables, len(self.low))
 
     @cached_property
     def row_names(self) -> list[str]:
-        """Name of each row, as ``member_name`` gives it."""
+        """Return the name of each row, in the form of ``member_name``."""
         return self._names(self.rows, len(self.rhs))
 
     def _names(self, families: Sequence[Family], count: int) -> list[str]:
@@ -231,17 +231,17 @@ class IndexedModel:
 
     @cached_property
     def matrix(self) -> Sparse:
-        """``(m, n)`` coefficients under the present data."""
+        """Return the ``(m, n)`` coefficients with the current data."""
         values = self.entries.evaluate(self.cells)
         return Sparse(self.starts.astype(np.int32), self.columns, values, len(self.low))
 
     @cached_property
     def rhs_values(self) -> Vector:
-        """``(m,)`` right-hand sides under the present data."""
+        """Return the ``(m,)`` right-hand sides with the current data."""
         return self.rhs.evaluate(self.cells)
 
     def to_arrays(self, objective: IndexedObjective | None = None) -> Arrays:
-        """The arrays that a solver takes, under the active objective or another one."""
+        """Return the arrays for a solver, with the active objective or another one."""
         goal = objective or self.objective
         rhs = self.rhs_values
         return Arrays(
@@ -258,7 +258,7 @@ class IndexedModel:
         )
 
     def check(self) -> Self:
-        """Return the model; ``MilpError`` if names clash or array lengths do not fit."""
+        """Return the model; raise ``MilpError`` if names clash or array lengths do not match."""
         rows, columns = self.shape
         if not columns:
             raise MilpError("the model has no variable: a model decides something, so add at least one")
@@ -282,7 +282,7 @@ class IndexedModel:
 
 
 def product_keys(sizes: Sequence[int]) -> Keys:
-    """``(k, d)`` keys of the product of sets of these sizes, the last one fastest; one empty key without sets."""
+    """Return the ``(k, d)`` keys of the product of sets of these sizes, the last set fastest; one empty key for no set."""
     if not sizes:
         return np.zeros((1, 0), dtype=np.int32)
     grid = np.indices(tuple(sizes), dtype=np.int32).reshape(len(sizes), -1)
@@ -290,7 +290,7 @@ def product_keys(sizes: Sequence[int]) -> Keys:
 
 
 def _check_features(model: IndexedModel) -> None:
-    """Refuse features that name columns or rows beyond the model, or that belong to objectives."""
+    """Raise an error for features with columns or rows outside of the model, or with fields of objectives."""
     features, (rows, columns) = model.features, model.shape
     if features.quadratic or features.goals:
         raise MilpError("features of the model hold terms of an objective: state them with the objective")

@@ -1,4 +1,4 @@
-"""The objective that makes a point optimal, and the one-sided slopes of right-hand sides."""
+"""The objective that makes a point optimal, and one-sided slopes of right-hand sides."""
 
 import time
 from collections.abc import Mapping
@@ -14,31 +14,32 @@ from oragent.milp.model import Milp, Sense
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import breaches, point_vector, solve
 
-# of cuts for an integer model
+# Maximum number of cuts for an integer model.
 ROUNDS = 200
 
 
-# of the right-hand side, or of 1
+# Step sizes relative to the right-hand side, or to 1.
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
 
 
 @dataclass(frozen=True)
 class Inverse:
-    """The least change of the objective that makes a point optimal."""
+    """Least change of the objective that makes a point optimal."""
 
-    # ``optimal`` where the change is the least, ``unknown`` where cuts did not get there
+    # ``optimal`` if the change is proven to be the least, ``unknown`` if the cuts did not finish.
     status: SolveStatus
-    # Sum of the absolute changes; None where unknown.
+    # Sum of the absolute changes; None if unknown.
     change: float | None = None
-    # New ones, by variable.
+    # New coefficients by variable.
     coefficients: Mapping[str, float] = field(default_factory=dict)
 
 
 def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> Inverse:
     """Find the least change of objective coefficients under which a feasible point is optimal.
 
-    Linear programmes exactly, by duality (Ahuja & Orlin 2001, doi:10.1287/opre.49.5.771.10607); integer models by cuts
-    (Wang 2009, doi:10.1016/j.orl.2008.12.001): each better point found is forbidden to be better.
+    Linear programmes are solved exactly by duality (Ahuja & Orlin 2001, doi:10.1287/opre.49.5.771.10607), integer
+    models
+    by cuts (Wang 2009, doi:10.1016/j.orl.2008.12.001): each better point adds a cut, after which it is no better.
 
     Args:
         milp: The model.
@@ -46,7 +47,7 @@ def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> I
         limit_s: Seconds for the cuts of an integer model.
 
     Raises:
-        MilpError: The point names an unknown variable or breaks the model.
+        MilpError: The point names an unknown variable or violates the model.
     """
     point = point_vector(milp, values)
     broken = breaches(milp, values)
@@ -63,7 +64,7 @@ def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> I
 
 
 def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
-    """Costs, nearest to the model's, that are a combination of the rows and bounds that are tight at the point.
+    """Return the costs nearest to the model's that combine the rows and bounds that are tight at the point.
 
     Columns: ``m`` row prices, ``n`` bound prices, ``n`` raises, ``n`` cuts of costs; a row for every variable:
     matrix' prices + bound prices - raises + cuts = cost, for a minimisation.
@@ -81,9 +82,9 @@ def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
 
 
 def _least_steps(matrix: Sparse, free: tuple[Vector, Vector], row_low: Vector, row_high: Vector) -> Vector | None:
-    """The steps, least in sum, with which rows hold: what ``n`` columns raise, less what the last ``n`` cut.
+    """Return the steps with the least sum that satisfy the rows: ``n`` columns increase, the last ``n`` decrease.
 
-    Before them stand columns without a cost, ``free`` between their least and largest values.
+    The preceding columns have no cost and are ``free`` between their bounds.
     """
     before, width = len(free[0]), matrix.width
     count = (width - before) // 2
@@ -97,14 +98,14 @@ def _least_steps(matrix: Sparse, free: tuple[Vector, Vector], row_low: Vector, r
 
 
 def _price_signs(activities: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
-    """Which prices a row or bound may have in a minimisation: above 0 at its least value, below 0 at its largest."""
+    """Return the signs of prices in a minimisation: positive at a lower limit, negative at an upper one."""
     size = FEASIBLE * np.maximum(1.0, np.abs(activities))
     return np.where(high - activities <= size, -np.inf, 0.0), np.where(activities - low <= size, np.inf, 0.0)
 
 
 def _by_cuts(arrays: Arrays, point: Vector, limit_s: float) -> Vector | None:
     until = time.perf_counter() + limit_s
-    # from the point to where it must not be better
+    # Directions from the point to better points that were found.
     directions: list[Vector] = []
     cost = arrays.cost
     for _ in range(ROUNDS):
@@ -131,7 +132,7 @@ def _by_cuts(arrays: Arrays, point: Vector, limit_s: float) -> Vector | None:
 
 
 def _cheapest_costs(arrays: Arrays, directions: Vector) -> Vector | None:
-    """Costs nearest to the model's under which no direction, ``(k, n)``, is an improvement."""
+    """Return the costs nearest to the model's for which no direction, ``(k, n)``, is an improvement."""
     sign, nothing = arrays.sense.sign, np.zeros(0)
     matrix = Sparse.from_dense(np.hstack([sign * directions, -sign * directions]))
     least = -sign * (directions @ arrays.cost)
@@ -143,17 +144,17 @@ def _cheapest_costs(arrays: Arrays, directions: Vector) -> Vector | None:
 
 @dataclass(frozen=True)
 class Slope:
-    """How the optimum changes to one side."""
+    """Change of the optimum to one side."""
 
-    # d objective / d right-hand side
+    # Slope: d objective / d right-hand side.
     rate: float
-    # The right-hand side up to which it is known to hold.
+    # Right-hand side up to which the slope is proven to hold.
     until: float
 
 
 @dataclass(frozen=True)
 class Marginal:
-    """The slopes towards larger and smaller right-hand sides; None where there is no optimum or it cannot be told."""
+    """Slopes towards larger and smaller right-hand sides; None without an optimum or if unknown."""
 
     more: Slope | None
     less: Slope | None
@@ -167,10 +168,10 @@ class Marginal:
 
 
 def marginal(milp: Milp, solution: Solution, row: str) -> Marginal:
-    """The slopes at a row of a linear programme that was solved.
+    """Return the slopes at a row of a solved linear programme.
 
     Raises:
-        MilpError: There is no such row.
+        MilpError: The model has no such row.
     """
     rhs = milp.row(row).rhs
     dual, interval = solution.duals[row], solution.ranges[row]
@@ -181,7 +182,7 @@ def marginal(milp: Milp, solution: Solution, row: str) -> Marginal:
 
 
 def _slope_beside(milp: Milp, row: str, side: float) -> Slope | None:
-    """The slope to one side, from the dual of a model whose range reaches back to where it started."""
+    """Return the slope to one side, from the dual of a model whose range includes the original right-hand side."""
     rhs = milp.row(row).rhs
     for step in STEPS:
         moved = rhs + side * step * max(1.0, abs(rhs))

@@ -28,15 +28,15 @@ from oragent.milp.solvers.registry import solvers_able
 from oragent.milp.tightening import implied_bounds
 
 Terms = Mapping[int, float]
-# Bounds beyond it make constants that no solver handles.
+# Larger bounds give constants that solvers cannot handle.
 LARGEST_CONSTANT = 1e9
-# of the largest eigenvalue, up to which a negative one counts as rounding
+# Tolerance for negative eigenvalues, relative to the largest eigenvalue.
 CURVATURE = 1e-9
 
 
 @dataclass(frozen=True)
 class Linearised:
-    """A model with auxiliary columns and rows after its own."""
+    """A model with auxiliary columns and rows after the original ones."""
 
     arrays: Arrays
     # Names of the auxiliary columns and rows.
@@ -47,15 +47,15 @@ class Linearised:
 
 
 def linearise(arrays: Arrays, abilities: frozenset[Ability], names: Sequence[str] = ()) -> Linearised:
-    """Replace all features that a solver with these abilities lacks; goals stay as they are.
+    """Replace all features that a solver with these abilities does not support; further objectives are kept.
 
     Args:
         arrays: The model.
-        abilities: Of the solver.
-        names: Of the columns, for messages; numbers by default.
+        abilities: Abilities of the solver.
+        names: Names of the columns, for messages; numbers by default.
 
     Raises:
-        MilpError: A part cannot be written with linear rows, for instance as a variable has no bound.
+        MilpError: A part cannot be written with linear rows, for instance because a variable has no bound.
     """
     if arrays.features.is_linear:
         return Linearised(replace(arrays, features=ModelFeatures()))
@@ -81,11 +81,11 @@ def linearise(arrays: Arrays, abilities: frozenset[Ability], names: Sequence[str
 
 
 def linearise_milp(milp: Milp, *, keeps_square: bool = False) -> tuple[Milp, tuple[str, ...]]:
-    """Return a model with linear rows only, and one line for each part that was replaced; goals are dropped.
+    """Return a model with linear rows only, and one line for each replaced part; further objectives are removed.
 
     Args:
         milp: The model.
-        keeps_square: Whether a quadratic objective stays.
+        keeps_square: Whether a quadratic objective is kept.
 
     Raises:
         MilpError: A part cannot be written with linear rows.
@@ -99,7 +99,7 @@ def linearise_milp(milp: Milp, *, keeps_square: bool = False) -> tuple[Milp, tup
 
 
 def milp_of_arrays(milp: Milp, linear: Linearised) -> Milp:
-    """Return a linearised model under the names of the original one."""
+    """Return a linearised model with the names of the original one."""
     arrays = linear.arrays
     taken = {variable.name for variable in milp.variables}
     own, variables = len(milp.variables), []
@@ -194,7 +194,7 @@ class _Builder:
         self.rows.append((total, low, high))
 
     def soften_rows(self) -> None:
-        """Add columns for the amounts by which soft rows are broken."""
+        """Add columns for the violations of soft rows."""
         sign = self.arrays.sense.sign
         for soft in self.arrays.features.soft_rows:
             sides = ((soft.below, 1.0, "short"), (soft.above, -1.0, "over"))
@@ -231,7 +231,7 @@ class _Builder:
         self.notes.append(f"absolute value {quoted(part.name)}: 1 binary variable, 4 rows")
 
     def add_extreme(self, part: Extreme[int]) -> None:
-        """Write y = max(x) as y >= xi, and y <= xi for the one that a binary variable chooses."""
+        """Write y = max(x) as y >= xi, and y <= xi for the xi that a binary variable selects."""
         bound, reach = (Relation.AT_LEAST, Relation.AT_MOST) if part.largest else (Relation.AT_MOST, Relation.AT_LEAST)
         choices = []
         options: list[tuple[Terms, float]] = [({part.output: 1.0, column: -1.0}, 0.0) for column in part.inputs]
@@ -247,7 +247,7 @@ class _Builder:
         self.notes.append(f"{word} {quoted(part.name)}: {len(options)} binary variables, {2 * len(options) + 1} rows")
 
     def add_piecewise(self, part: PiecewiseLinear[int]) -> None:
-        """Write a curve as a convex combination of two neighbouring points."""
+        """Write a curve as a convex combination of two adjacent points."""
         weights = [self.add_column(f"{part.name} weight {place}", 0.0, 1.0) for place in range(len(part.points))]
         self.add_row(f"{part.name} weights", [(weight, 1.0) for weight in weights], Relation.EQUAL, 1.0)
         for column, axis, word in ((part.input, 0, "input"), (part.output, 1, "output")):
@@ -259,7 +259,7 @@ class _Builder:
         self.notes.append(f"piecewise linear {quoted(part.name)}: {len(weights)} weights, neighbours only")
 
     def add_semi_continuous(self, column: int) -> None:
-        """Write "0 or from low to high" with a binary variable, if the solver lacks it."""
+        """Write "0 or from low to high" with a binary variable, if the solver does not support it."""
         low, high = self.low[column], self.high[column]
         if low <= 0 <= high:
             return
@@ -279,7 +279,7 @@ class _Builder:
         self.notes.append(f"semi-continuous {quoted(name)}: 1 binary variable, 2 rows")
 
     def add_ordered_set(self, part: OrderedSet[int]) -> None:
-        """Write a special ordered set with one binary variable for each place, if the solver lacks it."""
+        """Write a special ordered set with one binary variable for each position, if the solver does not support it."""
         if Ability.ORDERED_SETS in self.abilities:
             self.sets.append(part)
             return
@@ -302,7 +302,7 @@ class _Builder:
         self.notes.append(f"{what}: {count} binary variables")
 
     def add_indicator(self, part: Indicator[int]) -> None:
-        """Write "binary = 1 implies row" with a constant from the bounds, if the solver lacks it."""
+        """Write "binary = 1 implies row" with a constant from the bounds, if the solver does not support it."""
         if Ability.INDICATORS in self.abilities:
             self.indicators.append(part)
             return
@@ -320,7 +320,7 @@ class _Builder:
         constant = most - sign * part.rhs
         if not constant <= LARGEST_CONSTANT:
             raise self._no_bound(f"indicator {quoted(part.name)}", part.terms, Ability.INDICATORS)
-        # it holds in any case
+        # The row always holds.
         if constant <= 0:
             return
         # Sum <= rhs + constant (1 - b), and the mirror image.
@@ -329,7 +329,7 @@ class _Builder:
         self.add_row(f"{part.name} {relation}", terms, relation, part.rhs + sign * shift)
 
     def add_quadratic(self) -> None:
-        """Keep quadratic terms that the solver can handle; write products with a binary variable as rows."""
+        """Keep quadratic terms that the solver supports; write products with a binary variable as rows."""
         features = self.arrays.features
         if features.quadratic:
             if self._keeps_objective():
@@ -407,7 +407,7 @@ class _Builder:
         )
 
     def result(self) -> Linearised:
-        """Return the model with what was added."""
+        """Return the model with the added parts."""
         arrays, count = self.arrays, len(self.rows)
         matrix, own_rows = arrays.matrix, len(arrays.row_low)
         added = [
@@ -445,7 +445,7 @@ class _Builder:
 
 
 def is_convex(quadratic: Iterable[QuadraticTerm[int]], sign: float) -> bool:
-    """Return True if the terms times a sign have no direction of negative curvature, up to rounding."""
+    """Return True if the terms times a sign have no direction of negative curvature, within rounding."""
     terms = list(quadratic)
     used = sorted({column for term in terms for column in (term.first, term.second)})
     place = {column: index for index, column in enumerate(used)}

@@ -15,33 +15,33 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """References to data cells: the figure at ``places[k]`` gets ``factors[k]`` times cell ``cells[k]`` added."""
+    """References to data cells: ``factors[k]`` times cell ``cells[k]`` is added to the figure at ``places[k]``."""
 
-    # ``(k,)`` positions in the vector; a position may occur several times
+    # ``(k,)`` positions in the vector; a position may occur several times.
     places: Positions
-    # ``(k,)`` positions in the vector of all cells of the model
+    # ``(k,)`` positions in the vector of all cells of the model.
     cells: Positions
     # ``(k,)``
     factors: Vector
 
     @classmethod
     def none(cls) -> Self:
-        """No reference."""
+        """Return an empty set of references."""
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
 
     def __len__(self) -> int:
         return len(self.places)
 
     def shift(self, places: int) -> Self:
-        """The same references from a vector that begins later."""
+        """Return the references shifted to later positions of the vector."""
         return replace(self, places=self.places + places)
 
     def keep(self, chosen: NDArray[np.bool_]) -> Self:
-        """The references that a mask chooses."""
+        """Return the references that a mask selects."""
         return replace(self, places=self.places[chosen], cells=self.cells[chosen], factors=self.factors[chosen])
 
     def append(self, after: "Links") -> Self:
-        """These references, then others."""
+        """Return these references followed by others."""
         return replace(
             self,
             places=np.concatenate([self.places, after.places]),
@@ -52,15 +52,15 @@ class Links:
 
 @dataclass(frozen=True, eq=False)
 class LinkedVector:
-    """Figures of a model: numbers, each with factors times data cells added."""
+    """Figures of a model: numbers, to which factors times data cells are added."""
 
-    # ``(n,)`` the part that depends on no data; may be infinite
+    # ``(n,)`` part that does not depend on data; may be infinite.
     base: Vector
     links: Links
 
     @classmethod
     def of_numbers(cls, values: Vector) -> Self:
-        """Figures without references."""
+        """Return figures without references."""
         return cls(np.asarray(values, dtype=float), Links.none())
 
     def __len__(self) -> int:
@@ -68,20 +68,20 @@ class LinkedVector:
 
     @cached_property
     def is_linked(self) -> NDArray[np.bool_]:
-        """``(n,)``: whether a figure refers to data."""
+        """Return a ``(n,)`` mask of the figures that refer to data."""
         mask = np.zeros(len(self.base), dtype=bool)
         mask[self.links.places] = True
         return mask
 
     def evaluate(self, cells: Vector) -> Vector:
-        """``(n,)`` figures under the given cells."""
+        """Return the ``(n,)`` figures for the given cells."""
         if not len(self.links):
             return self.base
         added = np.bincount(self.links.places, self.links.factors * cells[self.links.cells], len(self.base))
         return np.asarray(self.base + added)
 
     def with_values(self, places: Positions, values: Vector | float) -> Self:
-        """The vector with numbers at some places, which refer to data no more."""
+        """Return the vector with numbers at some positions, without their references."""
         base = self.base.copy()
         base[places] = values
         replaced = np.zeros(len(base), dtype=bool)
@@ -89,14 +89,14 @@ class LinkedVector:
         return replace(self, base=base, links=self.links.keep(~replaced[self.links.places]))
 
     def select(self, chosen: Positions) -> Self:
-        """The figures at some positions, in increasing order of position."""
+        """Return the figures at some positions, by increasing position."""
         new_place = np.full(len(self.base), -1, dtype=np.int64)
         new_place[chosen] = np.arange(len(chosen))
         links = self.links.keep(new_place[self.links.places] >= 0)
         return replace(self, base=self.base[chosen], links=replace(links, places=new_place[links.places]))
 
     def append(self, after: "LinkedVector") -> Self:
-        """This vector, then another."""
+        """Return this vector followed by another."""
         links = self.links.append(after.links.shift(len(self.base)))
         return replace(self, base=np.concatenate([self.base, after.base]), links=links)
 
@@ -110,11 +110,11 @@ class LinkedFigures:
 
     # Name of the parameter.
     parameter: str
-    # ``(k,)`` positions among the parameter's cells; -1 for a figure without a reference
+    # ``(k,)`` positions among the parameter's cells; -1 for a figure without a reference.
     cells: Positions
     # ``(k,)``
     factors: Vector
-    # ``(k,)`` added
+    # ``(k,)`` constants that are added.
     base: Vector
 
     def __post_init__(self) -> None:

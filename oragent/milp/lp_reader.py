@@ -1,4 +1,4 @@
-"""Reader of LP files as Gurobi and CPLEX write them, for what HiGHS's reader refuses.
+"""Reader of LP files of Gurobi and CPLEX, for parts that HiGHS's reader rejects.
 
 Names with brackets, ranges, semi-continuous variables, special ordered sets, quadratic terms, indicators, several
 objectives, and general constraints (MIN, MAX, ABS, AND, OR, PWL). The format: CPLEX's and Gurobi's reference manuals.
@@ -54,7 +54,7 @@ MIRRORED = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_
 INFINITE = re.compile(r"inf(?:inity)?", re.IGNORECASE)
 FUNCTIONS = {"MIN", "MAX", "ABS", "AND", "OR", "PWL"}
 OBJECTIVE_WORDS = re.compile(r"(priority|weight|abstol|reltol)\s*=\s*(-?[0-9.eE+-]+)", re.IGNORECASE)
-# What HiGHS's reader refuses.
+# Parts that HiGHS's reader rejects.
 OWN = re.compile(
     r"\[|->|^\s*(?:semi[\w-]*\s*\n(?!\s*end)|sos|general\s+constraint)|multi-objectives|^\s*lazy\s+constraints",
     re.IGNORECASE | re.MULTILINE,
@@ -62,7 +62,7 @@ OWN = re.compile(
 
 
 def needs_own_reader(text: str) -> bool:
-    """Return True if a file has parts that HiGHS's reader refuses."""
+    """Return True if a file has parts that HiGHS's reader rejects."""
     return OWN.search(re.sub(r"\\.*", "", text)) is not None
 
 
@@ -70,7 +70,7 @@ def read_lp(text: str) -> Milp:
     """Read a model; a row with two limits becomes two.
 
     Raises:
-        MilpError: The text is not a model in LP form; the line is named.
+        MilpError: The text is not a model in LP form; the message names the line.
     """
     return _LpReader(text).read()
 
@@ -218,7 +218,7 @@ class _LpReader:
         raise self._error(token, "a number")
 
     def _label(self) -> str:
-        """Take a name and a colon, if they come next."""
+        """Read a name and a colon, if they come next."""
         if self._peek().kind == "name" and self._peek(1).text == ":":
             name = self._take().text
             self.at += 1
@@ -322,7 +322,7 @@ class _LpReader:
             raise self._error(self._peek(), "<=, >= or =")
         self.at += 1
         if not left.terms and not left.quadratic:
-            # Number, relation, terms, perhaps a second relation.
+            # Number, relation, terms, and optionally a second relation.
             middle = self._expression()
             self._add_row(name, middle, MIRRORED[first], left.constant, two=self._peek().text in RELATIONS)
             if self._peek().text in RELATIONS:
@@ -414,7 +414,7 @@ class _LpReader:
         self._add_general(name, word.upper(), output, arguments, constants)
 
     def _arguments(self, rest: str) -> tuple[list[str], list[float]]:
-        """Take variables and numbers up to the closing bracket; a bracket or comma may cling to a name."""
+        """Read variables and numbers up to the closing bracket; a bracket or comma may directly follow a name."""
         names: list[str] = []
         constants: list[float] = []
         words, sign = [rest] if rest else [], 1.0

@@ -11,9 +11,9 @@ from oragent.milp.plain import number, plain
 
 
 class Word(Enum):
-    """What a token is."""
+    """Kind of a token."""
 
-    # Foreign text.
+    # Untrusted name.
     NAME = auto()
     NUMBER = auto()
     # + or -
@@ -22,13 +22,13 @@ class Word(Enum):
     RELATION = auto()
     # Z, or {0, 1}
     SET = auto()
-    # Ours: min, max, subject to.
+    # Fixed words: min, max, subject to.
     TEXT = auto()
 
 
 @dataclass(frozen=True)
 class FormulaToken:
-    """The smallest part of a line."""
+    """Smallest part of a line."""
 
     word: Word
     text: str
@@ -66,12 +66,12 @@ LATEX_SYMBOLS = {
     "-": "-",
 }
 MATHML_SYMBOLS = {"<=": "≤", ">=": "≥", "=": "=", "in": "∈", "Z": "ℤ", "R": "ℝ", "{0, 1}": "{0, 1}", "+": "+", "-": "−"}
-# of all others ``mi``
+# All other tokens are ``mi``.
 MATHML_TAGS = {Word.NUMBER: "mn", Word.SIGN: "mo", Word.RELATION: "mo"}
 
 
 def formula_lines(milp: Milp) -> Iterator[tuple[str, list[FormulaToken]]]:
-    """Objective, rows, then the domain of every variable; rows with their names, foreign text, before the tokens."""
+    """Return the lines for objective, rows and domains of variables; each row has its untrusted name and its tokens."""
     goal = FormulaToken(Word.TEXT, "min" if milp.sense is Sense.MINIMIZE else "max")
     yield "", [goal, *_sum_tokens(milp.objective.terms, milp.objective.constant)]
     for row in milp.rows:
@@ -118,7 +118,7 @@ def _domain_tokens(variable: Variable) -> Iterator[FormulaToken]:
 
 
 def to_latex(milp: Milp) -> str:
-    """Write a model as an ``align*`` environment, the rows' names beside them."""
+    """Write a model as an ``align*`` environment, with the names of the rows."""
     milp.require_linear("this form in LaTeX")
     lines = []
     for label, tokens in formula_lines(milp):
@@ -143,9 +143,9 @@ def _latex_text(name: str) -> str:
 
 
 def to_mathml(milp: Milp) -> str:
-    """Write a model as paragraphs of HTML, one a line of the model, with the name of the row at its end.
+    """Write a model as HTML paragraphs, one per line of the model, with the name of the row at the end.
 
-    Each term is a ``<math>`` element of its own, so that a browser breaks long lines between terms.
+    Each term is a separate ``<math>`` element, so that a browser breaks long lines between terms.
     """
     milp.require_linear("this form in MathML")
     paragraphs = []
@@ -160,7 +160,7 @@ def to_mathml(milp: Milp) -> str:
 
 
 def _split_terms(tokens: Sequence[FormulaToken]) -> Iterator[list[FormulaToken]]:
-    """The tokens up to each sign or relation, before which a line may break."""
+    """Return the tokens up to each sign or relation, before which a line may break."""
     part: list[FormulaToken] = []
     for token in tokens:
         begins = token.word in (Word.SIGN, Word.RELATION) and part and part[-1].word is not Word.RELATION
