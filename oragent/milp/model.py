@@ -1,6 +1,6 @@
-"""An optimisation model as data: linear, with continuous and integer variables; and names that other forms can hold.
+"""A linear optimisation model with continuous and integer variables as data, and names that other formats allow.
 
-Every part is checked when it is built: a ``Milp`` that exists is well formed, though it may be infeasible or unbounded.
+Every part is validated when it is built: a ``Milp`` object is well formed, but it may be infeasible or unbounded.
 """
 
 import re
@@ -26,7 +26,7 @@ from oragent.milp.model_values import require_name as require_name
 from oragent.milp.model_values import require_text as require_text
 from oragent.milp.plain import number, quoted
 
-# "e1" would read as part of a number
+# Excludes "e1", which parsers read as part of a number.
 SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
 RESERVED = re.compile(
     "(min|max|minimi[sz]e|maximi[sz]e|minimum|maximum|st|subject|to|such|that|bounds?|free|inf|infinity|gen|generals?|"
@@ -34,28 +34,28 @@ RESERVED = re.compile(
     "objsense|marker|idle_row)",
     re.IGNORECASE,
 )
-# Names that generated programs use themselves.
+# Names that generated programs use.
 PROGRAM_NAMES = {"objective", "problem", "p"}
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A decision.
+    """A decision variable.
 
     Raises:
-        MilpError: The name is empty, a bound is no number, or ``low`` is above ``high``.
+        MilpError: The name is empty, a bound is not a number, or ``low`` is above ``high``.
     """
 
-    # Unique among the variables of its model; any text.
+    # Name; unique among the variables of the model; any text.
     name: str
-    # Least value; ``-inf`` where there is none.
+    # Lower bound; ``-inf`` without a bound.
     low: float = 0.0
-    # Largest value; ``inf`` where there is none.
+    # Upper bound; ``inf`` without a bound.
     high: float = INFINITY
     kind: VariableKind = VariableKind.CONTINUOUS
-    # What it counts, such as ``tons``; may be empty.
+    # Unit, such as ``tons``; may be empty.
     unit: str = ""
-    # One line for people; may be empty.
+    # One-line description; may be empty.
     meaning: str = ""
 
     def __post_init__(self) -> None:
@@ -73,17 +73,17 @@ class Variable:
 
     @property
     def is_integer(self) -> bool:
-        """Return True if it takes whole values only."""
+        """Return True if the variable is an integer."""
         return self.kind is VariableKind.INTEGER
 
     @property
     def is_within_binary(self) -> bool:
-        """Return True if its only values are among 0 and 1."""
+        """Return True if all allowed values are 0 or 1."""
         return self.is_integer and self.low >= 0.0 and self.high <= 1.0
 
     @property
     def is_binary(self) -> bool:
-        """Return True if it is a decision between 0 and 1."""
+        """Return True for an integer from 0 to 1."""
         return self.is_integer and (self.low, self.high) == (0.0, 1.0)
 
 
@@ -95,14 +95,14 @@ class Row:
         MilpError: The name is empty, or a figure is not a finite number.
     """
 
-    # Unique among the rows of its model; any text.
+    # Name; unique among the rows of the model; any text.
     name: str
     # Coefficient by variable name; may be empty, as in ``0 <= 5``.
     terms: Mapping[str, float] = field(hash=False)
     relation: Relation
     # Right-hand side, finite.
     rhs: float
-    # One line for people, such as the sentence of the text it comes from; may be empty.
+    # One-line description, such as the sentence of the text that it comes from; may be empty.
     meaning: str = ""
 
     def __post_init__(self) -> None:
@@ -115,7 +115,7 @@ class Row:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The least and the largest value that the left side may take."""
+        """Return the lower and the upper limit of the left side."""
         if self.relation is Relation.AT_MOST:
             low = -INFINITY
         else:
@@ -129,17 +129,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Objective:
-    """What is to be made small or large."""
+    """Linear objective."""
 
-    # by variable; may be none
+    # Coefficients by variable; may be empty.
     terms: Mapping[str, float] = field(default_factory=dict, hash=False)
     # Added to the terms.
     constant: float = 0.0
-    # such as ``EUR``; may be empty
+    # Unit, such as ``EUR``; may be empty.
     unit: str = ""
-    # One line for people; may be empty.
+    # One-line description; may be empty.
     meaning: str = ""
-    # that a file gives it; empty where it is ``obj`` or none
+    # Name in the file; empty if it is missing or ``obj``.
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -156,20 +156,20 @@ class Milp:
     """A mixed-integer linear programme.
 
     Raises:
-        MilpError: There is no variable, a name occurs twice, or terms name a variable that the model does not have.
+        MilpError: There is no variable, a name occurs twice, or a term names an unknown variable.
     """
 
-    # at least one, in the order in which they are shown
+    # Variables in display order; at least one.
     variables: tuple[Variable, ...]
-    # May be none: then the bounds alone decide.
+    # Rows; may be empty.
     rows: tuple[Row, ...]
     objective: Objective
     sense: Sense
-    # of the model; may be empty
+    # Name of the model; may be empty.
     name: str = ""
-    # One line for people; may be empty.
+    # One-line description; may be empty.
     meaning: str = ""
-    # Next to the linear rows; empty for a linear model.
+    # Parts other than linear rows; empty for a linear model.
     features: ModelFeatures[str] = field(default_factory=ModelFeatures)
 
     def __post_init__(self) -> None:
@@ -207,16 +207,16 @@ class Milp:
 
     @property
     def has_integers(self) -> bool:
-        """Return True if any variable takes whole values only."""
+        """Return True if any variable is an integer."""
         return self._parts_by_name.has_integers
 
     @property
     def is_linear(self) -> bool:
-        """Return True if it has linear rows and one linear objective only."""
+        """Return True if the model has only linear rows and one linear objective."""
         return self.features.is_linear
 
     def require_linear(self, what: str) -> None:
-        """Raise ``MilpError`` if the model has more than linear rows and one linear objective."""
+        """Raise ``MilpError`` unless the model has only linear rows and one linear objective."""
         if not self.features.is_linear:
             raise MilpError(f"{what} holds linear rows only: write the model with linear rows first (linearise_milp)")
 
@@ -229,25 +229,25 @@ class Milp:
         )
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave what is computed on demand out of copies and pickles."""
+        """Exclude cached properties from copies and pickles."""
         return {key: value for key, value in self.__dict__.items() if key != "_parts_by_name"}
 
     def without_integrality(self) -> Self:
-        """The same model with every variable continuous."""
+        """Return the same model with every variable continuous."""
         free = tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in self.variables)
         return replace(self, variables=free)
 
     def with_rhs(self, values: Mapping[str, float]) -> Self:
-        """The same model with other right-hand sides, by row."""
+        """Return the same model with other right-hand sides, by row."""
         rows = tuple(replace(row, rhs=values[row.name]) if row.name in values else row for row in self.rows)
         return replace(self, rows=rows)
 
     def variable(self, name: str) -> Variable:
-        """The variable of that name; ``MilpError`` where there is none."""
+        """Return the variable of a name; raise ``MilpError`` for an unknown name."""
         return _find_named(self._parts_by_name.variables, name, "variable")
 
     def row(self, name: str) -> Row:
-        """The row of that name; ``MilpError`` where there is none."""
+        """Return the row of a name; raise ``MilpError`` for an unknown name."""
         return _find_named(self._parts_by_name.rows, name, "row")
 
 
@@ -273,31 +273,31 @@ def _check_known(terms: Mapping[str, float], names: set[str], where: str) -> Non
 
 @dataclass(frozen=True)
 class SafeNaming:
-    """Stand-ins by own name, for those that need one."""
+    """Substitutes by own name, for names that need one."""
 
     variables: Mapping[str, str]
     rows: Mapping[str, str]
 
     @classmethod
     def for_milp(cls, milp: Milp) -> Self:
-        """The stand-ins that a model needs: for names with spaces, signs, or a meaning in a file."""
+        """Return the substitutes for names with spaces, signs, or a meaning in a file format."""
         return cls(
             _stand_ins([variable.name for variable in milp.variables], "x"),
             _stand_ins([row.name for row in milp.rows], "r"),
         )
 
     def apply(self, milp: Milp) -> Milp:
-        """The model under its stand-ins."""
+        """Return the model with the substitutes as names."""
         return rename_milp(milp, self.variables, self.rows)
 
     def undo(self, milp: Milp) -> Milp:
-        """A model under its own names again; a stand-in that it does not have is passed over."""
+        """Return a model with its own names; substitutes that it does not have are ignored."""
         back = [{theirs: name for name, theirs in names.items()} for names in (self.variables, self.rows)]
         return rename_milp(milp, *back)
 
 
 def rename_milp(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str]) -> Milp:
-    """The same model with other names; ``MilpError`` where two become the same."""
+    """Return the same model with other names; raise ``MilpError`` if two names become equal."""
 
     def rename_terms(old: Mapping[str, float]) -> dict[str, float]:
         return {variables.get(name, name): value for name, value in old.items()}
@@ -312,7 +312,7 @@ def rename_milp(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str
 def scale_row(
     terms: Mapping[str, float], relation: Relation, rhs: float, digits: int
 ) -> tuple[Relation, float, tuple[tuple[str, float], ...]] | None:
-    """A row up to a factor, by which the same rows are known: its first coefficient becomes 1; None of an empty one."""
+    """Scale a row so that its first coefficient is 1, to compare rows; None for a row without terms."""
     ordered = sorted((name, value) for name, value in terms.items() if value)
     if not ordered:
         return None
@@ -324,12 +324,12 @@ def scale_row(
 
 
 def round_digits(value: float, digits: int) -> float:
-    """Round to so many significant digits."""
+    """Round to a number of significant digits."""
     return float(f"{value:.{digits}g}") + 0.0
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken, and take it."""
+    """Return an unused name, and mark it as used."""
     while name in taken:
         name += "'"
     taken.add(name)
@@ -350,14 +350,14 @@ def _stand_ins(names: Iterable[str], letter: str) -> dict[str, str]:
 
 
 def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
-    """The model with names that Python and PuLP keep as they are; and each variable's own name by its new one."""
+    """Return the model with names that Python and PuLP do not change, and each variable's own name by its new one."""
     variables = _unique_identifiers([variable.name for variable in milp.variables])
     rows = _unique_identifiers([row.name for row in milp.rows])
     return rename_milp(milp, variables, rows), {new: old for old, new in variables.items()}
 
 
 def _unique_identifiers(names: Sequence[str]) -> dict[str, str]:
-    """Names of letters, digits and underscores alone."""
+    """Return names with only letters, digits and underscores."""
     identifiers: dict[str, str] = {}
     for name in names:
         stem = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"

@@ -1,4 +1,4 @@
-"""Values that models are made of: senses, relations, kinds, and checks of figures and names."""
+"""Enumerations of models (senses, relations, kinds), and validation of figures and names."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -10,16 +10,16 @@ from oragent._base.errors import MilpError
 from oragent.milp.plain import number, quoted
 
 INFINITY = math.inf
-# HiGHS refuses coefficients beyond it
+# Largest coefficient that HiGHS accepts.
 LARGEST = 1e15
-# HiGHS takes a bound as large as that for none
+# HiGHS treats a bound of this size as no bound.
 NO_BOUND = 1e20
 
 Option = TypeVar("Option", bound=StrEnum)
 
 
 def check_finite(value: object, what: str) -> float:
-    """The number, or a complaint that names it."""
+    """Return the number; raise an error with its name if it is not finite."""
     number_value = _to_float(value, what)
     if not abs(number_value) <= LARGEST:
         raise MilpError(f"{what} is {number(number_value)}: expected a finite number, at most {LARGEST:g} in size")
@@ -27,7 +27,7 @@ def check_finite(value: object, what: str) -> float:
 
 
 def check_bound(value: object, what: str) -> float:
-    """The bound, infinite from ``NO_BOUND`` on, or a complaint that names it."""
+    """Return the bound, infinite from ``NO_BOUND`` on; raise an error with its name if it is invalid."""
     number_value = _to_float(value, what)
     if math.isnan(number_value):
         raise MilpError(f"{what} is nan: expected a number or infinity")
@@ -37,7 +37,7 @@ def check_bound(value: object, what: str) -> float:
 
 
 def check_terms(terms: object, where: str) -> dict[str, float]:
-    """A copy of the coefficients by variable name, or a complaint."""
+    """Return a copy of the coefficients by variable name; raise an error if one is invalid."""
     if not isinstance(terms, Mapping):
         raise MilpError(f"{where}: its terms are a {type(terms).__name__}: expected a coefficient by variable name")
     what = f"{where}: the coefficient of"
@@ -45,7 +45,7 @@ def check_terms(terms: object, where: str) -> dict[str, float]:
 
 
 def check_choice(options: type[Option], value: object, what: str) -> Option:
-    """The option of that value, or a complaint that lists them."""
+    """Return the enumeration member of a value; raise an error with all members for an unknown value."""
     try:
         return options(str(value))
     except ValueError:
@@ -54,14 +54,14 @@ def check_choice(options: type[Option], value: object, what: str) -> Option:
 
 
 def require_name(name: object, what: str) -> None:
-    """Complain of a name that is empty or no text."""
+    """Raise an error for a name that is empty or not a text."""
     require_text((name,), what)
     if not str(name).strip():
         raise MilpError(f"{what} has the name {quoted(str(name))}: expected a text that is not empty")
 
 
 def require_text(texts: Iterable[object], where: str) -> None:
-    """Complain of a text that is none, or that no file can hold."""
+    """Raise an error for a value that is not a text, or that a file cannot contain."""
     for text in texts:
         if not isinstance(text, str):
             raise MilpError(f"{where}: a name, unit or meaning is a {type(text).__name__}: expected a text")
@@ -72,7 +72,7 @@ def require_text(texts: Iterable[object], where: str) -> None:
 
 
 def check_unique(names: Iterable[str], what: str) -> None:
-    """Complain of a name that occurs twice."""
+    """Raise an error for a name that occurs twice."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -86,33 +86,33 @@ def _to_float(value: object, what: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        # A whole number beyond the doubles.
+        # The whole number exceeds the range of doubles.
         return math.copysign(INFINITY, 1 if value > 0 else -1)  # type: ignore[operator]  # whole numbers compare
 
 
 class Sense(StrEnum):
-    """Which way the objective is to go."""
+    """Direction of the objective."""
 
     MINIMIZE = "minimize"
     MAXIMIZE = "maximize"
 
     @property
     def sign(self) -> float:
-        """1 where less is better, -1 where more is: the factor that turns the objective into a cost."""
+        """Factor that turns the objective into a cost: 1 for minimisation, -1 for maximisation."""
         if self is Sense.MINIMIZE:
             return 1.0
         return -1.0
 
 
 class VariableKind(StrEnum):
-    """Which values a variable may take between its bounds; a binary variable is an integer from 0 to 1."""
+    """Domain of a variable between its bounds; a binary variable is an integer from 0 to 1."""
 
     CONTINUOUS = "continuous"
     INTEGER = "integer"
 
 
 class Relation(StrEnum):
-    """How the left side of a row stands to its right side."""
+    """Relation of the left side of a row to its right side."""
 
     AT_MOST = "<="
     AT_LEAST = ">="

@@ -14,9 +14,9 @@ from oragent.milp.model import Milp
 from oragent.milp.plain import plain
 
 PROGRAM = ".py"
-# Models in the folder of a run, the first one that is there.
+# Names of models in the folder of a run; the first existing file is used.
 MODELS_OF_RUN = ("milp.json", "model.json")
-# Characters of a program's last line of errors that are shown.
+# Maximum number of characters of a program's last error line.
 SHOWN = 300
 
 
@@ -27,12 +27,12 @@ def open_model(
 
     Args:
         path: ``.json``, ``.lp``, ``.mps`` (each also with ``.gz``), a Python program, or a run's folder. A program runs
-            in the sandbox; the last model that it solves is taken.
-        data_folder: Folder that a program may read; its own by default.
-        tell: Called with one line on what was captured and how it compares with the program's claim.
+            in the sandbox; its last solved model is returned.
+        data_folder: Folder that a program may read; by default its own folder.
+        tell: Called with one line on the captured model and its comparison with the program's claim.
 
     Raises:
-        MilpError: It holds no model; the line begins with the path.
+        MilpError: There is no model at the path; the message begins with the path.
         SandboxError: The sandbox failed.
     """
     if path.is_dir():
@@ -43,10 +43,10 @@ def open_model(
 
 
 def open_milp(path: Path, *, tell: Callable[[str], None] = lambda text: None) -> Milp:
-    """Read a flat model, as ``open_model`` does; a file's quadratic and logical parts stay.
+    """Read a flat model as ``open_model`` does; quadratic and logical parts of a file are kept.
 
     Raises:
-        MilpError: It holds no model; the line begins with the path.
+        MilpError: There is no model at the path; the message begins with the path.
         SandboxError: The sandbox failed.
     """
     if path.is_dir():
@@ -57,7 +57,7 @@ def open_milp(path: Path, *, tell: Callable[[str], None] = lambda text: None) ->
 
 
 def print_note(line: str) -> None:
-    """Print a line on standard error, where it does not mix with results."""
+    """Print a line on standard error, separate from results."""
     sys.stderr.write(f"{line}\n")
 
 

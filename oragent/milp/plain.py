@@ -1,7 +1,7 @@
-"""Foreign names and figures made fit to be shown.
+"""Safe display of untrusted names, and formats of figures.
 
-A model may come out of a file or a generated program, so none of its names is trusted: control characters would drive
-a terminal, bidirectional marks would reorder what is read.
+A model may come from a file or a generated program, so its names are untrusted: control characters can control a
+terminal, and bidirectional marks can reorder displayed text.
 """
 
 import math
@@ -12,12 +12,12 @@ from oragent._base.text_format import escape_text as shown
 BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
 WIDTH = 80
 NOISE = 1e-9
-# Significant ones of a figure in a sentence; digits before the point are never rounded.
+# Significant digits of a figure in a sentence; digits before the point are never rounded.
 DIGITS = 6
 
 
 def plain(text: str, width: int = WIDTH) -> str:
-    """Show what cannot be seen as escapes, on one line of at most ``width`` characters."""
+    """Replace invisible characters by escapes, on one line of at most ``width`` characters."""
     text_line = shown(text[: 4 * width]).translate(BREAKS)
     if len(text_line) <= width:
         return text_line
@@ -25,12 +25,12 @@ def plain(text: str, width: int = WIDTH) -> str:
 
 
 def quoted(name: str) -> str:
-    """Make a name fit for a message."""
+    """Return a name in quotes, safe for a message."""
     return f"'{plain(name)}'"
 
 
 def number(value: float) -> str:
-    """Write a figure with up to ten digits."""
+    """Format a figure with up to ten digits."""
     if math.isinf(value):
         if value < 0:
             return "-inf"
@@ -39,12 +39,12 @@ def number(value: float) -> str:
 
 
 def rounded(value: float) -> str:
-    """Write a figure that was computed: what is left of 0 by floating point is 0."""
+    """Format a computed figure; floating-point noise around 0 becomes 0."""
     return number(value if abs(value) >= NOISE else 0.0)
 
 
 def amount(value: float) -> str:
-    """Write a decision's value for a reader: thousands apart, four decimals at most, more for what is small."""
+    """Format the value of a decision: thousands separators, at most four decimals, more for small values."""
     if not math.isfinite(value) or abs(value) >= 1e15:
         return number(value)
     if abs(value) >= 0.01 or abs(value) < NOISE:
@@ -53,7 +53,7 @@ def amount(value: float) -> str:
 
 
 def figure(value: float) -> str:
-    """Write a figure of a sentence: thousands apart, six significant digits, and cents in any case."""
+    """Format a figure for a sentence: thousands separators, six significant digits, at least two decimals."""
     if abs(value) < NOISE:
         return "0"
     if not NOISE <= abs(value) < 1e15:
@@ -69,7 +69,7 @@ def figure(value: float) -> str:
 
 
 def signed(value: float, write: Callable[[float], str] = rounded) -> str:
-    """Write a figure with its sign, as a change is written."""
+    """Format a change with its sign."""
     text = write(value)
     if text.startswith("-") or text == "0":
         return text

@@ -1,7 +1,7 @@
-"""References from texts to figures of results: ``{r7.objective.difference}`` is filled in by the program.
+"""References in texts to figures of results, such as ``{r7.objective.difference}``; the program inserts the figures.
 
-A path has names of fields and places in lists, nothing else; nothing is evaluated. A figure that is known up to an
-interval is written "between LOW and HIGH", or "at least" and "at most" where one end is open.
+A path consists of field names and list positions only; no expression is evaluated. A figure with an
+interval is written "between LOW and HIGH", or "at least" and "at most" if one end is infinite.
 """
 
 import re
@@ -20,10 +20,10 @@ STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
 
 
 def resolve_reference(reference: str, results: Mapping[str, AnyResult]) -> object:
-    """The part of a result that a reference such as ``r7.objective.difference`` names, with or without braces.
+    """Return the part of a result that a reference such as ``r7.objective.difference`` names; braces are optional.
 
     Raises:
-        MilpError: It is not a reference, or names nothing.
+        MilpError: The text is not a reference, or the result has no such part.
     """
     match = REFERENCE.fullmatch(reference if reference.startswith("{") else f"{{{reference}}}")
     if match is None:
@@ -51,7 +51,7 @@ def _step(part: object, name: str, place: str, reference: str) -> object:
 
 
 def format_part(part: object) -> str:
-    """Write a figure, number or text of a result; ``MilpError`` for a part that holds several."""
+    """Format a figure, number or text of a result; raise ``MilpError`` for a part with several values."""
     if isinstance(part, Figure):
         return format_figure(part)
     if isinstance(part, bool):
@@ -68,7 +68,7 @@ def format_part(part: object) -> str:
 
 
 def format_figure(figure: Figure) -> str:
-    """Write a figure with its unit and, if it is not exact, its interval."""
+    """Format a figure with its unit and, if it is not exact, its interval."""
     unit = f" {plain(figure.unit, 40)}" if figure.unit else ""
     if figure.is_exact and figure.value is not None:
         return f"{figure_text(figure.value)}{unit}"
@@ -82,5 +82,5 @@ def format_figure(figure: Figure) -> str:
 
 
 def fill_references(text: str, results: Mapping[str, AnyResult]) -> str:
-    """The text with each reference replaced by its figure; ``MilpError`` where one names nothing."""
+    """Replace each reference of a text by its figure; raise ``MilpError`` if a result has no such part."""
     return REFERENCE.sub(lambda match: format_part(resolve_reference(match.group(), results)), text)

@@ -21,9 +21,9 @@ from oragent.milp.solving import solve
 
 INSTALL = 'pip install "operations-research-agents[solvers]"'
 STRICT = ConfigDict(extra="forbid", strict=False)
-# Time units; CP-SAT adds such figures without overflow.
+# Largest time, in time units; CP-SAT adds such figures without overflow.
 LARGEST_TIME = 1_000_000_000
-# CP-SAT's objective has whole coefficients: digits of a weight that are kept
+# Scale of weights: CP-SAT's objective has integer coefficients.
 WEIGHT_SCALE = 1_000
 
 
@@ -38,7 +38,7 @@ class ScheduleGoal(StrEnum):
 
 @dataclass(frozen=True)
 class Interval:
-    """A piece of work of fixed duration that is not interrupted; times are whole numbers of one unit."""
+    """A task of fixed duration without interruption; times are whole numbers of one unit."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -48,7 +48,7 @@ class Interval:
     release: int = 0
     # Latest end; None for none.
     deadline: int | None = None
-    # for tardiness; None for none
+    # Due date for tardiness; None for none.
     due: int | None = None
     weight: float = 1.0
 
@@ -62,7 +62,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class NoOverlap:
-    """A machine that works on one interval at a time."""
+    """A machine that processes one interval at a time."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -72,13 +72,13 @@ class NoOverlap:
 
 @dataclass(frozen=True)
 class Cumulative:
-    """A resource that intervals share; at any time the demands of those that run add up to the capacity at most."""
+    """A shared resource; at any time the sum of demands is at most the capacity."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     capacity: int
-    # by interval
+    # Demands by interval.
     demands: Mapping[str, int] = field(hash=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class Precedence:
 
     before: str
     after: str
-    # Least time between end and start.
+    # Minimum time between end and start.
     delay: int = 0
 
 
@@ -131,7 +131,7 @@ class SchedulingModel:
 
     @property
     def horizon(self) -> int:
-        """Time by which some optimal schedule has ended, if there is a schedule and no deadline forbids waiting."""
+        """Time by which an optimal schedule has ended, if there is a schedule and no deadline prevents waiting."""
         latest = max(interval.release for interval in self.intervals)
         work = sum(interval.duration for interval in self.intervals)
         return latest + work + sum(max(0, pair.delay) for pair in self.precedences)
@@ -139,17 +139,17 @@ class SchedulingModel:
 
 @dataclass(frozen=True)
 class SchedulingSolution:
-    """A checked schedule; ``starts`` is empty without one."""
+    """A checked schedule; ``starts`` is empty if none was found."""
 
     status: SolveStatus
-    # by interval
+    # Start times by interval.
     starts: Mapping[str, int] = field(default_factory=dict)
     objective: float | None = None
-    # no schedule is better
+    # Bound: no schedule is better.
     bound: float | None = None
     limit: str = ""
     solver: str = ""
-    # Wall clock.
+    # Wall-clock seconds.
     seconds: float = 0.0
     note: str = ""
 
@@ -166,7 +166,7 @@ def schedule_from_json(text: str | bytes) -> SchedulingModel:
 
 
 def schedule_to_json(schedule: SchedulingModel) -> str:
-    """Write a schedule as JSON text that reads back equal."""
+    """Write a schedule as JSON text; reading it gives an equal schedule."""
     return SCHEDULE.dump_json(schedule, indent=1, exclude_defaults=True).decode() + "\n"
 
 
@@ -227,7 +227,7 @@ def schedule_objective(schedule: SchedulingModel, starts: Mapping[str, int]) -> 
 
 
 def schedule_breaches(schedule: SchedulingModel, starts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return one line for each rule that a schedule breaks; it knows nothing of the models that solvers get."""
+    """Return one line for each rule that a schedule violates, independently of the solvers' models."""
     missing = [interval.name for interval in schedule.intervals if interval.name not in starts]
     if missing:
         return (f"interval {quoted(missing[0])} has no start",)
@@ -325,9 +325,9 @@ def _add_cp_objective(model: Any, schedule: SchedulingModel, ends: Mapping[str, 
 def schedule_to_milp(schedule: SchedulingModel) -> Milp:
     """Return a mixed-integer model of a schedule.
 
-    Two intervals on a machine have a binary variable for their order (Manne 1960, doi:10.1287/opre.8.2.219). The load
-    of a resource is checked at the start of each interval, as it grows nowhere else; whether another one runs then
-    takes two binary variables.
+    Each pair of intervals on a machine has a binary variable for its order (Manne 1960, doi:10.1287/opre.8.2.219). The
+    load of a resource is checked at the start of each interval, because it increases only there; whether another
+    interval runs at that time takes two binary variables.
     """
     build = _MilpBuilder(schedule)
     for pair in schedule.precedences:
@@ -343,7 +343,7 @@ def schedule_to_milp(schedule: SchedulingModel) -> Milp:
 
 
 class _MilpBuilder:
-    """Variables and rows of the mixed-integer model; a variable of an interval is its start."""
+    """Variables and rows of the mixed-integer model; the variable of an interval is its start."""
 
     def __init__(self, schedule: SchedulingModel) -> None:
         self.schedule = schedule
@@ -368,7 +368,7 @@ class _MilpBuilder:
         return unique
 
     def add_not_before(self, later: str, earlier: str, gap: float, binary: str, active: bool) -> None:
-        """Add a row: later - earlier >= gap if the binary variable has the value."""
+        """Add a row: later - earlier >= gap if the binary variable has the given value."""
         constant = gap + self.latest[earlier] - self.release[later]
         if constant <= 0:
             return
@@ -380,7 +380,7 @@ class _MilpBuilder:
         self.add(f"{later} from {earlier}", terms, Relation.AT_LEAST, rhs)
 
     def add_order(self, machine: str, first: str, second: str) -> None:
-        """Add the choice which of two intervals comes first."""
+        """Add the choice of the order of two intervals."""
         order = self.add_binary(f"{machine}: {first} before {second}")
         self.add_not_before(second, first, self.duration[first], order, True)
         self.add_not_before(first, second, self.duration[second], order, False)
@@ -394,7 +394,7 @@ class _MilpBuilder:
             for other in names:
                 if other == name:
                     continue
-                # "not started" means that it starts after ``name`` does
+                # "not started" means that the interval starts after ``name`` does.
                 not_started = self.add_binary(f"{resource.name}: {other} after the start of {name}")
                 ended = self.add_binary(f"{resource.name}: {other} ends before {name}")
                 self.add_not_before(other, name, 1.0, not_started, True)
@@ -418,7 +418,7 @@ class _MilpBuilder:
                     terms[late] = interval.weight
                     rest = interval.duration - interval.due
                     self.add(late, {late: 1.0, interval.name: -1.0}, Relation.AT_LEAST, rest)
-        # Starts of whole numbers: another interval starts a unit later at least.
+        # If all starts are whole numbers, a later start differs by at least one unit.
         kinds = tuple(
             Variable(v.name, v.low, v.high, VariableKind.INTEGER) if v.name in self.duration else v
             for v in self.variables.values()

@@ -1,6 +1,6 @@
-"""Solution files: read those of HiGHS, Gurobi, CPLEX, SCIP, CBC and MIPLIB; write each of the first four.
+"""Solution files: read those of HiGHS, Gurobi, CPLEX, SCIP, CBC and MIPLIB; write those of the first four.
 
-Files come from elsewhere: they are read line by line with a bound on their size, never as general XML.
+Files are untrusted: they are read line by line with a limit of their size, and not with an XML parser.
 """
 
 import html
@@ -22,7 +22,7 @@ CPLEX_HEADER = re.compile(r"<header\b(?P<attributes>[^<>]*)/>", re.DOTALL)
 ATTRIBUTE = re.compile(r"""([A-Za-z]+)\s*=\s*("[^"]*"|'[^']*')""")
 NOTE = re.compile(r"^# oragent variable (\S+) (\".*\")$", re.MULTILINE)
 OBJECTIVE = re.compile(rf"(?:=obj=|objective value\s*[:=]?|^Objective)\s*(?P<value>{NUMBER})\s*$", re.MULTILINE | re.I)
-# Words of the status lines of all these formats.
+# Status words of all these formats.
 STATUSES = (
     ("infeasible or unbounded", SolveStatus.UNKNOWN),
     ("infeasible", SolveStatus.INFEASIBLE),
@@ -34,14 +34,14 @@ DIALECTS = ("highs", "gurobi", "cplex", "scip", "miplib")
 
 @dataclass(frozen=True)
 class SolutionFile:
-    """Values of a solution file; nothing of it is checked against a model."""
+    """Values of a solution file, not yet checked against a model."""
 
-    # by variable, under the names of the file's comments where it has any
+    # Values by variable, with the names of the file's comments if there are any.
     values: Mapping[str, float]
     objective: float | None = None
-    # that the file claims; unknown if it claims none
+    # Status that the file claims; unknown without a claim.
     status: SolveStatus = SolveStatus.UNKNOWN
-    # whether variables that are not listed are 0, as in SCIP's files
+    # Whether variables that are not listed are 0, as in SCIP's files.
     is_sparse: bool = False
 
 
@@ -49,7 +49,7 @@ def read_sol(text: str) -> SolutionFile:
     """Read a solution file of any of the known formats.
 
     Raises:
-        MilpError: A line is not understood, or there are neither values nor a status.
+        MilpError: A line has an unknown form, or the file has neither values nor a status.
     """
     own_names = {stand_in: str(_json_name(name)) for stand_in, name in NOTE.findall(text)}
     if text.lstrip().startswith("<?xml") or "<CPLEXSolution" in text[:2000]:
@@ -74,10 +74,10 @@ def write_sol(
     """Write a solution file.
 
     Args:
-        values: By variable.
-        objective: Its value; None to leave it out.
+        values: Values by variable.
+        objective: Value of the objective; None to omit it.
         dialect: One of ``DIALECTS``.
-        stand_ins: Name in the file, by own name, of variables whose name the format cannot hold; comments keep them.
+        stand_ins: Name in the file by own name, for names that the format does not allow; comments give the own names.
 
     Raises:
         MilpError: The dialect is unknown.

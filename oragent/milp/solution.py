@@ -1,4 +1,4 @@
-"""Results of solving a model, and tolerances by which a result is compared with a reference."""
+"""Results of solving a model, and tolerances for comparing a result with a reference."""
 
 import math
 from collections.abc import Mapping
@@ -8,32 +8,32 @@ from enum import StrEnum
 from oragent._base.errors import MilpError
 from oragent.milp.model import Row
 
-# Slack, over the larger of 1 and the right-hand side's size, up to which a row binds.
+# Slack up to which a row binds, relative to max(1, |right-hand side|).
 TIGHT = 1e-6
 
 
 class SolveStatus(StrEnum):
-    """How far a model was solved."""
+    """Result status of a solve."""
 
-    # Proven: no feasible point is better.
+    # Proven optimal: no feasible point is better.
     OPTIMAL = "optimal"
-    # Proven: there is no feasible point.
+    # Proven infeasible: there is no feasible point.
     INFEASIBLE = "infeasible"
-    # Proven: there is a feasible point, and a direction that improves for ever.
+    # Proven unbounded: there is a feasible point and a direction of unlimited improvement.
     UNBOUNDED = "unbounded"
-    # A point, and how far it may be from the best.
+    # A feasible point with a gap to the bound.
     FEASIBLE = "feasible"
-    # A limit came first, or the solver's claim did not hold.
+    # A limit was reached first, or the solver's claim was wrong.
     UNKNOWN = "unknown"
 
     @property
     def has_point(self) -> bool:
-        """Return True if there are values."""
+        """Return True if the solution has values."""
         return self in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
 
 
 class Source(StrEnum):
-    """The linear programme that duals come from."""
+    """Linear programme from which duals are computed."""
 
     LP = "the model"
     FIXED = "the model with its integers fixed"
@@ -42,7 +42,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class ValueRange:
-    """From ``low`` to ``high``, both included; either may be infinite."""
+    """Range from ``low`` to ``high``, both included; either may be infinite."""
 
     low: float
     high: float
@@ -53,53 +53,53 @@ class ValueRange:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What a change is worth, at the optimal basis of a linear programme.
+    """Duals, reduced costs and ranges at the optimal basis of a linear programme.
 
-    All signs are those of the model's own sense: a dual is d objective / d right-hand side, for a maximisation too.
+    All signs follow the model's own sense: a dual is d objective / d right-hand side, also for a maximisation.
     """
 
-    # which linear programme
+    # Linear programme of the figures.
     source: Source
-    # its optimum
+    # Optimum of the linear programme.
     objective: float
-    # by row, objective units a unit of right-hand side
+    # Duals by row, in objective units per unit of the right-hand side.
     duals: Mapping[str, float]
-    # by variable, objective units a unit of the bound at which it stands; 0 between
+    # Reduced costs by variable, in objective units per unit of the active bound; 0 between bounds.
     reduced_costs: Mapping[str, float]
-    # by row, where its dual is known to hold, all else unchanged
+    # Right-hand sides by row for which the dual holds, all else unchanged.
     rhs_ranges: Mapping[str, ValueRange]
-    # by variable, coefficients for which the values stay optimal
+    # Coefficients by variable for which the values stay optimal.
     cost_ranges: Mapping[str, ValueRange]
-    # by variable at a bound, where its reduced cost holds
+    # Bounds by variable at a bound for which the reduced cost holds.
     bound_ranges: Mapping[str, ValueRange]
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What solving a model came to; every figure of the point is recomputed from its values."""
+    """Result of solving a model; every figure of the point is recomputed from its values."""
 
     status: SolveStatus
-    # of the point, in the model's own sense; None without a point
+    # Objective of the point, in the model's own sense; None without a point.
     objective: float | None = None
-    # What no feasible point can be better than; None where it is not known.
+    # Proven bound of the objective: no feasible point is better; None if unknown.
     bound: float | None = None
-    # of objective and bound, over the larger of 1 and the objective's size
+    # Gap between objective and bound, relative to max(1, |objective|).
     gap: float | None = None
-    # by variable
+    # Values by variable.
     values: Mapping[str, float] = field(default_factory=dict)
-    # by row, the left side at the point
+    # Left sides at the point, by row.
     activities: Mapping[str, float] = field(default_factory=dict)
-    # by row, room to the right side, never below 0
+    # Distances of the left sides to the right sides, by row, at least 0.
     slacks: Mapping[str, float] = field(default_factory=dict)
-    # for integer models with the integers fixed at their values
+    # Sensitivity; for integer models with the integers fixed at their values.
     sensitivity: Sensitivity | None = None
-    # for integer models, that of the relaxation
+    # Sensitivity of the relaxation, for integer models.
     relaxation: Sensitivity | None = None
-    # Wall clock, all solves together.
+    # Wall-clock seconds of all solves.
     seconds: float = 0.0
-    # Name and version.
+    # Name and version of the solver.
     solver: str = ""
-    # One line where there is more to say, such as a claim that did not hold.
+    # Additional note of one line, such as a wrong claim of the solver.
     note: str = ""
     # Values of further objectives by name.
     goals: Mapping[str, float] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class Solution:
 
     @property
     def standing(self) -> str:
-        """Status in words, with the distance from the best bound for a point that is not proven optimal."""
+        """Status in words, with the gap for a point that is not proven optimal."""
         if self.status is not SolveStatus.FEASIBLE or self.objective is None:
             return str(self.status)
         if self.bound is None or self.gap is None or not math.isfinite(self.bound):
@@ -123,7 +123,7 @@ class Solution:
 
     @property
     def optimum_span(self) -> tuple[float, float] | None:
-        """The range in which the optimum is proven to lie; None without a point, or where no bound is known."""
+        """Return the range in which the optimum is proven to lie; None without a point or without a bound."""
         if self.objective is None or not self.status.has_point:
             return None
         bound = self.objective if self.status is SolveStatus.OPTIMAL else self.bound
@@ -137,28 +137,28 @@ class Solution:
 
     @property
     def duals(self) -> Mapping[str, float]:
-        """The duals of ``sensitivity``; empty where there is none."""
+        """Return the duals of ``sensitivity``; empty if it is missing."""
         if self.sensitivity:
             return self.sensitivity.duals
         return {}
 
     @property
     def reduced_costs(self) -> Mapping[str, float]:
-        """The reduced costs of ``sensitivity``; empty where there is none."""
+        """Return the reduced costs of ``sensitivity``; empty if it is missing."""
         if self.sensitivity:
             return self.sensitivity.reduced_costs
         return {}
 
     @property
     def ranges(self) -> Mapping[str, ValueRange]:
-        """The right-hand sides for which the duals hold; empty where there are none."""
+        """Return the right-hand sides for which the duals hold; empty without ``sensitivity``."""
         if self.sensitivity:
             return self.sensitivity.rhs_ranges
         return {}
 
 
 def _percent_text(share: float) -> str:
-    """A share in per cent with two digits, never less than it is."""
+    """Format a share in per cent with two digits, rounded up."""
     if share <= 0:
         return "0"
     step = 10.0 ** (math.floor(math.log10(100 * share)) - 1)
@@ -167,13 +167,13 @@ def _percent_text(share: float) -> str:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """When an objective counts as the reference's."""
+    """Tolerance for accepting an objective as equal to a reference."""
 
     # Relative difference allowed.
     rel: float
     # Absolute difference allowed.
     abs: float = 0.0
-    # Rel is of the larger of this and the reference; with 0 of both figures' larger.
+    # Lower limit of the magnitude that ``rel`` applies to, usually the reference; with 0 the larger of both figures.
     floor: float = 0.0
 
     def __post_init__(self) -> None:
@@ -181,7 +181,7 @@ class Tolerance:
             raise MilpError(f"a tolerance of rel {self.rel}, abs {self.abs}, floor {self.floor}: expected none below 0")
 
     def accepts(self, value: float | None, reference: float) -> bool:
-        """Return True if a figure is the reference's; never where either is missing or not finite."""
+        """Return True if a figure equals the reference within the tolerance; False if one is missing or not finite."""
         if value is None or not math.isfinite(value) or not math.isfinite(reference):
             return False
         size = max(self.floor, abs(reference)) if self.floor else max(abs(value), abs(reference))
@@ -190,26 +190,26 @@ class Tolerance:
 
 TOLERANCES = {
     "strict": Tolerance(1e-6, floor=1.0),
-    # Wang et al. 2025; 0.2 means nothing for objectives near 0
+    # Wang et al. 2025; 0.2 is too wide for objectives near 0.
     "ormind": Tolerance(1e-3, abs=0.2),
     "orspace": Tolerance(0.01, floor=1.0),
 }
 
 
 class SolveVerdict(StrEnum):
-    """What became of an attempt to formulate and solve a problem."""
+    """Verdict on an attempt to formulate and solve a problem."""
 
-    # The objective is the reference's.
+    # The objective equals the reference.
     ACCEPT = "accept"
-    # Solved to optimality, with another objective.
+    # Solved to optimality with a different objective.
     WRONG_ANSWER = "wrong_answer"
-    # it ran, but its model is infeasible, unbounded or without an objective
+    # The program ran, but its model is infeasible, unbounded or without an objective.
     MODEL_FAILURE = "model_failure"
     RUNTIME_ERROR = "runtime_error"
     COMPILE_ERROR = "compile_error"
     TIMEOUT = "timeout"
     MEMORY = "memory"
-    # The problem is not linear, and was refused with the reason.
+    # The problem is not linear, and the program refused it with the reason.
     UNSUPPORTED = "unsupported"
-    # it ran, but no solver was called
+    # The program ran without calling a solver.
     UNSOLVED = "unsolved"

@@ -1,6 +1,6 @@
-"""Solve a model, its duals and ranges too, and believe nothing of the answer that was not computed again.
+"""Solve a model with duals and ranges, and recompute every figure of the solver's answer.
 
-Also violations of a point, and directions in which an unbounded model improves without end.
+The module also finds violations of a point, and directions of unlimited improvement.
 """
 
 import math
@@ -25,7 +25,7 @@ from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, Va
 from oragent.milp.solvers.protocol import Solver, SolverOptions
 
 BASIC = highspy.HighsBasisStatus.kBasic
-# Solved where interpreters are kept warm.
+# Solved in advance in warm interpreters.
 WARM_UP = Milp(
     (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
     (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
@@ -46,19 +46,19 @@ def solve(
 ) -> Solution:
     """Solve a model.
 
-    Values of integer variables are rounded, and the linear programme that is left is solved for the others. Objective,
-    activities and feasibility are computed from the values; the bound of a linear programme from its duals. That a
-    model is unbounded is shown by a feasible point and a direction, as the solver may call it infeasible. Parts that
-    the solver lacks, such as indicators, are written as linear rows.
+    Values of integer variables are rounded, and the remaining linear programme is solved for the others. Objective,
+    activities and feasibility are computed from the values; the bound of a linear programme from its duals. An
+    unbounded model is proven by a feasible point and a direction, because the solver may report it as infeasible.
+    Parts that the solver does not support, such as indicators, are written as linear rows.
 
     Args:
         milp: The model.
-        limit_s: Seconds, wall clock, for the search; None for no limit.
-        gap: Relative gap at which the search over integer points may stop; wider than ``PROVEN`` it ends ``feasible``.
+        limit_s: Wall-clock seconds of the search; None for no limit.
+        gap: Relative gap at which the integer search stops; a gap wider than ``PROVEN`` gives the status ``feasible``.
         duals: Whether to compute duals and ranges, by HiGHS; without them it is faster.
         solver: Name of a back end (``oragent.milp.solvers``), or the back end.
-        options: Further limits; its ``seconds`` and ``gap`` take the place of the two above.
-        start: Point to begin with, feasible or not, by variable; those without a value are 0.
+        options: Further limits; its ``seconds`` and ``gap`` replace the two arguments above.
+        start: Start point by variable, feasible or not; missing values are 0.
 
     Raises:
         MilpError: The back end is unknown, not installed, or cannot solve such a model.
@@ -106,16 +106,16 @@ def _with_sensitivity(milp: Milp, arrays: Arrays, solution: Solution, solved: Ar
 
 
 def _run_of_engine(arrays: Arrays, solved: ArraySolution) -> HighsRun | None:
-    """The solve of a linear model as HiGHS left it; None if another solver did it."""
+    """Return HiGHS's result of a linear model's solve; None if another solver solved it."""
     if not isinstance(solved.engine, highspy.Highs) or solved.status is not SolveStatus.OPTIMAL:
         return None
     return HighsRun(SolverClaim.OPTIMAL, solved.values, -arrays.sense.sign * np.inf, solved.row_duals, solved.engine)
 
 
 def add_duals(milp: Milp, solution: Solution) -> Solution:
-    """The same solution, at the same point, with the duals and ranges that belong to it.
+    """Return the same solution at the same point, with its duals and ranges.
 
-    A solution without a point comes back as it is.
+    A solution without a point is returned unchanged.
     """
     if not solution.status.has_point:
         return solution
@@ -134,10 +134,10 @@ def add_duals(milp: Milp, solution: Solution) -> Solution:
 def evaluate_point(
     milp: Milp, values: Mapping[str, float], bound: float | None, *, duals: bool = True
 ) -> Solution | None:
-    """Compute what a point that somebody claims is worth; None where it is not feasible.
+    """Recompute the objective of a claimed point; return None if the point is not feasible.
 
-    Integers are rounded, a variable without a value is 0. ``bound`` is what no feasible point can be better than; None
-    where nobody knows. Duals are computed with the integers fixed at the point.
+    Integers are rounded, and a variable without a value is 0. ``bound`` is a bound that no feasible point exceeds; None
+    if unknown. Duals are computed with the integers fixed at the point.
     """
     arrays = Arrays.from_milp(milp)
     point = point_vector(milp, values)
@@ -182,9 +182,9 @@ def _relaxation_sensitivity(milp: Milp, arrays: Arrays) -> Sensitivity | None:
 
 
 def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
-    """Compute duals, reduced costs and ranges of a linear programme at its optimum; None without an optimal basis.
+    """Compute duals, reduced costs and ranges at the optimum of a linear programme; None without an optimal basis.
 
-    The linear programme is the model itself, its relaxation, or it with fixed integers; the model gives the names.
+    The linear programme is the model, its relaxation, or the model with fixed integers; the model gives the names.
     """
     if solved.claim is not SolverClaim.OPTIMAL or solved.values is None or solved.row_duals is None:
         return None
@@ -215,7 +215,7 @@ def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: So
 
 
 def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tuple[Vector, Vector]:
-    """Right-hand sides for which each dual holds: of a basic row up to its activity, of the others by ranging."""
+    """Return right-hand sides for which each dual holds: up to the activity for a basic row, by ranging for others."""
     count = len(arrays.row_low)
     lows, highs = np.array(ranging.row_bound_dn.value_)[:count], np.array(ranging.row_bound_up.value_)[:count]
     basic = np.array([stands == BASIC for stands in basis.row_status[:count]], dtype=bool)
@@ -233,37 +233,37 @@ def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str,
 
 @dataclass(frozen=True)
 class Breach:
-    """Something that a point breaks."""
+    """Violation of a part of a model."""
 
     # ``row``, ``bound``, ``integrality``, or ``feature`` such as an indicator
     part: str
-    # of the row, variable or feature
+    # Name of the row, variable or feature.
     name: str
     # The row's left side, the variable's value, or the violation of a feature.
     value: float
     # ``<=``, ``>=`` or ``=``
     relation: str
-    # for integrality the nearest whole number
+    # Right-hand side or bound; for integrality the nearest whole number.
     limit: float
 
     @property
     def violation(self) -> float:
-        """By how much, at least 0."""
+        """Size of the violation, at least 0."""
         return abs(self.value - self.limit)
 
     @property
     def sentence(self) -> str:
-        """In words, the name made plain."""
+        """Violation in words, with an escaped name."""
         return f"{self.part} {quoted(self.name)}: {number(self.value)} is not {self.relation} {number(self.limit)}"
 
 
 def breaches(milp: Milp, values: Mapping[str, float], tolerance: float = FEASIBLE) -> tuple[Breach, ...]:
-    """List what a point breaks, rows first.
+    """List the violations of a point, rows first.
 
     Args:
         milp: The model.
-        values: The point; a variable without a value is 0.
-        tolerance: Relative to the size of what is added up, at least 1.
+        values: The point; missing values are 0.
+        tolerance: Tolerance relative to the size of the summands, at least 1.
 
     Raises:
         MilpError: The point names an unknown variable.
@@ -301,7 +301,7 @@ def breaches(milp: Milp, values: Mapping[str, float], tolerance: float = FEASIBL
 
 
 def point_vector(milp: Milp, values: Mapping[str, float]) -> Vector:
-    """A point in the order of the model's variables, ``(n,)``; ``MilpError`` where it names an unknown one."""
+    """Return a point in the order of the model's variables, ``(n,)``; raise ``MilpError`` for an unknown variable."""
     names = {variable.name for variable in milp.variables}
     for name in values:
         if name not in names:
@@ -310,10 +310,10 @@ def point_vector(milp: Milp, values: Mapping[str, float]) -> Vector:
 
 
 def ray(milp: Milp) -> Mapping[str, float] | None:
-    """The variables that run off, and how fast against each other.
+    """Return the direction of unlimited improvement of an unbounded model.
 
     Returns:
-        By variable, only those that move, the fastest at 1 in size; None where no direction improves for ever.
+        Step by variable, without zeros, scaled to a largest step of 1; None without such a direction.
     """
     direction = ray_of(Arrays.from_milp(milp))
     if direction is None:

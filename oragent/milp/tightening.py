@@ -4,19 +4,19 @@ import numpy as np
 
 from oragent.milp.arrays import Arrays, Vector
 
-# A pass over all rows each.
+# Maximum number of passes over all rows.
 PASSES = 4
-# Room, relative, so that rounding excludes no point.
+# Relative safety margin, so that rounding excludes no point.
 ROOM = 1e-7
-# Bounds tighter than these would only carry rounding errors.
+# Tighter bounds would only contain rounding errors.
 LARGEST = 1e12
 
 
 def implied_bounds(arrays: Arrays) -> tuple[Vector, Vector]:
     """Return lower and upper bounds, ``(n,)`` each, at least as tight as the model's own.
 
-    A row with an upper limit bounds each of its variables by what the least values of the others leave. Rows that may
-    be broken at a price imply nothing, and a semi-continuous variable may be 0.
+    A row with an upper limit bounds each of its variables through the minimum of the other terms. Soft rows imply
+    nothing, and a semi-continuous variable may be 0.
     """
     low, high = arrays.low.copy(), arrays.high.copy()
     semi = [part.variable for part in arrays.features.semi_continuous]
@@ -26,7 +26,7 @@ def implied_bounds(arrays: Arrays) -> tuple[Vector, Vector]:
     matrix = arrays.matrix
     used = (matrix.values != 0) & hard[matrix.row_indices]
     rows, columns, values = matrix.row_indices[used], matrix.columns[used], matrix.values[used]
-    # A row's lower limit is the upper limit of its negative.
+    # The lower limit of a row is the upper limit of its negative.
     rows = np.concatenate([rows, rows + len(arrays.row_low)])
     columns, values = np.concatenate([columns, columns]), np.concatenate([values, -values])
     limits = np.concatenate([arrays.row_high, -arrays.row_low])
