@@ -1,1 +1,1 @@
-"""From a problem in words to a solved, checked, explained model."""
+"""Turn a problem in words into a solved, checked and explained model."""

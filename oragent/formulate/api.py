@@ -43,12 +43,12 @@ def formulate(
     Args:
         text: The problem.
         data: Parameters by name, as plain data; None if the text has all figures.
-        model: Name of a model, asked at ``OPENAI_BASE_URL``; a function of messages that returns a text; or a model.
+        model: Name of a model at ``OPENAI_BASE_URL``; a function that takes messages and returns a text; or a model.
         name: Name of the problem, used for its folder.
         interface: Function that the program must define.
         preset: ``default`` or ``paper``.
-        folder: Folder for the new folder ``NAME/TIME``, as in the command; None leaves nothing.
-        replay: Folder of an earlier formulation, whose replies are replayed. A model is asked only for other prompts.
+        folder: Parent of the new folder ``NAME/TIME``, as in the command; None writes no files.
+        replay: Folder of an earlier formulation, whose replies are reused. Only other prompts are sent to a model.
         budget: Limits of calls, tokens and money; None means no limit.
         bounds: Limits of each program.
         settings: ``model``, ``models``, ``ensemble`` and ``budget`` as in a file of settings, such as
@@ -60,7 +60,7 @@ def formulate(
 
     Raises:
         ConfigError: An option is unknown.
-        ModelError: The model cannot be asked, or the budget was used up before there was an answer.
+        ModelError: The model cannot be called, or the budget was spent before there was an answer.
     """
     for option in options:
         check_known(option, Options.__dataclass_fields__, "option")
@@ -87,7 +87,7 @@ def formulate(
 
 
 def _as_model(model: Function | Model) -> Model:
-    """Return a model; a function of messages becomes one. A model has a parameter ``request``."""
+    """Return a model; a function of messages is wrapped. A model is recognised by its parameter ``request``."""
     if callable(model) and "request" in inspect.signature(model).parameters:
         return model  # type: ignore[return-value]
     return wrap_function(model)  # type: ignore[arg-type]  # what cannot be called is refused there
@@ -100,7 +100,7 @@ def _launch_outside_loop(
     replay: Path | None,
     bounds: Bounds | None,
 ) -> FormulationEnd:
-    """Launch in a separate thread if this one already runs an event loop, as in a notebook."""
+    """Launch in a separate thread if this thread already runs an event loop, as in a notebook."""
 
     def run_launch() -> FormulationEnd:
         fresh = model is not None or request.runtime.model is not None

@@ -22,7 +22,7 @@ LARGEST = 1e300
 # Percentages, thousands, units of time and mass.
 FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)
 DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
-# 27,50 and 2.400,50
+# Matches 27,50 and 2.400,50.
 COMMA_DIGITS = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)(?![\d]|[.,]\d)")
 DECIMAL_COMMA = re.compile(r"(?<![\d,])\d+,\d{1,2}(?![\d,]|\.\d)|\d\.\d{3},\d")
 DECIMAL_POINT = re.compile(r"(?<![\d.])\d+\.\d{1,2}(?![\d.]|,\d)|\d,\d{3}(?:\.\d|(?![\d,]))")
@@ -40,12 +40,12 @@ NUMBER_WORDS = (
 
 
 def find_mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
-    """Return complaints about data whose type, number of indices or shape differs from the encoder's.
+    """Return messages about data whose type, number of indices or shape differs from the encoder's parameters.
 
     Args:
         parameters: By name, an object with ``Type``, which may name a shape such as ``(3, Plants)``, and perhaps
             ``Kind``: scalar, vector or matrix.
-        data: The data; a dimension that a shape names is looked up in them.
+        data: The data, with the sizes of named dimensions.
     """
     complaints = []
     for name, about in parameters.items():
@@ -105,11 +105,12 @@ def _index_depth(value: Any) -> int:
 
 
 def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping[str, Any]) -> list[str]:
-    """Return complaints about values that an encoder read from a text that does not have them.
+    """Return messages about values that an encoder claims to have read from a text that does not contain them.
 
     Args:
         parameters: By name, an object with ``Value``.
-        text: The problem; a figure may be in it as digits, words, a percentage, a fraction, with a decimal comma, or in
+        text: The problem; a figure may be written in digits or words, as a percentage or fraction, with a decimal
+        comma, or in
             another unit.
         data: Given data; parameters that they hold are not read from the text.
     """
@@ -134,7 +135,7 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
 
 
 def find_unclear_figures(text: str) -> list[str]:
-    """Return figures such as ``2.300`` of a text that does not show whether its points separate thousands."""
+    """Return figures such as ``2.300`` for which the text does not show whether points separate thousands."""
     if _has_decimal_commas(text) or (DECIMAL_POINT.search(text) and not DECIMAL_COMMA.search(text)):
         return []
     return list(dict.fromkeys(token for token in GROUPED_IN_TEXT.findall(text) if token.count(".") == 1))
@@ -151,7 +152,7 @@ def _figures_of(text: str) -> set[float]:
     figures |= {float(above) / float(below) for above, below in re.findall(r"(\d+)\s*/\s*(\d*[1-9]\d*)", text)}
     words = re.findall(r"[a-z]+", text.lower())
     figures |= {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
-    # "twenty five", "three hundred", "two thirds"
+    # Handles "twenty five", "three hundred" and "two thirds".
     for first, second in pairwise(words):
         if first in NUMBER_WORDS and second.removesuffix("s") in NUMBER_WORDS:
             one, other = NUMBER_WORDS[first], NUMBER_WORDS[second.removesuffix("s")]

@@ -1,4 +1,4 @@
-"""Findings of a checker, written without the program, about a program's model and solution."""
+"""Findings about a program's model and solution, from a checker that was written without the program."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ class CheckStatus(StrEnum):
 
     PASSED = "passed"
     FAILED = "failed"
-    # no checker that runs, or nothing to check: never as good as passed
+    # No checker runs, or there is nothing to check; ranks below ``passed``.
     UNCHECKED = "unchecked"
 
 
@@ -40,12 +40,12 @@ RULED = {Ruling.FORBIDS: Reason.FORBIDS, Ruling.ALLOWS: Reason.ALLOWS, Ruling.OB
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """Disagreement of program and checker.
+    """Disagreement between program and checker.
 
     Attributes:
-        name: Of the check, or of the program's row.
+        name: Name of the check, or of the program's row.
         text: Feedback for the revision of the program.
-        left, right: Both sides of a row; None where there are none.
+        left, right: Both sides of a row; None if the finding is not about a row.
     """
 
     reason: Reason
@@ -70,10 +70,10 @@ class Checked:
         findings: Disagreements, the rows first.
         count: Number of entries of the checker.
         met: Number of entries that hold.
-        confirmed: Whether the checker's own rows, solved, come to the same as the program: an optimum that is equal, or
+        confirmed: Whether solving the checker's own rows gives the result of the program: an equal optimum, or
             both infeasible, or both unbounded.
-        note: Why something could not be checked; may be empty.
-        sentences: Sentence of the problem by the name of the program's row that says it.
+        note: Reason why a part was not checked; may be empty.
+        sentences: Sentence of the problem by the name of the program's row that states it.
     """
 
     state: CheckStatus
@@ -147,7 +147,8 @@ def _check_entries(ran: ExecutionResult, report: Report, options: Options) -> It
                     nearest = None
                 yield CheckFinding(Reason.INTEGRALITY, name, _fraction_text(name, why, left_side), left_side, nearest)
         elif relation in SENSES:
-            # Several objectives are compared by their optima: a program may weigh them or solve one after the other.
+            # Several objectives are compared by their optima, because a program may weight them or solve them in
+            # sequence.
             if aims > 1:
                 continue
             yield from _check_objective(ran, name, left_side, SENSES[relation], why, options)

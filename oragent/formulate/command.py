@@ -50,12 +50,12 @@ from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
 from oragent.milp.solution import TOLERANCES
 
 NO_WORDS = RuntimeWords()
-# Exit code without an answer.
+# Exit code if there is no answer.
 FAILED = 3
 TWO_CALLS = "two_calls"
-# File with what a person said before the first program was solved.
+# File with the user's clarification from before the first solve.
 CLARIFICATION = "clarification.txt"
-# Characters of a line that a person reads or writes.
+# Maximum number of characters of a line in the dialogue.
 SHOWN = 1000
 
 
@@ -78,13 +78,13 @@ def formulate_file(
 ) -> int:
     """Formulate a problem from its files and print the result.
 
-    ``read_line`` reads the answer of the person whom ``command.interactive`` asks.
+    ``read_line`` reads the answer of the user if ``command.interactive`` is set.
 
     Returns:
         Exit code of the verdict: 0 checked, 3 no answer, 4 contradicted, 5 unchecked.
 
     Raises:
-        OragentError: One of the files or settings is wrong, or the model cannot be asked.
+        OragentError: A file or setting is wrong, or the model cannot be called.
     """
     if command.interactive and (
         command.replay is not None or (command.options.get("method") or TWO_CALLS) != TWO_CALLS
@@ -127,7 +127,7 @@ def formulate_file(
 
 
 def stored_clarification(folder: Path | None) -> PersonQuestion | None:
-    """Return the clarification of a formulation that is resumed or replayed; None if there is none."""
+    """Return the clarification of a resumed or replayed formulation; None without one."""
     if folder is None or not (folder / CLARIFICATION).is_file():
         return None
     text = read_text(folder / CLARIFICATION, "a clarification").strip()[:SHOWN]
@@ -135,7 +135,7 @@ def stored_clarification(folder: Path | None) -> PersonQuestion | None:
 
 
 def ask_clarification(facts: Mapping[str, Any], console: Console, read_line: Callable[[str], str]) -> str:
-    """Show how the problem was read, and return the person's clarification; empty to solve it as it is."""
+    """Show how the problem was read, and return the user's clarification; empty to continue without one."""
     for name in ("OBJECTIVE", "VARIABLES", "NOT_MODELLED", "READINGS"):
         value = facts.get(name)
         for text in value if isinstance(value, list) else [value] if value else []:
@@ -149,17 +149,17 @@ def ask_clarification(facts: Mapping[str, Any], console: Console, read_line: Cal
 def resume(
     folder: Path, console: Console, model: Model | None = None, runtime: RuntimeWords = NO_WORDS, trust: bool = False
 ) -> int:
-    """Continue a stopped formulation; recorded replies are not asked again.
+    """Continue a stopped formulation; recorded replies are reused.
 
     Args:
         folder: Folder of the formulation.
         console: Console for the output.
-        model: Model instead of that of the folder.
-        runtime: Settings that change those of the folder, such as a larger budget.
-        trust: Whether the user agrees to addresses, commands and keys that the folder names.
+        model: Model that replaces the one of the folder.
+        runtime: Settings that override those of the folder, such as a larger budget.
+        trust: Whether the user accepts addresses, commands and keys that the folder names.
 
     Raises:
-        UntrustedError: The folder names an address, a command or a key that its user did not.
+        UntrustedError: The folder names an address, a command or a key that the user did not name.
     """
     request = read_request(folder)
     if request.origin != "formulate" and _read_result(folder) is None:
@@ -206,7 +206,7 @@ def _expect_finished(folder: Path) -> FormulationResult:
 
 
 def _read_result(folder: Path) -> FormulationResult | None:
-    """Return the result of a formulation; None if it is not finished."""
+    """Return the result of a formulation; None if it has not finished."""
     results = finished_results(folder)
     if CASE in results:
         return FormulationResult.from_plain(results[CASE])
@@ -229,7 +229,7 @@ def _build_request(command: FormulateCommand) -> FormulationRequest:
         options = choose_options(command.preset, **changes) if command.preset else replace(replayed.options, **changes)
         check_known(options.method, METHODS, "method")
         tolerance, runtime = command.tolerance or replayed.tolerance, _read_runtime(command)
-        # no model is asked: keep the settings of the recorded run
+        # Without a model, keep the settings of the recorded run.
         if runtime.model is None:
             runtime = replace(replayed.runtime, budget=runtime.budget)
         return FormulationRequest(replayed.problem, _apply_tolerance(options, command, edits), runtime, tolerance)
@@ -248,7 +248,7 @@ def _build_request(command: FormulateCommand) -> FormulationRequest:
 
 
 def _read_runtime(command: FormulateCommand) -> RuntimeSettings:
-    """Settings of models and budget that the command line names."""
+    """Read the settings of models and budget from the command line."""
     runtime = command.runtime.read_runtime(ROLES)
     if runtime.model_name in (*STAND_INS, ALL):
         complaint = f"{runtime.model_name!r} knows the right models of sets alone: use it in 'oragent bench formulate'"
@@ -285,7 +285,7 @@ def verify_files(command: VerifyCommand, console: Console, model: Model | None =
         Exit code of the verdict.
 
     Raises:
-        OragentError: A file or setting is wrong, or the language model cannot be asked.
+        OragentError: A file or setting is wrong, or the language model cannot be called.
     """
     problem = read_problem(command.problem, command.data)
     for note in problem.notes:
@@ -304,7 +304,7 @@ def verify_files(command: VerifyCommand, console: Console, model: Model | None =
 
 
 def rerun_files(folder: Path, data: tuple[Path, ...], outputs: Path, console: Console) -> int:
-    """Apply a formulation to new data, and print both objectives and the values that changed."""
+    """Apply a formulation to new data, and print both objectives and the changed values."""
     rerun = rerun_formulation(folder, data, outputs)
     for note in rerun.request.problem.notes:
         print_line(console, note, "yellow")

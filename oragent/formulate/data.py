@@ -10,12 +10,12 @@ from oragent._base.errors import ProblemError, TableError
 from oragent._base.tables import ENDINGS, read_tables
 from oragent._base.text_format import escape_text
 
-# Size of data that a prompt shows in full.
+# Maximum number of characters of data that a prompt shows in full.
 SHOWN_CHARACTERS = 3000
 # Limits of the description of a table.
 SAMPLE_ROWS, SAMPLE_TEXTS, MOST_COLUMNS = 3, 3, 100
 MOST_NAMES = 200
-# of a file
+# Maximum size of a file.
 MAX_BYTES = 64 << 20
 
 
@@ -23,7 +23,7 @@ def read_text(path: Path, what: str) -> str:
     """Read a text file in UTF-8, with or without a byte-order mark.
 
     Raises:
-        ProblemError: It is missing, empty, too large, or no text.
+        ProblemError: The file is missing, empty, too large, or not a text.
     """
     try:
         if path.exists() and not (path.is_file() or path.is_dir() or path.parent == Path("/dev/fd")):
@@ -57,7 +57,7 @@ class DataFile:
 
     Attributes:
         values: Parameters by name. A table is a list with one object for each row.
-        notes: Steps by which the tables were read, each with the name of its table.
+        notes: Steps of reading the tables, each with the name of its table.
     """
 
     values: Mapping[str, Any]
@@ -67,11 +67,11 @@ class DataFile:
 def read_data(path: Path) -> DataFile:
     """Read a data file: JSON, CSV, Excel, Parquet or SQLite.
 
-    Parameters are named by the keys of a JSON object, by the sheets of a workbook or the tables of a database if there
-    are several, else by the file.
+    Names of parameters are the keys of a JSON object, the sheets of a workbook or the tables of a database if there
+    are several, otherwise the name of the file.
 
     Raises:
-        ProblemError: The file cannot be read, or can be read in two ways.
+        ProblemError: The file cannot be read, or is ambiguous.
     """
     form = path.suffix.lower()
     if form == ".json":
@@ -96,7 +96,7 @@ def describe_data(data: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
 
     Args:
         data: The data.
-        notes: Steps by which tables were read.
+        notes: Steps of reading the tables.
     """
     if not data:
         return "none: all figures stand in the text, and `data` is an empty dict"
@@ -168,7 +168,7 @@ def list_parts(value: Any) -> list[Any] | None:
 
 
 def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return the data with each leaf changed."""
+    """Apply a function to each leaf of the data."""
     if isinstance(value, Mapping):
         return {key: map_leaves(item, change) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """Effects of changed limits on the objective, other optimal plans, and shortages of infeasible models.
 
-Duals hold for an infinitesimal change, and not for integers. So each group of binding limits is loosened by 1 and by
-10 percent, and the model is solved again.
+Duals hold only for infinitesimal changes, and not for integers. Therefore each group of binding limits is relaxed by 1
+and by 10 percent, and the model is solved again.
 """
 
 import re
@@ -18,13 +18,13 @@ from oragent.milp.solution import Solution, SolveStatus
 
 PERCENTS = (1, 10)
 MAX_GROUPS = 12
-# Seconds of all solves together, and of one.
+# Seconds of all solves together, and of one solve.
 TOTAL_S, EACH_S = 20.0, 4.0
-# Relative to the larger of 1 and the objective.
+# Tolerance for equal objectives, relative to max(1, |objective|).
 SAME = 1e-7
-# Relative to the larger of 1 and a value.
+# Tolerance for different values, relative to max(1, |value|).
 DIFFERENT = 1e-4
-# The name of a row up to its first index.
+# Matches the name of a row up to its first index.
 FAMILY = re.compile(r"[^\W\d_]+(?:_[^\W\d_]+)*?(?=[\[(_ \d]|$)|.+")
 
 
@@ -33,12 +33,12 @@ class LimitEffect:
     """Effect of one group of limits on the objective.
 
     Attributes:
-        name: Row, or common beginning of the rows.
+        name: Name of the row, or common prefix of the rows.
         sentence: Sentence of the problem; may be empty.
         rows: Number of rows.
-        limits: Right-hand sides, as they are.
+        limits: Original right-hand sides.
         relation: ``<=`` or ``>=``.
-        changes: Change of the objective by percent of loosening; a percentage that was not solved is missing.
+        changes: Change of the objective by percent of relaxation; percentages that were not solved are missing.
     """
 
     name: str
@@ -56,7 +56,7 @@ class LimitEffect:
 
 @dataclass(frozen=True)
 class Shortage:
-    """A row that an infeasible model cannot meet: wanted and possible right-hand side."""
+    """A row that an infeasible model cannot satisfy: required and possible right-hand side."""
 
     name: str
     sentence: str
@@ -80,15 +80,15 @@ class IncompletePlan:
 
 
 def measure_effects(milp: Milp, solution: Solution, total_s: float = TOTAL_S) -> tuple[LimitEffect, ...]:
-    """Loosen each group of binding limits and solve again.
+    """Relax each group of binding limits and solve again.
 
     Args:
         milp: The model; the meaning of a row is its sentence in the problem.
-        solution: Proven optimum; for any other status there is no effect to state.
-        total_s: Wall seconds; groups that come too late are left out.
+        solution: Proven optimum; other solutions have no effects.
+        total_s: Wall-clock seconds; groups that are not solved in time are omitted.
 
     Returns:
-        Effects by decreasing size. Groups whose loosening changes nothing are left out.
+        Effects by decreasing size. Groups without an effect are omitted.
     """
     if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
         return ()
@@ -114,7 +114,7 @@ def plan_with_shortages(milp: Milp, limit_s: float = TOTAL_S) -> IncompletePlan 
     """Find the least total shortage of an infeasible model, and the best plan with it.
 
     Returns:
-        None if the bounds alone leave no point, nothing was found in time, or the model is not linear.
+        None if the bounds alone are infeasible, no plan was found in time, or the model is not linear.
     """
     if not milp.is_linear:
         return None
@@ -136,17 +136,17 @@ def find_alternative(
 ) -> Mapping[str, float]:
     """Find another optimal plan.
 
-    The objective is held at its optimum, and the distance of the decisions from the plan is maximised: a decision at a
-    bound can only move away from it; decisions between bounds get generic weights, once with each sign.
+    The objective is fixed at its optimum, and the distance of the decisions from the plan is maximised. A decision at a
+    bound can only move away from it. Decisions between bounds get generic weights, once with each sign.
 
     Args:
         milp: The model.
-        solution: Proven optimum of a linear model; none is looked for in another one.
-        names: Variables that are decisions; other variables may differ.
+        solution: Proven optimum of a linear model; for others there is no search.
+        names: Variables that are decisions; other variables are ignored.
         limit_s: Seconds of each of two solves.
 
     Returns:
-        Values of the other plan by variable, for the decisions that differ; empty if none was found.
+        Values of the other plan by variable, for decisions that differ; empty if no plan was found.
     """
     if solution.status is not SolveStatus.OPTIMAL or solution.objective is None or not milp.is_linear:
         return {}
@@ -176,7 +176,7 @@ def find_alternative(
 
 
 def _side(variable: Variable, value: float, direction: float) -> float:
-    """1 for a decision that can only grow, -1 for one that can only shrink, else the direction."""
+    """Return 1 for a decision that can only increase, -1 for one that can only decrease, else the direction."""
     if not _differs(value, variable.low):
         return 1.0
     if not _differs(value, variable.high):
@@ -189,7 +189,7 @@ def _differs(value: float, other: float) -> bool:
 
 
 def _group_rows(milp: Milp, solution: Solution) -> dict[tuple[str, Relation], list[Row]]:
-    """Binding inequalities by sentence, or by the common beginning of their names."""
+    """Group binding inequalities by sentence, or by the common prefix of their names."""
     groups: dict[tuple[str, Relation], list[Row]] = {}
     for row in milp.rows:
         if row.relation is Relation.EQUAL or row.rhs == 0 or not solution.is_tight(row):

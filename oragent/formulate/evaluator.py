@@ -1,7 +1,7 @@
-"""Run a generated program or checker in a guest process and solve its model again.
+"""Run a generated program or checker in a sandboxed process and solve its model again.
 
 The script reads ``request.json`` and ``program.py`` from its folder and prints one line of JSON. The untrusted text
-runs only in the guest, and its output is a claim. The captured model is solved here.
+runs only in its own process, and its output is a claim. The captured model is solved here.
 """
 
 # isort: skip  # pins numerical libraries to one thread
@@ -21,10 +21,10 @@ from oragent.milp import as_json
 from oragent.milp.as_pulp import read_variable
 from oragent.milp.model import Milp
 
-# Share of the time of a call for the program's own solves, so that it can still return.
+# Share of a call's time for the solves of the program, so that the program can still return.
 INNER = 0.5
 LOG_CHARACTERS = 2000
-# Characters of JSON.
+# Maximum number of characters of the returned JSON.
 MOST_RETURNED = 4 << 20
 REQUEST, PROGRAM = Path("request.json"), Path("program.py")
 
@@ -76,7 +76,7 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choose_model(models: list[Milp], names: set[str]) -> Milp | None:
-    """Return the last model that has returned variables; otherwise the last model."""
+    """Return the last model that contains returned variables; otherwise the last model."""
     for milp in reversed(models):
         if names & {variable.name for variable in milp.variables}:
             return milp
@@ -86,7 +86,7 @@ def _choose_model(models: list[Milp], names: set[str]) -> Milp | None:
 
 
 def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:
-    """Add the returned variables that no row and no objective mentions."""
+    """Add returned variables that occur in no row and no objective."""
     names = {variable.name for variable in milp.variables}
     more = (read_variable(variables[name]) for name in sorted(column_names(columns) - names))
     return replace(milp, variables=(*milp.variables, *more))

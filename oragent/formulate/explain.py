@@ -1,4 +1,4 @@
-"""An answer in the words of the problem: sentences on its rows, decisions by index with units."""
+"""An answer in the terms of the problem: sentences for rows, and decisions by index with units."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +19,10 @@ KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real")
 
 
 def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
-    """Return the sentence of the problem for each constraint, by a plain form of its name.
+    """Return the sentence of the problem for each constraint, by its normalised name.
 
     Args:
-        pool: Entries; the formalization gives "name: LaTeX -- sentence".
+        pool: Pool entries; the formalization has the form "name: LaTeX -- sentence".
     """
     sentence_of: dict[str, str] = {}
     for entry in pool:
@@ -35,7 +35,7 @@ def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
 
 
 def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
-    """Return the model; rows without a meaning get the sentence of their name."""
+    """Return the model; rows without a meaning get the sentence for their name."""
     rows = tuple(
         row
         if row.meaning
@@ -54,7 +54,7 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
     labels |= dict(islice(((label, None) for label in inner if label not in joined), MOST_LABELS - len(labels)))
     units = _units_by_name(result.pool)
     returned = {path[-1] for path in _iterate_paths(result.columns)}
-    # Variables that the program did not return are helpers.
+    # Variables that the program did not return are auxiliary.
     variables = [variable for variable in milp.variables if not returned or variable.name in returned]
     grouped = group_families(
         variables, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
@@ -65,7 +65,7 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
 
 
 def objective_unit(pool: Sequence[PoolEntry]) -> str:
-    """Return the unit of the objective that the formalization gives; empty if it gives none."""
+    """Return the unit of the objective in the formalization; empty without one."""
     parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
     if parsed:
         return str(parsed[-1].get("UNIT") or "").strip()
@@ -73,7 +73,7 @@ def objective_unit(pool: Sequence[PoolEntry]) -> str:
 
 
 def _is_index(text: str, labels: Mapping[str, None]) -> bool:
-    """Return True for a part of a joined key, such as ``Köln`` of ``Köln,W1``, that is an index by itself."""
+    """Return True if a part of a joined key, such as ``Köln`` of ``Köln,W1``, is an index on its own."""
     return text.strip() in labels or text.strip().isdecimal()
 
 
@@ -82,17 +82,17 @@ def _is_label(text: str) -> bool:
 
 
 def _returned_names(columns: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield variables with the keys under which they were returned, if these say more than the names."""
+    """Yield variables with the keys under which they were returned, if the keys are more informative than the names."""
     for path in _iterate_paths(columns):
         *keys, column = path
         first = keys[0].split(",")[0].translate(PULP)
-        # otherwise the variable's name has a prefix that the key lacks
+        # Otherwise the variable's name has a prefix that the key does not have.
         if column.find(first) <= 0:
             yield column, tuple(keys)
 
 
 def _iterate_paths(columns: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Keys that lead to each variable, and its name."""
+    """Yield the keys that lead to each variable, and its name."""
     if isinstance(columns, str):
         if above:
             yield (*above, columns)
@@ -103,7 +103,7 @@ def _iterate_paths(columns: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[
 
 
 def _indexed_name(keys: tuple[str, ...], labels: Mapping[str, None]) -> str:
-    """Keys as one name with indices; a comma in a label separates nothing."""
+    """Return keys as one name with indices; a comma in a label is not a separator."""
     head, *rest = keys
     if rest:
         return f"{head}[{','.join(repr(key) if key in labels and ',' in key else key for key in rest)}]"
@@ -111,7 +111,7 @@ def _indexed_name(keys: tuple[str, ...], labels: Mapping[str, None]) -> str:
 
 
 def _iterate_texts(data: Any, depth: int = 0) -> Iterator[str]:
-    """The texts of some data, and the keys below its parameters."""
+    """Yield the texts in the data, and the keys below parameters."""
     if isinstance(data, str):
         yield data
     elif isinstance(data, Mapping):
@@ -125,7 +125,7 @@ def _iterate_texts(data: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _units_by_name(pool: Sequence[PoolEntry]) -> dict[str, str]:
-    """Unit by the first word of a variable's name, out of "name: meaning, unit, kind, bounds"."""
+    """Return units by the first word of a variable's name, from "name: meaning, unit, kind, bounds"."""
     units: dict[str, str] = {}
     for entry in pool:
         listed = entry.parsed.get("VARIABLES") if isinstance(entry.parsed, dict) else None
@@ -139,7 +139,7 @@ def _units_by_name(pool: Sequence[PoolEntry]) -> dict[str, str]:
 
 
 def _first_word(name: str) -> str:
-    """The first word of a name without its indices, as it is compared."""
+    """Return the first word of a name without its indices, normalised for comparison."""
     word = WORDS.search(name)
     if word:
         return word[0].lower()

@@ -1,4 +1,4 @@
-"""The folder of a formulation: create, run or resume in it, write its results."""
+"""Folder of a formulation: create it, run or resume in it, and write its results."""
 
 import asyncio
 import json
@@ -41,10 +41,10 @@ from oragent.milp.solving import add_duals
 from oragent.sandbox.sandbox import Sandbox
 
 FormulationWork = Callable[[LedgerCase, FormulationRunner], Awaitable[FormulationResult]]
-# The one case of the study in such a folder.
+# Name of the only case of the study in the folder.
 CASE = "formulation"
 REQUEST = "formulate.json"
-# of a problem, in its model
+# Maximum number of characters of the problem text in the model file.
 ABOUT_CHARACTERS = 2000
 
 
@@ -53,7 +53,7 @@ class FormulationRequest:
     """Request of a formulation, stored so that the folder can be resumed.
 
     Attributes:
-        runtime: Settings of the language models, and the budget; a replay has no model.
+        runtime: Settings of the language models, and the budget; without a model for a replay.
         tolerance: Preset of the comparison with a reference.
         origin: Command that made the folder: ``formulate``, ``verify`` or ``rerun``.
     """
@@ -66,7 +66,7 @@ class FormulationRequest:
 
 
 def create_folder(outputs: Path, request: FormulationRequest) -> Path:
-    """Make the folder ``NAME/TIME`` below ``outputs`` and write the request.
+    """Create the folder ``NAME/TIME`` below ``outputs`` and write the request.
 
     Raises:
         StoreError: The folder cannot be written.
@@ -87,7 +87,7 @@ def read_request(folder: Path) -> FormulationRequest:
     """Read the request of a folder.
 
     Raises:
-        StoreError: The folder is no formulation, was edited by hand, or holds a link.
+        StoreError: The folder is not a formulation, was edited by hand, or contains a link.
     """
     files.expect_no_links(folder)
     path = folder / REQUEST
@@ -152,7 +152,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
                 try:
                     write(milp, folder / f"milp.{form}")
                 except MilpError:
-                    # The form has no place for products of variables.
+                    # The format cannot state products of variables.
                     if milp.is_linear:
                         raise
         shown = outcome.incomplete.solution if outcome.incomplete else solution
@@ -225,15 +225,15 @@ class FormulationEnd:
     """End of a formulation: its result, or the reason why there is none."""
 
     result: FormulationResult | None
-    # of its model, with duals
+    # Solution of the model, with duals.
     solution: Solution | None = None
-    # Why it was left unfinished.
+    # Reason why the formulation did not finish.
     reason: str = ""
-    # of an optimal solution
+    # Effects of limits, for an optimal solution.
     effects: tuple[LimitEffect, ...] = ()
-    # of an infeasible model
+    # Plan with shortages, for an infeasible model.
     incomplete: IncompletePlan | None = None
-    # Values of another optimal plan, for the decisions that differ.
+    # Values of another optimal plan, for decisions that differ.
     alternative: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -250,14 +250,14 @@ def run_formulation(
     """Formulate the problem of a folder, or resume it.
 
     Args:
-        folder: The folder; or a function that makes it, called after the model has answered, so that a missing key
+        folder: The folder; or a function that creates it after the model's first answer, so that a missing key
             leaves no folder.
         request: Problem, options and settings.
-        model: Model instead of that of the request.
-        replay: Folder whose replies are replayed.
-        fresh: Whether a model is asked for prompts that the replayed folder does not have.
+        model: Model that replaces the one of the request.
+        replay: Folder whose replies are reused.
+        fresh: Whether prompts that the replayed folder does not have are sent to a model.
         bounds: Limits of each program.
-        ask_person: Asked for a clarification before the first program is solved.
+        ask_person: Called for a clarification before the first program is solved.
 
     Raises:
         OragentError: The formulation cannot start.
@@ -282,15 +282,15 @@ def run_in_folder(
     is_asking: bool = True,
     bounds: Bounds | None = None,
 ) -> FormulationEnd:
-    """Do some work on the problem of a folder, record its result and write the files.
+    """Compute a result in a folder, record it and write the files.
 
     Args:
-        folder: Folder, or a function that makes it.
+        folder: Folder, or a function that creates it.
         request: Problem, options and settings.
         work: Computes the result.
-        model: Model instead of that of the settings.
-        replay: Folder whose replies are replayed.
-        is_asking: Whether a model of the settings may be asked.
+        model: Model that replaces the one of the settings.
+        replay: Folder whose replies are reused.
+        is_asking: Whether the model of the settings may be called.
         bounds: Limits of each program.
     """
     program_bounds = bounds or Bounds(request.options.time_s, gap=request.options.gap)
@@ -329,7 +329,7 @@ def finalize(folder: Path, result: FormulationResult) -> FormulationEnd:
 
 
 def price_result(result: FormulationResult) -> FormulationEnd:
-    """Compute duals at the checked point, effects of limits and shortages; no file is written."""
+    """Compute duals at the checked point, effects of limits and shortages, without writing files."""
     if result.milp is None or result.solution is None:
         return FormulationEnd(result)
     solution = as_json.solution_from_dict(result.solution)

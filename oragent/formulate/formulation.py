@@ -31,17 +31,17 @@ class FormulationResult:
         answer: Whether the status is proven and confirmed, or the gap is accepted.
         milp: The model; None if no program solved one.
         solution: Solution of the model without duals; None without a model.
-        values: Returned values, with those of the solution.
-        columns: The same with the names of the model's variables in the places of their values; None in folders of
+        values: Returned values, with the solution's values of variables.
+        columns: Returned values, with the names of the model's variables instead of their values; None in folders of
             older versions.
         message: Reason why there is no solution; may be empty.
-        checks: Last check of the program; None if there was none.
+        checks: Last check of the program; None without a check.
         attempts: All programs: origin, text, verdict, status, objective, findings.
-        kept: Number of the answer among the attempts.
+        kept: Index of the answer among the attempts.
         metamorphic: Results of the metamorphic tests, as plain data.
         spent: Calls, tokens, money.
         readings: Sentences with two readings: sentence, reading used, other reading, and its status and objective.
-        unmodelled: Requirements that the formalization says it left out: sentence and reason.
+        unmodelled: Requirements that the formalization omits by its own statement: sentence and reason.
     """
 
     status: str
@@ -65,13 +65,13 @@ class FormulationResult:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks of the review on the plan, untrusted text."""
+        """Remarks of the review on the plan; untrusted text."""
         entries = [entry.parsed for entry in self.pool if entry.module == "review" and isinstance(entry.parsed, list)]
         return tuple(str(remark) for remark in entries[-1][:MAX_REMARKS]) if entries else ()
 
     @property
     def judgement(self) -> Judgement:
-        """Verdict over status, checks and metamorphic tests."""
+        """Verdict from status, checks and metamorphic tests."""
         return decide_verdict(
             is_answer=self.answer,
             has_model=self.milp is not None,
@@ -121,10 +121,10 @@ async def formulate_case(
     runner: FormulationRunner,
     ask_person: PersonQuestion | None = None,
 ) -> FormulationResult:
-    """Formulate a problem by a method; a person may be asked before the first program is solved.
+    """Formulate a problem by a method; the user may be asked before the first program is solved.
 
     Raises:
-        OragentError: The model cannot be asked, the budget is used up, or our own side failed.
+        OragentError: The model cannot be called, the budget is spent, or the sandbox failed.
     """
     session = FormulationSession(case, problem, options, runner, CommentPool(), ask_person=ask_person)
     answer = await METHODS[options.method](session)
@@ -141,7 +141,7 @@ async def formulate_case(
 
 
 def collect_result(session: FormulationSession, answer: FormulationAttempt) -> FormulationResult:
-    """Collect the result of a session with one of its attempts as the answer."""
+    """Return the result of a session, with one of its attempts as the answer."""
     options, ran = session.options, answer.ran
     return FormulationResult(
         status=str(ran.verdict or ran.status),
@@ -167,13 +167,13 @@ def collect_result(session: FormulationSession, answer: FormulationAttempt) -> F
 
 
 def _unsolved_readings(session: FormulationSession) -> list[dict[str, Any]]:
-    """Return the sentences with two readings of a problem without a solution."""
+    """Return the sentences with two readings, for a problem without a solution."""
     readings = list_readings(session.pool.parsed_of("formalization"))
     return [{**asdict(reading), "status": NOT_SOLVED, "objective": None} for reading in readings]
 
 
 def _why_not_proven(attempt: FormulationAttempt) -> str:
-    """Return why a solution that is not proven optimal is no answer; empty without one."""
+    """Return why a solution that is not proven optimal is not an answer; empty if it is one."""
     solution = attempt.ran.solution
     if attempt.is_answer or solution is None or solution.status is not SolveStatus.FEASIBLE:
         return ""

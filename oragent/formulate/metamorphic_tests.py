@@ -1,7 +1,7 @@
-"""Metamorphic tests: properties that every correct program has, whatever the answer is.
+"""Metamorphic tests: properties of every correct program that hold for any answer.
 
-The tests change the data of a program that reads them (Chen et al. 1998, HKUST-CS98-01) and need no label. No test
-fails on a correct model of linear rows. Passing all tests proves nothing.
+The tests change the data of a program that reads them (Chen et al. 1998, HKUST-CS98-01) and need no label. A correct
+model with linear rows passes every test. Passing all tests does not prove that a model is correct.
 """
 
 import math
@@ -32,19 +32,19 @@ from oragent.milp.plain import number, quoted
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
-# by which money and amounts are scaled
+# Factor for scaling money and amounts.
 FACTOR = 3.0
-# Relative, when two optima are the same.
+# Relative tolerance for equal optima.
 CLOSE = 1e-6
-# of perturbed data on which program and checker must agree
+# Number of perturbed data sets on which program and checker must agree.
 TRIES = 3
 MOST_TIGHTENED = 8
-# for the solve of a relaxation
+# Seconds for solving a relaxation.
 RELAXED_S = 20.0
 PER = re.compile(r"\s*(?:/|\bper\b)\s*")
 TEXT = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|#.*")
 LITERAL = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])")
-# Figures of a program that measure nothing: places, halves.
+# Constants of a program that are not measured quantities, such as positions and halves.
 HARMLESS = {0.0, 1.0, 2.0}
 CEILING = re.compile(r"(?i)\b(at most|maximum|available|availability|budget|capacity)\b")
 FLOOR = re.compile(r"(?i)\b(at least|minimum|min|required|requirement|needed)\b")
@@ -66,10 +66,10 @@ class PropertyResult:
     """Result of one test."""
 
     property: Property
-    # None if the test does not apply or could not run
+    # Whether the property holds; None if the test does not apply or could not run.
     holds: bool | None
     datum: str = ""
-    # Result in words, or why the test does not apply.
+    # Result in words, or the reason why the test does not apply.
     note: str = ""
 
 
@@ -108,9 +108,9 @@ def run_metamorphic_tests(
         interface: Function of the program.
         data: Arguments of the program.
         about: ``Unit`` and ``Definition`` by parameter, from an encoder.
-        unit: Unit of the objective, as the parameters have it; empty if unknown.
+        unit: Unit of the objective, in the spelling of the parameters; empty if unknown.
         checker: Text of a checker that must agree with the program; empty for none.
-        seed: Of the perturbed figures.
+        seed: Seed of the perturbed figures.
     """
     try:
         base = runner.run_program(source, interface, data)
@@ -165,7 +165,7 @@ def _test_amounts(trial: _Trial) -> PropertyResult:
 
 
 def _why_unscalable(trial: _Trial) -> str:
-    """Return why scaled data cannot be tested; empty if they can."""
+    """Return why scaled data cannot be tested; empty if they can be tested."""
     if trial.base.milp is not None and not trial.base.milp.is_linear:
         return "the model is not linear"
     figures = [name for name in trial.data if any(True for _ in iterate_numbers(trial.data[name]))]
@@ -220,10 +220,10 @@ def _test_tightened(trial: _Trial) -> Iterator[PropertyResult]:
             continue
         ran = trial.run({**trial.data, name: value * (0.9 if ceiling else 1.1)})
         if not _differ_in_limits(milp, ran.milp):
-            # it is more than a limit: a yield, a price
+            # The figure is not only a limit, but for example a yield or a price.
             continue
         if ran.solution is None or not ran.solution.status.has_point or ran.objective is None:
-            # no point is left: that is no better optimum
+            # Relaxing left no feasible point, which is not a better optimum.
             continue
         ends = _optimum_range(trial.base)
         assert ends is not None
@@ -264,7 +264,7 @@ def _test_agreement(trial: _Trial, rng: np.random.Generator) -> Iterator[Propert
 def _compare(
     which: Property, names: list[str], ran: ExecutionResult, base: ExecutionResult, factor: float = 1.0
 ) -> PropertyResult:
-    """Compare two optima, of which only ranges may be proven, the second one times a factor."""
+    """Compare two optima, possibly proven only as ranges; the second one is multiplied by a factor."""
     expected, ends = _optimum_range(base), _optimum_range(ran)
     if ran.status in (SolveStatus.FEASIBLE, SolveStatus.UNKNOWN) and ends is None:
         return PropertyResult(which, None, ", ".join(map(quoted, names[:6])), "not solved in time")

@@ -19,21 +19,21 @@ from oragent.milp.solution import SolveStatus
 NOT_QUADRATIC = "a check with variables may add them and multiply two of them: it may not {what}"
 
 
-# The models that were solved, as they were then.
+# Copies of the solved models at the time of their solve.
 CAPTURED: list[dict[str, Any]] = []
-# Values of the variables of the last one, by name.
+# Values of the last model's variables, by name.
 SOLVED: dict[str, float] = {}
 # Seconds of a solve without a limit.
 RECORD_S = 20.0
-# The last ones are kept.
+# Maximum number of models; the last ones are kept.
 MOST_MODELS = 5
-# of a checker
+# Maximum number of entries of a checker.
 MOST_ENTRIES = 20_000
 DEPTH = 8
-# by the name of the column that stands for a product: the two variables as PuLP describes them
+# Two variables in PuLP's form, by the name of the column that represents their product.
 PRODUCTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
 _PRODUCT_COLUMNS: dict[str, Any] = {}
-# of the solves of the program that runs now
+# Limits of the running program's solves.
 _LIMITS = [SolverLimits()]
 DIVISION_ERROR = (
     "an expression was divided by a variable, and the model must be linear: multiply both sides by it, such as "
@@ -50,7 +50,7 @@ NO_OBJECTIVE_ERROR = (
 
 
 class Quadratic:
-    """An expression of degree 2 at most.
+    """An expression of degree at most 2.
 
     Attributes:
         terms: Coefficient by name of the column.
@@ -137,7 +137,7 @@ class Quadratic:
 
 
 def as_symbols(values: Any, columns: Any) -> Any:
-    """The values with a symbol in every place that ``columns`` names; others stay numbers."""
+    """Return the values with a symbol at every position that ``columns`` names; others remain numbers."""
     if isinstance(columns, str):
         return Quadratic({columns: 1.0})
     if isinstance(columns, dict) and isinstance(values, dict):
@@ -148,38 +148,38 @@ def as_symbols(values: Any, columns: Any) -> Any:
 
 
 def install_capture() -> None:
-    """Replace every solver and PuLP's unclear errors; once, before the process is forked."""
+    """Replace every solver and PuLP's unclear errors; call it once before the process forks."""
     bring_solver(_record_model, lambda: _LIMITS[0], _record_values)
     divide, multiply, value = pulp.LpAffineExpression.__truediv__, pulp.LpAffineExpression.__mul__, pulp.value
     solve_linear = pulp.LpProblem.solve
 
     def multiply_checked(self: Any, factor: Any) -> Any:
-        """Multiply; a product of two variables becomes a column that stands for it."""
+        """Multiply two expressions; a product of two variables becomes a column that represents it."""
         try:
             return multiply(self, factor)
         except TypeError:
             return _multiply_expressions(self, factor)
 
     def raise_to_power(self: Any, exponent: Any) -> Any:
-        """Square."""
+        """Square an expression; reject other powers."""
         if exponent != 2:
             raise TypeError(PRODUCT_ERROR)
         return self * self
 
     def solve_products(self: Any, *arguments: Any, **named: Any) -> Any:
-        """Solve; a model with products of variables by oragent's own solvers."""
+        """Solve a model; oragent's own solvers solve one with products of variables."""
         if any(variable.name in PRODUCTS for variable in self.variables()):
             return _solve_quadratic(self)
         return solve_linear(self, *arguments, **named)
 
     def divide_checked(self: Any, divisor: Any) -> Any:
-        """Divide; the error of PuLP does not say what to write instead."""
+        """Divide an expression; the error states the valid form, which PuLP's error does not."""
         if isinstance(divisor, pulp.LpVariable) or (isinstance(divisor, pulp.LpAffineExpression) and len(divisor)):
             raise TypeError(DIVISION_ERROR)
         return divide(self, divisor)
 
     def value_checked(expression: Any) -> Any:
-        """The value of an expression; an objective that was never given is None."""
+        """Return the value of an expression; None for a missing objective."""
         if expression is None:
             raise ValueError(NO_OBJECTIVE_ERROR)
         return value(expression)
@@ -191,7 +191,7 @@ def install_capture() -> None:
 
 
 def _multiply_expressions(left: Any, right: Any) -> Any:
-    """Multiply two linear expressions of PuLP; each pair of variables has one column that stands for its product."""
+    """Multiply two linear expressions of PuLP; one column represents each pair of variables."""
     expressions = [pulp.LpAffineExpression(side) for side in (left, right)]
     if any(variable.name in PRODUCTS for side in expressions for variable in side):
         raise TypeError(PRODUCT_ERROR)
@@ -220,7 +220,7 @@ def read_captured(captured: Mapping[str, Any], products: Mapping[str, Any]) -> M
     """Return a captured model, with the products of its variables.
 
     Raises:
-        MilpError: It is not what PuLP writes.
+        MilpError: The model does not have PuLP's form.
     """
     milp = from_pulp_dict(captured["data"], captured["constant"])
     names = {variable.name for variable in milp.variables}
@@ -231,7 +231,7 @@ def read_captured(captured: Mapping[str, Any], products: Mapping[str, Any]) -> M
 
 
 def _solve_quadratic(problem: Any) -> int:
-    """Record and solve a model with products of variables, and give its variables their values."""
+    """Record and solve a model with products of variables, and set the values of its variables."""
     captured = snapshot(problem)
     _record_model(captured)
     limits = _LIMITS[0]
@@ -252,14 +252,14 @@ def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: flo
     Args:
         function: Function of the program.
         arguments: Arguments of the call.
-        limit_s: Seconds of each of its own solves, which then return the best point.
-        gap: Relative gap at which these solves may stop.
+        limit_s: Seconds of each solve by the program, which then returns the best point.
+        gap: Relative gap at which these solves stop.
 
     Returns:
-        JSON: ``returned`` (numbers in the place of variables), ``columns`` (the same, with the names of variables in
-        their places; a value that is returned under its variable's name counts as that variable), ``models`` (the last
-        ones that were solved), ``variables`` (bounds and kind of those returned: PuLP leaves one out of a model that no
-        row or objective mentions), ``products`` (the factors by column that stands for their product).
+        JSON: ``returned`` (numbers instead of variables), ``columns`` (the same with names of variables instead of
+        numbers; a value returned under its variable's name counts as that variable), ``models`` (the last solved
+        models), ``variables`` (bounds and kind of the returned variables, because PuLP drops a variable that no
+        row or objective mentions), ``products`` (the factors by the column that represents their product).
     """
     for record in (CAPTURED, SOLVED, PRODUCTS, _PRODUCT_COLUMNS):
         record.clear()
@@ -272,14 +272,14 @@ def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: flo
 
 
 def check_numbers(function: Callable[..., Any], values: Any, data: Any) -> str:
-    """Call a checker with numbers; JSON of its entries."""
+    """Call a checker with numbers, and return JSON of its entries."""
     return json.dumps(
         [_plain_entry(item, number=True) for item in _take_entries(function(values, data))], allow_nan=True
     )
 
 
 def check_symbols(function: Callable[..., Any], values: Any, columns: Any, data: Any) -> str:
-    """Call a checker with symbols in the place of the values that are variables; JSON of its entries."""
+    """Call a checker with symbols instead of the values of variables, and return JSON of its entries."""
     return json.dumps(
         [_plain_entry(item, number=False) for item in _take_entries(function(as_symbols(values, columns), data))]
     )
@@ -296,7 +296,7 @@ def _record_values(problem: Any) -> None:
 
 
 def _split_returned(value: Any, depth: int, loose: dict[str, dict[str, Any]]) -> tuple[Any, Any]:
-    """Return the numbers and the names of the variables that they belong to."""
+    """Return the numbers, and the names of their variables."""
     if depth < 0:
         raise ValueError("the returned value is nested too deeply: return a dict of variables")
     if isinstance(value, pulp.LpVariable):
@@ -321,7 +321,7 @@ def _split_returned(value: Any, depth: int, loose: dict[str, dict[str, Any]]) ->
 
 
 def _match_column(name: str, value: Any) -> tuple[Any, Any] | None:
-    """Return a value with its column if it is returned under the name of the variable that has it."""
+    """Return a value and, if it was returned under the name of its variable, the column."""
     if name in SOLVED:
         column = name
     else:
@@ -359,7 +359,7 @@ def _plain_entry(item: Any, number: bool) -> list[Any]:
 
 
 def _plain_choice(name: str, cases: Any, sentence: str, number: bool) -> list[Any]:
-    """Return a check of which one case must hold; with numbers it is the worst row of the best case."""
+    """Return a check with alternative cases; with numbers, the worst row of the best case."""
     problem = f'the check {name[:80]} with "any" needs a list of cases, each (left, relation, right) or a list of these'
     if not isinstance(cases, tuple | list) or not cases:
         raise TypeError(problem)
@@ -375,7 +375,7 @@ def _plain_choice(name: str, cases: Any, sentence: str, number: bool) -> list[An
 
 
 def _excess(entry: list[Any]) -> float:
-    """By how much a row with numbers is broken."""
+    """Return the violation of a row with numbers."""
     over = float(entry[1]) - float(entry[3])
     return {"<": max(over, 0.0), ">": max(-over, 0.0)}.get(entry[2][:1], abs(over))
 

@@ -11,24 +11,24 @@ from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solvers.protocol import SolverOptions
 from oragent.milp.solving import solve
 
-# Solves quadratic models that are not convex, and indicators without bounds.
+# Solver for nonconvex quadratic models and for indicators without bounds.
 GENERAL_SOLVER = "scip"
 # Half the width of a box around a solution, relative to its values.
 BOX = 0.1
-# Relation of a check of which one row must hold.
+# Relation of a check with alternative cases.
 ANY = "any"
 
 
 @dataclass(frozen=True)
 class ProductTerms:
-    """A linear expression and products of two variables: coefficients by variable, and by pair in sorted order."""
+    """A linear expression and products of two variables: coefficients by variable, and by sorted pair."""
 
     terms: Mapping[str, float]
     products: Mapping[tuple[str, str], float]
 
     @classmethod
     def split(cls, terms: Mapping[str, float], pairs: Mapping[str, Sequence[str]]) -> Self:
-        """Split terms, of which some are columns that stand for the product of a pair."""
+        """Split terms into linear ones and columns that represent products."""
         products: dict[tuple[str, str], float] = {}
         for name in terms.keys() & pairs.keys():
             first, second = sorted(pairs[name])
@@ -37,7 +37,7 @@ class ProductTerms:
 
     @property
     def quadratic(self) -> tuple[QuadraticTerm[str], ...]:
-        """The products as terms of a model."""
+        """Return the products as terms of a model."""
         return tuple(QuadraticTerm(*pair, value) for pair, value in sorted(self.products.items()) if value)
 
     def row(self, name: str, relation: Relation, rhs: float) -> QuadraticRow[str]:
@@ -46,7 +46,7 @@ class ProductTerms:
 
 
 def restore_products(milp: Milp, pairs: Mapping[str, Sequence[str]]) -> Milp:
-    """Return the model with products of variables in the places of the columns that stand for them."""
+    """Return the model with products of variables instead of the columns that represent them."""
     used = {variable.name for variable in milp.variables} & pairs.keys()
     if not used:
         return milp
@@ -68,7 +68,7 @@ def restore_products(milp: Milp, pairs: Mapping[str, Sequence[str]]) -> Milp:
 
 
 def solve_model(milp: Milp, limit_s: float, gap: float = 0.0) -> Solution:
-    """Solve a model by HiGHS, or by SCIP if HiGHS cannot represent it.
+    """Solve a model by HiGHS, or by SCIP if HiGHS does not support it.
 
     Raises:
         MilpError: SCIP is needed and OR-Tools is not installed.
@@ -85,10 +85,10 @@ def solve_model(milp: Milp, limit_s: float, gap: float = 0.0) -> Solution:
 
 
 def _prove_convex(milp: Milp, solution: Solution, limit_s: float, gap: float) -> Solution:
-    """Return the optimum within a box around a solution of HiGHS, if it touches no side of the box.
+    """Return the optimum within a box around a solution of HiGHS, if it lies strictly inside the box.
 
-    HiGHS solves convex quadratic models only, so that an optimum inside the box is the optimum of the model. Its bound
-    is infinite where a variable has no bound and its reduced cost is not exactly zero.
+    HiGHS solves only convex quadratic models, so an optimum inside the box is the optimum of the model. Its bound
+    is infinite if a variable has no bound and its reduced cost is not exactly zero.
     """
     sides = {name: BOX * (1.0 + abs(value)) for name, value in solution.values.items()}
     variables = []

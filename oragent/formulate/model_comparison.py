@@ -1,8 +1,8 @@
-"""Compare a program's model with the rows of a checker: which of the two is too strict?
+"""Compare a program's model with the rows of a checker, and report which of the two is too strict.
 
-A solution that meets every check is not enough: the model may forbid better ones. So the checker's rows are solved
-with the program's objective. A point that breaks no check and is better contradicts the program. So does any point if
-the program is infeasible, and a row that stops the ray of an unbounded program.
+A solution that satisfies every check is not enough, because the model may forbid better ones. Therefore the checker's
+rows are solved with the program's objective. A better point that satisfies all checks contradicts the program. So does
+any point if the program is infeasible, and a row that limits the ray of an unbounded program.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,11 +20,11 @@ from oragent.milp.plain import number, plain, quoted
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import breaches, ray
 
-# by how much an objective must be better, relative to the larger of 1 and its size
+# Minimum improvement of an objective, relative to max(1, |objective|).
 BETTER = 1e-6
-# The same of a model with products, choices or several objectives, which solvers meet less exactly.
+# Minimum improvement for models with products, choices or several objectives, which solvers solve less accurately.
 BETTER_NONLINEAR = 1e-4
-# Name of the binaries of choices.
+# Name of the binary variables of alternative cases.
 SWITCH = "choice of checks"
 RELATIONS = {
     "<=": Relation.AT_MOST,
@@ -42,38 +42,38 @@ NO_POINT = "no point meets the checks together, and the program has one"
 class Ruling(StrEnum):
     """Result of comparing the checker's rows with the program's model."""
 
-    # The same optimum, or both infeasible, or both unbounded.
+    # Equal optimum, or both infeasible, or both unbounded.
     AGREES = "agrees"
-    # The program forbids a point that breaks no check.
+    # The program forbids a point that satisfies all checks.
     FORBIDS = "forbids"
-    # The program allows a point that the checks forbid.
+    # The program allows a point that violates the checks.
     ALLOWS = "allows"
-    # The same points, and another objective.
+    # The feasible points agree, and the objectives differ.
     OBJECTIVE = "objective"
     UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
 class CheckRow:
-    """A check as a row of degree 2 at most, or as cases of which one must hold."""
+    """A check as a row of degree at most 2, or as alternative cases of which one must hold."""
 
     name: str
-    # Left side less right side, coefficient by column.
+    # Coefficients of the left side minus the right side, by column.
     terms: Mapping[str, float]
     # ``<=``, ``>=``, ``=``, ``integer``, ``minimize``, ``maximize`` or ``any``
     relation: str
     # Right-hand side of the terms.
     rhs: float
-    # of the text that it comes from
+    # Sentence of the problem.
     sentence: str = ""
-    # Coefficient by two columns.
+    # Coefficients by two columns.
     products: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    # of ``any``: the rows of each case
+    # For ``any``: the rows of each case.
     cases: tuple[tuple["CheckRow", ...], ...] = ()
 
     @classmethod
     def from_entry(cls, item: Sequence[Any]) -> Self:
-        """An entry of ``model_capture.check_symbols``."""
+        """Build a row from an entry of ``model_capture.check_symbols``."""
         name, left_side, relation, right_side, sentence = item
         if relation == ANY:
             cases = tuple(tuple(cls.from_entry([name, *row, sentence]) for row in rows) for rows in left_side)
@@ -102,9 +102,9 @@ class ModelComparison:
         ruling: Which of the two is too strict, if any.
         reason: One sentence for the revision of the program.
         names: Rows, bounds and variables in the sentence.
-        values: Point that proves it, by column; empty without one.
+        values: Point that proves the ruling, by column; empty without one.
         objective: Objective of that point; None without one.
-        proven: Whether the checker's rows were solved to their end.
+        proven: Whether the checker's model was solved to a proven result.
     """
 
     ruling: Ruling
@@ -126,18 +126,18 @@ class _ObjectiveGap:
 
     @property
     def gain(self) -> float:
-        """By how much the best point is better."""
+        """Improvement of the best point."""
         return self.sense.sign * (self.value - self.best)
 
 
 def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> Milp:
-    """Build a model of the checker's rows and objective over the program's columns that were returned.
+    """Build a model of the checker's rows and objective over the returned columns of the program.
 
-    Where the checker has no objective, that of the program is used. A value is at least 0 unless the program lets it
-    be less; only what the checks call an integer is one.
+    Without an objective of the checker, the program's is used. Values are at least 0 unless the program allows
+    negative ones; only columns that the checks declare as integer are integer.
 
     Raises:
-        MilpError: No objective is known over these columns, or a check is not one.
+        MilpError: No objective is known over these columns, or an entry is not a check.
     """
     whole = {next(iter(entry.terms)) for entry in entries if entry.relation == "integer" and len(entry.terms) == 1}
     variables = tuple(
@@ -160,7 +160,7 @@ def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[st
 
 @dataclass
 class _ChecksBuilder:
-    """Rows of the model of checks; of an ``any`` each row has a binary that switches it on."""
+    """Rows of the model of checks; each row of an ``any`` has a binary variable that activates it."""
 
     rows: list[Row] = field(default_factory=list)
     quadratic_rows: list[QuadraticRow[str]] = field(default_factory=list)
@@ -205,10 +205,10 @@ class _ChecksBuilder:
 def find_counterexample(
     milp: Milp, solution: Solution, entries: Sequence[CheckRow], columns: Collection[str], limit_s: float
 ) -> ModelComparison:
-    """Hold a program's model, which was solved, against a checker's rows.
+    """Compare a solved model of a program with a checker's rows.
 
     Raises:
-        MilpError: The rows make no model.
+        MilpError: The rows do not make a model.
     """
     checks = checker_milp(milp, entries, columns)
     answer = solve_model(checks, limit_s)
@@ -227,7 +227,7 @@ def find_counterexample(
 def _choose_objective(
     milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]
 ) -> tuple[Objective, Sense, ModelFeatures[str]]:
-    """Return the last objective of the checker; those before it are goals that come first."""
+    """Return the last objective of the checker; earlier ones are goals of higher priority."""
     stated = [entry for entry in entries if entry.relation in SENSES]
     if stated:
         last = stated[-1]
@@ -251,7 +251,7 @@ def _choose_objective(
 
 
 def _objectives(checks: Milp) -> list[tuple[Objective, Sense, tuple[QuadraticTerm[str], ...]]]:
-    """Objectives of the checks by decreasing priority."""
+    """Return the objectives of the checks by decreasing priority."""
     goals = [(Objective(goal.terms, goal.constant), goal.sense, ()) for goal in checks.features.goals]
     return [*goals, (checks.objective, checks.sense, checks.features.quadratic)]
 
@@ -295,7 +295,7 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
     else:
         reach = solution.bound
     if solution.status is SolveStatus.FEASIBLE and gain > 0 and sign * reach <= sign * answer.objective + slack:
-        # The program may allow a better point that was not found.
+        # The program may allow a better point that the solver did not find.
         return ModelComparison(Ruling.UNDECIDED)
     if abs(gain) <= slack:
         if other := _different_costs(milp, checks):
@@ -304,7 +304,7 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
     if gain > 0:
         why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
         return _report_forbidden(milp, checks, answer, why)
-    # The point has no values of the switches.
+    # The point has no values for the binary variables of cases.
     of_switches = {row.name for row in checks.rows if row.terms and all(name.startswith(SWITCH) for name in row.terms)}
     names = tuple(breach.name for breach in breaches(checks, point) if breach.name not in of_switches)
     return ModelComparison(Ruling.ALLOWS, "the program's solution breaks checks" + _name_list(names), names, point)
@@ -337,9 +337,9 @@ def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> ModelCompa
 
 
 def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | None:
-    """Return columns whose objective coefficients differ, and a sentence on them; None where none can be named.
+    """Return columns whose objective coefficients differ, and a sentence about them; None without such columns.
 
-    Objectives over other columns may be equal through the rows; only objectives over the same columns are compared.
+    Objectives over different columns may be equal through the rows; only objectives over the same columns are compared.
     """
     if not (milp.is_linear and checks.is_linear):
         return None
@@ -371,7 +371,7 @@ def _report_forbidden(milp: Milp, checks: Milp, answer: Solution, why: str) -> M
 
 
 def _describe_point(values: Mapping[str, float]) -> str:
-    """Values that are not 0, in the order of the model, and how many others there are."""
+    """Describe nonzero values in the order of the model, and the number of those omitted."""
     used = [f"{plain(name)} = {number(value)}" for name, value in values.items() if abs(value) > NOISE]
     hidden, zeros = len(used) - MOST_NAMED, len(values) - len(used)
     if not used:
@@ -418,7 +418,7 @@ def _name_list(names: Sequence[str]) -> str:
 
 
 def match_sentences(milp: Milp, checks: Sequence[CheckRow]) -> dict[str, str]:
-    """Return the sentence of the equal check, up to a factor, by the name of the row."""
+    """Return the sentence of the equal check, up to a scale factor, by the name of the row."""
     sentence_of = {
         form: check.sentence
         for check in reversed(checks)

@@ -22,11 +22,11 @@ from oragent.milp.solution import SolveVerdict
 
 UNCHANGED = "\n\nThe program came back unchanged after this had been said once: the lines named must change."
 MOST_READINGS = 2
-# Characters of a plan that is reviewed.
+# Maximum number of characters of a reviewed plan.
 MOST_PLAN = 20_000
-# Relative difference of two values, up to which they are the same.
+# Relative difference up to which two values are equal.
 SAME = 1e-6
-# characters
+# Maximum number of cited characters.
 MOST_CITED = 800
 
 
@@ -37,9 +37,9 @@ async def interpret_terms(session: FormulationSession) -> None:
 
 
 async def encode_parameters(session: FormulationSession) -> None:
-    """List the parameters; those whose values the text tells become data of the program.
+    """List the parameters; those with values in the text become data of the program.
 
-    A figure that the text does not have goes back once, with the reason; that of a person stands.
+    A figure that is not in the text is sent back once, with the reason; a figure of the user is kept.
     """
     prompt = session.fill_prompt("semantic_encoder")
     encoded = await session.ask_data("semantic_encoder", prompt, dict)
@@ -57,7 +57,7 @@ async def formalize_model(session: FormulationSession) -> None:
 
 
 async def solve_readings(session: FormulationSession) -> None:
-    """Solve the other reading of each sentence that the formalization reads in two ways, at most two of them."""
+    """Solve the other reading of at most two sentences that the formalization reads in two ways."""
     answer = session.best_attempt()
     if answer.has_failed:
         return
@@ -75,7 +75,7 @@ async def solve_readings(session: FormulationSession) -> None:
 
 
 def _changed_decisions(ran: ExecutionResult, other: ExecutionResult) -> list[str] | None:
-    """Names of the returned variables whose values differ; None if one of the two has no solution."""
+    """Return names of returned variables whose values differ; None if one reading has no solution."""
     if ran.solution is None or other.solution is None or not other.solution.status.has_point:
         return None
     names = column_names(ran.columns) or set(ran.solution.values)
@@ -88,12 +88,12 @@ def _changed_decisions(ran: ExecutionResult, other: ExecutionResult) -> list[str
 
 
 async def compile_draft(session: FormulationSession) -> None:
-    """Write a draft for the supervisor, which is not run."""
+    """Write a draft for the supervisor; the draft is not run."""
     await session.ask_words("compiler", session.fill_prompt("compiler"))
 
 
 async def review_draft(session: FormulationSession) -> None:
-    """Remark on the newest program in the pool."""
+    """Ask for remarks on the newest program in the pool."""
     await session.ask_words("reviewer", session.fill_prompt("reviewer"))
 
 
@@ -117,8 +117,8 @@ async def choose_module(
 async def write_first_program(session: FormulationSession) -> FormulationAttempt:
     """Write the program, with units and readings in JSON, and run it.
 
-    A person who is asked may clarify the text before anything is solved: then the program is written again, and the
-    checker reads the clarification too.
+    An interactive user may clarify the text before the first solve: then the program is written again, and the
+    checker also receives the clarification.
     """
     try:
         source = await session.ask_program_with_facts("program", session.fill_prompt("program"))
@@ -136,7 +136,7 @@ async def write_first_program(session: FormulationSession) -> FormulationAttempt
 
 
 async def review_plan(session: FormulationSession, answer: FormulationAttempt) -> None:
-    """Ask for remarks on a plan that looks odd to the person who carries it out."""
+    """Ask for remarks on parts of a plan that would look odd in practice."""
     if answer.ran.solution is None or not answer.ran.solution.status.has_point:
         return
     plan = escape_text(json.dumps(answer.ran.values, ensure_ascii=False))[:MOST_PLAN]
@@ -170,11 +170,11 @@ async def diagnose_failure(session: FormulationSession) -> str:
 
 
 async def write_checker(session: FormulationSession) -> None:
-    """Have a checker written, once for all attempts, and check the newest attempt with it.
+    """Ask for a checker, once for all attempts, and check the newest attempt with it.
 
-    The prompt has the problem, the given data and the names of the returned values. It has neither the program nor
-    the figures of the encoder: a figure that the encoder misread must not pass the check. A checker that does not run
-    goes back once; after that the answer counts as unchecked.
+    The prompt has the problem, the given data and the names of the returned values. It excludes the program and
+    the figures of the encoder, so that a misread figure does not pass the check. A checker that fails to run
+    is sent back once; after that the answer counts as unchecked.
     """
     values = _describe_values(session)
     parameters, data = (
@@ -222,8 +222,8 @@ async def reconsider_checker(session: FormulationSession) -> None:
 
 
 def _describe_values(session: FormulationSession) -> str:
-    """Describe the access to each value and its type, one per line."""
-    # Those that are missing, of a program without an optimum, are told as numbers.
+    """Describe the expression and the type of each value, one per line."""
+    # Missing values of a program without an optimum are described as numbers.
     values = map_leaves(
         session.newest.ran.values, lambda leaf: 0.0 if leaf is None or isinstance(leaf, int | float) else leaf
     )

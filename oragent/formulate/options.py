@@ -10,12 +10,12 @@ from oragent._base.errors import ConfigError
 from oragent.formulate.problem import Form
 from oragent.llm.model_settings import RuntimeWords
 
-# that an ablation leaves out
+# Modules that an ablation can omit.
 PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")
-# that were found harmful
+# Additional modules; they were found harmful.
 EXTRAS = ("conductor", "terminology", "reviewer")
 
-# Mock models of benchmarks, which know the gold answers.
+# Mock models of benchmarks, which know the reference answers.
 STAND_INS = ("oracle", "planted", "misread", "scripted")
 ROLES = (
     "program",
@@ -53,7 +53,7 @@ ROLES = (
     "optimus_debug",
     "reading",
 )  # in which models are asked
-# Every single error in a case of its own.
+# Every single error in a separate case.
 ALL = "planted:all"
 
 
@@ -117,21 +117,21 @@ class Options:
             raise ConfigError(f"a temperature of {self.temperature}: expected 0 to 2")
 
     def for_form(self, form: Form) -> "Options":
-        """The options of checks for problems of a form: the published checker has two."""
+        """Return the options of checks for problems of a form; the published checker has two forms."""
         if not self.published or form is Form.HEAD:
             return self
         return replace(self, published=False, relative=0.0, absolute=0.0)
 
     @property
     def label(self) -> str:
-        """Method with its changes, such as ``ormind without formalization``."""
+        """Return the method with its changes, such as ``ormind without formalization``."""
         parts = [f"without {name}" for name in sorted(self.without)] + [f"with {name}" for name in self.extra]
         return " ".join((self.method, *parts))
 
 
 PRESETS = {
     "default": Options(),
-    # As published (Wang et al. 2025); our prompts are our own words.
+    # Published settings (Wang et al. 2025); the prompts are not the published ones.
     "paper": Options(
         method="ormind",
         repairs=1,
@@ -157,7 +157,7 @@ def choose_options(preset: str, **changes: Any) -> Options:
 
 
 def check_known(name: str, names: Iterable[str], what: str) -> str:
-    """The name, if it is one of ``names``; ``ConfigError`` with the nearest one where it is not."""
+    """Return the name if it is one of ``names``; otherwise raise ``ConfigError`` with the nearest one."""
     names = list(names)
     if name in names:
         return name

@@ -23,11 +23,11 @@ from oragent.milp.solution import Solution, ValueRange
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.text import DiffLine, clip_text, diff_lines
 
-# Rows of the model, lines of a comparison.
+# Maximum numbers of rows of the model, and of lines of a comparison.
 MOST_ROWS, MOST_CHANGED = 400, 200
-# Variables and rows, above which the mathematics are left to the files.
+# Maximum number of variables and rows for which the page shows the mathematical model.
 MOST_MATHS = 200
-# Characters of a sentence that is looked for in the problem.
+# Minimum number of characters of a sentence that is searched for in the problem.
 SHORTEST = 8
 
 
@@ -35,7 +35,7 @@ def write_page(folder: Path, request: FormulationRequest, outcome: FormulationEn
     """Write ``report.html`` into the folder.
 
     Raises:
-        StoreError: It cannot be written.
+        StoreError: The page cannot be written.
     """
     return replace_page(folder, render_page(request, outcome))
 
@@ -90,7 +90,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
 
 
 def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
-    """Mark in a text the first occurrence of each sentence that rows come from."""
+    """Mark the first occurrence in a text of each sentence that a row comes from."""
     spans: list[tuple[int, int]] = []
     for sentence in sorted(set(sentences), key=len, reverse=True):
         words = sentence.strip(" .\"'").split()
@@ -132,7 +132,7 @@ def _row_lines(milp: Milp, solution: Solution) -> Iterator[dict[str, str]]:
 
 
 def _dual_text(milp: Milp, solution: Solution, row: Row) -> str:
-    """The dual of an inequality of a linear program; equalities and integer models have none that can be used."""
+    """Return the dual of an inequality of a linear program as text; equalities and integer models have none."""
     if milp.has_integers or row.relation is Relation.EQUAL or row.name not in solution.duals:
         return "–"
     return signed(solution.duals[row.name], figure)

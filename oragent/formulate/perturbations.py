@@ -1,4 +1,4 @@
-"""Changes of data whose effect on a correct program is known: scale, perturb, reorder, rename."""
+"""Changes of data with a known effect on a correct program: scale, perturb, reorder, rename."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,9 +9,9 @@ import numpy as np
 
 from oragent.formulate.data import iterate_leaves, list_parts, map_leaves
 
-# of each shaken figure, up and down
+# Relative spread of each perturbed figure, up and down.
 SPREAD = 0.3
-# Words of time and position: data with such names, or with digits, have an order with a meaning.
+# Words of time and position: the order of data with such names, or with digits, has a meaning.
 ORDERED = re.compile(
     r"(?i)\d|\b(?:period|year|quarter|month|week|day|hour|shift|stage|step|time|date|first|second|third|last|"
     r"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
@@ -19,7 +19,7 @@ ORDERED = re.compile(
 
 
 def scale_data(data: Mapping[str, Any], names: Collection[str], factor: float) -> dict[str, Any]:
-    """The data with every number of some parameters multiplied."""
+    """Return the data with every number of some parameters multiplied by a factor."""
     return {
         key: map_numbers(value, lambda figure: factor * figure) if key in names else value
         for key, value in data.items()
@@ -27,10 +27,11 @@ def scale_data(data: Mapping[str, Any], names: Collection[str], factor: float) -
 
 
 def perturb_data(data: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """The data with numbers near theirs.
+    """Return the data with numbers close to the original ones.
 
-    Small whole numbers stay, as they may count things or name places; equal ones stay equal, as they may be keys that
-    join tables.
+    Small whole numbers are not changed, because they may be counts or positions. Equal numbers remain equal, because
+    they
+    may be keys that join tables.
     """
     moved: dict[int, int] = {}
 
@@ -47,7 +48,7 @@ def perturb_data(data: Mapping[str, Any], rng: np.random.Generator) -> dict[str,
 
 
 def is_table(value: Any) -> bool:
-    """Return True for records, as a CSV file gives them."""
+    """Return True for a list of records, as read from a CSV file."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
@@ -59,15 +60,15 @@ def iterate_numbers(value: Any) -> Iterator[float]:
 
 
 def map_numbers(value: Any, change: Callable[[float], float]) -> Any:
-    """Every number of some data changed; booleans, texts and the rest stay."""
+    """Apply a function to every number of the data; booleans, texts and other values are not changed."""
     return map_leaves(value, lambda leaf: change(leaf) if _kind_name(leaf) == "number" else leaf)
 
 
 def reverse_order(value: Any) -> Any:
     """Reverse objects and lists of objects, unless their order may have a meaning.
 
-    Records stay too where other data may be told by their place in the list: where anything is a list of no records,
-    as long as they are, or where they count themselves.
+    Records keep their order if other data may refer to their position: if the data contain a list of other values
+    with the same length, or if the records are numbered.
     """
     return _reverse_order(value, set(_list_lengths(value)))
 
@@ -83,10 +84,10 @@ def _reverse_order(value: Any, lengths: Collection[int]) -> Any:
 
 
 def permute_names(data: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The data with the names of things permuted wherever they stand, and these names.
+    """Return the data with the names of things permuted everywhere, and these names.
 
-    A name of a thing is a key below a parameter, in an object whose values are all of one kind; names of parameters,
-    and of the fields of records in lists, are no such names. What may be in an order that means something stays.
+    A name is a key below a parameter, in an object whose values all have one kind. Names of parameters and of the
+    fields of records in lists do not count. Names with a meaningful order are not changed.
     """
     new: dict[str, str] = {}
     for labels in dict.fromkeys(
@@ -98,7 +99,7 @@ def permute_names(data: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
 
 
 def iterate_keys(value: Any) -> Iterator[Any]:
-    """The keys of some data, all levels, in their order."""
+    """Yield the keys of the data on all levels, in order."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield key
@@ -109,7 +110,7 @@ def iterate_keys(value: Any) -> Iterator[Any]:
 
 
 def _list_lengths(value: Any) -> Iterator[int]:
-    """The lengths of all lists of no records, and of tables whose rows have no name."""
+    """Return the lengths of all lists without records, and of tables whose rows have no names."""
     if isinstance(value, list):
         named = is_table(value) and any(isinstance(cell, str) for item in value for cell in item.values())
         if not named:
@@ -119,7 +120,7 @@ def _list_lengths(value: Any) -> Iterator[int]:
 
 
 def _counts_rows(table: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a column goes up by one from row to row."""
+    """Return True if a column increases by one from row to row."""
     columns = ([row[name] for row in table if isinstance(row.get(name), int)] for name in table[0])
     return len(table) > 1 and any(
         len(column) == len(table) and all(later - earlier == 1 for earlier, later in pairwise(column))
@@ -132,7 +133,7 @@ def _are_ordered(names: Iterable[str]) -> bool:
 
 
 def _iterate_labels(value: Any) -> Iterator[list[str]]:
-    """The keys of every object that is a table of things."""
+    """Yield the keys of every object that is a table of things."""
     if not isinstance(value, Mapping) or len({_kind_name(item) for item in value.values()}) != 1:
         return
     yield [str(key) for key in value]

@@ -10,21 +10,21 @@ from typing import Any
 from oragent._base.files import file_stem, replace_file
 from oragent.milp.decisions import DecisionFamily
 
-# of the cell of a spreadsheet
+# Maximum length of a spreadsheet's sheet name.
 MAX_SHEET_NAME = 31
-# A cell that begins with one of these is a formula for a spreadsheet.
+# Spreadsheets read a cell that begins with one of these as a formula.
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
 class PlanTable:
-    """Values of one family of decisions that are not zero, one per row.
+    """Nonzero values of one family of decisions, one per row.
 
     Attributes:
         name: Name of the family.
-        heads: Name of each index, as the data call it, then ``value`` with its unit.
+        heads: Name of each index in the data, then ``value`` with its unit.
         rows: Labels of the indices and the value, in the order of the data.
-        zeros: Number of values that are zero and left out.
+        zeros: Number of omitted zero values.
     """
 
     name: str
@@ -47,7 +47,7 @@ def tabulate_plan(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -
 
 
 def order_families(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -> tuple[DecisionFamily, ...]:
-    """Return the families with their entries in the order in which the data list the labels."""
+    """Return the families with entries in the order of the labels in the data."""
     ranks = {label: (0, rank) for rank, label in enumerate(dict.fromkeys(_iterate_labels(data)))}
     ordered = []
     for family in families:
@@ -73,7 +73,7 @@ def write_plan(folder: Path, tables: Sequence[PlanTable]) -> list[Path]:
 
 
 def _csv_text(tables: Sequence[PlanTable]) -> str:
-    """All tables below each other: decision, one column for each name of an index, value, unit."""
+    """Return all tables in one CSV text: decision, one column for each index name, value, unit."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     heads = list(dict.fromkeys(head for table in tables for head in table.heads[:-1]))
@@ -111,7 +111,7 @@ def _workbook(tables: Sequence[PlanTable]) -> bytes | None:
 
 
 def _safe_cell(value: str | float) -> str | float:
-    """Keep a label of untrusted data from being read as a formula."""
+    """Escape a label of untrusted data that a spreadsheet would read as a formula."""
     if isinstance(value, str):
         plain = "".join(letter for letter in value if letter.isprintable())
         return f"'{plain}" if plain.startswith(FORMULA_SIGNS) else plain
@@ -129,7 +129,7 @@ def _distinct(heads: Sequence[str]) -> list[str]:
 
 
 def _label_columns(data: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Names of columns and parameters with the labels that they hold."""
+    """Return names of columns and parameters with their labels."""
     for name, value in data.items():
         if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
             for column in value[0]:
@@ -147,7 +147,7 @@ def _iterate_labels(data: Any, depth: int = 0) -> Iterator[str]:
         yield data
     elif isinstance(data, Mapping):
         for key, item in data.items():
-            # Keys of the first level name parameters.
+            # Keys of the first level are parameter names.
             if depth:
                 yield str(key)
             yield from _iterate_labels(item, depth + 1)

@@ -23,20 +23,20 @@ from oragent.milp.plain import figure, signed
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.report.pages.text import fitted_lines, format_money
 
-# Lines of all tables of decisions; plan.csv has all values.
+# Maximum number of lines of all tables of decisions; plan.csv has all values.
 MAX_TABLE_LINES = 60
 MAX_REASON_LINES, MAX_QUESTION_LINES, MAX_ATTEMPT_LINES = 12, 12, 10
 MAX_EFFECTS = 6
-# Decisions of another optimal plan.
+# Maximum number of decisions of another optimal plan.
 MAX_ALTERNATIVE = 4
-# Values that differ between two plans.
+# Maximum number of values that differ between two plans.
 MAX_CHANGES = 20
-# Values of a program, up to which they are printed with its objective.
+# Maximum number of values that are printed with the objective.
 MAX_VALUES = 6
 
 
 def print_outcome(outcome: FormulationEnd, console: Console) -> None:
-    """Print a result, the verdict in the first line."""
+    """Print a result with the verdict in the first line."""
     result, width = outcome.result, console.width
     assert result is not None
     style = {Verdict.CHECKED: "bold green", Verdict.UNCHECKED: "bold yellow"}.get(result.judgement.verdict, "bold red")
@@ -53,7 +53,7 @@ def print_outcome(outcome: FormulationEnd, console: Console) -> None:
 
 
 def headline(outcome: FormulationEnd) -> str:
-    """Return the verdict in one sentence; a contradicted plan is never called optimal."""
+    """Return the verdict in one sentence; a contradicted plan is not called optimal."""
     result, solution = outcome.result, outcome.solution
     assert result is not None
     verdict = result.judgement.verdict
@@ -134,7 +134,7 @@ def describe_alternative(alternative: Mapping[str, float], solution: Solution) -
 
 
 def shown_solution(outcome: FormulationEnd) -> Solution | None:
-    """Return the solution whose values are shown: of an infeasible model the best incomplete plan."""
+    """Return the solution whose values are shown: the best incomplete plan for an infeasible model."""
     if outcome.incomplete is not None:
         return outcome.incomplete.solution
     if outcome.solution is not None and outcome.solution.status.has_point:
@@ -214,7 +214,7 @@ def _checks_text(result: FormulationResult) -> str:
     note = f" ({one_line(result.checks['note'], 200)})" if result.checks["note"] else ""
     sure = "; the model of the checks has the same optimum" if result.checks["confirmed"] else ""
     met, count = result.checks["met"], result.checks["count"]
-    # The point is right, the model is not.
+    # The point is correct, but the model is not.
     if result.checks["state"] == CheckStatus.FAILED and met == count:
         reasons = dict.fromkeys(str(finding["reason"]) for finding in result.checks["findings"])
         return f"failed: {', '.join(reasons)}; the solution meets all {count} entries{note}"

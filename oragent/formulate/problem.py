@@ -38,22 +38,22 @@ def solve(data):
 '''
 
 
-# of a problem's text; a longer one is refused before any call of a model
+# Maximum number of characters of a problem's text; a longer text is rejected before any model call.
 MAX_TEXT_CHARACTERS = 200_000
-# of the data: numbers, texts, booleans
+# Maximum number of values in the data: numbers, texts, booleans.
 MAX_DATA_VALUES = 1_000_000
 
 
 class Form(StrEnum):
     """Form in which a prompt shows the program."""
 
-    # of the function, with its docstring; as published for NL4Opt
+    # Head of the function with its docstring; as published for NL4Opt.
     HEAD = "head"
-    # All but variables, objective and constraints; as published for ComplexOR.
+    # Everything except variables, objective and constraints; as published for ComplexOR.
     SCAFFOLD = "scaffold"
 
 
-# as published
+# Rule as published.
 SCAFFOLD_RULE = "write what stands at the mark alone, and leave all else of the program as it is"
 
 
@@ -62,7 +62,7 @@ class ProgramInterface:
     """Function that a program must define.
 
     Attributes:
-        parameters: Names of the arguments; one that is called ``data`` gets all data.
+        parameters: Names of the arguments; an argument with the name ``data`` receives all data.
         source: Text in the prompt: head of the function with its docstring, or a scaffold.
         form: Form of that text.
     """
@@ -121,10 +121,10 @@ def find_function(source: str, function: str) -> bool:
 
 
 def read_interface(path: Path) -> ProgramInterface:
-    """Read an interface from a Python file; its text is not run, and the first function at its top level counts.
+    """Read an interface from a Python file without running it; the first top-level function counts.
 
     Raises:
-        ProblemError: It cannot be read or has no function.
+        ProblemError: The file cannot be read or has no function.
     """
     text = read_text(path, "an interface")
     match = FUNCTION.search(text)
@@ -141,7 +141,7 @@ class ProblemText:
     Attributes:
         data: Parameters by name, as plain lists, dicts, texts and numbers.
         background: Background knowledge for the reader of the text; may be empty.
-        notes: Steps by which tables of the data were read.
+        notes: Steps of reading the tables of the data.
 
     Raises:
         ProblemError: The text is empty, or text or data exceed their limits.
@@ -174,10 +174,10 @@ def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None =
     Args:
         path: Text or Markdown.
         data: JSON, CSV, Excel, Parquet or SQLite files.
-        interface: A Python file with the head of the function that is wanted; None for ours.
+        interface: Python file with the head of the required function; None for the default one.
 
     Raises:
-        ProblemError: One of the files is not what it should be, in one line with its name.
+        ProblemError: A file is invalid; the message is one line with its name.
     """
     values: dict[str, Any] = {}
     notes: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any
 from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
-# authors
+# Authors of pool entries.
 MODEL, PERSON, ORAGENT = "model", "person", "oragent"
 
 
@@ -29,22 +29,22 @@ class PoolEntry:
     parsed: Any = None
     # Seconds since 1970.
     time: float = field(default_factory=time.time)
-    # in and out
+    # Input and output tokens.
     tokens: int = 0
-    # ``model``, ``person`` for a correction, ``oragent`` for computed text
+    # ``model``, ``person`` for a correction, ``oragent`` for computed text.
     author: str = MODEL
 
 
 class CommentPool(list[PoolEntry]):
-    """Entries in order; none is removed, and prompts show the entry in force of each module."""
+    """Entries in order; none is removed, and prompts show the current entry of each module."""
 
     def newest_of(self, module: str) -> PoolEntry | None:
-        """Return the entry of a module that is in force: the newest with data, else the newest."""
+        """Return the current entry of a module: the newest with data, else the newest."""
         entries = [entry for entry in reversed(self) if entry.module == module]
         return next((entry for entry in entries if entry.parsed is not None), entries[0] if entries else None)
 
     def parsed_of(self, module: str) -> dict[str, Any]:
-        """Return the data of the entry in force of a module; empty if they are no object."""
+        """Return the data of a module's current entry; empty if the data are not an object."""
         entry = self.newest_of(module)
         if entry is not None and isinstance(entry.parsed, dict):
             return entry.parsed
@@ -52,9 +52,9 @@ class CommentPool(list[PoolEntry]):
 
     @property
     def prompt_text(self) -> str:
-        """The pool in a prompt: of each module the entry that is in force.
+        """Return the pool as text for a prompt: the current entry of each module.
 
-        It has no times, so that the same words give the same prompt.
+        The text contains no times, so that equal content gives an equal prompt.
         """
         in_force = {entry.module: self.newest_of(entry.module) for entry in self}
         entries = [entry for entry in self if entry is in_force[entry.module]]
@@ -62,12 +62,12 @@ class CommentPool(list[PoolEntry]):
         return "\n\n".join(texts) or "(empty)"
 
     def to_lines(self) -> str:
-        """The pool as JSON, an entry a line."""
+        """Return the pool as JSON, one entry per line."""
         return "".join(json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in self)
 
 
 def fill_template(template: str, **values: object) -> str:
-    """Fill a prompt template, by its name."""
+    """Fill a prompt template by its name."""
     return _read_template(template).substitute({name: str(value) for name, value in values.items()}).strip()
 
 
@@ -77,13 +77,13 @@ def _read_template(name: str) -> Template:
 
 
 def extract_program(text: str, function: str) -> str:
-    """The program of a reply.
+    """Return the program of a reply.
 
     Returns:
-        The last block that defines the function, with the imports of other blocks where it has none.
+        The last block that defines the function; if it has no imports, with the imports of other blocks.
 
     Raises:
-        ReplyError: There is none; the text can be sent back.
+        ReplyError: The reply has no program; the message can be sent back to the model.
     """
     head = re.compile(rf"^(?:async\s+)?def\s+{re.escape(function)}\s*\(", re.MULTILINE)
     reply = drop_thoughts(text.replace("\r\n", "\n"))

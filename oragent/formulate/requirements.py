@@ -1,4 +1,4 @@
-"""Facts that a formalization states: sentences with two readings, requirements left out, nonlinear parts."""
+"""Facts that a formalization states: sentences with two readings, omitted requirements, nonlinear parts."""
 
 import math
 import re
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 LIST_MARK = re.compile(r"^\s*[-*•–]\s+")
-# Status of a reading of a problem that has no solution.
+# Status of a reading without a solution.
 NOT_SOLVED = "not solved"
-# Relative difference of two objectives, up to which they are the same.
+# Relative difference up to which two objectives are equal.
 SAME_OPTIMUM = 1e-6
 
 
@@ -18,7 +18,7 @@ class Reading:
     """A sentence with two readings."""
 
     sentence: str
-    # Reading of the program.
+    # Reading that the program uses.
     used: str
     other: str
 
@@ -48,13 +48,13 @@ def list_readings(parsed: Any) -> list[Reading]:
 
 
 def has_same_optimum(reading: Mapping[str, Any], objective: float | None) -> bool:
-    """Return True if the other reading of a sentence has the optimum of the answer."""
+    """Return True if the other reading of a sentence has the same optimum as the answer."""
     other = reading["objective"]
     return objective is not None and other is not None and math.isclose(other, objective, rel_tol=SAME_OPTIMUM)
 
 
 def list_unmodelled(parsed: Any) -> list[tuple[str, str]]:
-    """Return the requirements that a formalization says it left out: "sentence -- why", as pairs."""
+    """Return the requirements that a formalization omits by its own statement: "sentence -- why", as pairs."""
     entries = parsed.get("NOT_MODELLED") if isinstance(parsed, dict) else None
     pairs = []
     for entry in map(str, entries if isinstance(entries, list) else ()):
@@ -65,5 +65,5 @@ def list_unmodelled(parsed: Any) -> list[tuple[str, str]]:
 
 
 def plain_key(name: str) -> str:
-    """Return a name in the form in which names of rows are compared."""
+    """Normalise the name of a row for comparison."""
     return re.sub(r"[\W_]+", "", name.lower())

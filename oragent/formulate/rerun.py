@@ -30,17 +30,17 @@ from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import finished_results
 from oragent.llm.model_settings import RuntimeSettings
 
-# Relative difference of two values, up to which they are the same.
+# Relative difference up to which two values are equal.
 SAME = 1e-6
 UNREAD = "the program builds the same model for the new data: it does not read what changed"
 
 
 @dataclass(frozen=True)
 class Rerun:
-    """Result on new data, with the result that it is compared with.
+    """Result on new data, and the earlier result for comparison.
 
     Attributes:
-        changes: Old and new value by variable, for those that differ; None where one model has no such variable.
+        changes: Old and new value of each changed variable; None if one model does not have the variable.
     """
 
     folder: Path
@@ -60,7 +60,7 @@ def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path) -> Rer
 
     Raises:
         ConfigError: There is no new data, or the formulation has no data of that name.
-        StoreError: The formulation is not finished or has no program.
+        StoreError: The formulation has not finished or has no program.
     """
     request, old = read_request(folder), _read_old(folder)
     given, notes = dict(request.problem.data), list[str]()
@@ -106,10 +106,10 @@ def _read_old(folder: Path) -> FormulationResult:
 def _run_stored(
     case: LedgerCase, problem: ProblemText, options: Options, runner: FormulationRunner, old: FormulationResult
 ) -> FormulationResult:
-    """Run and check the stored program; entries of the pool keep units and sentences."""
+    """Run and check the stored program; pool entries keep units and sentences."""
     session = FormulationSession(case, problem, options, runner, CommentPool(old.pool))
     session.checker = old.checker
-    # Values that an encoder read from the text stay, as in the first run.
+    # Values that an encoder read from the text are kept from the first run.
     ran = runner.run_program(old.program, problem.interface, {**old.data, **problem.data})
     attempt = FormulationAttempt(0, "rerun", old.program, ran, gap=options.gap)
     if ran.milp is None or not old.checker:

@@ -20,13 +20,13 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 EVALUATOR = Path(__file__).with_name("evaluator.py")
-# Size of the JSON with model, solution and returned value.
+# Maximum size of the JSON with model, solution and returned value, in KiB.
 ANSWER_KB = 64 << 10
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 UNUSABLE = (MilpError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
-# How a program says that its problem has no exact linear model.
+# Error by which a program states that its problem has no exact linear model.
 REFUSAL = "NotImplementedError: nonlinear"
-# Integers beyond it are no floats.
+# Larger integers cannot be converted to floats.
 LARGEST = 1e300
 FAILURES = {
     Ended.TIMEOUT: SolveVerdict.TIMEOUT,
@@ -41,7 +41,7 @@ class Bounds:
 
     Attributes:
         program_s: Seconds of one call of the program, and of the search for the optimum of its model.
-        gap: Relative gap between objective and bound at which that search may stop.
+        gap: Relative gap between objective and bound at which that search stops.
         memory_mb: Address space, in MiB.
     """
 
@@ -54,20 +54,20 @@ class Bounds:
 class ExecutionResult:
     """Result of running a program."""
 
-    # Why there is no solution; None where a model was solved, whatever its status.
+    # Reason why there is no solution; None if a model was solved, with any status.
     verdict: SolveVerdict | None
     message: str = ""
-    # of the program, from its own code on
+    # Traceback of the program, from its own code on.
     traceback: str = ""
-    # The model that it solved last.
+    # Last model that the program solved.
     milp: Milp | None = None
-    # of that model, solved again outside of the program's reach
+    # Solution of that model, solved again outside of the program's process.
     solution: Solution | None = None
     # Returned value, with the solution's values in place of variables.
     values: Any = None
-    # The same with the names of the model's columns; None in the places of plain numbers.
+    # Returned value with the names of the model's columns; None instead of plain numbers.
     columns: Any = None
-    # The objective that it returned, an unverified claim.
+    # Objective that the program returned; an unverified claim.
     claimed: float | None = None
     log: str = ""
 
@@ -91,10 +91,10 @@ class Report:
     """Output of a checker.
 
     Attributes:
-        problem: Why it could not run; empty if it ran.
+        problem: Reason why the checker could not run; empty if it ran.
         entries: ``(name, left, relation, right, sentence)`` with numbers.
-        comparison: Comparison of its rows with the model; None without rows, for the reason in ``note``.
-        sentences: Sentence of the problem by the name of the program's row that says it.
+        comparison: Comparison of its rows with the model; None without rows, with the reason in ``note``.
+        sentences: Sentence of the problem by the name of the program's row that states it.
     """
 
     problem: str = ""
@@ -106,20 +106,20 @@ class Report:
 
 @dataclass
 class FormulationRunner:
-    """Runs programs in a sandbox that others share."""
+    """Runs programs in a shared sandbox."""
 
     sandbox: Sandbox
     bounds: Bounds = field(default_factory=Bounds)
 
     def __post_init__(self) -> None:
-        # of another, every program would fail, each for a reason of its own
+        # Without PuLP, or with an unsupported version, every program would fail with a different error.
         require_pulp("formulate")
 
     def run_program(self, source: str, interface: ProgramInterface, data: Mapping[str, Any]) -> ExecutionResult:
-        """Run a program on data; may be called from several threads.
+        """Run a program on data; several threads may call this.
 
         Raises:
-            SandboxError: Our own side failed.
+            SandboxError: The sandbox failed, not the program.
         """
         request = {"kind": "solve", "function": interface.function, "arguments": interface.arguments_for(data)}
         answer = self._evaluate(source, request)
@@ -160,7 +160,7 @@ class FormulationRunner:
         )
 
     def run_checker(self, source: str, ran: ExecutionResult, data: Mapping[str, Any]) -> Report:
-        """Put a program's values, and its model, to a checker."""
+        """Run a checker on a program's values and its model."""
         assert ran.milp is not None
         assert ran.solution is not None
         point = ran.solution.status.has_point
@@ -196,7 +196,7 @@ class FormulationRunner:
             "program.py": source,
             "request.json": json.dumps({**request, "limit_s": self.bounds.program_s, "gap": self.bounds.gap}),
         }
-        # Three times the seconds of the program: room to solve again and to look for a comparison.
+        # Three times the program's seconds, to solve again and to search for a comparison.
         limits = Limits(3 * self.bounds.program_s + 10.0, self.bounds.memory_mb, file_mb=64, output_kb=ANSWER_KB)
         # The answer is printed: who brings a file back has seen it, and a process that has ends with its command.
         ended = self.sandbox(Command((PYTHON, "evaluator.py"), files, limits=limits), warm_up=EVALUATOR)
@@ -204,7 +204,7 @@ class FormulationRunner:
             try:
                 answer: dict[str, Any] = json.loads(ended.stdout)
             except (ValueError, RecursionError):
-                # its middle was dropped
+                # The middle of the output was dropped.
                 answer = {"status": "invalid", "message": f"its model and values take more than {ANSWER_KB >> 10} MiB"}
             return answer
         if ended.end == "deadline":
@@ -212,19 +212,19 @@ class FormulationRunner:
         if ended.end in ("signalled", "lost") or "MemoryError" in ended.stderr:
             return {"status": "memory", "message": "ran out of memory, or was killed by the kernel"}
         last = ended.stderr.strip().splitlines()[-1:] or ["no word"]
-        # Ours: a guest's never come here.
+        # The error comes from oragent's own script: errors of programs are reported in another form.
         if last[0].startswith(("ImportError", "ModuleNotFoundError", "SyntaxError")):
             raise SandboxError(f"the evaluator of programs failed: {last[0][:300]}")
         return {"status": "error", "message": f"what the program returned could not be used: {last[0][:300]}"}
 
 
 def _limit_numbers(value: Any) -> Any:
-    """Return data with None in the place of integers that no float can hold."""
+    """Return data with None instead of integers that are too large for a float."""
     return map_leaves(value, lambda leaf: None if isinstance(leaf, int) and abs(leaf) > LARGEST else leaf)
 
 
 def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:
-    """Return the returned value with the solution's values in place of columns."""
+    """Return the returned value with the solution's values instead of columns."""
     if isinstance(columns, str):
         return point.get(columns)
     if isinstance(columns, dict) and isinstance(values, dict):

@@ -25,7 +25,7 @@ from oragent.programs.replies import extract_json
 T = TypeVar("T")
 PersonQuestion = Callable[[Mapping[str, Any]], str]
 
-# Relative gap up to which a solution is an answer, if the user names none.
+# Relative gap up to which a solution is an answer, if the user does not set one.
 ACCEPTED_GAP = 0.05
 
 
@@ -35,15 +35,15 @@ class FormulationAttempt:
 
     number: int
     origin: str
-    # Text of the program; empty if the reply had none.
+    # Text of the program; empty if the reply has none.
     source: str
-    # Result of running it.
+    # Result of the run.
     ran: ExecutionResult
-    # Result of the check; None before it.
+    # Result of the check; None before the check.
     checked: Checked | None = None
     # Relative gap within which a point that is not proven optimal is an answer.
     gap: float = 0.0
-    # Results of the metamorphic tests; None before they ran.
+    # Results of the metamorphic tests; None before they run.
     properties: tuple[PropertyResult, ...] | None = None
 
     @property
@@ -53,18 +53,18 @@ class FormulationAttempt:
 
     @property
     def is_refused(self) -> bool:
-        """Return True if the problem has no exact linear model, as the program or the formalization says."""
+        """Return True if the program or the formalization states that the problem has no exact linear model."""
         return self.ran.verdict is SolveVerdict.UNSUPPORTED
 
     @property
     def error(self) -> str:
-        """Failure with its line, as a model is told."""
+        """Error message with its line, for a model."""
         parts = [f"{self.ran.verdict}: {self.ran.message}", self.ran.traceback.strip()]
         return "\n".join(part for part in parts if part)
 
     @property
     def is_answer(self) -> bool:
-        """Return True for an optimum within the gap, or another end that the checks confirm."""
+        """Return True for an optimum within the gap, or another outcome that the checks confirm."""
         status = self.ran.status
         if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
             return self.checked is not None and self.checked.confirmed
@@ -93,9 +93,9 @@ class FormulationAttempt:
 
 
 def best_attempt(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
-    """Return the best attempt; of equally good ones the earliest, so that a revision has to be better.
+    """Return the best attempt; among equally good ones the earliest, so that only an improvement replaces it.
 
-    Without any attempt there is nothing to keep: at least one is expected.
+    There must be at least one attempt.
     """
     return max(attempts, key=lambda attempt: (*attempt.rank, -attempt.number))
 
@@ -109,12 +109,12 @@ def empty_attempt(
 
 @dataclass
 class FormulationSession:
-    """State that the modules of a method share.
+    """State of one problem that the modules of a method share.
 
     Attributes:
-        checker: The text of the checker, once there is one.
+        checker: Text of the checker; empty before it is written.
         readings: Sentences with two readings, and the result of the other one.
-        ask_person: Shows what was read and returns a clarification, empty to go on; None to ask nobody.
+        ask_person: Shows how the text was read and returns a clarification, empty to continue; None without a user.
     """
 
     case: LedgerCase
@@ -138,7 +138,7 @@ class FormulationSession:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """Arguments of a program: values that the encoder read, replaced by given data of the same name."""
+        """Arguments of a program: values from the encoder, overridden by given data of the same name."""
         encoded = self.pool.parsed_of("semantic_encoder").items()
         values = {
             name: about["Value"]
@@ -149,7 +149,7 @@ class FormulationSession:
 
     @property
     def newest(self) -> FormulationAttempt:
-        """The last attempt."""
+        """Last attempt."""
         return self.attempts[-1]
 
     def best_attempt(self) -> FormulationAttempt:
@@ -159,7 +159,7 @@ class FormulationSession:
         return self.newest
 
     def fill_prompt(self, template: str, **values: object) -> str:
-        """Fill a template of ``prompts/``, which may use the problem, its data, the pool, and the interface too."""
+        """Fill a template of ``prompts/`` with the problem, its data, the pool and the interface."""
         defaults = {
             "problem": self.problem_text,
             "data": describe_data(self.data, self.problem.notes),
@@ -171,7 +171,7 @@ class FormulationSession:
         return fill_template(template, **{**defaults, **values})
 
     async def ask_words(self, role: str, prompt: str) -> str:
-        """Ask for words, and put them into the pool."""
+        """Ask for text, and add it to the pool."""
 
         def read_words(text: str) -> str:
             if not text.strip():
@@ -181,7 +181,7 @@ class FormulationSession:
         return await self._ask(role, prompt, read_words, keep=True)
 
     async def ask_data(self, role: str, prompt: str, form: type) -> Any:
-        """Ask for JSON of a form, ``dict`` or ``list``; None where it came in no usable form, twice."""
+        """Ask for JSON of a type, ``dict`` or ``list``; None after two unusable replies."""
 
         def read_data(text: str) -> Any:
             value = extract_json(text)
@@ -198,16 +198,16 @@ class FormulationSession:
         """Ask for a program.
 
         Raises:
-            ReplyError: There was none, twice.
+            ReplyError: Two replies had no program.
         """
         name = function or self.problem.interface.function
         return await self._ask(role, prompt, lambda text: extract_program(text, name), keep=keep)
 
     async def ask_program_with_facts(self, role: str, prompt: str) -> str:
-        """Ask for a program and a JSON object on it, which is kept as the formalization.
+        """Ask for a program and a JSON object about it, which is stored as the formalization.
 
         Raises:
-            ReplyError: There was no program, twice.
+            ReplyError: Two replies had no program.
         """
         name = self.problem.interface.function
         facts: dict[str, Any] = {}
@@ -224,7 +224,7 @@ class FormulationSession:
         return source
 
     async def ask_and_run(self, role: str, prompt: str) -> FormulationAttempt:
-        """Ask for a program and run it; a reply without one is an attempt that failed."""
+        """Ask for a program and run it; a reply without a program is a failed attempt."""
         try:
             source = await self.ask_program(role, prompt)
         except ReplyError as problem:
@@ -239,7 +239,7 @@ class FormulationSession:
         return self.newest
 
     async def test_newest(self) -> tuple[PropertyResult, ...]:
-        """Run the metamorphic tests on the newest attempt, with the units that the modules gave."""
+        """Run the metamorphic tests on the newest attempt, with the units from the modules."""
         now = self.newest
         properties = await asyncio.to_thread(
             run_metamorphic_tests,
@@ -255,7 +255,7 @@ class FormulationSession:
         return properties
 
     async def check_newest(self) -> FormulationAttempt:
-        """Check the newest attempt; it stays unchecked without a solution or a checker."""
+        """Check the newest attempt; it remains unchecked without a solution or a checker."""
         now = self.newest
         if now.has_failed or not self.checker:
             checked = Checked(CheckStatus.UNCHECKED, note="no solution to check" if now.has_failed else "no checker")
@@ -270,12 +270,12 @@ class FormulationSession:
         self.pool.append(PoolEntry(module, text, author=ORAGENT))
 
     def audit_data(self) -> None:
-        """Compare the given data with the encoder's parameters, and note the differences in the pool."""
+        """Compare the given data with the encoder's parameters, and add the differences to the pool."""
         if wrong := find_mismatches(self.pool.parsed_of("semantic_encoder"), self.problem.data):
             self.add_note("data", "\n- ".join(["The data are not what the parameters say:", *wrong]))
 
     async def _ask(self, role: str, prompt: str, read: Callable[[str], T], *, keep: bool) -> T:
-        """Ask; an unusable reply is sent back once with the reason."""
+        """Send a prompt; return an unusable reply to the model once, with the reason."""
         if role in self.options.edits and role not in {entry.module for entry in self.pool}:
             text = self.options.edits[role]
             answer = read(text)

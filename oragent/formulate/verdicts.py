@@ -1,6 +1,6 @@
 """The verdict on a formulation: checked, contradicted or unchecked, or no answer.
 
-Status and checks together give one verdict. Terminal, page, ``result.json`` and exit code show the same one.
+Status and checks together give one verdict. Terminal, page, ``result.json`` and exit code show the same verdict.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ MAX_REASONS = 20
 class Verdict(StrEnum):
     """Verdict on the answer to a problem."""
 
-    # an independent reading of the text agrees with the model and its solution
+    # An independent reading of the text agrees with the model and its solution.
     CHECKED = "checked"
-    # A check of the text, or a changed figure, disagrees with the model or its solution.
+    # A check of the text, or a metamorphic test, disagrees with the model or its solution.
     CONTRADICTED = "contradicted"
-    # There is a solution, and nothing was compared with the text.
+    # There is a solution, and it was not compared with the text.
     UNCHECKED = "unchecked"
-    # no model was solved, or its status is not proven
+    # No model was solved, or the status is not proven.
     NO_ANSWER = "no answer"
 
     @property
@@ -37,10 +37,10 @@ EXIT_CODES = {Verdict.CHECKED: 0, Verdict.NO_ANSWER: 3, Verdict.CONTRADICTED: 4,
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with its reasons.
+    """A verdict and its reasons.
 
     Attributes:
-        reasons: One sentence each, untrusted text that is escaped.
+        reasons: One sentence each; untrusted text, escaped.
     """
 
     verdict: Verdict

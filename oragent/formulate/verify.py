@@ -1,7 +1,7 @@
-"""Verify a model that somebody else made against the text of its problem.
+"""Verify a model from another source against the text of its problem.
 
-A language model writes a checker from text and data alone, or the user gives one. The model is solved here, and the
-checker's rows, objective and optimum are compared with it, as for a program of ``formulate``.
+A language model writes a checker from text and data alone, or the user supplies one. The model is solved here, and
+the checker's rows, objective and optimum are compared with it, as for a program of ``formulate``.
 """
 
 import asyncio
@@ -34,20 +34,20 @@ from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import breaches, point_vector, solve
 
 GIVEN = "given"
-# Relative difference of two objectives, up to which they are the same.
+# Relative difference up to which two objectives are equal.
 SAME = 1e-6
 
 
 @dataclass(frozen=True)
 class GivenModel:
-    """A model that is verified: a model, or a program with a function of the data.
+    """Model to verify: a model, or a program with a function of the data.
 
     Attributes:
         milp: The model; None for a function.
-        columns: Names of its variables, nested by family and label; empty: one level.
+        columns: Names of its variables, nested by family and label; empty for one level.
         source: Text of the program that has the function; empty for a model.
-        point: Values by variable of the solution that is verified; None for the optimum.
-        notes: How the model was captured.
+        point: Values by variable of the solution to verify; None for the optimum.
+        notes: Notes on the capture of the model.
     """
 
     milp: Milp | None = None
@@ -66,12 +66,12 @@ def read_given(path: Path, solution: Path | None = None, function: str = "solve"
 
     Args:
         path: A model (``.json``, ``.lp``, ``.mps``, also with ``.gz``), a run's folder, or a Python program. A program
-            that defines ``function`` is called with the data; any other one runs as a script in the sandbox.
+            that defines ``function`` is called with the data; any other program runs as a script in the sandbox.
         solution: JSON with the values by variable, or ``.sol``.
         function: Name of that function.
 
     Raises:
-        MilpError: There is no model, or there are no values.
+        MilpError: The file has no model, or no values.
         ProblemError: The program cannot be read.
     """
     point = None if solution is None else _read_values(solution)
@@ -91,7 +91,7 @@ def _read_values(path: Path) -> Mapping[str, float]:
 
 
 def nest_columns(model: IndexedModel) -> dict[str, Any]:
-    """Names of the variables by family and label, such as ``{"ship": {"Lyon": {"Nice": "ship[Lyon, Nice]"}}}``."""
+    """Nest the names of variables by family and label: ``{"ship": {"Lyon": {"Nice": "ship[Lyon, Nice]"}}}``."""
     names = list(model.flat_columns or model.column_names)
     columns: dict[str, Any] = {}
     for family in model.variables:
@@ -119,9 +119,9 @@ def verify_given(
         request: Problem, options, and settings of the language model.
         given: The model.
         outputs: Folder for the new folder.
-        checker: Text of a checker; empty: a language model writes it.
-        model: Language model instead of that of the settings.
-        replay: Folder whose replies are replayed.
+        checker: Text of a checker; if it is empty, a language model writes one.
+        model: Language model that replaces the one of the settings.
+        replay: Folder whose replies are reused.
 
     Returns:
         Folder and result.
@@ -173,7 +173,7 @@ async def verify_case(
 
 
 def _run_given(given: GivenModel, problem: ProblemText, runner: FormulationRunner) -> ExecutionResult:
-    """Solve the model, and name its values as the checker sees them."""
+    """Solve the model, and name its values in the checker's form."""
     if given.milp is None:
         ran = runner.run_program(given.source, problem.interface, problem.data)
         if ran.milp is None or ran.solution is None or given.point is None:
@@ -195,7 +195,7 @@ def _fill(columns: Any, values: Mapping[str, float]) -> Any:
 
 
 def place_point(milp: Milp, point: Mapping[str, float], solved: Solution) -> Solution:
-    """Put a given point in the place of the optimum; it is optimal if its objective is that of the optimum.
+    """Replace the optimum by a given point; the point is optimal if its objective equals the optimum.
 
     Raises:
         MilpError: The point names a variable that the model does not have.
@@ -227,7 +227,7 @@ def _room(row: Row, activity: float) -> float:
 
 
 def _check_point(milp: Milp, solution: Solution, checked: Checked | None) -> Checked:
-    """Add the rows of the model itself that a given solution breaks, and the optimum that it misses."""
+    """Add findings for rows of the model that a given solution violates, and for a missed optimum."""
     checked = checked or Checked(CheckStatus.UNCHECKED, note="no checker")
     findings = [
         CheckFinding(Reason.VIOLATED, breach.name, f"the solution breaks the model itself: {breach.sentence}")

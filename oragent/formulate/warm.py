@@ -1,7 +1,7 @@
-"""Warm up an interpreter: the first solve of a process is ten times as slow as the next ones.
+"""Warm up an interpreter: the first solve of a process takes ten times as long as later ones.
 
-Importing this module solves a model of two variables, by itself and through PuLP, on one thread, puts our solver in the
-place of PuLP's, and makes some ahead: what is forked after that finds the solver's memory in place.
+Importing this module solves a model of two variables, directly and through PuLP, on one thread. It also replaces
+PuLP's solvers and makes solvers in advance, so that forked processes share the memory of the solver.
 """
 
 import pulp
@@ -22,5 +22,5 @@ def _solve_small() -> None:
 
 _solve_small()
 model_capture.install_capture()
-# of one run: the program's, ours, and where a relaxation is wanted one more
+# One run needs up to three solvers: for the program, for the second solve, and for a relaxation.
 prepare_engines(3)

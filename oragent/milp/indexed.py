@@ -282,7 +282,7 @@ class IndexedModel:
 
 
 def product_keys(sizes: Sequence[int]) -> Keys:
-    """Return the ``(k, d)`` keys of the product of sets of these sizes, the last set fastest; one empty key for none."""
+    """Return the ``(k, d)`` keys of the product of sets of these sizes, last set fastest; one empty key for none."""
     if not sizes:
         return np.zeros((1, 0), dtype=np.int32)
     grid = np.indices(tuple(sizes), dtype=np.int32).reshape(len(sizes), -1)

@@ -1,6 +1,6 @@
-"""The methods by name; all use the same tools, evaluator and budget.
+"""Formulation methods by name; all use the same tools, evaluator and budget.
 
-The answer of a baseline is its last program, as in its source.
+The answer of a baseline is its last program, as in the published method.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

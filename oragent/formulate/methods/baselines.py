@@ -1,12 +1,13 @@
 """Baseline methods: one prompt, trees and graphs of thoughts, ReAct, and methods of several roles.
 
-Tree of thoughts (Yao et al. 2023, arXiv:2305.10601): partial formulations grow by variables, constraints and objective
-in turn; each is scored by a call, the best are kept. Graph of thoughts (Besta et al. 2024, arXiv:2308.09687) unites
-those before each next step. Differs from the sources: breadth-first search is the only search.
+Tree of thoughts (Yao et al. 2023, arXiv:2305.10601): partial formulations are extended by variables, constraints and
+objective; each is scored by a call, and the best are kept. Graph of thoughts (Besta et al. 2024, arXiv:2308.09687)
+merges the best ones before each next step. Difference from the sources: breadth-first search is the only search.
 
-ReAct (Yao et al. 2023, arXiv:2210.03629): thought, action, observation, at most eight times. Differs from the source:
-the actions are to look up a modelling pattern and to run a program; the same program twice, or a reply without an
-action, ends it.
+ReAct (Yao et al. 2023, arXiv:2210.03629): thought, action, observation, at most eight times. Difference from the
+source:
+the actions are to look up a modelling pattern and to run a program. A repeated program, or a reply without an
+action, ends the loop.
 """
 
 import difflib
@@ -45,7 +46,7 @@ PATTERNS: Mapping[str, str] = {
     "piecewise": "a cost with falling steps needs binaries; one with rising steps in a minimisation does not",
 }
 MOST_ACTIONS = 8
-# of the values that are told
+# Maximum number of characters of values in a prompt.
 MOST_VALUE_CHARACTERS = 2000
 LOOKUP = re.compile(r"^\W*lookup\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 EXPERTS = {
@@ -78,7 +79,7 @@ async def spp(session: FormulationSession) -> FormulationAttempt:
 
 
 async def progressive_hint(session: FormulationSession) -> FormulationAttempt:
-    """Ask with the objectives so far as hints."""
+    """Ask with the previous objectives as hints."""
     hints: list[float] = []
     for _ in range(MOST_HINTS):
         hint_text = ", ".join(f"{hint:.10g}" for hint in hints)
@@ -94,7 +95,7 @@ async def progressive_hint(session: FormulationSession) -> FormulationAttempt:
 
 
 async def reflexion(session: FormulationSession) -> FormulationAttempt:
-    """Write, run, reflect, again."""
+    """Write, run, reflect, and repeat."""
     memory: list[str] = []
     for trial in range(MOST_TRIALS):
         lessons = "\n".join(f"- {lesson}" for lesson in memory)
@@ -119,7 +120,7 @@ async def tot(session: FormulationSession) -> FormulationAttempt:
 
 
 async def got(session: FormulationSession) -> FormulationAttempt:
-    """Keep the best, and unite them before the next step."""
+    """Keep the best partial formulations, and merge them before the next step."""
     return await _grow_thoughts(session, unite=True)
 
 
@@ -167,7 +168,7 @@ def look_up_pattern(term: str) -> str:
 
 
 async def react(session: FormulationSession) -> FormulationAttempt:
-    """Act and observe until there is nothing more to be done."""
+    """Alternate actions and observations until there is no new action."""
     instructions = session.fill_prompt("react", terms=", ".join(PATTERNS), most=MOST_ACTIONS)
     messages = [Message("user", f"{session.fill_prompt('standard')}\n\n{instructions}")]
     for _ in range(MOST_ACTIONS):
@@ -185,7 +186,7 @@ async def react(session: FormulationSession) -> FormulationAttempt:
 
 
 async def _act(session: FormulationSession, text: str) -> str:
-    """What came of the action; empty where there was none, or nothing new."""
+    """Return the result of an action; empty without a new action."""
     try:
         source = extract_program(text, session.problem.interface.function)
     except ReplyError:
@@ -199,7 +200,7 @@ async def _act(session: FormulationSession, text: str) -> str:
 
 
 def outcome_text(attempt: FormulationAttempt) -> str:
-    """Describe the result of a program for its writer."""
+    """Describe the result of a program for the model that wrote it."""
     if attempt.has_failed:
         return attempt.error
     values = str(attempt.ran.values)
@@ -211,7 +212,7 @@ def outcome_text(attempt: FormulationAttempt) -> str:
 
 
 async def coe(session: FormulationSession) -> FormulationAttempt:
-    """Ask experts, reduce, run, and send an error back."""
+    """Ask experts, summarise their answers, run the program, and return errors to them."""
     comments: list[tuple[str, str]] = []
     while len(comments) < ASKED:
         name = await _choose_expert(session, comments)
@@ -253,7 +254,7 @@ def _comments_text(comments: list[tuple[str, str]]) -> str:
 
 
 async def optimus(session: FormulationSession) -> FormulationAttempt:
-    """Take apart, formulate and code each part, assemble, run, debug."""
+    """Split the problem, formulate and code each part, assemble, run, and debug."""
     parts_found: dict[str, Any] = (
         await session.ask_data("optimus_extract", session.fill_prompt("optimus_extract"), dict) or {}
     )

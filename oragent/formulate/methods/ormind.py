@@ -1,7 +1,7 @@
 """ORMind (Wang et al. 2025, Algorithm 1, aclanthology.org/2025.acl-industry.10).
 
-With the preset ``paper`` it follows the paper: one repair, one check, the last program is the answer. Otherwise there
-are two repairs and two checks, the checker's rows are solved too, and the best program is kept.
+The preset ``paper`` follows the paper: one repair, one check, and the last program is the answer. Other presets have
+two repairs and two checks, also solve the checker's rows, and keep the best program.
 """
 
 from oragent.formulate import modules
@@ -27,7 +27,7 @@ TEAM = {
 
 
 async def ormind(session: FormulationSession) -> FormulationAttempt:
-    """Formulate a problem: the opening, a program, its repair, its check."""
+    """Formulate a problem: opening modules, program, repair, check."""
     await _run_opening(session)
     if reason := find_nonlinearity(session.pool.parsed_of("formalization")):
         session.attempts.append(empty_attempt("formalization", 0, reason, SolveVerdict.UNSUPPORTED))

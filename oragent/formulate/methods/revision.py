@@ -6,14 +6,14 @@ from oragent.formulate.session import FormulationAttempt, FormulationSession
 
 
 async def check_and_revise(session: FormulationSession, *, diagnose: bool) -> FormulationAttempt:
-    """Repair the newest program, have it checked, and revise it after each disagreement.
+    """Repair the newest program, check it, and revise it after each disagreement.
 
     Args:
-        session: Session with one program at least.
+        session: Session with at least one program.
         diagnose: Whether a separate call explains an error before the program is repaired.
 
     Returns:
-        The answer: the best attempt, or the newest one where the best is not kept.
+        The answer: the best attempt, or the newest one if the best is not kept.
     """
     repairs = await _repair(session, session.options.repairs, diagnose)
     if session.newest.has_failed or "counterfactual" in session.options.without or not session.options.checks:
@@ -25,7 +25,7 @@ async def check_and_revise(session: FormulationSession, *, diagnose: bool) -> Fo
         if not feedback:
             break
         await modules.revise_program(session, feedback)
-        # The last revision is checked too, without a call.
+        # Also check the last revision; this takes no call.
         if session.options.keep_best:
             repairs = await _repair(session, repairs, diagnose)
             await session.check_newest()
@@ -36,7 +36,7 @@ async def check_and_revise(session: FormulationSession, *, diagnose: bool) -> Fo
 
 
 async def _find_feedback(session: FormulationSession) -> str:
-    """Return what a revision is told: findings of the checker, else tests with changed data that fail."""
+    """Return the feedback for a revision: findings of the checker, else failed metamorphic tests."""
     checked = session.newest.checked
     if checked is None or session.newest.has_failed:
         return ""
@@ -49,7 +49,7 @@ async def _find_feedback(session: FormulationSession) -> str:
 
 
 def _keeps_dispute(session: FormulationSession) -> bool:
-    """Return True if a revision keeps a row that the comparison of models calls too strict."""
+    """Return True if a revision keeps a row that the comparison of models reports as too strict."""
     if len(session.attempts) < 2:
         return False
     earlier, now = (
@@ -62,7 +62,7 @@ def _keeps_dispute(session: FormulationSession) -> bool:
 
 
 async def _repair(session: FormulationSession, remaining: int, diagnose: bool) -> int:
-    """Revise the program while it fails; return how many repairs are left."""
+    """Revise the program while it fails; return the number of remaining repairs."""
     while session.newest.has_failed and not session.newest.is_refused and remaining > 0:
         remaining -= 1
         feedback = await modules.diagnose_failure(session) if diagnose else session.newest.error
