@@ -52,7 +52,7 @@ class ProgramLimits:
     gap: float = GAP
 
     def remaining_s(self) -> float:
-        """Seconds for a solve that begins now: at least the smaller of one second and a tenth of the limit."""
+        """Return the seconds left for a solve, but at least the smaller of one second and a tenth of the limit."""
         return max(min(1.0, 0.1 * self.cpu_s), self.cpu_s - time.process_time())
 
 
@@ -91,7 +91,7 @@ class HelperFinder:
         self._folder = folder
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """As ``importlib`` asks for it."""
+        """Implement the interface of ``importlib`` for import finders."""
         path_of_helper = self._folder / f"{STEMS.get(name, '')}.py"
         if name in STEMS and path_of_helper.is_file():
             return importlib.util.spec_from_file_location(name, path_of_helper)

@@ -1,4 +1,4 @@
-"""Undo, redo and restore of what verbs wrote; edits of the user are never undone.
+"""Undo, redo and restore of files that verbs wrote; edits of the user are never undone.
 
 A file that the user changed after the undone version keeps the user's content, and the result names it.
 """

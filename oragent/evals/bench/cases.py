@@ -106,7 +106,7 @@ class CaseSettings:
 
     # Whether the benchmark runs although generated programs could read labels.
     labels_readable: bool = False
-    # max_tokens: maximum length of a reply. timeout_s: maximum seconds per reply. None means the default.
+    # Maximum length of a reply in tokens, and maximum seconds per reply. None means the default.
     max_tokens: int | None = None
     timeout_s: float | None = None
     budget: Budget = UNBOUNDED

@@ -19,10 +19,10 @@ class BenchTerms:
 
     # Name of the benchmark, such as "comparison".
     benchmark: str
-    # subject, subjects: names of the measured task, such as "problem".
+    # Singular and plural name of the measured task, such as "problem".
     subject: str
     subjects: str
-    # contestant, contestants: names of the measured system, such as "strategy".
+    # Singular and plural name of the measured system, such as "strategy".
     contestant: str
     contestants: str
     # Kinds of score by name, with descriptions; the first one ranks contestants.

@@ -142,9 +142,9 @@ class ContestantDifference:
     pairs: int
     # Mean advantage of the first contestant in natural units, with its interval over seeds; positive is better.
     gain: MeanInterval
-    # p-value of the paired test. None for fewer than two pairs.
+    # The p-value of the paired test. None for fewer than two pairs.
     p: float | None
-    # p-value adjusted for all pairs of contestants in this mode.
+    # The p-value adjusted for all pairs of contestants in this mode.
     adjusted: float | None
     # Standard deviation of the difference between seeds. None for one pair.
     spread: float | None

@@ -57,7 +57,7 @@ RULE = {"rational": ranked_requests, "myopic": dropping_requests}
 class EvaluationSettings(CaseSettings):
     """Settings that all contestants of an evaluation share."""
 
-    # styles, feedback: names of the personas' styles and kinds of feedback; all combinations are run.
+    # Names of the personas' styles and kinds of feedback; all combinations are run.
     styles: tuple[str, ...] = ("vague", "precise")
     feedback: tuple[str, ...] = ("binary", "rich")
     decider: str = "llm"
@@ -67,7 +67,7 @@ class EvaluationSettings(CaseSettings):
     seed: int = 0
     # Model of the decision agents. Empty means the contestant's model.
     decider_model: str = ""
-    # temperature, decider_temperature: sampling temperatures of agents and deciders. None means the model's default.
+    # Sampling temperatures of agents and deciders. None means the model's default.
     temperature: float | None = None
     decider_temperature: float | None = None
     paper_words: bool = False

@@ -191,7 +191,7 @@ class ConverseBenchRequest(BenchRequest):
 
     # Problem of the conversations: its name, or a problem of the user. Empty means the problem of the folder.
     problem: str | DecisionProblem = ""
-    # agents, paradigms, models, tools, ablate: names; all combinations are contestants.
+    # Names for the next fields; all their combinations are contestants.
     agents: Sequence[str] = ()
     paradigms: Sequence[str] = ("conversation",)
     models: Sequence[str] = ()

@@ -161,7 +161,7 @@ class AgentView:
 
     folder: Path
     mode: Mode
-    # variant: shown part of the original. None unless it is a revision.
+    # Shown part of the original. None unless it is a revision.
     variant: RevisionView | None
     entries: tuple[ManifestEntry, ...]
     # Files of the workspace that the view does not contain.
