@@ -1,1 +1,1 @@
-"""Conversations about any optimisation model: operations, answers whose figures are references, scenarios, a page."""
+"""Conversations about any optimisation model: operations, answers with references to results, scenarios, a page."""

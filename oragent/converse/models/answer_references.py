@@ -1,11 +1,11 @@
-"""References in answers: ``{r4.objective - r3.objective}`` is filled with the figure, its unit and its interval.
+"""References in answers: ``{r4.objective - r3.objective}`` is replaced by the figure, its unit and its interval.
 
     reference = "{" expression "}"
     expression = term {("+" | "-" | "*" | "/") term}      with the usual precedence and parentheses
     term = NUMBER | "r3" { "." FIELD | "[" PLACE "]" | "." FIELD "(" NAME ")" }
 
 ``FIELD(NAME)`` is a figure of one member, such as ``r3.value(ship[Lyon, Paris])``. ``possible``, ``unchanged``,
-``better`` and ``binding(NAME)`` are statements. Nothing is evaluated but sums and products of figures.
+``better`` and ``binding(NAME)`` are statements. Only sums and products of figures are evaluated.
 """
 
 import re
@@ -29,9 +29,9 @@ ID = re.compile(r"r\d{1,9}(?!\w)")
 NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 NAME = re.compile(r"[A-Za-z_]\w*")
 PLACE = re.compile(r"\[(\d{1,9})\]")
-# Field that stands for a part with several figures.
+# Main fields of a part with several figures, in order of preference.
 MAIN_FIELDS = ("objective", "after", "total_after", "total", "value", "figure", "difference")
-# Members of a list that is not cut.
+# Minimum number of entries for a list that is never cut.
 COMPLETE = 1000
 POSSIBLE = {"optimal": "possible", "feasible": "possible", "infeasible": "impossible", "unbounded": "unbounded"}
 STATEMENTS = ("possible", "impossible", "unchanged", "better")
@@ -39,7 +39,7 @@ STATEMENTS = ("possible", "impossible", "unchanged", "better")
 
 @dataclass(frozen=True)
 class Filled:
-    """A reference that was filled."""
+    """Value of a reference."""
 
     text: str
     # Ids of the results that it comes from.
@@ -47,10 +47,10 @@ class Filled:
 
 
 def fill_reference(text: str, results: Mapping[str, AnyResult], model: IndexedModel) -> Filled:
-    """Fill one reference, its braces left out.
+    """Evaluate one reference, given without its braces.
 
     Raises:
-        MilpError: It names nothing, divides by zero, or adds what has different units.
+        MilpError: The reference names no part of a result, divides by zero, or adds different units.
     """
     reader = _Reader(text, results, model)
     part = reader.expression(0)
@@ -59,7 +59,7 @@ def fill_reference(text: str, results: Mapping[str, AnyResult], model: IndexedMo
 
 
 class _Reader:
-    """The text of a reference and the place reached."""
+    """Parser of a reference with its current position."""
 
     def __init__(self, text: str, results: Mapping[str, AnyResult], model: IndexedModel) -> None:
         if len(text) > LONGEST_REFERENCE:
@@ -77,7 +77,7 @@ class _Reader:
         return part
 
     def expect_end(self) -> None:
-        """Refuse a reference of which something is left."""
+        """Raise an error if text remains after the expression."""
         self._skip_spaces()
         if self._at < len(self._text):
             raise self._error("the end of the reference")
@@ -131,7 +131,7 @@ class _Reader:
                 return part
 
     def _argument(self) -> str | None:
-        """The text in parentheses, which may have brackets and quotes; None where none follows."""
+        """Return the text in parentheses, which may contain brackets and quotes; None without parentheses."""
         if self._peek() != "(":
             return None
         depth, is_quoted = 0, False
@@ -187,7 +187,7 @@ def _item(part: object, place: int) -> object:
 
 
 def _main_part(part: object) -> object:
-    """The figure that stands for a part with several ones."""
+    """Return the main figure of a part with several figures."""
     for _ in range(DEEPEST):
         if isinstance(part, Figure) or not isinstance(part, BaseModel):
             return part
@@ -211,7 +211,7 @@ def _members(part: object) -> tuple[MemberFigures, ...]:
 
 
 def _of_member(part: object, field: str, name: str, model: IndexedModel) -> object:
-    """A figure of one member, by its name."""
+    """Return a figure of one member, by its name."""
     if field in ("total", "groups"):
         groups: tuple[GroupTotal, ...] = getattr(part, "groups", ())
         return _find_named({group.label: group.total for group in groups}, name.strip('"'), "label")
@@ -243,7 +243,7 @@ def _find_named(figures: Mapping[str, Figure], name: str, what: str) -> Figure:
 
 
 def _canonical(name: str, model: IndexedModel) -> str:
-    """The name of one member as results write it."""
+    """Return the name of a member in the spelling of results."""
     request = parse_line(f"value {name}")
     if not isinstance(request, ops.ValueRequest):
         raise MilpError(f"{quoted(name)} is no name of a member")
@@ -251,7 +251,7 @@ def _canonical(name: str, model: IndexedModel) -> str:
 
 
 def _lists_all_but_zeros(part: object, wanted: str) -> bool:
-    """Return True if a list leaves out zeros alone, and the member is of the family that was asked for."""
+    """Return True if a list omits only zeros, and the member belongs to the family of the request."""
     request, members = getattr(part, "request", None), getattr(part, "members", ())
     if not isinstance(request, ops.ValueRequest) or len(members) >= COMPLETE or request.reference.indices is not None:
         return False

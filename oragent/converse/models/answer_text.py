@@ -14,18 +14,18 @@ from oragent.milp.operations.results import AnyResult, OperationResult
 from oragent.milp.operations.slices import fold
 
 NOT_FROM_MODEL = "not from the model"
-# with thousands apart by commas or spaces; a decimal comma is tried too
+# Thousands are separated by commas or spaces; a decimal comma is tried too.
 NUMBER = re.compile(r"(?<!\d)(?:\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+(?:\.\d+)?(?!\d)|\d+(?:[.,]\d+)?|\.\d+)")
 WORD_BEFORE = re.compile(r"[^\W\d_]\w*\Z")
 WORD = re.compile(r"[^\W\d]\w*")
-# Digits behind letters from which on a word such as EUR268154 is a number and no name.
+# Minimum number of digits for a number that follows letters, such as EUR268154; shorter ones are names.
 LONG_NUMBER = 3
 LIST_MARK = re.compile(r"(?m)^\s*\d{1,3}[.)]\s")
 MEMBER = re.compile(r'(?:\w+|"(?:[^"\\]|\\.)*")\[[^\[\]\n]{0,300}\]')
 RESULT_ID = re.compile(r"(?<!\w)r\d+(?=[.\[]|(?!\w))")
 LAST_WORD = re.compile(r"(\w+)\W{1,2}$")
 SPACES = str.maketrans("", "", "\u00a0\u202f' ")
-# Fields of results that a language model wrote itself.
+# Fields of results with text of a language model.
 OWN_FIELDS = {"request", "line", "id"}
 
 
@@ -41,7 +41,7 @@ class AnswerPart(BaseModel):
 
 
 def split_references(text: str) -> Iterator[tuple[bool, str]]:
-    """Split a text into references, braces left out, and the texts between them: pairs of "is reference" and text."""
+    """Split a text into references, without braces, and the texts between them: pairs of "is reference" and text."""
     at = begin = 0
     while (begin := text.find("{", begin)) >= 0:
         end = _closing_brace(text, begin)
@@ -56,7 +56,7 @@ def split_references(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _closing_brace(text: str, begin: int) -> int:
-    """The place of the brace that closes one; 0 where none does."""
+    """Return the position of the matching closing brace; 0 without one."""
     depth, is_quoted = 0, False
     for place in range(begin, min(len(text), begin + 800)):
         letter = text[place]
@@ -70,7 +70,7 @@ def _closing_brace(text: str, begin: int) -> int:
 
 
 def find_problems(text: str, results: Mapping[str, AnyResult], model: IndexedModel) -> list[str]:
-    """The references of a text that cannot be filled, one line for each."""
+    """List the references of a text that cannot be evaluated, one line for each."""
     problems = []
     for is_reference, piece in split_references(text):
         if is_reference:
@@ -84,9 +84,9 @@ def find_problems(text: str, results: Mapping[str, AnyResult], model: IndexedMod
 def make_answer(
     text: str, results: Mapping[str, AnyResult], model: IndexedModel, messages: Iterable[str]
 ) -> tuple[AnswerPart, ...]:
-    """Fill the references of an answer, and mark each other number that is in no result and no message of the person.
+    """Replace the references of an answer, and mark other numbers that neither results nor the user's messages contain.
 
-    No English is read: a number is a run of digits that is no part of a name.
+    The check does not depend on the language: a number is a run of digits outside of names.
     """
     supported = SupportedNumbers(results, model, messages)
     parts: list[AnswerPart] = []
@@ -103,7 +103,7 @@ def make_answer(
 
 
 class SupportedNumbers:
-    """Numbers that an answer may have without a reference: those of results, of the person, and counts of the model."""
+    """Numbers that an answer may contain without a reference: of results, user messages, and counts of the model."""
 
     def __init__(self, results: Mapping[str, AnyResult], model: IndexedModel, messages: Iterable[str]) -> None:
         self._model = model
@@ -139,7 +139,7 @@ class SupportedNumbers:
         return fold(member.partition("[")[0].strip('"')) in self._families
 
     def _is_label(self, before: str, number: str) -> bool:
-        """Return True for a label that stands after the name of its set, such as ``week 3``."""
+        """Return True for a label that follows the name of its set, such as ``week 3``."""
         word = LAST_WORD.search(before[-80:])
         index_set = self._sets.get(fold(word[1])) if word else None
         return index_set is not None and number in index_set.position_of
@@ -163,7 +163,7 @@ class SupportedNumbers:
 
 
 def _readings(text: str) -> list[float]:
-    """The numbers that digits can mean: commas as thousands, or one comma as a point."""
+    """Return the numbers that the digits can mean: commas as thousands separators, or one comma as decimal point."""
     bare = text.translate(SPACES)
     readings = [float(bare.replace(",", ""))]
     if bare.count(",") == 1 and "." not in bare:
@@ -179,7 +179,7 @@ def _decimals(text: str) -> int:
 
 
 def _figures(part: object) -> Iterator[float]:
-    """All numbers of a result, those of its request aside."""
+    """Return all numbers of a result, except those of its request."""
     if isinstance(part, bool) or part is None:
         return
     if isinstance(part, int | float):
@@ -195,7 +195,7 @@ def _figures(part: object) -> Iterator[float]:
 
 
 def plain_answer(parts: Iterable[AnswerPart]) -> str:
-    """An answer as plain text: figures name their operation, and unsupported numbers are marked."""
+    """Return an answer as plain text; figures name their operation, and unsupported numbers are marked."""
     texts = []
     for part in parts:
         if part.kind == "figure":

@@ -1,4 +1,4 @@
-"""Agent for a small language model: it writes lines only, its output constrained by JSON schema; no prose is shown."""
+"""Agent for a small language model: the JSON schema constrains its output to lines of operations, without prose."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from oragent.llm.dialogue import ReplyText
 from oragent.llm.model import Message, Tool
 from oragent.milp.operations.registry import QUERIES
 
-# Replies for one message: the first, and one after a refusal.
+# Maximum number of replies for one message: the first, and one after a refusal.
 ATTEMPTS = 2
 MOST_LINES = 4
 SCHEMA: Mapping[str, Any] = {
@@ -44,14 +44,14 @@ class SchemaAsker(Protocol):
 
 @dataclass
 class LineWriter:
-    """Turns a message into lines and shows their results; a refused line is sent back once with the reason."""
+    """Turns a message into lines and shows their results; a refused line is returned once with the reason."""
 
     workbench: Workbench
     asker: SchemaAsker
     folder: Path
 
     async def answer(self, message: str) -> MessageRecord:
-        """Answer a message by the results of the lines that the model writes."""
+        """Answer a message with the results of the lines that the model writes."""
         prompt = fill_template(
             "line_writer",
             model=describe_model(self.workbench.session.study.base),
@@ -73,7 +73,7 @@ class LineWriter:
 
 
 def read_lines(text: str) -> list[str]:
-    """Read the lines of a reply; none where it is no such object."""
+    """Read the lines of a reply; empty if the reply is not an object of that form."""
     begin, end = text.find("{"), text.rfind("}")
     try:
         lines = parse_json(text[begin : end + 1])["lines"]

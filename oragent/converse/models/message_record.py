@@ -1,4 +1,4 @@
-"""Records of messages: what a conversation needs to go on."""
+"""Records of messages, from which a conversation can be resumed."""
 
 from typing import Annotated
 
@@ -14,29 +14,29 @@ class MessageRecord(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
     said: str
-    # Answer of a language model, its references filled.
+    # Answer of a language model with evaluated references.
     parts: tuple[AnswerPart, ...] = ()
-    # The same with its references, as the language model wrote it.
+    # Answer with its references, as the language model wrote it.
     raw: str = ""
     # Answer of the program itself, such as a table of scenarios or the reason of a refusal.
     note: str = ""
     results: tuple[Annotated[AnyResult, Field(discriminator="kind")], ...] = ()
-    # Number of lines that were refused.
+    # Number of refused lines.
     refused: int = 0
-    # Changes in force after the message, and named scenarios with theirs.
+    # Changes in force after the message, and named scenarios with their changes.
     changes: tuple[str, ...] = ()
     scenarios: dict[str, tuple[str, ...]] = {}
-    # Number of messages that it took back.
+    # Number of messages that the message undid.
     undone: int = 0
-    # Line that waits for a label, after a question back, and the name that has several readings.
+    # Line that needs a label, after a question to the user, and its ambiguous name.
     pending: tuple[str, str] | None = None
 
     @property
     def text(self) -> str:
-        """The answer as plain text."""
+        """Answer as plain text."""
         return "\n".join(text for text in (plain_answer(self.parts), self.note) if text)
 
     def markdown(self) -> str:
-        """The message as Markdown: what was said, the answer, and each operation with its result."""
+        """Return the message as Markdown: user text, answer, and each operation with its result."""
         quoted = "\n".join(f"> {line}" for line in self.said.splitlines() or [""])
         return "\n\n".join(part for part in (quoted, self.text, *map(markdown_result, self.results)) if part)

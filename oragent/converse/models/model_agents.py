@@ -1,4 +1,4 @@
-"""Agents of a model: one that follows lines of operations, and one with a language model that has them as tools."""
+"""Agents for a model: one for lines of operations, and one with a language model that calls operations as tools."""
 
 import re
 from collections.abc import Sequence
@@ -26,17 +26,17 @@ from oragent.milp.operations.tokens import split_tokens
 from oragent.milp.reference_text import quote
 
 ROLE = "agent"
-# of one message: replies with calls, lines, lines in one call of the tool
+# Limits per message: replies with calls, lines, lines in one tool call.
 MOST_ROUNDS, MOST_LINES = 12, 60
-# Lines that are left when their number is said.
+# Number of remaining lines from which the limit is announced.
 FEW_LINES = 15
-# Earlier messages in a prompt, results of each in it.
+# Maximum numbers of earlier messages in a prompt, and of results of each.
 MOST_EARLIER, MOST_EARLIER_RESULTS = 20, 30
-# Characters of the results of one call.
+# Maximum number of characters of the results of one call.
 CALL_ROOM = 12_000
 CLOSING = "The limit of calls for this message is reached: answer now, with the results that you have."
 AMBIGUOUS = re.compile(r"'(?P<name>[^']+)' (?:fits \"|is no label)")
-# Commands of a conversation that are no operations.
+# Commands of a conversation that are not operations.
 COMMANDS = {
     "help": "help [OPERATION]: list the lines, or say what one does",
     "scenarios": "scenarios: the named scenarios side by side",
@@ -61,7 +61,7 @@ DESCRIBE = Tool(
 
 
 def help_text(topic: str = "") -> str:
-    """List the lines, or say what those with a word do."""
+    """Return help on all lines, or on those that contain a word."""
     entries = [(entry.syntax, entry.summary) for entry in QUERIES.values()]
     entries += [(syntax, (request.__doc__ or "").splitlines()[0]) for request, syntax in CHANGES.values()]
     entries += [(syntax, (request.__doc__ or "").splitlines()[0]) for request, syntax in STATES.values()]
@@ -74,11 +74,11 @@ def help_text(topic: str = "") -> str:
 
 @dataclass
 class LinesAgent:
-    """Follows lines of operations, without a language model.
+    """Runs lines of operations without a language model.
 
     Attributes:
-        folder: Folder of exported files.
-        pending: Line that waits for a label, and the name in it that has several readings or none.
+        folder: Folder for exported files.
+        pending: Line that needs a label, and its ambiguous or unknown name.
     """
 
     workbench: Workbench
@@ -86,7 +86,7 @@ class LinesAgent:
     pending: tuple[str, str] | None = None
 
     def answer(self, message: str) -> MessageRecord:
-        """Run the lines of a message; if one is refused, none of them counts."""
+        """Run the lines of a message; if one is refused, none of them takes effect."""
         results: list[AnyResult] = []
         notes: list[str] = []
         lines = [line.strip() for line in self._completed(message).splitlines() if not is_comment(line)]
@@ -119,7 +119,7 @@ class LinesAgent:
                 self.workbench.keep_trial()
 
     def _completed(self, message: str) -> str:
-        """The message, or the line that waits with the label that the message names."""
+        """Return the message, or the pending line with the label from the message."""
         if self.pending is None or "\n" in message.strip():
             return message
         line, name = self.pending
@@ -139,7 +139,7 @@ class LinesAgent:
 
 
 def _is_change(line: str) -> bool:
-    """Return True for one or several changes, with ``;`` between them."""
+    """Return True for one or several changes, separated by ``;``."""
     try:
         return isinstance(parse_line(f"whatif {line}"), WhatIfRequest)
     except MilpError:
@@ -147,7 +147,7 @@ def _is_change(line: str) -> bool:
 
 
 def _join_changes(lines: Sequence[str]) -> list[str]:
-    """The lines, changes that follow one another joined to one: their effect is shown together."""
+    """Join consecutive changes into one line, so that their effect is shown together."""
     joined: list[str] = []
     was_change = False
     for line in lines:
@@ -161,13 +161,13 @@ def _join_changes(lines: Sequence[str]) -> list[str]:
 
 
 def markdown_table(cells: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, its header first."""
+    """Return a table in Markdown, with its header first."""
     lines = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in cells]
     return "\n".join([lines[0], f"|{'---|' * len(cells[0])}", *lines[1:]])
 
 
 def record_message(workbench: Workbench, said: str, **fields: Any) -> MessageRecord:
-    """Make the record of a message, with the state after it."""
+    """Build the record of a message, with the state after it."""
     state = workbench.state
     scenarios = {name: tuple(lines_of_changes) for name, lines_of_changes in workbench.session.scenario_lines().items()}
     return MessageRecord(said=said, changes=state.lines, scenarios=scenarios, undone=workbench.undone, **fields)
@@ -175,16 +175,16 @@ def record_message(workbench: Workbench, said: str, **fields: Any) -> MessageRec
 
 @dataclass
 class OperationTools:
-    """The tools of the language model for one message, with limits that are told before they bind."""
+    """Tools of the language model for one message; the model is informed of limits before they apply."""
 
     workbench: Workbench
     results: list[AnyResult] = field(default_factory=list)
-    # Lines that were run, those refused included.
+    # Number of lines that were run, including refused ones.
     used: int = 0
     refused: int = 0
 
     def __call__(self, call: ToolCall) -> str:
-        """Run a call; what is wrong with it comes back in one line."""
+        """Run a tool call; return a one-line error for a wrong call."""
         if call.problem:
             return f"error: {call.problem}; call {call.name or ASK.name} again with a JSON object"
         if call.name == DESCRIBE.name:
@@ -227,16 +227,16 @@ class OperationTools:
 
 @dataclass
 class OperationsAgent:
-    """T-P-P on a model: a language model that asks operations by tools and answers by references to results."""
+    """T-P-P on a model: a language model calls operations as tools and refers to results in its answers."""
 
     workbench: Workbench
     asker: Asker
     temperature: float | None = None
-    # that a prompt begins with again
+    # Earlier messages that a prompt repeats.
     earlier: list[MessageRecord] = field(default_factory=list)
 
     def messages(self, message: str) -> list[Message]:
-        """The prompt of a message: the model, earlier messages with what was asked for them, and the message."""
+        """Return the prompt of a message: model, earlier messages with their operations, and the message."""
         prompt = model_prompt(self.workbench.session.study.base, MOST_ROUNDS, MOST_LINES)
         opened = [result for record in self.earlier[:1] for result in record.results]
         opening = [f"{result.id}: {result.line}: {headline(result)}" for result in opened]
@@ -251,7 +251,7 @@ class OperationsAgent:
         return [*messages, Message("user", f"{message}{in_force}")]
 
     async def answer(self, message: str) -> MessageRecord:
-        """Answer a message; references that name nothing are sent back once, then shown as such."""
+        """Answer a message; invalid references are returned once to the model, then marked."""
         tools = OperationTools(self.workbench)
         messages = self.messages(message)
 

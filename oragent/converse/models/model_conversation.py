@@ -1,4 +1,4 @@
-"""A conversation about a model in a folder that lasts: each message is recorded with its results."""
+"""A conversation about a model in a persistent folder; each message is recorded with its results."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -27,7 +27,7 @@ from oragent.milp.operations.outcomes import SolveLimits
 MODEL_FILE = "model.json"
 TRANSCRIPT, PENDING = "transcript.md", "pending.txt"
 LINES, TOOLS, WRITER = "rules", "T-P-P", "lines"
-# Agents that a conversation about a model can have.
+# Agents for conversations about a model.
 MODEL_AGENTS = (LINES, TOOLS, WRITER)
 MOST_SAID = 20_000
 Value = TypeVar("Value")
@@ -38,7 +38,7 @@ class ModelConversation:
     """A conversation about a model.
 
     Attributes:
-        absence: Reason why the language model cannot be asked; empty while it can.
+        absence: Reason why the language model cannot be called; empty if it can.
     """
 
     folder: Path
@@ -56,18 +56,18 @@ class ModelConversation:
 
     @property
     def is_asking(self) -> bool:
-        """True if messages go to a language model."""
+        """True if messages are sent to a language model."""
         return self.request.agent != LINES
 
     @asynccontextmanager
     async def open(self, model: Model | None = None) -> AsyncIterator["ModelConversation"]:
-        """Open models and records; a first message solves the model, and one that was cut off is answered.
+        """Open models and records; the first message solves the model, and an interrupted message is answered.
 
         Args:
-            model: Model that is asked; None: the one of the request.
+            model: Language model; None for the one of the request.
 
         Raises:
-            ModelError: A new conversation has no model that can be asked.
+            ModelError: A new conversation has no language model that can be called.
         """
         async with self._open_study(model) as study:
             self._study = study
@@ -80,7 +80,7 @@ class ModelConversation:
 
     @asynccontextmanager
     async def _open_study(self, model: Model | None) -> AsyncIterator[Study]:
-        """Open the records, without the language model where a conversation goes on and it cannot be asked."""
+        """Open the records; a resumed conversation can do without a language model that is not available."""
         runtime = self.request.runtime
         async with AsyncExitStack() as stack:
             try:
@@ -94,9 +94,9 @@ class ModelConversation:
             yield study
 
     async def say(self, text: str) -> MessageRecord:
-        """Answer a message; several callers wait for one another.
+        """Answer a message; concurrent callers wait for each other.
 
-        A line that begins with ``/`` is one of the operations even where a language model listens.
+        A line that starts with ``/`` is a line of operations even if a language model is used.
         """
         text = text.strip()[:MOST_SAID]
         async with self._busy:
@@ -115,7 +115,7 @@ class ModelConversation:
             return await asyncio.to_thread(reader, self)
 
     def is_lines(self, text: str) -> bool:
-        """Return True if a message is lines of operations, not words for a language model."""
+        """Return True if a message consists of lines of operations."""
         return not self.is_asking or text.startswith("/")
 
     async def _add(self, text: str) -> MessageRecord:
@@ -149,7 +149,7 @@ class ModelConversation:
             return record_message(self.workbench, text, note=f"not answered: {problem}")
 
     def _open_with_solve(self) -> MessageRecord:
-        """Solve the model; of an infeasible one the conflict and the least repair are found too."""
+        """Solve the model; for an infeasible one, also find the conflict and the least repair."""
         results, notes = [], []
         with self.workbench.message():
             for line in ("solve", "conflict", "repair"):

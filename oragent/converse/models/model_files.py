@@ -1,4 +1,4 @@
-"""Models that conversations are about: any file that holds one, or the folder of a formulation."""
+"""Read the models of conversations: from a file, or from the folder of a formulation."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,17 +19,17 @@ from oragent.converse.problems.registry import is_named, open_named_model
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.indexed_files import read_indexed, write_indexed
 
-# Names of a model in a folder.
+# Names of model files in a folder.
 NAMES = ("model.json", "milp.json")
-# Replies of a formulation, their most bytes, and the longest unit in them.
+# File with the replies of a formulation, its maximum size in bytes, and the maximum length of a unit.
 REPLIES, MOST_REPLIES, LONGEST_UNIT = "pool.jsonl", 16 << 20, 40
 
 
 def read_conversation_model(argument: str) -> IndexedModel:
-    """Read the model of a file, of a folder, or of a problem with a name.
+    """Read the model of a file, of a folder, or of a named problem.
 
     Raises:
-        OragentError: There is none.
+        OragentError: There is no model.
     """
     if is_named(argument):
         return open_named_model(argument)
@@ -55,7 +55,7 @@ def begin_conversation(outputs: Path, request: ConversationRequest) -> Path:
     """Make the folder of a new conversation, with a copy of its model.
 
     Raises:
-        OragentError: The file holds no model, or the agent does not work on models.
+        OragentError: The file has no model, or the agent does not support models.
     """
     model = read_conversation_model(request.problem)
     if request.agent not in MODEL_AGENTS:
@@ -70,7 +70,7 @@ def begin_conversation(outputs: Path, request: ConversationRequest) -> Path:
 
 
 def _objective_unit(replies: Path) -> str:
-    """Return the unit of the objective that a formulation states in its replies; empty where it states none."""
+    """Return the unit of the objective in the replies of a formulation; empty without one."""
     try:
         if not replies.is_file() or replies.stat().st_size > MOST_REPLIES:
             return ""

@@ -1,4 +1,4 @@
-"""Prompt of the agent of a model: sets, families, objectives and the syntax, at most 4,000 tokens for any model."""
+"""Prompt of a model's agent: sets, families, objectives and the syntax, at most 4,000 tokens for any model."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,22 +12,22 @@ from oragent.milp.operations.slices import fold
 from oragent.milp.plain import plain
 from oragent.milp.reference_text import label_text, name_text
 
-# Characters of the description of a model; three letters are counted as a token.
+# Maximum number of characters of a model's description, at three characters per token.
 ROOM = 5000
-# of the families of one kind
+# Maximum number of characters for the families of one kind.
 FAMILY_ROOM = 1400
 SET_ROOM = 1300
-# Labels of a set at its beginning.
+# Number of labels shown from the start of a set.
 SHOWN_LABELS = 12
 LONGEST_MEANING = 80
 # Operations that need files.
 WITHOUT = {"verify", "inverse", "diff"}
-# Hits of a search.
+# Maximum number of hits of a search.
 MOST_HITS = 40
 
 
 def model_prompt(model: IndexedModel, rounds: int, lines: int) -> str:
-    """The system prompt of an agent."""
+    """Return the system prompt of an agent."""
     queries = [f"- {entry.syntax}: {entry.summary}" for name, entry in QUERIES.items() if name not in WITHOUT]
     queries += ["- keep [NAME]; undo; scenario NAME: Keep the last trial, take back a message, go to a scenario."]
     return fill_template(
@@ -61,7 +61,7 @@ def describe_model(model: IndexedModel) -> str:
 
 
 def find_names(model: IndexedModel, text: str) -> str:
-    """List the families and labels whose name or meaning has a text."""
+    """List the families and labels whose name or meaning contains a text."""
     wanted = fold(text)
     hits = [
         f"{name_text(family.name)}[{', '.join(map(name_text, family.sets))}]" if family.sets else name_text(family.name)
@@ -77,7 +77,7 @@ def find_names(model: IndexedModel, text: str) -> str:
 
 
 def _cut(title: str, entries: Iterable[str], room: int) -> Iterator[str]:
-    """A title and the entries that fit; the last line says how many do not."""
+    """Return a title and the entries that fit; the last line gives the number of the others."""
     every = list(entries)
     if not every:
         return

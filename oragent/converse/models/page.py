@@ -11,7 +11,7 @@ def write_model_page(conversation: ModelConversation) -> Path:
     """Write ``report.html`` into the folder of a conversation.
 
     Raises:
-        StoreError: It cannot be written.
+        StoreError: The page cannot be written.
     """
     page = make_environment(Path(__file__).parent).get_template("report.html")
     messages = [

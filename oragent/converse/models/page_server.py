@@ -1,6 +1,6 @@
-"""The page of a conversation about a model on this machine: loopback and a token only.
+"""Local server of a conversation's page: loopback interface only, with a token.
 
-Texts travel as JSON and become text nodes, so that no name of a model is markup.
+Texts are sent as JSON and inserted as text nodes, so that names of a model are never interpreted as markup.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from oragent.llm.model import Model
 from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
 
 PAGE = Path(__file__).with_name("page.html")
-# Bytes of a request.
+# Maximum size of a request, in bytes.
 MOST_BODY = 40_000
 EXPORTS = {"csv": "text/csv", "html": "text/html"}
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 def make_application(conversation: ModelConversation, token: str) -> Any:
-    """The page's server as an ASGI application.
+    """Return the page's server as an ASGI application.
 
     Raises:
         ConfigError: Starlette is not installed.
@@ -114,7 +114,7 @@ def serve(conversation: ModelConversation, console: Console, port: int = 0, mode
     """Serve the page of a conversation until Ctrl-C.
 
     Raises:
-        OragentError: A package is missing, or the port is taken.
+        OragentError: A package is missing, or the port is in use.
     """
     with suppress(KeyboardInterrupt):
         asyncio.run(_run_server(conversation, console, port, model))

@@ -1,4 +1,4 @@
-"""What the page of a conversation about a model shows, as plain data: state, pivot tables, scenarios, messages."""
+"""Content of a conversation's page as plain data: state, pivot tables, scenarios, messages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,14 +18,14 @@ from oragent.milp.plain import figure as figure_text
 from oragent.milp.reference_text import label_text, name_text
 from oragent.milp.references import format_figure
 
-# of a pivot table; messages on the page; families in its lists; KPIs
+# Limits: rows and columns of a pivot table, messages on the page, families in its lists, KPIs.
 MOST_ROWS, MOST_COLUMNS, MOST_MESSAGES, MOST_FAMILIES, MOST_KPIS = 60, 30, 50, 300, 7
 SUM = "*"
 NOISE = 1e-9
 
 
 def page_state(conversation: ModelConversation) -> dict[str, Any]:
-    """All that the page shows but its pivot table."""
+    """Return the content of the page except its pivot table."""
     bench = conversation.workbench
     study, model = bench.session.study, bench.model
     rows = scenario_rows(bench)
@@ -48,7 +48,7 @@ def page_state(conversation: ModelConversation) -> dict[str, Any]:
 
 
 def _kpis(model: IndexedModel, base: ScenarioRow, now: ScenarioRow) -> Iterator[dict[str, str]]:
-    """Objective and totals before and after; no figure of a state that is not possible."""
+    """Return objective and totals before and after the changes; no figures for an infeasible state."""
     before = format_figure(base.objective) if base.objective.value is not None else base.status
     after = format_figure(now.objective) if now.objective.value is not None else now.status
     yield {"name": f"{model.objective.name} ({model.objective.sense})", "before": before, "after": after}
@@ -60,7 +60,7 @@ def _kpis(model: IndexedModel, base: ScenarioRow, now: ScenarioRow) -> Iterator[
 
 
 def _trial(conversation: ModelConversation) -> dict[str, str] | None:
-    """The last trial that ``keep`` would put in force."""
+    """Return the last trial, which ``keep`` would apply."""
     study = conversation.workbench.session.study
     if study.trial is None or study.trial == study.changes:
         return None
@@ -107,15 +107,16 @@ def _message(record: MessageRecord) -> dict[str, Any]:
 
 
 def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) -> dict[str, Any]:
-    """A family by two of its indices; other indices are fixed at a label or summed.
+    """Return a family by two of its indices; each other index is fixed at a label or summed.
 
     Args:
-        conversation: Conversation whose state it is of.
-        question: ``family``; ``rows`` and ``columns``: places of index sets, from 0; ``fixed.K``: label of the index at
-            place K; ``search``: text that labels of the rows contain.
+        conversation: Conversation with the state.
+        question: ``family``; ``rows`` and ``columns``: positions of index sets, from 0; ``fixed.K``: label of the index
+        at
+            position K; ``search``: text that labels of the rows contain.
 
     Raises:
-        MilpError: The question names nothing that there is.
+        MilpError: The question names an unknown family, index or label.
     """
     model = conversation.workbench.model
     family = next((one for one in (*model.variables, *model.parameters) if one.name == question.get("family")), None)
@@ -169,7 +170,7 @@ def _label(model: IndexedModel, family: Family, place: int | None, key: int) -> 
 
 
 def _figures(conversation: ModelConversation, family: Family) -> tuple[np.ndarray | None, str]:
-    """The figures of all members, or why there are none."""
+    """Return the figures of all members, or the reason why there are none."""
     study = conversation.workbench.session.study
     if isinstance(family, ParameterFamily):
         return study.present.model.cells[family.positions], ""
@@ -199,7 +200,7 @@ def _cell(model: IndexedModel, family: Family, members: list[int], figures: np.n
 
 
 def _slice_name(model: IndexedModel, family: Family, members: list[int]) -> str:
-    """The reference to members that differ in some indices; those are taken whole."""
+    """Return the reference to members that differ in some indices; those indices are not restricted."""
     keys = family.keys[members]
     indices = []
     for place, name in enumerate(family.sets):
@@ -209,5 +210,5 @@ def _slice_name(model: IndexedModel, family: Family, members: list[int]) -> str:
 
 
 def label_choices(conversation: ModelConversation, name: str) -> list[str]:
-    """Labels of an index set, for a list on the page."""
+    """Return labels of an index set, for a list on the page."""
     return list(conversation.workbench.model.index_set(name).labels[:1000])

@@ -24,18 +24,18 @@ from oragent.milp.plain import figure as figure_text
 from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
 
-# Characters of one result in a prompt, and numbers of list entries that are tried until it fits.
+# Maximum number of characters of one result in a prompt, and list lengths that are tried until it fits.
 ROOM = 2500
 SIZES = (60, 30, 15, 8, 4, 2, 1, 0)
-# Rows of a table.
+# Maximum number of rows of a table.
 MOST_ROWS = 200
 HEADER = set(OperationResult.model_fields)
-# Labels of a member are in its name.
+# Fields without own columns; the labels of a member are in its name.
 HIDDEN = {"kind", "labels"}
 
 
 def brief_result(result: AnyResult, room: int = ROOM) -> str:
-    """Write a result as compact JSON whose paths are those of references; lists that are cut say so."""
+    """Write a result as compact JSON with the paths of references; shortened lists are marked."""
     text = ""
     for size in SIZES:
         plain_result: dict[str, Any] = {"id": result.id, "line": result.line, "scenario": result.scenario}
@@ -55,7 +55,7 @@ def brief_result(result: AnyResult, room: int = ROOM) -> str:
 
 
 def _brief_field(name: str, value: object, size: int) -> dict[str, Any]:
-    """A field, with the number of entries that were left out, if any."""
+    """Return a field, with the number of omitted entries if there are any."""
     brief = _brief(value, size)
     if brief in (None, "", [], {}):
         return {}
@@ -83,7 +83,7 @@ def _brief(value: object, size: int) -> Any:
 
 
 def headline(result: AnyResult) -> str:
-    """Say in a few words what a result came to."""
+    """Summarise a result in a few words."""
     if isinstance(result, CompareResult):
         if result.status_after in ("infeasible", "unbounded"):
             return result.status_after
@@ -113,25 +113,25 @@ class ResultTable:
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    # Number of rows that are left out.
+    # Number of omitted rows.
     hidden: int = 0
 
 
 @dataclass(frozen=True)
 class ResultView:
-    """A result as a page shows it."""
+    """A result as shown on a page."""
 
     id: str
     line: str
     headline: str
-    # Name and text.
+    # Pairs of name and text.
     facts: tuple[tuple[str, str], ...]
     tables: tuple[ResultTable, ...]
     warnings: tuple[str, ...]
 
 
 def view_result(result: AnyResult) -> ResultView:
-    """Make the view of a result."""
+    """Return the view of a result."""
     facts: list[tuple[str, str]] = []
     tables: list[ResultTable] = []
     for name in type(result).model_fields:

@@ -1,4 +1,4 @@
-"""Scenarios side by side: objective, gap, totals of families and changes; as text, CSV, a workbook or one page."""
+"""Table of scenarios: objective, gap, totals of families and changes; as text, CSV, a workbook or one page."""
 
 import csv
 import io
@@ -16,30 +16,30 @@ from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
 from oragent.report.pages.html import make_environment
 
-# Families whose totals are shown, those with the largest totals first.
+# Maximum number of families with totals, the largest totals first.
 MOST_TOTALS = 6
 ENDINGS = (".csv", ".xlsx", ".html")
-# Beginnings of cells that a spreadsheet would run as formulas.
+# Spreadsheets read cells with these first characters as formulas.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 PRESENT = "now"
 
 
 @dataclass(frozen=True)
 class ScenarioRow:
-    """A scenario in the table."""
+    """Row of the table: one scenario."""
 
     name: str
     status: str
     objective: Figure
-    # Relative; None where nothing is proven.
+    # Relative gap; None without a proven bound.
     gap: float | None
-    # by family of variables
+    # Totals by family of variables.
     totals: dict[str, Figure]
     changes: tuple[str, ...]
 
 
 def scenario_rows(workbench: Workbench) -> list[ScenarioRow]:
-    """The base model, each named scenario and, where it has no name, the present state; each is solved."""
+    """Solve the base model, each named scenario and, if it is unnamed, the current state."""
     study = workbench.session.study
     named: dict[str, Changes] = {BASE: (), **study.scenarios}
     if study.label(study.changes) not in named:
@@ -59,14 +59,14 @@ def _row(study: ModelStudy, name: str, scenario: ModelScenario) -> ScenarioRow:
 
 
 def _gap(outcome: Outcome) -> float | None:
-    """Relative distance of the best point to what is proven."""
+    """Return the relative distance of the best point to the proven bound."""
     if outcome.objective is None or outcome.bound is None:
         return None
     return abs(outcome.objective - outcome.bound) / max(1e-9, abs(outcome.objective))
 
 
 def table_cells(rows: Sequence[ScenarioRow]) -> list[list[str]]:
-    """The table as texts, its header first; totals of the families that differ most come first."""
+    """Return the table as texts, with its header first; totals of the families that differ most come first."""
     names = {name for row in rows for name in row.totals}
 
     def spread(name: str) -> float:
@@ -85,10 +85,10 @@ def table_cells(rows: Sequence[ScenarioRow]) -> list[list[str]]:
 
 
 def write_scenarios(workbench: Workbench, name: str, folder: Path) -> Path:
-    """Write the table into a folder, as CSV, workbook or one-page summary by the ending of the name.
+    """Write the table into a folder as CSV, workbook or one-page summary, depending on the ending of the name.
 
     Raises:
-        MilpError: The name is no plain file name with one of the endings, or the file cannot be written.
+        MilpError: The name is not a plain file name with one of the endings, or the file cannot be written.
     """
     path = folder / name
     if path.name != name or path.suffix not in ENDINGS or name.startswith("."):
@@ -113,7 +113,7 @@ def write_scenarios(workbench: Workbench, name: str, folder: Path) -> Path:
 
 
 def _safe_cell(text: str) -> str:
-    """A text that no spreadsheet runs as a formula."""
+    """Escape a text that a spreadsheet would read as a formula."""
     return f"'{text}" if text.startswith(FORMULAS) else text
 
 

@@ -36,16 +36,16 @@ except ImportError:
     readline = None  # type: ignore[assignment]
 
 HISTORY = ".history"
-# Lines of the history, completions of one word.
+# Maximum numbers of history lines, and of completions of one word.
 MOST_HISTORY, MOST_COMPLETIONS = 1000, 100
 DELIMITERS = " \t\n[](){},;:=<>*+"
 VERBS = ("forbid", "free", "drop", "relax", "row", "objective", "sum", "upper", "lower", "by", "within", "except")
-# Name of a family, and what stands after its bracket.
+# Matches the name of a family, and the text after its opening bracket.
 OPEN_BRACKET = re.compile(r'(\w+|"(?:[^"\\]|\\.)*")\[([^\[\]]*)\Z')
 
 
 def hold_conversation(conversation: ModelConversation, console: Console, model: Model | None = None) -> int:
-    """Hold a conversation until the person leaves."""
+    """Run a conversation until the user leaves."""
     print_line(console, f"conversation: {conversation.folder}")
     with suppress(KeyboardInterrupt):
         asyncio.run(_hold(conversation, console, model))
@@ -84,7 +84,7 @@ def _greet(conversation: ModelConversation, console: Console) -> None:
 
 
 def show_record(record: MessageRecord, console: Console) -> None:
-    """Show what came of a message; each figure of an answer names the operation that it comes from."""
+    """Print the result of a message; each figure of an answer names its operation."""
     if record.parts:
         _show_answer(record, console)
     else:
@@ -117,7 +117,7 @@ def _show_answer(record: MessageRecord, console: Console) -> None:
 
 
 def complete(model: IndexedModel, before: str, fragment: str) -> list[str]:
-    """The names and labels that a fragment can become; ``before`` is the line up to it."""
+    """Return the names and labels that complete a fragment; ``before`` is the line up to the fragment."""
     bracket = OPEN_BRACKET.search(before)
     if bracket:
         words = _labels_at(model, bracket[1].strip('"'), bracket[2].count(","))
@@ -137,7 +137,7 @@ def _labels_at(model: IndexedModel, name: str, place: int) -> Iterator[str]:
 
 
 class _Completion:
-    """Reads lines with completion and a history that lasts, where the terminal has them."""
+    """Reads lines with completion and a persistent history, if the terminal supports them."""
 
     def __init__(self, conversation: ModelConversation) -> None:
         self._conversation = conversation
@@ -166,8 +166,8 @@ class _Completion:
         return words[number] if number < len(words) else None
 
     def read_line(self, console: Console) -> str | None:
-        """Read a line that says something; None where the person leaves."""
-        # Asyncio's own handler would wait for the line.
+        """Read a line that is not empty; None if the user leaves."""
+        # The handler of asyncio would wait for the line.
         handler = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             while True:

@@ -1,4 +1,4 @@
-"""A model under discussion: operations by message, undo of whole messages, named scenarios."""
+"""A model in a conversation: operations per message, undo of whole messages, named scenarios."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,55 +16,55 @@ from oragent.milp.operations.state import Changes, lines_of
 from oragent.milp.operations.syntax import parse_line
 from oragent.milp.solution import SolveStatus
 
-# States of earlier messages that can be gone back to; the oldest go first.
+# Maximum number of states for undo; the oldest are removed first.
 MOST_UNDO = 1000
 
 
 @dataclass(frozen=True)
 class WorkbenchState:
-    """What a message can change."""
+    """State that a message can change."""
 
     changes: Changes = ()
     scenarios: tuple[tuple[str, Changes], ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The changes in force, as lines."""
+        """Return the current changes as lines."""
         return tuple(lines_of(self.changes))
 
 
 class Workbench:
-    """A session of operations in which a message is the unit of ``undo``.
+    """A session of operations in which ``undo`` applies to whole messages.
 
-    Questions never change the state. After ``repair``, ``keep`` puts the least repair in force.
+    Questions do not change the state. After ``repair``, ``keep`` applies the least repair.
     """
 
     def __init__(self, model: IndexedModel, limits: SolveLimits | None = None, folder: Path | None = None) -> None:
         self.session = ModelSession(model, limits, folder=folder)
         self._earlier: list[WorkbenchState] = []
         self._begun = self.state
-        # Number of messages that the present message took back.
+        # Number of messages that the current message undid.
         self.undone = 0
 
     @property
     def results(self) -> Mapping[str, AnyResult]:
-        """All results, by id."""
+        """All results by id."""
         return self.session.results
 
     @property
     def model(self) -> IndexedModel:
-        """The model with the changes in force."""
+        """Model with the current changes."""
         return self.session.model
 
     @property
     def state(self) -> WorkbenchState:
-        """The changes in force and the named scenarios."""
+        """Current changes and named scenarios."""
         study = self.session.study
         return WorkbenchState(study.changes, tuple(study.scenarios.items()))
 
     @contextmanager
     def message(self) -> Iterator[None]:
-        """Run the lines of one message: an error takes back all that the message changed."""
+        """Run the lines of one message; an error reverts all changes of the message."""
         self._begun, self.undone = self.state, 0
         begun, trial, results = self._begun, self.session.study.trial, dict(self.session.results)
         earlier = list(self._earlier)
@@ -82,7 +82,7 @@ class Workbench:
         """Run one line.
 
         Raises:
-            MilpError: The line is not of the syntax, or cannot be done; it changed nothing.
+            MilpError: The line is invalid or cannot be run; it changed nothing.
         """
         request = parse_line(line)
         if isinstance(request, ops.UndoRequest):
@@ -93,13 +93,13 @@ class Workbench:
         return result
 
     def keep_trial(self) -> None:
-        """Put the last trial in force, without a result of its own."""
+        """Apply the last trial, without a separate result."""
         study = self.session.study
         if study.trial is not None:
             study.changes, study.trial = study.trial, None
 
     def resume(self, state: WorkbenchState, undone: int, results: Sequence[AnyResult]) -> None:
-        """Take over what a recorded message left."""
+        """Restore the state of a recorded message."""
         self.session.results.update({result.id: result for result in results})
         before = self.state
         if undone:
@@ -111,7 +111,7 @@ class Workbench:
         self._offer_last_trial(results)
 
     def _offer_last_trial(self, results: Sequence[AnyResult]) -> None:
-        """Make the last trial of a recorded message what ``keep`` would keep."""
+        """Make the last trial of a recorded message available to ``keep``."""
         study = self.session.study
         for result in results:
             if isinstance(result.request, ops.WhatIfRequest):
@@ -123,7 +123,7 @@ class Workbench:
 
     def _undo(self, count: int) -> StateResult:
         if self.state != self._begun:
-            # The changes of the present message are the first to go.
+            # Undo first reverts the changes of the current message.
             self._restore(self._begun)
             count -= 1
         if count > len(self._earlier):
@@ -161,7 +161,7 @@ def read_changes(lines: Iterator[str] | Sequence[str]) -> Changes:
     """Read lines of changes.
 
     Raises:
-        MilpError: A line is no change.
+        MilpError: A line is not a change.
     """
     changes: list[ops.AnyChange] = []
     for line in lines:

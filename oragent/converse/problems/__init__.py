@@ -1,3 +1,3 @@
-"""Decision problems that people can talk about; nothing outside this folder knows what a school is."""
+"""Decision problems for conversations; only this package contains the details of problems such as schools."""
 
 __all__: list[str] = []

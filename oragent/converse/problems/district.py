@@ -1,6 +1,7 @@
-"""A school district that sets its start times: its schools, its times, and what a schedule means for both objectives.
+"""A school district that chooses its start times: schools, times, and both objectives of a schedule.
 
-A schedule is a string with one letter a school, in the district's order: A for the first start time, B for the second.
+A schedule is a string with one letter per school, in the district's order: A for the first start time, B for the
+second.
 """
 
 import re
@@ -15,14 +16,14 @@ from oragent._base.errors import ProblemError
 
 LONGEST_NAME = 80
 WORDS = re.compile(r"[^\W_]+")
-# 7:50, 8:40 and 9:30 in the morning
+# 7:50, 8:40 and 9:30 in the morning, in minutes after midnight.
 EARLY, MIDDLE, LATE = 470, 520, 570
-# What a conversation opens with; the optimum where both weights are 1.
+# Opening schedule of a conversation; the optimum if both weights are 1.
 DEFAULT = "CCCABAABBC"
 LONGEST_QUOTE = 60
 CLOCK = re.compile(r"(?i)(?<![\d:.])(\d{1,2}):([0-5]\d)(?!\d|:\d)(?:\s{0,2}([ap])\.?m\b\.?)?")
 FIRST = re.compile(r"[^\W\d_]{3,}")
-# Words that tell no school from another.
+# Words that do not distinguish schools.
 GENERIC = {
     "the",
     "school",
@@ -44,7 +45,7 @@ GENERIC = {
 
 
 def format_clock(minutes: int) -> str:
-    """Write minutes after midnight as people do: 470 is ``7:50 AM``."""
+    """Format minutes after midnight as a time of day: 470 is ``7:50 AM``."""
     hours, rest = divmod(minutes, 60)
     return f"{(hours - 1) % 12 + 1}:{rest:02d} {'AM' if hours < 12 else 'PM'}"
 
@@ -54,7 +55,7 @@ class School:
     """A school.
 
     Raises:
-        ProblemError: unless it is such a school.
+        ProblemError: A field is invalid.
     """
 
     # Name of the school: one printable line, at most 80 characters.
@@ -63,7 +64,7 @@ class School:
     grade: str
     # Number of students who ride the bus, at least 0.
     students: int
-    # Start time now, minutes after midnight.
+    # Current start time, in minutes after midnight.
     current: int
 
     def __post_init__(self) -> None:
@@ -82,11 +83,11 @@ class School:
 
 @dataclass(frozen=True, order=True)
 class Features:
-    """What a schedule costs; recomputed from the schedule alone."""
+    """Objectives of a schedule, recomputed from the schedule."""
 
     # Students carried at the busiest start time.
     load: int
-    # Mean over the schools of the change against today, in minutes.
+    # Mean change of the start times from the current ones, over the schools, in minutes.
     deviation: float
 
     def __str__(self) -> str:
@@ -95,16 +96,16 @@ class Features:
 
 @dataclass(frozen=True)
 class District:
-    """Schools that share their buses.
+    """Schools that share buses.
 
     Raises:
-        ProblemError: unless it is such a district.
+        ProblemError: A field is invalid.
     """
 
     name: str
-    # Schools of the district: at least one, no two of the same name.
+    # Schools of the district: at least one, with unique names.
     schools: tuple[School, ...]
-    # Start times to choose from, minutes after midnight, rising; 2 to 26 of them.
+    # Possible start times, minutes after midnight, increasing; 2 to 26 of them.
     times: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -116,14 +117,14 @@ class District:
 
     @cached_property
     def letters(self) -> str:
-        """One letter a start time, earliest first."""
+        """Letters of the start times, earliest first."""
         return ascii_uppercase[: len(self.times)]
 
     def chosen(self, schedule: str) -> tuple[int, ...]:
-        """The position of each school's start time.
+        """Return the position of each school's start time.
 
         Raises:
-            ProblemError: it is no schedule of this district.
+            ProblemError: The text is not a schedule of this district.
         """
         if len(schedule) != len(self.schools) or not set(schedule) <= set(self.letters):
             expected = f"{len(self.schools)} letters of {self.letters}"
@@ -131,23 +132,23 @@ class District:
         return tuple(map(self.letters.index, schedule))
 
     def place(self, school: str, time: str) -> tuple[int, int]:
-        """The positions of a school and of a start time, both by their names."""
+        """Return the positions of a school and of a start time by their names."""
         return [each.name for each in self.schools].index(school), list(map(format_clock, self.times)).index(time)
 
     def loads(self, schedule: str) -> tuple[int, ...]:
-        """Students carried at each start time."""
+        """Return the number of students at each start time."""
         carried = [0] * len(self.times)
         for time, school in zip(self.chosen(schedule), self.schools, strict=True):
             carried[time] += school.students
         return tuple(carried)
 
     def changes(self, schedule: str) -> tuple[int, ...]:
-        """Minutes by which each school starts later than today; negative where earlier."""
+        """Return the minutes by which each school starts later than now; negative if earlier."""
         chosen = self.chosen(schedule)
         return tuple(self.times[time] - school.current for time, school in zip(chosen, self.schools, strict=True))
 
     def features(self, schedule: str) -> Features:
-        """Both objectives of a schedule."""
+        """Return both objectives of a schedule."""
         moved = sum(map(abs, self.changes(schedule)))
         return Features(max(self.loads(schedule)), moved / len(self.schools))
 
@@ -171,12 +172,12 @@ SFUSD = District(
 
 
 def quote_text(text: str) -> str:
-    """Somebody else's text, short enough and harmless in a message: nothing in it reaches a terminal raw."""
+    """Shorten and escape an untrusted text for a message, so that it is safe in a terminal."""
     return repr(text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "...")
 
 
 def find_school(district: District, text: str) -> int | None:
-    """The position of the one school that a name can mean: its whole name, or words of it such as ``Ortega``."""
+    """Return the position of the only school with a name, or with words of it such as ``Ortega``."""
     exact = [position for position, school in enumerate(district.schools) if school.name == text.strip()]
     words, names = _split_words(text), [_split_words(school.name) for school in district.schools]
     same = [position for position, name in enumerate(names) if words and name == words]
@@ -189,7 +190,7 @@ def find_school(district: District, text: str) -> int | None:
 
 
 def short_names(district: District) -> dict[str, str]:
-    """The first word of each school's name where only it has that, and the word alone means it."""
+    """Return the first word of each school's name if it is unique and refers only to this school."""
     first = {school.name: match[0] for school in district.schools if (match := FIRST.match(school.name))}
     words = list(first.values())
     return {
@@ -198,7 +199,7 @@ def short_names(district: District) -> dict[str, str]:
 
 
 def parse_minutes(text: str) -> Iterator[int]:
-    """Every time of day in a text, in order, as minutes after midnight; in the morning where it does not say."""
+    """Return every time of day in a text, in minutes after midnight; in the morning unless stated."""
     for hour, minute, half in CLOCK.findall(text):
         if int(hour) < 24:
             if half and int(hour) <= 12:
@@ -209,7 +210,7 @@ def parse_minutes(text: str) -> Iterator[int]:
 
 
 def find_time(district: District, text: str) -> int | None:
-    """The position of the start time in a text such as ``7:50 AM``; None where it is no or another time of day."""
+    """Return the position of the start time in a text such as ``7:50 AM``; None without a known time."""
     stated = set(parse_minutes(text))
     if len(stated) == 1 and stated <= set(district.times):
         return district.times.index(*stated)
@@ -217,7 +218,7 @@ def find_time(district: District, text: str) -> int | None:
 
 
 def unknown_school(district: District, text: str) -> str:
-    """One line that says which schools there are, the nearest first."""
+    """Return one line with the known schools, the most similar first."""
     names = [school.name for school in district.schools]
     near = get_close_matches(text[:LONGEST_QUOTE], names, n=1, cutoff=0.5)
     if near:
@@ -228,7 +229,7 @@ def unknown_school(district: District, text: str) -> str:
 
 
 def unknown_time(district: District, text: str) -> str:
-    """One line that says which start times there are."""
+    """Return one line with the known start times."""
     times = ", ".join(map(format_clock, district.times))
     return f"{quote_text(text)} is no start time of {district.name}; expected {times}"
 

@@ -7,14 +7,14 @@ from oragent.milp.indexed import IndexedModel
 from oragent.milp.indexed_builder import IndexedModelBuilder
 from oragent.milp.linked import LinkedFigures
 
-# Students in one unit of the weighted objective.
+# Number of students per unit of the weighted objective.
 STUDENTS_A_UNIT = 100.0
 
 
 def district_model(district: District) -> IndexedModel:
-    """One start time a school; the objective is load in hundreds of students plus mean change in minutes.
+    """Return the model; the objective is load in hundreds of students plus mean change in minutes.
 
-    Load and deviation are objectives of their own too. Data: students, minutes of each time, today's start.
+    Load and deviation are also separate objectives. Data: students, minutes of each time, current start.
     """
     schools = [school.name for school in district.schools]
     clocks = [format_clock(minutes) for minutes in district.times]
@@ -61,7 +61,7 @@ def district_model(district: District) -> IndexedModel:
 
 
 def _with_ones(figures: LinkedFigures, count: int) -> LinkedFigures:
-    """LinkedFigures, and behind them so many ones."""
+    """Return figures followed by a number of ones."""
     return LinkedFigures(
         figures.parameter,
         np.append(figures.cells, np.full(count, -1)),

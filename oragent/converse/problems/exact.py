@@ -1,4 +1,4 @@
-"""What may be asked of a schedule, and the exact answers for a small district, by looking at every schedule."""
+"""Constraints on schedules, and exact answers for a small district by enumeration."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from oragent.converse.state import Restriction, RestrictionKind, RestrictionStat
 
 # Positions of a school and of a start time.
 Choice = tuple[int, int]
-# Load is weighed in hundreds of students.
+# Number of students per unit of load in the weighted objective.
 STUDENTS_A_UNIT = 100
 
 
-# of sums of a few floats; true differences are far larger
+# Tolerance for sums of a few floats; true differences are much larger.
 TOLERANCE = 1e-9
 
 
 class ScheduleObjective(StrEnum):
-    """The two objectives, by the names that tools use; both are minimised."""
+    """The two objectives, by their names in tools; both are minimised."""
 
     LOAD = "student_load_balancing"
     DEVIATION = "schedule_deviation"
@@ -34,16 +34,16 @@ class ScheduleObjective(StrEnum):
 
 @dataclass(frozen=True)
 class Constraints:
-    """What a schedule must respect, beyond one start time a school.
+    """Constraints on a schedule in addition to one start time per school.
 
     Attributes:
-        fixed: Schools that must have a start time, as (position of the school, position of the time).
-        forbidden: Start times that a school must not have, likewise.
-        load: Most students at any start time, itself allowed.
-        deviation: Most minutes of mean change, itself allowed.
+        fixed: Required start times, as (position of the school, position of the time).
+        forbidden: Forbidden start times, in the same form.
+        load: Maximum number of students at any start time, inclusive.
+        deviation: Maximum mean change in minutes, inclusive.
 
     Raises:
-        ProblemError: a bound is not a number.
+        ProblemError: A bound is not a number.
     """
 
     fixed: frozenset[Choice] = frozenset()
@@ -59,15 +59,15 @@ class Constraints:
 
 @dataclass(frozen=True)
 class ObjectiveWeights:
-    """What one unit of each objective costs.
+    """Cost of one unit of each objective.
 
     Raises:
-        ProblemError: unless they are such numbers.
+        ProblemError: A weight is not a nonnegative number.
     """
 
-    # Cost of a hundred students, 0 or more.
+    # Cost of a hundred students, at least 0.
     load: float = 1.0
-    # Cost of a minute of mean change, 0 or more.
+    # Cost of a minute of mean change, at least 0.
     deviation: float = 1.0
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class ObjectiveWeights:
                 raise ProblemError(f"the weight of {name} must be 0 or more, not {weight}")
 
     def cost(self, features: Features) -> float:
-        """The weighted sum of both objectives."""
+        """Return the weighted sum of both objectives."""
         return self.load * features.load / STUDENTS_A_UNIT + self.deviation * features.deviation
 
 
@@ -93,48 +93,48 @@ class ScheduleSolution:
 
 
 class ScheduleOracle(Protocol):
-    """Answers requests: by enumeration for a small district, by a solver for a large one."""
+    """Finds schedules: by enumeration for a small district, by a solver for a large one."""
 
     @property
     def district(self) -> District:
-        """The district whose schedules it knows."""
+        """District of the schedules."""
 
     def least_cost(self, constraints: Constraints, weights: ObjectiveWeights = EVEN) -> ScheduleSolution | None:
-        """The schedule of least cost that respects the constraints; None where there is no such schedule."""
+        """Return the schedule of least cost that satisfies the constraints; None without one."""
 
 
-# Schedules; beyond, their table no longer fits comfortably into memory.
+# Maximum number of schedules whose table fits into memory.
 MOST = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Schedules:
-    """Every schedule of a district, in the order AA...A, AA...B, ..., of n schools and N schedules."""
+    """Every schedule of a district, in the order AA...A, AA...B, ..., for n schools and N schedules."""
 
     district: District
-    # ``(N, n)`` int8 array, position of each school's start time
+    # ``(N, n)`` int8 array, position of each school's start time.
     times: NDArray[np.int8]
-    # ``(N,)`` int64 array, students at the busiest start time
+    # ``(N,)`` int64 array, students at the busiest start time.
     load: NDArray[np.int64]
-    # ``(N,)`` float array, mean change in minutes
+    # ``(N,)`` float array, mean change in minutes.
     deviation: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.load)
 
     def letters(self, index: int) -> str:
-        """The schedule at a position of the order."""
+        """Return the schedule at a position."""
         return "".join(self.district.letters[time] for time in self.times[index])
 
     def index(self, schedule: str) -> int:
-        """The position of a schedule in the order; the inverse of ``letters``."""
+        """Return the position of a schedule; the inverse of ``letters``."""
         position = 0
         for time in self.district.chosen(schedule):
             position = position * len(self.district.times) + time
         return position
 
     def features(self, index: int) -> Features:
-        """Both objectives of the schedule at a position."""
+        """Return both objectives of the schedule at a position."""
         return Features(int(self.load[index]), float(self.deviation[index]))
 
 
@@ -143,7 +143,7 @@ def enumerate_schedules(district: District) -> Schedules:
     """List every schedule of a district with its load and deviation.
 
     Raises:
-        ProblemError: there are more than ``MOST``.
+        ProblemError: There are more than ``MOST`` schedules.
     """
     schools, choices = len(district.schools), len(district.times)
     if choices**schools > MOST:
@@ -154,7 +154,7 @@ def enumerate_schedules(district: District) -> Schedules:
     moved = np.zeros(1, dtype=np.int64)
     carried = np.zeros((choices, 1), dtype=np.int64)
     for school in district.schools:
-        # Appending a school multiplies the list: its start time is the digit that runs fastest.
+        # Appending a school multiplies the list; its start time varies fastest.
         moved = np.add.outer(moved, np.abs(np.array(district.times) - school.current)).ravel()
         share = school.students * np.eye(choices, dtype=np.int64)
         carried = (carried[:, :, None] + share[:, None, :]).reshape(choices, -1)
@@ -167,20 +167,20 @@ def enumerate_schedules(district: District) -> Schedules:
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """An oracle that has seen all schedules; among equals the first in the order AA...A, AA...B, ... wins."""
+    """Oracle that enumerates all schedules; ties go to the first one in the order AA...A, AA...B, ...."""
 
     schedules: Schedules
 
     @property
     def district(self) -> District:
-        """The district whose schedules it knows."""
+        """District of the schedules."""
         return self.schedules.district
 
     def allowed(self, constraints: Constraints) -> NDArray[np.bool_]:
-        """Return a mask of the schedules that respect the constraints: ``(N,)`` bool array.
+        """Return a mask of the schedules that satisfy the constraints: ``(N,)`` bool array.
 
         Raises:
-            ProblemError: the constraints name a school or a time that the district has not.
+            ProblemError: The constraints name an unknown school or time.
         """
         schools, times = len(self.district.schools), len(self.district.times)
         for school, time in constraints.fixed | constraints.forbidden:
@@ -196,14 +196,14 @@ class Exact:
         return mask
 
     def optima(self, constraints: Constraints = FREE, weights: ObjectiveWeights = EVEN) -> list[ScheduleSolution]:
-        """Every schedule of least cost, in order; none where the constraints clash."""
+        """Return every schedule of least cost, in order; empty if the constraints are infeasible."""
         return [self._make_solution(index) for index in self._find_optima(constraints, weights)]
 
     def least_cost(self, constraints: Constraints = FREE, weights: ObjectiveWeights = EVEN) -> ScheduleSolution | None:
-        """The schedule of least cost; where an objective weighs nothing, it still decides among equals.
+        """Return the schedule of least cost; an objective with weight 0 breaks ties.
 
         Returns:
-            None where the constraints clash.
+            None if the constraints are infeasible.
         """
         optima = self._find_optima(constraints, weights)
         if weights.load == 0 < weights.deviation:
@@ -215,7 +215,7 @@ class Exact:
         return None
 
     def least(self, objective: ScheduleObjective, constraints: Constraints = FREE) -> ScheduleSolution | None:
-        """The least that an objective can be; among equals the other objective decides, then the order."""
+        """Return the minimum of an objective; ties are broken by the other objective, then by the order."""
         if objective is ScheduleObjective.LOAD:
             alone = ObjectiveWeights(1, 0)
         else:
@@ -234,7 +234,7 @@ class Exact:
 
 
 def _least_cost_indices(indices: NDArray[np.intp], cost: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.intp]:
-    """Those of the indices where the cost is least."""
+    """Return the indices with the least cost."""
     if not len(indices):
         return indices
     costs = cost[indices]
@@ -244,19 +244,19 @@ def _least_cost_indices(indices: NDArray[np.intp], cost: NDArray[np.float64] | N
 
 @dataclass(frozen=True)
 class FrontierPoint:
-    """A point of a frontier."""
+    """Point of a Pareto frontier."""
 
-    # Load and deviation, of which neither can fall unless the other rises.
+    # Nondominated load and deviation.
     features: Features
-    # Schedules that reach it, all of them, in the order AA...A, AA...B,.
+    # All schedules with these objectives, in the order AA...A, AA...B.
     schedules: tuple[str, ...]
 
 
 def pareto_frontier(exact: Exact, constraints: Constraints = FREE) -> tuple[FrontierPoint, ...]:
-    """The Pareto frontier of load against deviation among the schedules that respect the constraints.
+    """Return the Pareto frontier of load and deviation among the schedules that satisfy the constraints.
 
     Returns:
-        Points in order of rising load; none where the constraints clash.
+        Points by increasing load; empty if the constraints are infeasible.
     """
     table = exact.schedules
     allowed = np.flatnonzero(exact.allowed(constraints))
@@ -272,7 +272,7 @@ def pareto_frontier(exact: Exact, constraints: Constraints = FREE) -> tuple[Fron
 
 
 def conditional_points(exact: Exact, school: int) -> Iterator[tuple[int, FrontierPoint]]:
-    """The conditional solutions of a school: each of its start times with every point of the frontier under it.
+    """Return the conditional solutions of a school: each of its start times with its Pareto frontier.
 
     Section 5 of Drossman et al. 2026, arXiv:2604.02666.
     """
@@ -283,13 +283,13 @@ def conditional_points(exact: Exact, school: int) -> Iterator[tuple[int, Frontie
 
 @dataclass(frozen=True, eq=False)
 class Solving:
-    """An oracle over a solver of states."""
+    """Oracle that uses a solver of states."""
 
     district: District
     solver: Callable[[RestrictionState], Solved]
 
     def least_cost(self, constraints: Constraints, weights: ObjectiveWeights = EVEN) -> ScheduleSolution | None:
-        """The schedule of least cost that respects the constraints; None where there is none."""
+        """Return the schedule of least cost that satisfies the constraints; None without one."""
         state = RestrictionState((weights.load, weights.deviation), to_restrictions(self.district, constraints))
         decision = self.solver(state).decision
         if decision:
@@ -298,7 +298,7 @@ class Solving:
 
 
 def to_restrictions(district: District, constraints: Constraints) -> tuple[Restriction, ...]:
-    """Constraints of a district as restrictions of a state."""
+    """Return constraints of a district as restrictions of a state."""
     chosen = [(RestrictionKind.FIX, pair) for pair in sorted(constraints.fixed)]
     chosen += [(RestrictionKind.FORBID, pair) for pair in sorted(constraints.forbidden)]
     result = [
@@ -315,7 +315,7 @@ def to_restrictions(district: District, constraints: Constraints) -> tuple[Restr
 
 
 def to_constraints(district: District, state: RestrictionState) -> Constraints:
-    """A state as constraints of the district."""
+    """Return a state as constraints of the district."""
     load, deviation = inf, inf
     chosen: dict[RestrictionKind, set[tuple[int, int]]] = {RestrictionKind.FIX: set(), RestrictionKind.FORBID: set()}
     for restriction in state.restrictions:

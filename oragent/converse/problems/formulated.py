@@ -1,6 +1,6 @@
-"""Any optimisation model as a decision problem: a variable can be fixed or forbidden, a row or objective bounded.
+"""Any optimisation model as a decision problem: variables can be fixed or forbidden, rows and objectives bounded.
 
-It is also the base of a problem of one's own: give it a model and its objectives, and override what should read better.
+It is also a base class for custom problems: pass a model and its objectives, and override methods for better texts.
 """
 
 import json
@@ -30,22 +30,22 @@ from oragent.milp.solving import breaches
 
 LIMIT_S = 12.0
 NONZERO = 1e-9
-# Variables of a table, rows below it.
+# Maximum numbers of variables in a table, and of rows below it.
 MOST_SHOWN, MOST_ROWS = 60, 12
-# Variables that can be bounded by name.
+# Maximum number of variables that can be bounded by name.
 MOST_BOUNDED = 5000
-# Rows and variables of a description, terms of one row.
+# Maximum numbers of rows and variables in a description, and of terms of one row.
 MOST_DESCRIBED, MOST_TERMS = 200, 40
 DIGITS = 9
 
 
 class FormulatedProblem:
-    """A model that people can talk about.
+    """Decision problem of a model.
 
     Args:
         milp: Model of the problem.
-        goals: Objectives; none: that of the model. Rows with terms are named expressions beside them.
-        name: Name of the problem; empty: that of the model.
+        goals: Objectives; empty for the objective of the model. Rows with terms are additional named expressions.
+        name: Name of the problem; empty for the name of the model.
         limit_s: Seconds of a solve.
     """
 
@@ -84,15 +84,15 @@ class FormulatedProblem:
         return limits
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
-        """The least or the most that an expression can be in a state, with the best decision that reaches it."""
+        """Return the smallest or largest value of an expression in a state, with the best decision that reaches it."""
         return find_extreme(self, state, position, sense, self.limit_s)
 
     @cached_property
     def first(self) -> Solved:
-        """The optimum of the model as it is.
+        """Optimum of the unchanged model.
 
         Raises:
-            MilpError: There is none to open with.
+            MilpError: The model has no solution.
         """
         solved = self.solve(begin(self))
         if not solved.decision:
@@ -107,11 +107,11 @@ class FormulatedProblem:
 
     @property
     def default(self) -> str:
-        """The solution that a conversation opens with."""
+        """Opening solution of a conversation."""
         return self.first.decision
 
     def item(self, text: str) -> str:
-        """The variable of a name."""
+        """Return the variable of a name."""
         if text.strip() in self._variables:
             return text.strip()
         near = [name for name in self._variables if name.casefold() == text.strip().casefold()]
@@ -120,10 +120,10 @@ class FormulatedProblem:
         raise unknown_name_error(text, list(self._variables), "variable")
 
     def option(self, item: str, text: str) -> str:
-        """The value in a text.
+        """Return the value in a text.
 
         Raises:
-            ConfigError: It is no number, or not one that the variable may take.
+            ConfigError: The text is not a number, or the variable cannot have this value.
         """
         variable = self._variables[item]
         try:
@@ -140,20 +140,20 @@ class FormulatedProblem:
         return f"{value:.12g}"
 
     def options(self, item: str) -> tuple[str, ...]:
-        """Both values of a binary variable."""
+        """Return both values of a binary variable."""
         if self._variables[item].is_binary:
             return ("0", "1")
         return ()
 
     def short(self, item: str) -> str:
-        """The name itself."""
+        """Return the name."""
         return item
 
     def rows(self, item: str, option: str, forbid: bool) -> tuple[Row, ...]:
-        """A variable fixed at a value, or kept from it.
+        """Return the rows that fix a variable at a value, or exclude the value.
 
         Raises:
-            ConfigError: A value inside of the range of a variable is to be forbidden.
+            ConfigError: The excluded value is inside of the range of the variable.
         """
         value, variable = float(option), self._variables[item]
         if not forbid:
@@ -169,7 +169,7 @@ class FormulatedProblem:
         )
 
     def decision(self, values: Mapping[str, float]) -> str:
-        """The values that are not 0, as JSON."""
+        """Return the nonzero values as JSON."""
         rounded = {
             variable.name: round(float(values.get(variable.name, 0.0)), DIGITS) + 0.0
             for variable in self.base.variables
@@ -177,7 +177,7 @@ class FormulatedProblem:
         return json.dumps({name: value for name, value in rounded.items() if abs(value) > NONZERO}, ensure_ascii=False)
 
     def features(self, decision: str) -> tuple[float, ...]:
-        """Every expression at the values."""
+        """Return every expression at the values."""
         values = self.values(decision)
         return tuple(
             goal.scale * (goal.constant + sum(value * values.get(name, 0.0) for name, value in goal.terms.items()))
@@ -185,15 +185,15 @@ class FormulatedProblem:
         )
 
     def values(self, decision: str) -> dict[str, float]:
-        """A decision as values by variable; those that are 0 are left out."""
+        """Return a decision as values by variable, without zeros."""
         return {str(name): float(value) for name, value in json.loads(decision).items()}
 
     def headline(self, decision: str) -> str:
-        """None: its values are too many for a word."""
+        """Return an empty headline, because a decision has too many values."""
         return ""
 
     def render(self, decision: str) -> str:
-        """A table of the variables that are not 0, and the objectives."""
+        """Return a table of the nonzero variables, and the objectives."""
         values, features = self.values(decision), self.features(decision)
         lines = ["| Variable | Value | Unit | Meaning |", "|---|---|---|---|"]
         for name, value in list(values.items())[:MOST_SHOWN]:
@@ -214,7 +214,7 @@ class FormulatedProblem:
         return "\n".join([*lines, f"Objectives: {'; '.join(objectives)}.", *self._describe_rows(features)])
 
     def _describe_rows(self, features: Sequence[float]) -> list[str]:
-        """What the first rows come to, and what limits them."""
+        """Describe the activity and the limits of the first rows."""
         named = zip(self.expressions[self.goals :], features[self.goals :], strict=True)
         rows = {row.name for row in self.base.rows}
         row_texts = [
@@ -222,7 +222,7 @@ class FormulatedProblem:
             for goal, value in named
             if goal.name in rows and (limits := self.limits(goal.name))
         ]
-        # Limits that say more come first.
+        # More informative limits come first.
         row_texts.sort(key=lambda text: text.endswith((" = 0)", " <= 0)", " >= 0)")))
         hidden = len(row_texts) - MOST_ROWS
         if hidden > 0:
@@ -234,9 +234,9 @@ class FormulatedProblem:
         return []
 
     def read(self, text: str) -> ProposedDecisions:
-        """Full decisions in JSON objects, or in tables of variables and values; what is not named is 0.
+        """Read complete decisions from JSON objects, or from tables of variables and values; missing values are 0.
 
-        A decision is full where it meets the base model; else the first breach is the problem.
+        A decision is complete if it satisfies the base model; otherwise its first violation is reported.
         """
         decisions: dict[str, None] = {}
         problems: dict[str, None] = {}
@@ -257,7 +257,7 @@ class FormulatedProblem:
         return ProposedDecisions(tuple(decisions), tuple(problems))
 
     def chosen(self, decision: str) -> Mapping[str, str]:
-        """The value of each variable."""
+        """Return the value of each variable."""
         values = self.values(decision)
         return {variable.name: format_figure(values.get(variable.name, 0.0)) for variable in self.base.variables}
 
@@ -289,7 +289,7 @@ class FormulatedProblem:
 
     @property
     def program(self) -> ProgramForm:
-        """Refuse: agents that write programs work on districts only.
+        """Raise an error: agents that write programs support only districts.
 
         Raises:
             ConfigError: Always.
@@ -297,7 +297,7 @@ class FormulatedProblem:
         raise ConfigError(f"no agent writes programs for {one_line(self.name, 60)}: take T-P-P or rules")
 
     def solve(self, state: RestrictionState) -> Solved:
-        """With the solver, within ``limit_s``."""
+        """Solve a state within ``limit_s``."""
         return by_milp(self, state, self.limit_s)
 
 
@@ -323,7 +323,7 @@ def _objective_goal(milp: Milp) -> Goal:
 
 
 def _describe_model(milp: Milp) -> Iterator[str]:
-    """The rows and variables of a model, the first ones of a large one."""
+    """Describe the rows and variables of a model; only the first ones of a large model."""
     yield f"Rows ({len(milp.rows)}):"
     for row in milp.rows[:MOST_DESCRIBED]:
         meaning = f" ({quote_line(row.meaning)})" if row.meaning else ""
@@ -338,7 +338,7 @@ def _describe_model(milp: Milp) -> Iterator[str]:
 
 
 def linear_words(terms: Mapping[str, float]) -> str:
-    """A linear expression such as ``4 tables + 6 chairs``; of a long one its first terms and how many follow."""
+    """Write a linear expression such as ``4 tables + 6 chairs``; shorten a long one to its first terms."""
     parts = [
         f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else f'{number(abs(value))} '}{quote_line(name)}"
         for name, value in list(terms.items())[:MOST_TERMS]

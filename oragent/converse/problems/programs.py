@@ -1,4 +1,4 @@
-"""A problem as a formulation program: what C-P agents edit, and how its variables are found again."""
+"""A problem as a formulation program for C-P agents, and the mapping from its variables to those of the base model."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -41,13 +41,13 @@ CHANGE = re.compile(r"c_(\d{1,6})")
 
 @dataclass(frozen=True)
 class ProgramForm:
-    """What a C-P agent gets and what its pipeline needs.
+    """Program of a C-P agent, and the settings of its pipeline.
 
     Attributes:
         source: Base formulation as a program that defines ``formulate(m, data)``.
         about: Names and indices of the data.
-        naming: Name of the base variable for that of the program; None where it is none of them.
-        prefix: Beginning of the names of variables that decide, each of which must be known; empty: none is such.
+        naming: Returns the base variable's name for a name of the program; None for other names.
+        prefix: Prefix of decision variables, each of which must have a base variable; empty for no such check.
     """
 
     mathematics: str
@@ -59,7 +59,7 @@ class ProgramForm:
 
 
 def school_form(district: District) -> ProgramForm:
-    """The form of a district."""
+    """Return the form of a district."""
     schools, times = district.schools, district.times
     places = range(1, len(schools) + 1)
     data = {

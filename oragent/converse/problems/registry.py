@@ -1,4 +1,4 @@
-"""Decision problems by what the command line says."""
+"""Decision problems by their names on the command line."""
 
 import re
 
@@ -7,7 +7,7 @@ from oragent.converse.problems.district_model import district_model
 from oragent.converse.problems.schools import Schools, generate_district, sfusd
 from oragent.milp.indexed import IndexedModel
 
-# Names that a problem can have.
+# Forms of problem names.
 NAMES = "sfusd, district:SCHOOLS:TIMES[:SEED]"
 # Problem of the published comparison.
 PUBLISHED = "sfusd"
@@ -15,7 +15,7 @@ DISTRICT = re.compile(r"district:(\d{1,6}):(\d{1,6})(?::(\d{1,9}))?")
 
 
 def is_named(spec: str) -> bool:
-    """Return whether an argument of the command line is a name, and not a file that may disappear."""
+    """Return True if a command-line argument is a problem name and not a file."""
     return spec == PUBLISHED or spec.startswith("district")
 
 

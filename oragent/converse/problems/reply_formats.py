@@ -1,4 +1,4 @@
-"""Tables out of GitHub-flavoured Markdown, with bounds on how large they may be."""
+"""Read tables from GitHub-flavoured Markdown, and objects from JSON, with size limits."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_ROWS, MOST_COLUMNS = 1000, 16
-# Characters; the patterns below may take the square of that.
+# Maximum numbers of characters; the time of the patterns below may be quadratic in them.
 LONGEST_LINE, LONGEST_CELL = 5000, 300
 CELL = re.compile(r"((?:[^|\\]|\\.)*)\|")
 RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
@@ -15,7 +15,7 @@ EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(.+)\1")
 ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-# Opening brackets that are tried.
+# Maximum number of opening brackets that are tried.
 MOST_ATTEMPTS = 200
 MOST_NUMBER = 1e15
 NAME_KEYS = ("school", "school_name", "name")
@@ -26,14 +26,14 @@ TIME_KEYS = ("proposed", "proposed_time", "new", "new_time", "start_time", "prop
 class MarkdownTable:
     """A table."""
 
-    # Texts of the columns' heads, at least two.
+    # Texts of the column heads, at least two.
     header: tuple[str, ...]
-    # Texts of the cells, as many a row as there are columns.
+    # Texts of the cells; every row has as many cells as there are columns.
     rows: tuple[tuple[str, ...], ...]
 
 
 def read_tables(text: str) -> Iterator[MarkdownTable]:
-    """Every table of a text, in order; rows that are too short are filled with empty cells."""
+    """Return every table of a text, in order; short rows are filled with empty cells."""
     lines = [text_line[:LONGEST_LINE] for text_line in text.split("\n")]
     position = 1
     while position < len(lines):
@@ -48,12 +48,12 @@ def read_tables(text: str) -> Iterator[MarkdownTable]:
 
 
 def escape_cell(text: str) -> str:
-    """A text that cannot end its cell, nor begin an element, a link or emphasis."""
+    """Escape a text so that it cannot end its cell, nor start an element, a link or emphasis."""
     return "".join(f"\\{sign}" if sign in "\\|`*_~<>[]&" else sign for sign in text)
 
 
 def remove_escapes(text: str) -> str:
-    """A text without the strokes before signs that would else begin something of Markdown's."""
+    """Return a text without the backslashes that escape Markdown signs."""
     return ESCAPE.sub(r"\1", text)
 
 
@@ -66,7 +66,7 @@ def _split_cells(text: str) -> tuple[str, ...]:
     if "|" not in text:
         return ()
     if not re.search(r"(?<!\\)(\\\\)*\|$", stripped):
-        # The last border may be left out.
+        # The last border is optional.
         stripped += "|"
     return tuple(_plain_text(cell[:LONGEST_CELL]) for cell in CELL.findall(stripped))
 
@@ -79,11 +79,11 @@ def _plain_text(cell: str) -> str:
 
 
 class _Object(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a key said twice is not lost."""
+    """A JSON object as pairs, which keeps duplicate keys."""
 
 
 def read_proposals(text: str) -> Iterator[list[tuple[str, str]]]:
-    """Every JSON object of texts, and every list of objects with a name and a time, as pairs in order."""
+    """Return every JSON object of texts, and every list of objects with a name and a time, as pairs in order."""
     for container in _walk_containers(text):
         if isinstance(container, _Object):
             pairs = _of_object(container)
@@ -141,7 +141,7 @@ def _proposed_time(pairs: Any) -> Any:
 
 
 def read_objects(text: str) -> Iterator[list[tuple[str, float]]]:
-    """Every JSON object of finite numbers that stands in a text, as pairs in order."""
+    """Return every JSON object of finite numbers in a text, as pairs in order."""
     for container in _walk_containers(text):
         if isinstance(container, _Object):
             numbers = [

@@ -1,4 +1,4 @@
-"""Schedules as texts: tables and prompts for readers, and schedules read out of replies, which nobody trusts."""
+"""Schedules as texts: tables and prompts for readers, and parsing of schedules in untrusted replies."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ from oragent.converse.prompting import fill_template
 from oragent.milp import Milp, Objective, Relation, Row, Variable, VariableKind
 from oragent.milp.model import Sense
 
-# Characters; a reply beyond is cut, as no schedule needs so many.
+# Maximum number of characters; a longer reply is cut.
 LONGEST = 100_000
 BEFORE = {
     "current",
@@ -43,19 +43,19 @@ BEFORE = {
     "difference",
     "default",
 }
-# Stronger than BEFORE.
+# These words take precedence over BEFORE.
 AFTER = {"proposed", "new", "recommended", "final", "option", "proposal", "revised", "updated"}
-# What a cell says of the time before.
+# Matches the part of a cell about the previous time.
 LEFT = re.compile(r"~~[^~]*~~|.*(?:→|⇒|->|=>)")
 LISTED = re.compile(r"\s*(?:[,;&]|<br ?/?>|\band\b)\s*")
 ASIDE = re.compile(r"\([^()]*\)")
 
 
 def render_schedule(district: District, schedule: str) -> str:
-    """Write a schedule as a table of schools, with both objectives and the load of each start time below.
+    """Write a schedule as a table of schools, followed by both objectives and the load of each start time.
 
     Raises:
-        ProblemError: it is no schedule of this district.
+        ProblemError: The text is not a schedule of this district.
     """
     lines = ["| School | Grade | Students | Current | Proposed | Change |", "|---|---|---|---|---|---|"]
     for school, time, change in zip(
@@ -79,12 +79,12 @@ def render_schedule(district: District, schedule: str) -> str:
 
 
 def fill_text(template: str, **values: object) -> str:
-    """Fill a text about schools, by its name."""
+    """Fill a text about schools by its name."""
     return fill_template(template, "problems/prompts", **values)
 
 
 def school_model(district: District) -> Milp:
-    """One start time a school, load and changes linearised; its objective is left open."""
+    """Return the model of one start time per school, with linearised load and changes; its objective is open."""
     places, times = range(1, len(district.schools) + 1), range(1, len(district.times) + 1)
     binary = [Variable(f"x[{school},{time}]", 0, 1, VariableKind.INTEGER) for school in places for time in times]
     changes = [Variable(f"c[{school}]", 0, unit="minutes") for school in places]
@@ -117,12 +117,12 @@ SchoolTime = tuple[str, str]
 def read_schedules(district: District, text: str) -> ProposedDecisions:
     """Read every schedule that a reply proposes.
 
-    A table needs a column of schools, one or several a cell, and one of start times. Columns of current or earlier
-    times are left alone; with several columns of proposed times each is a proposal. JSON is an object of schools and
-    times, also inside another one, or a list of objects with a school and a time.
+    A table needs a column of schools, one or several per cell, and one of start times. Columns of current or earlier
+    times are ignored; each column of proposed times is a separate proposal. JSON is an object of schools and
+    times, which may be nested, or a list of objects with a school and a time.
 
     Returns:
-        Full schedules, and what is wrong with the others; both empty where nothing is proposed.
+        Complete schedules, and errors of the others; both empty without a proposal.
     """
     schedules: dict[str, None] = {}
     problems: dict[str, None] = {}
@@ -136,7 +136,7 @@ def read_schedules(district: District, text: str) -> ProposedDecisions:
 
 
 def _find_proposals(district: District, text: str) -> Iterator[list[SchoolTime]]:
-    """Every proposal, as rows of a school and a time: first those in tables, then those in JSON."""
+    """Return every proposal as rows of a school and a time: first from tables, then from JSON."""
     for table in read_tables(text):
         yield from _read_columns(district, table)
     for pairs in read_proposals(text):
@@ -158,14 +158,14 @@ def _read_columns(district: District, table: MarkdownTable) -> Iterator[list[Sch
 
 
 def _is_proposal_column(header: str, cells: Sequence[str]) -> bool:
-    """Whether a column holds proposed times: its header says so, or most of its cells are times."""
+    """Return True if a column contains proposed times, by its header or because most of its cells are times."""
     words = set(re.findall(r"[a-z]+", header.casefold()))
     times = sum(bool(CLOCK.search(cell)) for cell in cells)
     return bool(times and words & AFTER) or (2 * times >= len(cells) and not words & BEFORE)
 
 
 def _split_schools(district: District, cell: str) -> list[str]:
-    """The schools of a cell: itself, or a list of them as in a table by start time; none if it holds anything else."""
+    """Return the schools of a cell, which has one school or a list of schools; empty for other cells."""
     if find_school(district, cell) is not None:
         return [cell]
     parts = [part for part in LISTED.split(cell) if part]
@@ -175,12 +175,12 @@ def _split_schools(district: District, cell: str) -> list[str]:
 
 
 def _build_schedule(district: District, rows: Iterable[SchoolTime]) -> tuple[str, str]:
-    """The schedule that rows make, or else what is wrong with them."""
+    """Return the schedule that rows describe, or an error message."""
     chosen: dict[int, int] = {}
     for name, time in rows:
         school, time_position = find_school(district, name), find_time(district, _proposed_time(time))
         if school is None and not CLOCK.search(time):
-            # A row of totals.
+            # Row of totals.
             continue
         if school is None:
             return "", unknown_school(district, name)
@@ -195,7 +195,7 @@ def _build_schedule(district: District, rows: Iterable[SchoolTime]) -> tuple[str
 
 
 def _proposed_time(cell: str) -> str:
-    """The time that a cell proposes, without the earlier one that it may also tell."""
+    """Return the proposed time of a cell, without an earlier time in the same cell."""
     remainder = LEFT.sub("", cell[:LONGEST_CELL])
     bare = ASIDE.sub("", remainder)
     if CLOCK.search(bare):

@@ -1,4 +1,4 @@
-"""Start times of schools as a decision problem: by enumeration where the district is small, by a solver beyond."""
+"""Start times of schools as a decision problem: by enumeration for a small district, by a solver for a large one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -36,26 +36,26 @@ from oragent.converse.solving import begin, by_milp
 from oragent.converse.state import RestrictionState
 from oragent.milp import Milp, Relation, Row, Sense, SolveStatus
 
-# of a solve of a district that is too large to enumerate: its proposal states its gap
+# Seconds of a solve of a district that is too large to enumerate; such results state their gap.
 LIMIT_S = 12.0
 LONGEST_HEADLINE = 30
 
 
 MOST_SCHOOLS, MOST_TIMES = 500, 12
-# 7:30 and 9:30 in the morning
+# 7:30 and 9:30 in the morning, in minutes after midnight.
 FIRST, LAST = 450, 570
-# with the fewest and most students
+# Each grade with its minimum and maximum number of students.
 GRADES = (("ES", 90, 350), ("MS", 300, 900), ("HS", 700, 2000))
 SHARES = (0.6, 0.25, 0.15)
 
 
 @dataclass(frozen=True, eq=False)
 class Schools:
-    """The start times of a district.
+    """Decision problem of a district's start times.
 
     Attributes:
-        opening: Schedule that a conversation opens with; empty: the one of least cost.
-        limit_s: Seconds of a solve where schedules are too many to be enumerated.
+        opening: Opening schedule of a conversation; empty for the schedule of least cost.
+        limit_s: Seconds of a solve if there are too many schedules to enumerate.
     """
 
     district: District
@@ -75,12 +75,12 @@ class Schools:
 
     @property
     def goals(self) -> int:
-        """Load and deviation."""
+        """Number of objectives: load and deviation."""
         return 2
 
     @property
     def protected(self) -> tuple[str, ...]:
-        """The two constraints of the base model that have names."""
+        """Names of the two constraints of the base model."""
         return "assign_one_start_time", "max_students_per_time"
 
     @cached_property
@@ -109,34 +109,34 @@ class Schools:
 
     @cached_property
     def base(self) -> Milp:
-        """One start time a school, load and changes linearised."""
+        """Model with one start time per school, and linearised load and changes."""
         return school_model(self.district)
 
     @cached_property
     def first(self) -> Solved:
-        """The opening, or the schedule of least cost."""
+        """Opening schedule, or the schedule of least cost."""
         if self.opening:
             return Solved(SolveStatus.OPTIMAL, self.opening)
         return self.solve(begin(self))
 
     @property
     def default(self) -> str:
-        """The schedule that a conversation opens with."""
+        """Opening schedule of a conversation."""
         return self.first.decision
 
     @cached_property
     def exact(self) -> Exact | None:
-        """All schedules; None where they are too many."""
+        """Enumerated schedules; None if there are too many."""
         small = len(self.district.times) ** len(self.district.schools) <= MOST
         if small:
             return Exact(enumerate_schedules(self.district))
         return None
 
     def item(self, text: str) -> str:
-        """The school that a name can mean.
+        """Return the school of a name.
 
         Raises:
-            ConfigError: None, or several.
+            ConfigError: The name refers to no school, or to several.
         """
         position = find_school(self.district, text)
         if position is None:
@@ -144,10 +144,10 @@ class Schools:
         return self.district.schools[position].name
 
     def option(self, item: str, text: str) -> str:
-        """The start time of a text, as clocks show it.
+        """Return the start time of a text, in clock format.
 
         Raises:
-            ConfigError: It is no start time of the district.
+            ConfigError: The text is not a start time of the district.
         """
         position = find_time(self.district, text)
         if position is None:
@@ -155,21 +155,21 @@ class Schools:
         return format_clock(self.district.times[position])
 
     def options(self, item: str) -> tuple[str, ...]:
-        """Every start time."""
+        """Return all start times."""
         return self.vocabulary.options
 
     def short(self, item: str) -> str:
-        """The first word of a school's name where only it has that."""
+        """Return the first word of a school's name if it is unique."""
         return self._short_names.get(item, item)
 
     def rows(self, item: str, option: str, forbid: bool) -> tuple[Row, ...]:
-        """One row: x = 1, or x = 0."""
+        """Return one row: x = 1, or x = 0."""
         school, time = self.district.place(item, option)
         name = f"{'forbid' if forbid else 'fix'} {item} at {option}"
         return (Row(name, {f"x[{school + 1},{time + 1}]": 1.0}, Relation.EQUAL, 0.0 if forbid else 1.0),)
 
     def decision(self, values: Mapping[str, float]) -> str:
-        """The letters of a point."""
+        """Return the letters of a point."""
         times = range(len(self.district.times))
         return "".join(
             self.district.letters[max(times, key=lambda time: values.get(f"x[{school},{time + 1}]", 0.0))]
@@ -177,31 +177,31 @@ class Schools:
         )
 
     def features(self, decision: str) -> tuple[float, ...]:
-        """Load in students, deviation in minutes."""
+        """Return load in students and deviation in minutes."""
         features = self.district.features(decision)
         return float(features.load), features.deviation
 
     def headline(self, decision: str) -> str:
-        """The letters, where a line holds them."""
+        """Return the letters if they fit on a line."""
         if len(decision) <= LONGEST_HEADLINE:
             return decision
         return ""
 
     def render(self, decision: str) -> str:
-        """The table of schools."""
+        """Return the table of schools."""
         return school_texts.render_schedule(self.district, decision)
 
     def read(self, text: str) -> ProposedDecisions:
-        """Every full schedule in tables and JSON."""
+        """Read every complete schedule in tables and JSON."""
         return school_texts.read_schedules(self.district, text)
 
     def chosen(self, decision: str) -> Mapping[str, str]:
-        """The start time of each school."""
+        """Return the start time of each school."""
         chosen = zip(self.district.schools, self.district.chosen(decision), strict=True)
         return {school.name: self.vocabulary.options[time] for school, time in chosen}
 
     def solve(self, state: RestrictionState) -> Solved:
-        """By looking at all schedules, or with the solver within ``limit_s``."""
+        """Solve by enumeration, or with the solver within ``limit_s``."""
         if self.exact is None:
             return by_milp(self, state, self.limit_s)
         solution = self.exact.least_cost(to_constraints(self.district, state), ObjectiveWeights(*state.weights))
@@ -210,10 +210,10 @@ class Schools:
         return Solved(SolveStatus.INFEASIBLE)
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
-        """The least or the most of load or deviation, by looking at all schedules.
+        """Return the smallest or largest value of load or deviation, by enumeration.
 
         Raises:
-            ConfigError: The schedules are too many for the most; the model bounds load and changes from below alone.
+            ConfigError: There are too many schedules for a maximum; the model bounds load and changes only from below.
         """
         if sense is Sense.MINIMIZE:
             return self.solve(replace(state, weights=(1.0 - position, float(position))))
@@ -246,7 +246,7 @@ class Schools:
 
     @cached_property
     def program(self) -> ProgramForm:
-        """The formulation that C-P agents edit."""
+        """Return the formulation that C-P agents edit."""
         return school_form(self.district)
 
     @property
@@ -259,7 +259,7 @@ class Schools:
 
 
 def sfusd() -> Schools:
-    """The ten schools of San Francisco."""
+    """Return the district of ten schools in San Francisco."""
     return Schools(SFUSD, DEFAULT)
 
 
@@ -269,7 +269,7 @@ def generate_district(schools: int, times: int, seed: int = 0, limit_s: float = 
     Args:
         schools: Number of schools, 2 to 500.
         times: Number of start times, 2 to 12, even steps from 7:30 to 9:30.
-        seed: Seed of all that is drawn.
+        seed: Seed of the random numbers.
         limit_s: Seconds of a solve.
 
     Raises:
