@@ -1,1 +1,1 @@
-"""The search tower: it knows a problem only as data and a candidate only as text."""
+"""Evolutionary search: problems are data, and candidates are texts."""

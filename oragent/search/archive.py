@@ -1,13 +1,13 @@
-"""The MAP-Elites archive: on every island, the best program of every behaviour; and its history over a run's rounds.
+"""The MAP-Elites archive: the best program of every cell on every island, and its changes over a run's rounds.
 
 Mouret & Clune 2015 (arXiv:1504.04909); islands as in FunSearch (Romera-Paredes et al. 2024,
-doi:10.1038/s41586-023-06924-6). The engine tends an archive by the rules of its policy while it searches, and reports
-replay them over what was committed.
+doi:10.1038/s41586-023-06924-6). The engine updates an archive by the rules of its policy, and reports replay these
+rules over the committed candidates.
 
-Features that are measured numbers have bins from declared bounds, or from what the first candidates show: nobody knows
-beforehand where programs will lie. Until enough of them have a score the archive is a plain ranking; then bounds are
-taken from them, with room on both sides, and the archive is built anew of everything that was committed. All of that
-follows from the committed candidates alone, in round order: a run that goes on finds the same bounds.
+Measured features have bins with declared bounds, or with bounds from the first candidates if none are declared. Until
+enough candidates have a score, the archive is a plain ranking. Then bounds are set from their features, with a margin
+on both sides, and the archive is rebuilt from all committed candidates. The bounds depend only on the committed candidates
+in round order, so a resumed run gets the same bounds.
 """
 
 import json
@@ -24,15 +24,15 @@ from oragent._base.direction import Direction
 from oragent.evaluation.problem import Feature
 from oragent.search.candidate import NOWHERE, Candidate, Committed, Elite
 
-# candidates with a score, the seed among them, from which bounds are taken
+# Number of scored candidates, including the seed, from which bounds are set.
 FIRST = 20
-# of the width, added on both sides: later programs lie beyond the first ones
+# Margin on both sides as a share of the width, for features of later programs.
 ROOM = 0.5
-# of the candidates, on either side, that do not stretch the bounds
+# Share of candidates at either end that is ignored for the bounds.
 TAIL = 0.05
-# of the width, by which six digits may move an end
+# Largest change of an end by rounding to six digits, as a share of the width.
 ROUNDING = 0.01
-# magnitude of a feature, so that a difference of two is finite
+# Largest magnitude of a feature, so that differences are finite.
 LARGEST = 1e300
 Features = tuple[float, ...]
 
@@ -41,16 +41,16 @@ Features = tuple[float, ...]
 class Grid:
     """Mapping from features to cells."""
 
-    # number of bins of each axis
+    # Number of bins of each axis.
     bins: tuple[int, ...] = ()
-    # lower and upper end of each axis; None where the evaluator says the bins itself, or the ends are not known yet
+    # Lower and upper end of each axis; None if the evaluator prints bins, or the ends are not known yet.
     bounds: tuple[tuple[float, float] | None, ...] = ()
-    # whether each axis is a measured number
+    # Whether each axis is a measured number.
     measured: tuple[bool, ...] = ()
 
     @classmethod
     def declared(cls, features: Sequence[Feature]) -> Self:
-        """The grid that a problem declares."""
+        """Return the grid that a problem declares."""
         bins, bounds = tuple(feature.bins for feature in features), tuple(feature.bounds for feature in features)
         return cls(bins, bounds, tuple(feature.kind == "number" for feature in features))
 
@@ -60,7 +60,7 @@ class Grid:
         return (True, None) not in zip(self.measured, self.bounds, strict=True)
 
     def cell(self, features: Features | None) -> tuple[int, ...] | None:
-        """The cell of some features; None without features, or before the bounds are known."""
+        """Return the cell of features; None without features, or before the bounds are known."""
         if features is None or not self.is_known:
             return None
         if not any(self.measured):
@@ -69,7 +69,7 @@ class Grid:
         return tuple(_bin_of(value, *axis) for value, axis in zip(features, axes, strict=False))
 
     def chosen(self, first: Sequence[Features]) -> "Grid":
-        """The grid with bounds from the first candidates, unless they were declared."""
+        """Return the grid with bounds from the first candidates, unless they are declared."""
         bounds = list(self.bounds)
         for axis, (is_measured, known) in enumerate(zip(self.measured, self.bounds, strict=True)):
             values = [features[axis] for features in first if len(features) > axis]
@@ -78,12 +78,12 @@ class Grid:
         return replace(self, bounds=tuple(bounds))
 
     def dumps(self) -> str:
-        """The grid as JSON."""
+        """Return the grid as JSON."""
         return json.dumps({"bins": self.bins, "bounds": self.bounds, "measured": self.measured})
 
     @classmethod
     def loads(cls, text: str) -> Self:
-        """Read a grid back."""
+        """Read a grid from JSON."""
         plain: dict[str, Any] = json.loads(text)
         bounds = tuple(None if ends is None else (float(ends[0]), float(ends[1])) for ends in plain["bounds"])
         return cls(tuple(plain["bins"]), bounds, tuple(plain["measured"]))
@@ -99,7 +99,7 @@ def _bin_of(value: float, bins: int, bounds: tuple[float, float] | None) -> int:
 def _choose_bounds(values: Sequence[float]) -> tuple[float, float]:
     """Choose the ends of an axis: the range of most of the values, and a margin on both sides.
 
-    The ends have six digits, or all digits where six would move an end by more than `ROUNDING` of the width.
+    The ends have six digits, or all digits if rounding would move an end by more than `ROUNDING` of the width.
     """
     finite = np.clip(np.asarray(values, dtype=float), -LARGEST, LARGEST)
     low, high = (float(end) for end in np.quantile(finite, (TAIL, 1 - TAIL)))
@@ -116,14 +116,14 @@ class AddStatus(IntEnum):
     """Result of adding a candidate, from worst to best; true if the archive changed."""
 
     NOT_ADDED = 0
-    # it took the cell of a worse program
+    # It replaced a worse program in its cell.
     IMPROVED = 1
-    # it took an empty cell
+    # It entered an empty cell.
     NEW = 2
 
 
 class Archive:
-    """Islands of cells; where a problem has no features, an island is a plain population of its best programs."""
+    """Islands of cells; without features, an island is a plain population of its best programs."""
 
     def __init__(self, direction: Direction, islands: int = 1, population: int = 20, grid: Grid | None = None) -> None:
         self.direction = Direction(direction)
@@ -140,21 +140,21 @@ class Archive:
 
     @property
     def best(self) -> Elite | None:
-        """The best program ever added, on any island; it outlives a reset of its island."""
+        """The best program ever added to any island; a reset does not remove it."""
         return self._best
 
     def fitness(self, score: float) -> float:
-        """Turn a score so that more is better."""
+        """Return the score with the sign for which larger is better."""
         return self.direction.fitness(score)
 
     def beats(self, challenger: Elite, holder: Elite) -> bool:
-        """Return whether a program is better: by score, and by the shorter text where scores are equal."""
+        """Return whether a program is better: by score, or by length if the scores are equal."""
         if challenger.score == holder.score:
             return challenger.length < holder.length
         return self.direction.better(challenger.score, holder.score)
 
     def consider(self, elite: Elite) -> AddStatus:
-        """Let a program be the best ever if it is, and place it nowhere."""
+        """Update the best program, but place the program on no island."""
         if self._best is None or self.beats(elite, self._best):
             self._best = elite
         return AddStatus.NOT_ADDED
@@ -185,25 +185,25 @@ class Archive:
         return self._added[island]
 
     def ranked(self, island: int) -> list[Elite]:
-        """An island's elites, best first; among equals the shorter, then the older."""
+        """Return an island's elites, best first; of equal ones the shorter, then the older."""
         return self._sorted(self._islands[island].values())
 
     def elites(self) -> list[Elite]:
-        """The elites of all islands, each once, best first."""
+        """Return the elites of all islands, each once, best first."""
         return self._sorted({elite.id: elite for cells in self._islands for elite in cells.values()}.values())
 
     def migrate(self) -> None:
-        """Send each island's best to the next one, in a ring; all leave before any arrives."""
+        """Copy each island's best program to the next island in a ring, all at the same time."""
         travellers = [self.ranked(island)[0] if cells else None for island, cells in enumerate(self._islands)]
         for island, traveller in enumerate(travellers):
             if traveller is not None:
                 self.add(traveller, (island + 1) % self.islands)
 
     def reset(self, rng: np.random.Generator) -> None:
-        """Empty the worse half of the islands; each restarts from the best of a surviving one, drawn at random."""
+        """Empty the worse half of the islands; each restarts from the best program of a random surviving island."""
         tops = [self.fitness(self.ranked(island)[0].score) for island in range(self.islands) if self._islands[island]]
         if len(tops) < self.islands:
-            # an island without any program: too early to judge
+            # An island is empty, so it is too early for a comparison.
             return
         for island, survivor in restarts(tops, rng):
             founder = self.ranked(survivor)[0]
@@ -211,7 +211,7 @@ class Archive:
             self.add(founder, island)
 
     def snapshot(self) -> "Archive":
-        """A copy that later additions do not change; elites are shared, as they never change."""
+        """Return a copy that later additions do not change; elites are shared, because they are immutable."""
         twin = Archive.__new__(Archive)
         twin.direction, twin._population, twin._best = self.direction, self._population, self._best
         twin.grid, twin._added = self.grid, [*self._added]
@@ -219,7 +219,7 @@ class Archive:
         return twin
 
     def keep_only(self, is_kept: Callable[[str], bool]) -> None:
-        """Remove the elites whose id is not kept; the best ever stays known."""
+        """Remove the elites whose id is not kept; the best program stays recorded."""
         self._islands = [{cell: elite for cell, elite in cells.items() if is_kept(elite.id)} for cells in self._islands]
 
     def _sorted(self, elites: Collection[Elite]) -> list[Elite]:
@@ -230,7 +230,7 @@ class Archive:
 
 
 def restarts(tops: Sequence[float], rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Choose the islands that restart, the worse half by fitness, each with a survivor whose best it restarts from."""
+    """Choose the islands that restart, the worse half by fitness, and for each a surviving island to restart from."""
     order = sorted(range(len(tops)), key=lambda island: -tops[island])
     survivors = order[: (len(tops) + 1) // 2]
     return [(island, survivors[int(rng.integers(len(survivors)))]) for island in order[len(survivors) :]]
@@ -238,33 +238,33 @@ def restarts(tops: Sequence[float], rng: np.random.Generator) -> list[tuple[int,
 
 @dataclass(frozen=True, kw_only=True)
 class ArchivePolicy:
-    """Rules by which a run keeps its archive."""
+    """Rules for the archive of a run."""
 
-    # direction of the scores
+    # Direction of the scores.
     direction: Direction
-    # number of populations that evolve side by side
+    # Number of separate populations.
     islands: int = 1
-    # size of an island where the problem has no features
+    # Size of an island if the problem has no features.
     population: int = 20
-    # number of rounds after which each island's best goes to the next one; 0: never
+    # Rounds between migrations of each island's best program to the next island; 0 means never.
     migration_period: int = 0
-    # number of rounds after which the worse half of the islands starts anew; 0: never
+    # Rounds between resets of the worse half of the islands; 0 means never.
     reset_period: int = 0
-    # numbers of the rounds after which they did so by the clock
+    # Numbers of the rounds with a reset by the clock.
     resets: frozenset[int] = frozenset()
-    # whether the seed heuristic begins on every island; otherwise on the first alone
+    # Whether the seed heuristic is added to every island; otherwise only to the first.
     everywhere: bool = True
-    # seed of the run
+    # Seed of the run.
     seed: int = 0
-    # as the problem declares its measured features; None where evaluators print bins
+    # Grid of the problem's measured features; None if evaluators print bins.
     grid: Grid | None = None
 
     def opened(self) -> Archive:
-        """The archive before the first round."""
+        """Return the archive before the first round."""
         return Archive(self.direction, self.islands, self.population, self.grid)
 
     def place(self, archive: Archive, name: str, candidate: Candidate) -> AddStatus | None:
-        """Place a candidate where it belongs; the first with a score is the seed heuristic; a failure or probe none."""
+        """Place a candidate on its island; the first with a score is the seed; return None for a failure or probe."""
         if candidate.score is None or candidate.is_probe:
             return None
         elite = Elite.of(candidate, id=name)
@@ -277,7 +277,7 @@ class ArchivePolicy:
         return archive.add(elite, candidate.island)
 
     def tend(self, archive: Archive, number: int) -> None:
-        """Migrate and reset islands that are due after a round."""
+        """Apply the migrations and resets that are due after a round."""
         if number and self.migration_period and number % self.migration_period == 0:
             archive.migrate()
         rng = reset_generator(number, 1 if number in self.resets else self.reset_period, self.seed)
@@ -286,14 +286,14 @@ class ArchivePolicy:
 
 
 def reset_generator(number: int, period: int, seed: int) -> np.random.Generator | None:
-    """The generator by which islands start anew after a round; None if they do not. Period 0: never."""
+    """Return the random generator for the reset after a round; None if no reset is due. Period 0 means never."""
     if number and period and number % period == 0:
         return np.random.default_rng([seed, number, 1])
     return None
 
 
 def replay_archive(policy: ArchivePolicy, records: Iterable[Committed], rounds: int) -> Archive:
-    """The archive as a run held it, by all committed candidates in order and the number of committed rounds."""
+    """Rebuild the archive of a run from all committed candidates in order and the number of committed rounds."""
     archive, latest = policy.opened(), 0
     for number, group in groupby(records, key=lambda record: record.round):
         for empty in range(latest + 1, number):
@@ -308,9 +308,9 @@ def replay_archive(policy: ArchivePolicy, records: Iterable[Committed], rounds: 
 
 
 def success_rate(history: Sequence[Sequence[Committed]], fitness: Callable[[float], float]) -> float:
-    """The share, in [0, 1], of the latest round's solutions that beat all of their parents; without any, the seed.
+    """Return the share of the latest round's solutions that beat all their parents, or the seed without parents.
 
-    A step counts whatever its size, so that neither the scale of a problem's scores nor how far a run has come matters.
+    The size of a gain does not matter, so the share is independent of the scale of scores and the stage of a run.
     ``history`` has the candidates of every round, by its number; the seed is the first.
     """
     number, latest = len(history) - 1, [record for record in history[-1] if not record.candidate.is_probe]
@@ -326,7 +326,7 @@ def success_rate(history: Sequence[Sequence[Committed]], fitness: Callable[[floa
 
 def _find_record(history: Sequence[Sequence[Committed]], name: str) -> Committed | None:
     number, dot, position = name.partition(".")
-    # a fingerprint: of the same round, and never an elite
+    # The id is a fingerprint of the same round, which is never an elite.
     if not (dot and number.isdigit() and position.isdigit()):
         return None
     return history[int(number)][int(position)]

@@ -1,6 +1,6 @@
-"""Evaluations that outlive runs: a program that was scored under the same conditions is not scored again.
+"""Cache of evaluations between runs: a program is not scored again under the same conditions.
 
-A hit counts as an evaluation, so that a run finds the same with and without. Its times are those of the first time.
+A hit counts as an evaluation, so the cache does not change the result of a run. Its times are from the first run.
 """
 
 import hashlib
@@ -23,31 +23,31 @@ from oragent.ledger.database import Database
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, evaluation TEXT NOT NULL);"
 KIND = "cache"
-# A failure that load or a full machine may have caused is not kept.
+# Other failures may be due to load or a full machine, so they are not kept.
 LASTING = (Status.OK, Status.INVALID, Status.ERROR, Status.SCREENED)
-# folders of the root whose files may matter, by size and time
+# Folders of the root whose files are part of the conditions, by size and time.
 DATA = ("checkpoints", "data")
-# what evaluators import
+# Parts of this package that evaluators import.
 PARTS = ("_base", "programs", "sandbox/isolation", "harness", "domains", "solvers")
-# of an evaluation that is kept
+# Largest size of a stored evaluation.
 MOST_BYTES = 1_000_000
 
 
 class Cache:
-    """A database of evaluations by all that shapes them; empty if it cannot be used."""
+    """Database of evaluations by program and conditions; empty if it is unusable."""
 
     def __init__(self, path: Path, problem: Problem, root: Path) -> None:
         self._conditions = hash_conditions(problem, root)
         self._db: Database | None = None
         if network_file_system(path):
-            # where no database belongs
+            # No database can be created there.
             return
         with suppress(StoreError, OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = Database(path, SCHEMA, KIND, noun="cache")
 
     def find(self, fingerprint: str, job: Job) -> Evaluation | None:
-        """The evaluation of an equal program by an equal job, or None."""
+        """Return the evaluation of an equal program by an equal job, or None."""
         if self._db is None:
             return None
         with suppress(StoreError, ValueError, TypeError, KeyError):
@@ -60,7 +60,7 @@ class Cache:
         return None
 
     def keep(self, fingerprint: str, job: Job, evaluation: Evaluation) -> None:
-        """Keep an evaluation, if the same would come of it again."""
+        """Store an evaluation, if it is reproducible."""
         if self._db is None or evaluation.status not in LASTING:
             return
         text = json.dumps(vars(evaluation) | {"status": str(evaluation.status)}, default=repr)
@@ -76,14 +76,14 @@ class Cache:
 
     def _cache_key(self, fingerprint: str, job: Job) -> str:
         environment = sorted(job.environment.items())
-        # the limit on sleep depends on the seed's measured time, and decides no kept result
+        # The limit on sleep depends on the seed's measured time, and does not change a stored result.
         limits = {name: value for name, value in vars(job.limits).items() if name != "idle_s"}
         how = (self._conditions, fingerprint, limits, job.mode, job.problem_size, job.arguments, environment)
         return hashlib.sha256(repr(how).encode()).hexdigest()
 
 
 def hash_conditions(problem: Problem, root: Path) -> str:
-    """Hash of the files, packages and machine that an evaluation depends on."""
+    """Return a hash of the files, packages and machine that an evaluation depends on."""
     digest = hashlib.sha256(repr((sys.version, np.__version__, oragent.__version__)).encode())
     for file in _source_files(problem):
         digest.update(file.name.encode() + b"\\0" + file.read_bytes() + b"\\0")
@@ -96,7 +96,7 @@ def hash_conditions(problem: Problem, root: Path) -> str:
 
 
 def _source_files(problem: Problem) -> Iterator[Path]:
-    """The problem's own files, and our code that evaluators import."""
+    """List the problem's files, and the modules of this package that evaluators import."""
     yield from (
         file for file in sorted(problem.folder.rglob("*")) if file.is_file() and "__pycache__" not in file.parts
     )

@@ -1,9 +1,8 @@
 """Calibration of work parameters: how much work a program may do within the time limit of its function.
 
-A program may declare the number that is its amount of work (``# param: ROUNDS work``), such as its iterations. The time
-of the function is measured on practice instances at two or three values. It is taken to be linear in the value: what
-does not depend on the value, such as compilation, stays. The value is then set so that a scored evaluation takes
-`SHARE` of the limit.
+A program may declare a parameter as its amount of work (``# param: ROUNDS work``), such as its number of iterations.
+The time of the function is measured on practice instances at two or three values. The model is linear: a constant, such as
+compilation, plus a multiple of the value. The value is then set so that a scored evaluation takes `SHARE` of the limit.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,25 +12,25 @@ from oragent._base.protocol import Status
 from oragent.programs.parameters import ProgramParameter, read_parameters, write_values
 from oragent.search.experiments import ProbeResult, read_places, scale_seconds
 
-# share of the time limit of the function that a calibrated program is to take when it is scored
+# Target share of the function's time limit for a scored evaluation.
 SHARE = 0.8
-# share that is close enough, so that no further value is measured
+# Range of shares in which no further value is measured.
 CLOSE = (0.6, 0.9)
-# values that are measured, and the largest factor from one to the next
+# Largest number of measured values, and largest factor from one to the next.
 MOST_VALUES, LARGEST_STEP = 4, 8.0
-# runs a program on practice instances
+# Function that runs a program on practice instances.
 Measure = Callable[[str], Awaitable[ProbeResult]]
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A program whose amount of work fits the time limit."""
+    """Program whose amount of work fits the time limit."""
 
-    # text of the program
+    # Text of the program.
     source: str
-    # what was measured, in words; empty if nothing was
+    # Description of the measurements; empty if there are none.
     report: str = ""
-    # reason why no value fits; empty if one does
+    # Reason why no value fits; empty if one does.
     problem: str = ""
 
 
@@ -58,7 +57,7 @@ async def calibrate(measure: Measure, source: str, limit_s: float, planned: int)
         planned: Number of instances of a scored evaluation.
 
     Returns:
-        The program with the value; unchanged if it declares no work, fails, or its time is not known.
+        The program with the value; unchanged if it declares no work, fails, or its time is unknown.
     """
     parameter = work_parameter(source)
     if parameter is None:
@@ -81,7 +80,7 @@ async def calibrate(measure: Measure, source: str, limit_s: float, planned: int)
 
 
 def _read_point(value: float, result: ProbeResult, planned: int) -> _Point | None:
-    """Return what a run shows about the time; None if it failed otherwise, or its time is not known."""
+    """Return the measured point of a run; None if the run failed without a timeout, or its time is unknown."""
     if any(size.status is Status.TIMEOUT for size in result.sizes):
         return _Point(value, None)
     if result.score is None or any(size.seconds is None or size.instances is None for size in result.sizes):
@@ -96,14 +95,14 @@ def _read_point(value: float, result: ProbeResult, planned: int) -> _Point | Non
 
 
 def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: float) -> float:
-    """Return the value that should take the wanted time, by the line through the latest two measured points."""
+    """Return the value for the target time, by the line through the latest two measured points."""
     measured = [(point.value, point.seconds) for point in points if point.seconds is not None]
     too_large = min((point.value for point in points if point.seconds is None), default=float("inf"))
     latest = points[-1]
     if not measured:
         return _fit(parameter, latest.value / LARGEST_STEP)
     value, seconds = measured[-1]
-    # proportional until a second point is known
+    # With one point, the time is assumed to be proportional to the value.
     constant, slope = 0.0, seconds / value if value > 0 else 0.0
     if len(measured) > 1:
         before, earlier = measured[-2]

@@ -1,4 +1,4 @@
-"""Candidates of a search: as they are tried, as they were committed, and as the archive holds them."""
+"""Candidates of a search: tried, committed, and as elites of the archive."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,36 +8,36 @@ from oragent._base.errors import CandidateError
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import program_length
 
-# origin of a program that is run for its output: its score does not count
+# Origin of a program that is only run for its output; its score does not count.
 PROBE = "probe"
-# island of a program that its strategy withholds from the archive; it may still be the best ever
+# Island of a program that its strategy withholds from the archive. It may still be the best program.
 NOWHERE = -1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A program that was evaluated, or a reply without one."""
+    """Evaluated program, or a reply without a program."""
 
-    # text of the program
+    # Text of the program.
     source: str
-    # hash of its canonical form, under which equal programs are scored once
+    # Hash of its canonical form; equal programs are scored once.
     fingerprint: str
-    # ids, or until the round is committed fingerprints of those of the same round
+    # Ids of the parents. Parents of the same round have fingerprints until the round is committed.
     parents: tuple[str, ...]
-    # operator of breeding, or model's role, that made it
+    # Genetic operator or model role that made it.
     origin: str
-    # number of the island where it belongs, from 0; ``NOWHERE`` for one that no parent is drawn from
+    # Number of its island, from 0; ``NOWHERE`` if no parents may be drawn from it.
     island: int
-    # number, within its branch of the round, of the reply that it came from; None without a model
+    # Number of its reply within its branch of the round; None without a model.
     call: int | None
-    # evaluation of the program
+    # Evaluation of the program.
     evaluation: Evaluation
-    # branch of its round in which it was tried; empty outside of branches
+    # Branch of its round; empty outside of branches.
     branch: str = ""
 
     @property
     def id(self) -> str:
-        """Name until its round is committed."""
+        """Id until its round is committed."""
         return self.fingerprint
 
     @property
@@ -47,21 +47,21 @@ class Candidate:
 
     @property
     def is_probe(self) -> bool:
-        """True if it was run only for its output: it never enters an archive, and never becomes a parent."""
+        """True if it was run only for its output; it never enters an archive or becomes a parent."""
         return self.origin == PROBE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Committed:
-    """A candidate of a committed round."""
+    """Candidate of a committed round."""
 
-    # ``round.number``; the seed heuristic is ``0.0``
+    # Id ``round.number``; the seed heuristic is ``0.0``.
     id: str
-    # candidate as it was tried, with its evaluation
+    # Candidate with its evaluation.
     candidate: Candidate
-    # name of the ``AddStatus`` that it got from the archive; empty without a score
+    # Name of its ``AddStatus`` in the archive; empty without a score.
     placed: str
-    # seconds of the run's own time at which its evaluation ended
+    # End of its evaluation in seconds of the run's own time.
     elapsed_s: float
 
     @property
@@ -76,29 +76,29 @@ class Committed:
 
     @property
     def round(self) -> int:
-        """The number of the round in which it was tried."""
+        """Number of its round."""
         return int(self.id.partition(".")[0])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Elite:
-    """A scored program, as the archive holds it and as prompts show it."""
+    """Scored program in the archive and in prompts."""
 
-    # id of the candidate
+    # Id of the candidate.
     id: str
-    # text of the program
+    # Text of the program.
     source: str
-    # score in the problem's natural units
+    # Score in the problem's natural units.
     score: float
-    # cell, or measured features before it is placed; None in a plain population
+    # Cell, or measured features before it is placed; None in a plain population.
     features: tuple[float, ...] | None
-    # figures of the problem's own
+    # Metrics of the problem.
     metrics: dict[str, Any]
 
-    # it decides between equal scores alone, and counting takes time
+    # The length only decides between equal scores, and counting takes time.
     @cached_property
     def length(self) -> int:
-        """Nodes of its syntax tree; 0 if another version of Python wrote it and this one cannot read it."""
+        """Number of nodes of its syntax tree; 0 if this version of Python cannot parse it."""
         try:
             return program_length(self.source)
         except CandidateError:
@@ -106,10 +106,10 @@ class Elite:
 
     @classmethod
     def of(cls, record: Candidate | Committed, *, id: str = "") -> "Elite":
-        """A candidate that has a score, under its own id or another one.
+        """Return a scored candidate as an elite, with its own id or the given one.
 
         Raises:
-            ValueError: if it has no score: a failure is never an elite.
+            ValueError: The candidate has no score.
         """
         if isinstance(record, Committed):
             candidate = record.candidate
@@ -127,5 +127,5 @@ class Elite:
         )
 
 
-# what others are made from, by whatever name it has at that time
+# Program that can be a parent, before or after its round is committed.
 ParentProgram = Candidate | Committed | Elite

@@ -1,4 +1,4 @@
-"""Checks before a run begins: its budget can end it, and its folder asks for nothing that the user did not name."""
+"""Checks before a run: a bound can end it, and its folder demands nothing that the user did not name."""
 
 import hashlib
 import shlex
@@ -16,12 +16,12 @@ from oragent.llm.prices import Prices, price_package_hint
 from oragent.search.config import Config
 from oragent.search.strategy import Strategy
 
-# how the reason begins where a search has come to its end by itself
+# Beginning of the reason if a search ends without new programs.
 IDLE = "no new program to score"
 
 
 def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
-    """See that what bounds a run can end it, or raise a ConfigError; who names no bound means to end it by hand."""
+    """Raise ConfigError if the bounds of a run cannot end it; without any bound, the user ends it by hand."""
     bounds = config.budget.named_bounds
     if config.budget.joint_bounds and not strategy.asks_model:
         raise ConfigError(
@@ -42,21 +42,21 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
 
 
 def way_on(path: Path, budget: Budget, spent: Spent, end: str, again: str) -> str:
-    """The line for a shell that takes a run on, with every bound raised that is used up: else it would end at once."""
+    """Return the shell command that resumes a run; bounds that are used up are raised, or it would end at once."""
     if end.startswith(IDLE):
         return f"oragent run {again}  # this one finds nothing new any more"
     more = []
     for name, used in vars(spent).items():
         bound = getattr(budget, name)
         if bound is not None and used >= bound:
-            # with half a bound to go at least
+            # At least half of the bound remains.
             raised = bound * (int(used / bound + 0.5) + 1)
             more.append(f"budget.{name}={raised:.12g}" if isinstance(raised, float) else f"budget.{name}={raised}")
     return " ".join(["oragent resume", shlex.quote(str(path)), *more])
 
 
 def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> None:
-    """See that a run's folder asks for nothing that its user did not name, or raise an UntrustedError."""
+    """Raise UntrustedError if a run's folder demands anything that its user did not name."""
     expect_trusted(path, _list_demands(config), overrides)
 
 

@@ -29,7 +29,7 @@ class Blocks(StrEnum):
     """Selection of the problem's building blocks, its ``primitives``, for a strategy."""
 
     NONE = "none"
-    # a few, drawn anew for each prompt
+    # A few, drawn for each prompt.
     SOME = "some"
     ALL = "all"
 
@@ -37,9 +37,9 @@ class Blocks(StrEnum):
 class Show(StrEnum):
     """Content that prompts of published strategies have besides a program's text."""
 
-    # score, metrics, time, and what else the settings have
+    # Score, metrics, time, and other content by settings.
     RICH = "rich"
-    # what the paper's or its code's prompts do: mostly nothing, or the thought alone
+    # Content of the prompts in the paper or its code, mostly none or the thought.
     PAPER = "paper"
 
 
@@ -160,7 +160,7 @@ class Config:
 
     @property
     def strategy_name(self) -> str:
-        """The strategy's name with ``auto`` resolved."""
+        """Return the strategy's name with ``auto`` resolved."""
         if self.strategy.name != "auto":
             return self.strategy.name
         if self.model is None:
@@ -169,12 +169,12 @@ class Config:
 
     @property
     def is_scripted(self) -> bool:
-        """True if the stand-in model answers: its replies depend on prompts, and these must not depend on time then."""
+        """True if the stand-in model answers; its replies depend on prompts, so prompts must not depend on time."""
         return self.model is not None and self.model.name == "scripted"
 
     @property
     def cores(self) -> int:
-        """The number of workers with 0 resolved."""
+        """Return the number of workers with 0 resolved."""
         return self.workers or count_processors()
 
 
@@ -206,7 +206,7 @@ def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
     """Build a configuration from a YAML file, or the defaults, and overrides ``section.key=value``, which win.
 
     Raises:
-        ConfigError: naming file or override, key, what was expected and the nearest valid key.
+        ConfigError: A setting is wrong; names the file or override, the key, the expectation and the nearest key.
     """
     return build_config(settings.load_settings_tree(path) if path else {}, overrides, f"{path}" if path else "settings")
 

@@ -1,9 +1,9 @@
-"""The engine: rounds in flight, commits in order, one clean end.
+"""The engine runs several rounds at once, commits them in order, and ends a run.
 
-``window`` rounds are in flight at once, and round k begins on the state that round k - window left, however many
-evaluations run at once: so a seed (and the same replies) gives the same archive at any number of workers, and a run
-that was killed goes on as if it had not been. Before a round is committed, its best program is checked if it would
-lead, and rejected if it is not a function of its arguments.
+``window`` rounds are in flight at once. Round k starts from the state after round k - window, whatever the number of
+parallel evaluations. The same seed and replies therefore give the same archive with any number of workers, and a killed
+run resumes with the same results. Before a round is committed, its best program is checked if it would become the best
+of the run, and rejected if it is not a function of its arguments.
 """
 
 import asyncio
@@ -45,13 +45,13 @@ from oragent.search.strategies.tuning import is_worth, tuning_period, with_tunin
 from oragent.search.strategy import Round, Strategy
 from oragent.search.user_commands import FOLDER, ORIGIN, STOPPED, ActLog, PersonModel, change_budget
 
-# of evaluations, from the root of the project
+# Cache of evaluations, relative to the root of the project.
 CACHE = Path("outputs") / "cache.db"
-# between two looks at whether a paused run is to continue
+# Seconds between checks whether a paused run continues.
 PAUSED_S = 0.2
-# after which a new best of a round that goes on is told
+# Seconds after which a new best program of an unfinished round is announced.
 ANNOUNCED_S = 5.0
-# the origin of programs that a lost run had found
+# Origin of the programs of a rebuilt run.
 REBUILT = "rebuilt"
 T = TypeVar("T")
 
@@ -59,10 +59,9 @@ T = TypeVar("T")
 class Engine:
     """Runs a strategy on a problem until a budget ends it.
 
-    A run whose database has rounds in it is resumed. A coroutine function alone is the round of a strategy that looks
-    back on every candidate. ``offers`` are options that the evaluator has beyond the contract; ``tell`` gets each line
-    for a person once in the life of the run; ``since`` is the reading of ``time.monotonic`` when this sitting began
-    (None: now).
+    A run is resumed if its database has rounds. A coroutine function as ``strategy`` is a round that reads every
+    earlier candidate. ``offers`` are options of the evaluator beyond the contract. ``tell`` gets each message for the user once
+    per run. ``since`` is the value of ``time.monotonic`` at the start of this session; None means now.
     """
 
     def __init__(
@@ -91,8 +90,8 @@ class Engine:
         self._recorded = store.rounds()
         if 0 in self._recorded:
             self._amend_checks()
-        # Where seconds bind, a run that finds its evaluations done would get further than one that does not.
-        # Another product may have the name of this GPU tomorrow, and other last digits.
+        # With a time limit, a run with cache hits would get further than one without.
+        # GPUs of the same name can round differently, so results of a GPU are not cached.
         shared = config.cache and config.budget.seconds is None and config.device in (AUTO, CPU)
         self._cache = Cache(folder.root / CACHE, folder.problem, folder.root) if shared else None
         problem, clock, tell_once = folder.problem, self._budget.elapsed_s, self._tell_once
@@ -109,7 +108,7 @@ class Engine:
         self._context.hints = self._acts.hints
         if not isinstance(model, ReplayModel):
             self._context.replace_model = self._replace_model
-        # the best that was scored, committed or not
+        # Best scored program, committed or not.
         self._leader: Elite | None = None
         self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
         share = self._settings.tuning or 0.0
@@ -130,7 +129,7 @@ class Engine:
 
     @property
     def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
-        """The evaluations and the model calls that have begun and not ended; may be read in another thread."""
+        """Return the running evaluations and model calls; other threads may call this."""
         return self._pool.running, list(self._context.asking.values())
 
     @property
@@ -140,22 +139,22 @@ class Engine:
 
     @property
     def spent(self) -> Spent:
-        """Spending until now, with what rounds under way have paid; may be read in another thread."""
+        """Return the spending so far, including unfinished rounds; other threads may call this."""
         paid = self._budget.spent.add_all(list(self._context.paid.values()))
         return replace(paid, seconds=self._budget.elapsed_s())
 
     @property
     def is_ending(self) -> bool:
-        """True if nothing new begins."""
+        """True if the run starts nothing new."""
         return self._run_end.has_come
 
     def stop(self, reason: str = "stopped on request") -> None:
-        """Begin nothing more; evaluations under way still end and are kept."""
+        """Start nothing new; running evaluations finish and are stored."""
         self._context.stopped = True
         self._run_end.stop(reason)
 
     def abort(self) -> None:
-        """End at once: evaluations and calls under way are given up, and ended ones are kept."""
+        """End at once: running evaluations and calls are cancelled, finished ones are stored."""
         self.stop()
         self._aborted.set()
 
@@ -163,11 +162,11 @@ class Engine:
         """Search until the end.
 
         Raises:
-            ProblemError: if the problem's own seed fails, with the seed's error.
-            Interrupted: if it is ended before the seed has a score.
-            StoreError: if the run's folder cannot be written.
+            ProblemError: The problem's seed fails; has the seed's error.
+            Interrupted: The run is stopped before the seed has a score.
+            StoreError: The run's folder cannot be written.
         """
-        # not yet, or not any more
+        # The run has no end yet, or is resumed.
         self._store.note("end", "")
         about = {"folder": str(self._folder.path), "problem": self._folder.problem.name, "rounds": len(self._recorded)}
         self._emit(EventKind.BEGUN, -1, about)
@@ -189,7 +188,7 @@ class Engine:
                 run = await self._unless_aborted(asyncio.create_task(self._check_round(run)))
                 progress = self._commit_round(number, run)
         except Interrupted:
-            # Not committed: a resumed run does this round again, with the stored replies and evaluations.
+            # The round is not committed. A resumed run repeats it with the stored replies and evaluations.
             await self._wait_for_all(flying.values())
         finally:
             for task in flying.values():
@@ -201,10 +200,10 @@ class Engine:
         return self._make_result(progress)
 
     async def _take_acts(self, upcoming: int, flying: int) -> None:
-        """Let a user's acts take effect before a round begins; wait if the run is paused and nothing is in flight."""
+        """Apply the acts of the user before a round begins; wait if the run is paused and no round is in flight."""
         is_live = upcoming not in self._recorded
         if self._acts.paused and flying:
-            # rounds in flight are committed first, so that a replay can repeat the pause
+            # Rounds in flight are committed first, so that a replay can repeat the pause.
             return
         begun = time.monotonic()
         while True:
@@ -221,7 +220,7 @@ class Engine:
                 break
             await asyncio.sleep(PAUSED_S)
         if (waited := time.monotonic() - begun) > PAUSED_S:
-            # a pause is not the run's own time
+            # The run's own time excludes pauses.
             self._budget.exclude(waited)
 
     def _replace_model(self, model: Model) -> Model:
@@ -244,7 +243,7 @@ class Engine:
             self._write_new_best(number, candidate)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
-        """Return the result of a task; raise ``Interrupted``, and give the task up, once the run is aborted."""
+        """Return the result of a task; if the run is aborted, cancel the task and raise ``Interrupted``."""
         await self._wait_for_all([task])
         if not task.done():
             task.cancel()
@@ -285,7 +284,7 @@ class Engine:
         return self._commit_round(0, run)
 
     def _amend_checks(self) -> None:
-        """A resumed run asks again whether its models are there, and that is paid for too."""
+        """Add the cost of the model checks of a resumed run, which repeats them."""
         spent = Spent(evaluations=self._recorded[0].evaluations) + self._store.checks()
         if spent != self._recorded[0]:
             self._recorded[0] = spent
@@ -332,7 +331,7 @@ class Engine:
                 await run.evaluate(source, (), ORIGIN)
             await self._play(run)
         except BudgetExhausted:
-            # the results so far are committed
+            # The results so far are committed.
             pass
         except ModelError as problem:
             self._run_end.stop_for_model(problem)
@@ -341,7 +340,7 @@ class Engine:
         except OragentError:
             raise
         except Exception as problem:
-            # a bug of the strategy, which may be a file of the user
+            # The strategy, possibly a file of the user, has a bug.
             where = traceback.extract_tb(problem.__traceback__)[-1]
             location = f"{where.filename}, line {where.lineno}"
             what = f"{type(problem).__name__}: {problem}"
@@ -351,7 +350,7 @@ class Engine:
         return run
 
     async def _check_round(self, run: RoundContext) -> RoundContext:
-        """Check the best program of a round if it would lead; if it fails, reject it and check the next best."""
+        """Check the best program of a round if it would be the best of the run; if it fails, check the next best."""
         if run.number in self._recorded:
             return run
         with suppress(BudgetExhausted):
@@ -424,7 +423,7 @@ class Engine:
         kept_free = self._free > 0 and number % self._free == 0
         self._run_end.count_answers(run.reply_problems)
         self._run_end.count_round(used.evaluations, run.candidates, may_idle=kept_free)
-        # a resumed run first takes back all that it had
+        # A resumed run first replays all its committed rounds.
         if number >= len(self._recorded) - 1:
             self._run_end.check(self._budget.bounds, self._budget.spent)
         progress = self._make_progress(candidates)
@@ -442,7 +441,7 @@ class Engine:
         self._emit(EventKind.BUDGET, number, vars(self._budget.spent))
 
     def _without_output(self, name: str, candidate: Candidate, placed: str) -> Committed:
-        """Return a candidate as later rounds see it, without its output, which only the store has."""
+        """Return a candidate without its output, which only the store keeps, for later rounds."""
         short = replace(candidate.evaluation, traceback="", log="", output="")
         short_one = replace(candidate, evaluation=short)
         return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._budget.elapsed_s())
@@ -472,7 +471,7 @@ class Engine:
         return status.name
 
     def _write_best(self, elite: Elite, candidate: Candidate | None = None) -> None:
-        """Write ``best.py``, with what is known of the program; a committed one that is not given is looked up."""
+        """Write ``best.py`` with a header about the program; without ``candidate``, the committed one is read."""
         candidate = candidate or self._find_record(elite).candidate
         config, problem = self._folder.config, self._folder.problem
         lines = describe_program(problem, config.limits, elite, candidate.parents, self._notes)
@@ -480,14 +479,14 @@ class Engine:
 
     @property
     def leader(self) -> Elite | None:
-        """The best program that was scored, committed or not; may be read in another thread."""
+        """Return the best scored program, committed or not; other threads may call this."""
         return self._leader
 
     def _is_outdone(self, elite: Elite) -> bool:
         return self._leader is not None and self._archive.beats(self._leader, elite)
 
     def _write_new_best(self, number: int, candidate: Candidate) -> None:
-        """Lay out a new best as soon as it is scored: its round may take an hour to be committed."""
+        """Write the files of a new best program as soon as it is scored, because its round may take an hour."""
         elite = Elite.of(candidate, id=f"round {number}")
         if self._archive.best is None or self._is_outdone(elite) or not self._archive.beats(elite, self._archive.best):
             return
@@ -498,7 +497,7 @@ class Engine:
         asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce_best, number, elite)
 
     def _announce_best(self, number: int, elite: Elite) -> None:
-        """Tell a person of a new best whose round goes on; that of a short round is told when it is committed."""
+        """Announce a new best program of a long round; that of a short round is announced when it is committed."""
         if self._leader is elite and self._horizon < number and not self.is_ending:
             news = f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on"
             self._tell_user(f"{news}; {self._folder.best.name} has it")
