@@ -6,8 +6,8 @@ rules over the committed candidates.
 
 Measured features have bins with declared bounds, or with bounds from the first candidates if none are declared. Until
 enough candidates have a score, the archive is a plain ranking. Then bounds are set from their features, with a margin
-on both sides, and the archive is rebuilt from all committed candidates. The bounds depend only on the committed candidates
-in round order, so a resumed run gets the same bounds.
+on both sides, and the archive is rebuilt from all committed candidates. The bounds depend only on the committed
+candidates in round order, so a resumed run gets the same bounds.
 """
 
 import json

@@ -1,8 +1,9 @@
 """Calibration of work parameters: how much work a program may do within the time limit of its function.
 
 A program may declare a parameter as its amount of work (``# param: ROUNDS work``), such as its number of iterations.
-The time of the function is measured on practice instances at two or three values. The model is linear: a constant, such as
-compilation, plus a multiple of the value. The value is then set so that a scored evaluation takes `SHARE` of the limit.
+The time of the function is measured on practice instances at two or three values. The model is linear: a constant, such
+as compilation, plus a multiple of the value. The value is then set so that a scored evaluation takes `SHARE` of the
+limit.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

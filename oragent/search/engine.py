@@ -60,8 +60,8 @@ class Engine:
     """Runs a strategy on a problem until a budget ends it.
 
     A run is resumed if its database has rounds. A coroutine function as ``strategy`` is a round that reads every
-    earlier candidate. ``offers`` are options of the evaluator beyond the contract. ``tell`` gets each message for the user once
-    per run. ``since`` is the value of ``time.monotonic`` at the start of this session; None means now.
+    earlier candidate. ``offers`` are options of the evaluator beyond the contract. ``tell`` gets each message for the
+    user once per run. ``since`` is the value of ``time.monotonic`` at the start of this session; None means now.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Keys of evaluations: which program was run, and how.
+"""Keys of evaluations: the program and the kind of its evaluation.
 
 The text of a key is the ``fingerprint`` of a row in the table ``evaluations`` of ``run.db``.
 """
@@ -13,25 +13,25 @@ from typing import Self
 class EvaluationKind(StrEnum):
     """Kind of evaluation of a program."""
 
-    # on all of val
+    # Score on all of val.
     SCORE = "score"
-    # on train, as the first stage of a cascade
+    # Score on train, the first stage of a cascade.
     TRAIN = "train"
-    # at one size of val
+    # Score at one size of val.
     SIZE = "size"
-    # on val, ended early where a score is out of reach
+    # Run on val that ends early if a score is out of reach.
     FLOOR = "floor"
-    # on val, ended early where elites are out of reach
+    # Run on val that ends early if the elites are out of reach.
     RACE = "raced"
-    # result of a program that was not good enough to be scored on all of val
+    # Result of a program that was not good enough to be scored on all of val.
     SCREENED = "screened"
-    # for what it prints
+    # Run for its printed output.
     PROBE = "probe"
-    # on training or practice instances; costs no evaluation
+    # Run on training or practice instances, which costs no evaluation.
     EXPERIMENT = "experiment"
-    # of a few instances, with calls repeated in a fresh process
+    # Run on a few instances, with calls repeated in a fresh process.
     CHECK = "check"
-    # result of a program that failed its check
+    # Result of a program that failed its check.
     IMPURE = "impure"
 
     @property
@@ -39,11 +39,11 @@ class EvaluationKind(StrEnum):
         """First text of a key of a kind whose texts begin with its name, and the first one after them, for SQLite."""
         if self not in PLAIN:
             raise ValueError(f"keys of {self} cannot be recognized by their text.")
-        # "!" follows the space
+        # "!" is the character after the space.
         return f"{self} ", f"{self}!"
 
 
-# others are hashes
+# Kinds whose texts are plain. Texts of other kinds are hashes.
 PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.CHECK)
 
 
@@ -51,13 +51,13 @@ PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.CHECK)
 class EvaluationKey:
     """Key under which an evaluation is stored."""
 
-    # fingerprint of the program
+    # Fingerprint of the program.
     program: str
-    # kind of evaluation
+    # Kind of evaluation.
     kind: EvaluationKind = EvaluationKind.SCORE
-    # conditions of the evaluation beyond its kind; empty without any
+    # Further conditions of the evaluation; empty without any.
     terms: str = ""
-    # text of a program that watches this one; empty: none
+    # Text of an observer program; empty without one.
     observer: str = ""
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class EvaluationKey:
 
     @classmethod
     def of_race(cls, program: str, terms: str) -> Self:
-        """Key of a program's race, under terms as ``RaceTerms.dumps`` writes them."""
+        """Return the key of a program's race; ``terms`` is the text of ``RaceTerms.dumps``."""
         return cls(program, EvaluationKind.RACE, _hash_text(terms)[:16])
 
     @classmethod
@@ -82,7 +82,7 @@ class EvaluationKey:
         return cls(_hash_text(json.dumps(terms)), EvaluationKind.EXPERIMENT)
 
     def within(self, cpu_s: float) -> Self:
-        """Key of an experiment that ran out of time within a limit, in CPU seconds."""
+        """Return the key of an experiment that exceeded a limit in CPU seconds."""
         return replace(self, terms=f"within {cpu_s!r} s")
 
 

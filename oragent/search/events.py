@@ -11,37 +11,37 @@ from oragent.search.candidate import Candidate, Elite
 class EventKind(StrEnum):
     """Kinds of events; in parentheses the names in ``RunEvent.data``."""
 
-    # the engine began or resumed (folder, problem, rounds)
+    # The engine began or resumed (folder, problem, rounds).
     BEGUN = "begun"
-    # a prompt goes to a model (role)
+    # A prompt is sent to a model (role).
     ASKED = "asked"
-    # the reply is stored (role, model, tokens_in, tokens_out, money, seconds)
+    # The reply is stored (role, model, tokens_in, tokens_out, money, seconds).
     REPLIED = "replied"
-    # a program was scored, its round is not committed yet (status, score, origin)
+    # A program was scored; its round is not committed yet (status, score, origin).
     EVALUATED = "evaluated"
-    # a committed candidate changed the archive (id, score, origin, placed)
+    # A committed candidate changed the archive (id, score, origin, placed).
     ACCEPTED = "accepted"
-    # a committed candidate is the new best (id, score, origin)
+    # A committed candidate is the new best (id, score, origin).
     BEST = "best"
-    # a round was committed (evaluations, model_calls, tokens, money, seconds)
+    # A round was committed (evaluations, model_calls, tokens, money, seconds).
     BUDGET = "budget"
-    # a user's act took effect (act, value)
+    # An act of the user took effect (act, value).
     STEERED = "steered"
-    # the run ended (reason, complete)
+    # The run ended (reason, complete).
     ENDED = "ended"
 
 
 @dataclass(frozen=True)
 class RunEvent:
-    """One event of a run."""
+    """Event of a run."""
 
-    # kind of event
+    # Kind of event.
     kind: EventKind
-    # number of the round that it belongs to; -1 if it belongs to none
+    # Number of its round; -1 without one.
     round: int
-    # the run's own time, seconds
+    # Seconds of the run's own time.
     at_s: float
-    # values by name, as `EventKind` lists them
+    # Values by name, as listed in `EventKind`.
     data: Mapping[str, object]
 
 
@@ -54,15 +54,15 @@ def ignore_event(event: RunEvent) -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands."""
+    """Progress of a run."""
 
-    # spending so far, against the run's budget
+    # Spending so far.
     spent: Spent
-    # elite of the seed heuristic
+    # Elite of the seed heuristic.
     seed: Elite
-    # best elite so far
+    # Best elite so far.
     best: Elite
-    # candidates that the latest round tried, without its probes
+    # Candidates of the latest round, without its probes.
     candidates: Sequence[Candidate]
 
     def __str__(self) -> str:
@@ -78,13 +78,13 @@ class Progress:
 class PurityChecks:
     """Cost of the checks that leading programs are functions of their arguments."""
 
-    # number of programs that were checked
+    # Number of checked programs.
     number: int = 0
-    # number of those that were rejected
+    # Number of rejected programs.
     failed: int = 0
-    # CPU seconds of the checks
+    # CPU seconds of the checks.
     cpu_s: float = 0.0
-    # CPU seconds of all evaluations, including the checks
+    # CPU seconds of all evaluations, including the checks.
     all_cpu_s: float = 0.0
 
     @property
@@ -107,17 +107,17 @@ class PurityChecks:
 class SearchResult:
     """Result of a run."""
 
-    # reason for the end, one line
+    # Reason for the end, one line.
     reason: str
-    # whether the budget was used up, as opposed to a stop, a dead model or nothing new to try
+    # Whether the budget was used up; False after a stop, a model failure or a lack of new programs.
     complete: bool
-    # progress of the run when it ended
+    # Progress at the end of the run.
     progress: Progress
-    # remark that a person should read with the reason; may be empty
+    # Remark for the user about the end; may be empty.
     remark: str = ""
-    # checks of programs that would have led
+    # Checks of programs that would have become the best.
     checks: PurityChecks = field(default_factory=PurityChecks)
 
 
-# takes note of a committed round
+# Function that is called after each committed round.
 Observer = Callable[[Progress], None]

@@ -1,4 +1,4 @@
-"""Experiments by hand, outside a search: ``oragent probe``, ``oragent sweep`` and their functions in Python."""
+"""Experiments outside a search: ``oragent probe``, ``oragent sweep`` and their Python functions."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -33,7 +33,7 @@ NO_PRACTICE = "its evaluator has no mode practice; leave --practice out to use t
 
 
 class ExperimentRunner:
-    """Runs probes and sweeps of one problem, ``workers`` at once, which changes no result; a context manager."""
+    """Context manager that runs probes and sweeps of a problem; results do not depend on ``workers``."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class ExperimentRunner:
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end; in a thread where this one has an event loop, as in a notebook."""
+    """Run a coroutine to its end; in another thread if this one has an event loop, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,8 +1,8 @@
-"""Experiments, which cost no evaluation: ``probe`` one program, ``sweep`` its parameters.
+"""Experiments, which cost no evaluation: a probe runs one program, a sweep varies its parameters.
 
-Both run a program in the sandbox with the limits of an evaluation until a number of CPU seconds is used: on ``train``,
-or on ``practice``, whose instances are drawn as those of ``val``, from a seed of their own. They ask an
-`InstanceRunner` for each run, so that a search can store every result before it is used.
+Both run a program in the sandbox with the limits of an evaluation, up to a number of CPU seconds. The instances are
+``train``, or ``practice``, which has the distribution of ``val`` but another seed. An `InstanceRunner` does each run,
+so that a search can store every result before it is used.
 """
 
 import itertools
@@ -23,40 +23,40 @@ from oragent.programs.parameters import ProgramParameter, read_parameters, read_
 from oragent.search.cma_es import CmaEs
 
 TRAIN, PRACTICE = "train", capabilities.PRACTICE
-# CPU seconds of a probe or sweep, where nothing else is said
+# Default CPU seconds of a probe or sweep.
 CPU_S = 60.0
-# CPU seconds that must remain for another run
+# CPU seconds that must remain for another run.
 LEAST_S = 0.5
-# of its limit, from which on a run counts as ended by it
+# Share of its limit from which a run counts as ended by the limit.
 NEARLY = 0.9
 USED_UP = "not measured: the CPU seconds of the sweep were used"
-# settings of a grid that run at once: fixed, so that results do not depend on the number of workers
+# Number of settings of a grid that run at once, fixed so that results do not depend on the number of workers.
 AT_ONCE = 4
-# of one sweep; of CMA-ES, where nothing else is said
+# Largest number of settings of a sweep, and default number of settings of CMA-ES.
 MAX_SETTINGS, EVOLVED_SETTINGS = 200, 24
-# values of a single parameter with a range
+# Number of values of a single parameter with a range.
 LINE_POINTS = 7
-# of the first generation of CMA-ES, in widths of a range
+# First step size of CMA-ES, in widths of a range.
 SPREAD = 0.2
 NAME, NUMBER = r"[A-Za-z_]\w*", r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VALUES = re.compile(rf"(?P<name>{NAME})=(?P<values>{NUMBER}(?:,{NUMBER})*)")
 _RANGE = re.compile(rf"(?P<name>{NAME})=(?P<low>{NUMBER})\.\.(?P<high>{NUMBER})(?P<flags>(?:,(?:int|float|log))*)")
 _INSTANCES = re.compile(r"\d{1,6}(?::\d{1,6})?")
-# metric of the harness: CPU seconds of the function at each size
+# Metric of the harness: CPU seconds of the function at each size.
 PLACES = "places_seconds"
-# metric under which a run of an experiment is counted: replays have it as it was
+# Metric with the CPU seconds of a run of an experiment; replays use the recorded value.
 SECONDS = "experiment_cpu_seconds"
 
 
 @dataclass(frozen=True)
 class Subset:
-    """Part of the training set, or of the practice set; a ConfigError says if ``instances`` is no number or range."""
+    """Part of the training or practice set; raises ConfigError if ``instances`` is not a number or a range."""
 
-    # problem sizes; empty: all of the set
+    # Problem sizes; empty means all of the set.
     sizes: tuple[int, ...] = ()
-    # ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty: all
+    # ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty means all.
     instances: str = ""
-    # ``train`` or ``practice``; all sizes of practice run in one process
+    # ``train`` or ``practice``; all sizes of practice run in one process.
     mode: str = TRAIN
 
     def __post_init__(self) -> None:
@@ -66,11 +66,11 @@ class Subset:
 
     @classmethod
     def choose(cls, sizes: Sequence[int] | None, instances: int | str | None, practice: bool) -> "Subset":
-        """Return the subset that a user names; None or empty: all."""
+        """Return the subset that a user names; None or empty means all."""
         return cls(tuple(sizes or ()), "" if instances is None else str(instances), PRACTICE if practice else TRAIN)
 
     def check(self, sizes: Mapping[str, Sequence[int]]) -> "Subset":
-        """Return the subset with all sizes of ``train`` named; a size that is not there is a ConfigError."""
+        """Return the subset with all sizes of ``train`` filled in; raise ConfigError for an unknown size."""
         available = sizes.get("val" if self.mode == PRACTICE else self.mode, ())
         for size in self.sizes:
             if size not in available:
@@ -81,8 +81,8 @@ class Subset:
         return replace(self, sizes=tuple(available))
 
 
-# Runs a program on the instances of one size, None for all of the set, with a limit in CPU seconds beside that of an
-# evaluation, and perhaps the text of an observer.
+# Function that runs a program on the instances of one size, None for all sizes, with an additional limit in CPU seconds
+# and the text of an observer, which may be empty.
 InstanceRunner = Callable[[str, int | None, Subset, float, str], Awaitable[Evaluation]]
 
 
@@ -90,23 +90,23 @@ InstanceRunner = Callable[[str, int | None, Subset, float, str], Awaitable[Evalu
 class SizeResult:
     """Result of a program on the instances of one size."""
 
-    # problem size; None where the problem names no sizes
+    # Problem size; None if the problem names no sizes.
     size: int | None
-    # end of the run; ``ok`` if and only if there is a score
+    # Status of the run; ``ok`` if and only if there is a score.
     status: Status
-    # mean over the instances, in natural units
+    # Mean over the instances, in natural units.
     score: float | None
-    # number of instances; None where the evaluator does not count them
+    # Number of instances; None if the evaluator does not count them.
     instances: int | None
-    # number of calls of the heuristic; None where it is not known
+    # Number of calls of the heuristic; None if unknown.
     calls: int | None
-    # CPU seconds of these calls
+    # CPU seconds of these calls.
     seconds: float | None
-    # CPU seconds of the whole run
+    # CPU seconds of the whole run.
     cpu_s: float
-    # reason of a failure, one line
+    # Reason of a failure, one line.
     message: str = ""
-    # metrics of the evaluator
+    # Metrics of the evaluator.
     metrics: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -114,18 +114,18 @@ class SizeResult:
 class ProbeResult:
     """Result of a probe."""
 
-    # in the order of the request, as far as the CPU seconds went
+    # Results in the order of the request, until the CPU seconds were used up.
     sizes: tuple[SizeResult, ...]
-    # text that the program printed, and its observer
+    # Output of the program and of its observer.
     output: str
-    # CPU seconds of all runs
+    # CPU seconds of all runs.
     cpu_s: float
-    # number of sizes that were left out
+    # Number of skipped sizes.
     skipped: int = 0
 
     @property
     def score(self) -> float | None:
-        """Mean of the scores over sizes; None where one of them failed or was left out."""
+        """Mean of the scores over sizes; None if one failed or was skipped."""
         scores = [result.score for result in self.sizes if result.score is not None]
         if scores and len(scores) == len(self.sizes) and not self.skipped:
             return mean(scores)
@@ -139,15 +139,15 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class SweepAxis:
-    """A parameter of a sweep: values to try, or a range to search."""
+    """Parameter of a sweep: values to try, or a range to search."""
 
-    # name of a constant or default of the program
+    # Name of a constant or default of the program.
     name: str
-    # its value in the program
+    # Value in the program.
     present: float
-    # values of a grid; empty: the range is searched
+    # Values of a grid; empty if the range is searched.
     values: tuple[float, ...] = ()
-    # range; None where ``values`` are named
+    # Range; None if ``values`` are named.
     parameter: ProgramParameter | None = None
 
 
@@ -155,21 +155,21 @@ class SweepAxis:
 class SweepRow:
     """Result of one setting of a sweep."""
 
-    # values of the parameters by name
+    # Values of the parameters by name.
     values: Mapping[str, float]
-    # mean of the scores over sizes; None for a failure
+    # Mean of the scores over sizes; None for a failure.
     score: float | None
-    # CPU seconds of the heuristic's calls
+    # CPU seconds of the heuristic's calls.
     seconds: float | None
-    # CPU seconds of the runs
+    # CPU seconds of the runs.
     cpu_s: float
-    # reason of a failure, one line
+    # Reason of a failure, one line.
     message: str = ""
-    # number of instances; None where the evaluator does not count them
+    # Number of instances; None if the evaluator does not count them.
     instances: int | None = None
-    # the seconds at each size, by its name
+    # CPU seconds at each size, by its name.
     places: Mapping[str, float] = field(default_factory=dict)
-    # whether it ran out of CPU time, its own or that of the sweep
+    # Whether it exceeded its own CPU seconds or those of the sweep.
     is_out_of_time: bool = False
 
 
@@ -177,22 +177,22 @@ class SweepRow:
 class SweepResult:
     """Result of a sweep."""
 
-    # settings in the order in which they ran; the program's present values first
+    # Settings in the order of their runs; the present values come first.
     rows: tuple[SweepRow, ...]
-    # direction of the score
+    # Direction of the score.
     direction: Direction
-    # text of the program
+    # Text of the program.
     source: str
-    # CPU seconds of all runs
+    # CPU seconds of all runs.
     cpu_s: float
-    # number of settings that did not run: the CPU seconds were used, or all others failed alike
+    # Number of settings that did not run, because the CPU seconds were used up or all others failed alike.
     skipped: int = 0
-    # instances on which they ran
+    # Instances of the runs.
     subset: Subset = field(default_factory=Subset)
 
     @property
     def best(self) -> SweepRow | None:
-        """The row with the best score, the first of equals; None where all failed."""
+        """Row with the best score, the first of equal ones; None if all failed."""
         scored = [row for row in self.rows if row.score is not None]
         if scored:
             return max(scored, key=lambda row: self.direction.sign * (row.score or 0.0))
@@ -200,7 +200,7 @@ class SweepResult:
 
     @property
     def ranked(self) -> tuple[SweepRow, ...]:
-        """The rows, best first, failures last."""
+        """Rows, best first, failures last."""
         return tuple(
             sorted(self.rows, key=lambda row: math.inf if row.score is None else -self.direction.sign * row.score)
         )
@@ -219,7 +219,7 @@ def read_axes(words: Sequence[str], source: str) -> tuple[SweepAxis, ...]:
         source: Text of the program.
 
     Raises:
-        ConfigError: A word is neither, a parameter is named twice, or there are too many settings.
+        ConfigError: A word has the wrong form, a parameter is named twice, or there are too many settings.
         CandidateError: The program has no such constant or default.
     """
     reading = read_parameters(source)
@@ -264,10 +264,10 @@ def _read_axis(word: str, source: str, declared: Mapping[str, ProgramParameter])
 async def run_probe(
     measure: InstanceRunner, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = ""
 ) -> ProbeResult:
-    """Run a program on instances, one size after the other, for so many CPU seconds in all; all practice sizes at once.
+    """Run a program on instances for at most ``cpu_s`` CPU seconds, size by size; practice sizes run together.
 
-    ``subset`` is as `Subset.check` returns it; ``observer`` the text of a program that is told what happens at the
-    evaluator's hooks; empty: none.
+    ``subset`` comes from `Subset.check`. ``observer`` is the text of a program that the evaluator's hooks call; empty
+    means none.
     """
     results: list[SizeResult] = []
     printed: list[str] = []
@@ -311,7 +311,7 @@ def _as_seconds(value: Any) -> float | None:
 
 
 def read_places(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Return the CPU seconds of the function at each size, where the evaluator reports them."""
+    """Return the CPU seconds of the function at each size, if the evaluator reports them."""
     places = metrics.get(PLACES)
     times = places.items() if isinstance(places, dict) else ()
     return {str(name): float(value) for name, value in times if type(value) in (int, float)}
@@ -320,9 +320,9 @@ def read_places(metrics: Mapping[str, Any]) -> dict[str, float]:
 def scale_seconds(
     seconds: float | None, places: Mapping[str, float], instances: int | None, planned: Any
 ) -> float | None:
-    """CPU seconds of the function on ``planned`` instances of the same sizes; None where the figures are missing.
+    """Estimate the CPU seconds of the function on ``planned`` instances of the same sizes; None if unknown.
 
-    What the first size took beyond the next one counts once: programs compile there.
+    The excess of the first size over the next one counts once, because programs compile there.
     """
     if seconds is None or not instances or type(planned) is not int:
         return None
@@ -331,7 +331,7 @@ def scale_seconds(
     return once + (seconds - once) * planned / instances
 
 
-# Waits for several runs, at once where there are workers, and returns their results in order.
+# Function that waits for several runs, in parallel if there are workers, and returns their results in order.
 Gather = Callable[[Sequence[Awaitable[ProbeResult]]], Awaitable[Sequence[ProbeResult]]]
 
 
@@ -348,12 +348,12 @@ async def run_sweep(
     seed: int = 0,
     least: int = 0,
 ) -> SweepResult:
-    """Run a program with other values of its parameters, for so many CPU seconds in all.
+    """Run a program with other values of its parameters, for at most ``cpu_s`` CPU seconds in all.
 
-    The present values run first, alone if the CPU seconds do not last for ``least`` further settings then. Then a grid
-    runs in its order; ranges are searched by CMA-ES (Hansen & Ostermeier 2001, doi:10.1162/106365601750190398) with so
-    many ``settings``, a single one by values at equal distances. How many run at once, and when the CPU seconds are
-    used, depends on the results alone, and not on the number of workers.
+    The present values run first. If the remaining CPU seconds allow fewer than ``least`` settings, the sweep ends
+    there. A grid runs in order. CMA-ES (Hansen & Ostermeier 2001, doi:10.1162/106365601750190398) searches several
+    ranges with ``settings`` settings; a single range is searched at equidistant values. The number of parallel runs and
+    the end of the sweep depend only on the results, not on the number of workers.
     """
     sweep = _Sweep(measure, gather, source, subset, direction, cpu_s)
     sweep.work = next((parameter.name for parameter in read_parameters(source).parameters if parameter.is_work), "")
@@ -372,26 +372,26 @@ async def run_sweep(
 
 
 class _Sweep:
-    """The runs of a sweep, and what is left of its CPU seconds."""
+    """Runs of a sweep, and its remaining CPU seconds."""
 
     def __init__(
         self, measure: InstanceRunner, gather: Gather, source: str, subset: Subset, direction: Direction, cpu_s: float
     ) -> None:
         self._measure, self._gather, self._source, self._subset = measure, gather, source, subset
         self._direction, self._remaining_s, self._limit_s = direction, cpu_s, cpu_s
-        # by the text of the program
+        # Rows by the text of the program.
         self._rows: dict[str, SweepRow] = {}
         self._skipped = 0
-        # name of the parameter that is the program's amount of work; empty: none
+        # Name of the parameter for the amount of work; empty without one.
         self.work = ""
 
     async def run_all(self, points: Sequence[Mapping[str, float]]) -> list[SweepRow | None]:
-        """Run settings in their order, as far as the CPU seconds go; one that ran before is taken as it was."""
+        """Run settings in order until the CPU seconds are used up; an earlier result is used again."""
         programs = [write_values(self._source, point) for point in points]
         waiting = [*dict.fromkeys(program for program in programs if program not in self._rows)]
         values = dict(zip(programs, points, strict=True))
         if self.work:
-            # the cheapest settings first
+            # The cheapest settings run first.
             waiting.sort(key=lambda program: values[program].get(self.work, 0.0))
         while waiting and (count := self._at_once()):
             batch, waiting = waiting[:count], waiting[count:]
@@ -412,13 +412,13 @@ class _Sweep:
         return min((row.values.get(self.work, math.inf) for row in rows if row.is_out_of_time), default=math.inf)
 
     def affordable(self) -> float:
-        """Number of settings for which the CPU seconds last, if each takes as long as the longest so far."""
+        """Return the number of settings that the CPU seconds allow, if each takes as long as the longest so far."""
         return self._remaining_s / max(max(row.cpu_s for row in self._rows.values()), 1e-9)
 
     def _at_once(self) -> int:
-        """Number of settings to run next: all of them must be likely to end within the CPU seconds that remain.
+        """Return the number of settings to run next that probably end within the remaining CPU seconds.
 
-        None run where the first ones all failed for the same reason.
+        The number is 0 if the first settings all failed for the same reason.
         """
         if not self._rows:
             return 1
@@ -463,7 +463,7 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float)
 
 
 def find_position(value: float, low: float, high: float, is_logarithmic: bool) -> float:
-    """Position of a value in a range, from 0 to 1; in orders of magnitude where the range has some."""
+    """Return the position of a value in a range, from 0 to 1; logarithmic if the range spans orders of magnitude."""
     inside = min(max(value, low), high)
     if is_logarithmic:
         return math.log(inside / low) / math.log(high / low)
@@ -471,14 +471,14 @@ def find_position(value: float, low: float, high: float, is_logarithmic: bool) -
 
 
 def value_at(position: float, low: float, high: float, is_logarithmic: bool) -> float:
-    """Value at a position of a range."""
+    """Return the value at a position of a range."""
     if is_logarithmic:
         return float(low * (high / low) ** position)
     return float(low + position * (high - low))
 
 
 def _parameter_value(parameter: ProgramParameter, position: float) -> float:
-    """Value at a position of a range, with six significant digits."""
+    """Return the value at a position of a range, with six significant digits."""
     value = value_at(position, parameter.low, parameter.high, parameter.is_logarithmic)
     if parameter.is_integer:
         return round(value)

@@ -1,9 +1,8 @@
-"""The journal of a run: findings of rounds under way, and how much of it each prompt was built from.
+"""The journal of a run: findings of unfinished rounds, and the journal length at each prompt.
 
-Rounds and their branches overlap. A prompt that shows only what was committed when its round began would call a program
-the best that has been beaten since. The journal takes every finding as soon as it is there; a prompt shows all findings
-up to that moment. Which moment that was is recorded with the name of the call, so that a resumed or replayed run builds
-the same prompt.
+Rounds and their branches overlap, so committed candidates alone would give prompts an outdated best program. The
+journal stores every finding immediately, and a prompt shows all findings up to its moment. The moment is recorded with
+the name of the call, so that a resumed or replayed run builds the same prompt.
 """
 
 import json
@@ -18,29 +17,29 @@ from oragent.evaluation import Evaluation
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.store import MAX_JSON, JournalRow, RoundNote, Store
 
-# kinds of rows
+# Kinds of rows.
 PROGRAM, NOTE, REJECTED = "program", "note", "rejected"
-# fields of a program that are written down
+# Stored fields of a program.
 OF_EVALUATION = ("score", "features", "metrics", "message")
 OF_CANDIDATE = ("source", "fingerprint", "origin", "island")
-# end of the names of metrics that are times
+# Suffix of the names of metrics that are times.
 TIMES = "seconds"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A program that a round under way has evaluated."""
+    """Program that an unfinished round has evaluated."""
 
-    # number of the round
+    # Number of the round.
     round: int
-    # name of the finding in the journal
+    # Name of the finding in the journal.
     place: str
-    # the program with its evaluation, without its output
+    # Program with its evaluation, without its output.
     candidate: Candidate
 
     @property
     def elite(self) -> Elite | None:
-        """The program under its fingerprint; None without a score."""
+        """Elite with its fingerprint as id; None without a score."""
         if self.candidate.score is None:
             return None
         return Elite.of(self.candidate)
@@ -50,16 +49,16 @@ class Finding:
 class Moment:
     """State of a run at the moment of a call."""
 
-    # of rounds not committed when the asking round began, in the order of ends
+    # Findings of rounds that were not committed when the asking round began, in order of time.
     findings: tuple[Finding, ...] = ()
-    # notes of these rounds, in the order of their writing
+    # Notes of these rounds, in order of time.
     notes: tuple[RoundNote, ...] = ()
-    # evaluations and model calls that the run had paid for
+    # Evaluations and model calls of the run up to the moment.
     spent: Spent = field(default_factory=Spent)
 
 
 class Journal:
-    """Findings of all rounds in the order of time, and the moments at which prompts were built."""
+    """Findings of all rounds in order of time, and the moments of prompts."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -73,18 +72,18 @@ class Journal:
         self._latest: tuple[str, int, Moment] | None = None
 
     def add_program(self, place: str, number: int, candidate: Candidate) -> None:
-        """Write down a program; nothing where the same is written down already, as after a resume."""
+        """Store a program, unless it is already stored, as after a resume."""
         values: dict[str, Any] = {"status": str(candidate.evaluation.status)}
         values |= {name: getattr(candidate.evaluation, name) for name in OF_EVALUATION}
         values |= {name: getattr(candidate, name) for name in OF_CANDIDATE}
         self._append(place, number, PROGRAM, json.dumps(values, default=repr))
 
     def add_note(self, place: str, note: RoundNote) -> None:
-        """Write down a note of a round under way."""
+        """Store a note of an unfinished round."""
         self._append(place, note.round, NOTE, json.dumps(asdict(note)))
 
     def reject_program(self, number: int, fingerprint: str) -> None:
-        """Write down that a program failed its check."""
+        """Store that a program failed its check."""
         self._append(f"{REJECTED} {fingerprint}", number, REJECTED, fingerprint)
 
     def _append(self, place: str, number: int, kind: str, text: str) -> None:
@@ -97,7 +96,7 @@ class Journal:
         self._read.append(_read_row(row))
 
     def moment(self, name: str, horizon: int, spent: Spent) -> Moment:
-        """Return the state at the moment of a call; that of an earlier sitting where the call has a recorded one."""
+        """Return the state at the moment of a call; the recorded one if the call has one."""
         if name not in self._moments:
             self._moments[name] = (len(self._rows), spent.evaluations, spent.model_calls)
             self._store.add_moment(name, self._moments[name])
