@@ -1,6 +1,6 @@
 """Python interface: the names of ``import oragent``. See ``docs/python.md``.
 
-``comparison`` is not imported here, as statistics and drawing take long to import.
+``comparison`` is not imported here, because statistics and plotting libraries load slowly.
 """
 
 from oragent.api.experiments import evaluate, probe, problems, sweep

@@ -36,16 +36,16 @@ class Choices:
 
     # Settings, each ``section.key=value``, as on the command line.
     overrides: tuple[str, ...] = ()
-    # Strategy that is given as an object; None if it is a name.
+    # Strategy object; None if the strategy is given by name.
     strategy: Strategy | Round | None = None
-    # of models that are given as objects
+    # Factories of models that are given as objects.
     makers: Mapping[str, Maker] = field(default_factory=dict)
     executor: JobExecutor | None = None
 
     def make_launch_options(self, config: Config) -> LaunchOptions:
-        """Return the options that no file can hold; a strategy that is a function uses the model if there is one.
+        """Return the options that a file cannot store; a strategy function uses the model if there is one.
 
-        The caller's environment is unchanged, so that a function that calls a server itself finds its key.
+        The environment of the caller is not changed, so that a function that calls a server finds its key.
         """
         strategy = self.strategy
         if strategy is not None and not isinstance(strategy, Strategy):
@@ -66,7 +66,7 @@ def read_choices(
     evaluations: int | None,
     seconds: float | None,
 ) -> Choices:
-    """Read a caller's arguments; ``keys`` of the configuration win over ``settings``."""
+    """Read a caller's arguments; ``keys`` of the configuration override ``settings``."""
     bounds = {"budget.evaluations": evaluations, "budget.seconds": seconds}
     keys = {**keys, **{name: bound for name, bound in bounds.items() if bound is not None}}
     executor = _read_executor(keys.get("cluster"))
@@ -142,7 +142,7 @@ def _read_strategy(strategy: StrategyChoice) -> tuple[list[str], Strategy | Roun
 
 
 def _function_name(function: Callable[..., Any], default: str) -> str:
-    """Return a function's name if it is an identifier, which that of a lambda is not."""
+    """Return a function's name if it is an identifier; lambdas have no such name."""
     name = getattr(function, "__name__", type(function).__name__)
     if name.isidentifier():
         return name

@@ -38,22 +38,22 @@ def comparison(
     on_event: OnEvent | None = None,
     **keys: Any,
 ) -> Comparison:
-    """Compare strategies as ``oragent compare`` does; a comparison in the same folder is continued.
+    """Compare strategies like ``oragent compare``; an existing comparison in the folder is continued.
 
     Args:
         problems: Names or folders.
-        strategies: Names or files; None: the default list, or none if there are variants.
-        variants: Strategies with settings of their own: YAML files, or mappings with ``name``, ``strategy``, and
+        strategies: Names or files; None for the default list, or for none if there are variants.
+        variants: Strategies with separate settings: YAML files, or mappings with ``name``, ``strategy``, and
             optionally ``model`` and ``settings``.
-        seeds: Number of seeds; None: three.
-        model: Name or settings of a model, but no function.
+        seeds: Number of seeds; None for three.
+        model: Name or settings of a model; functions are not allowed.
         evaluations: Budget of each run in scored candidates.
-        seconds: Budget of each run in seconds by the clock.
+        seconds: Budget of each run in wall-clock seconds.
         settings: Further settings of all runs, as for ``run``.
         config: YAML file of settings.
         root: Project root, as for ``run``.
-        outputs: Folder of the comparison; None: ``outputs/comparison`` in the root.
-        on_event: As for ``run``; the folder in the event ``begun`` tells which run follows.
+        outputs: Folder of the comparison; None for ``outputs/comparison`` in the root.
+        on_event: As for ``run``; the folder in the event ``begun`` identifies the next run.
         keys: Sections or keys of the configuration of all runs.
 
     Returns:
@@ -98,7 +98,7 @@ def _launch_run(
     observer: Observer,
     on_event: OnEvent,
 ) -> SearchResult:
-    """Search in a thread of its own: a loop may run here, and signals go where they went before."""
+    """Search in a separate thread, because this thread may run an event loop; signal handling is not changed."""
     options = Choices().make_launch_options(config)
     return run_in_thread(
         lambda steering, message: search(

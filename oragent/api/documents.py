@@ -1,4 +1,4 @@
-"""Results and errors as JSON documents: one form for ``--json`` and for tools of the MCP server."""
+"""Results and errors as JSON documents, for ``--json`` and for tools of the MCP server."""
 
 import json
 import math
@@ -30,9 +30,9 @@ from oragent._base.text_format import escape_text, shorten
 
 JsonValue = str | int | float | bool | None | list["JsonValue"] | dict[str, "JsonValue"]
 
-# Characters of a message of an error.
+# Maximum number of characters of an error message.
 MOST_MESSAGE = 2000
-# What to do about an error, by its class; a message often says more.
+# Advice by error class; a message often has more details.
 ADVICE: Mapping[type[BaseException], str] = {
     UntrustedError: "Read what the folder asks for; agree with --trust.",
     ConfigError: "Correct the argument or setting that the message names.",
@@ -55,7 +55,7 @@ ADVICE: Mapping[type[BaseException], str] = {
 def to_plain(value: object) -> JsonValue:
     """Return a value as plain data for JSON.
 
-    Dataclasses and pydantic models become objects, sequences lists, and numbers that are not finite None.
+    Dataclasses and pydantic models become objects, sequences become lists, and NaN and infinite numbers become None.
     """
     if value is None or isinstance(value, bool | int):
         return value
@@ -94,5 +94,5 @@ def describe_error(problem: BaseException) -> dict[str, JsonValue]:
 
 
 def dump_json(value: object) -> str:
-    """Write a value as one line of JSON, which is valid also where figures are not finite."""
+    """Write a value as one line of JSON, valid even if figures are not finite."""
     return json.dumps(to_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -29,7 +29,7 @@ def problems(root: str | Path | None = None) -> tuple[Problem, ...]:
         root: Project root, as for ``run``.
 
     Raises:
-        ProblemError: There are none, or one is broken.
+        ProblemError: The project has no problems, or one is invalid.
     """
     return tuple(list_problems(find_project_root(Path(root) if root else None)))
 
@@ -42,21 +42,21 @@ def evaluate(
     problem_size: int | None = None,
     root: str | Path | None = None,
 ) -> Evaluation:
-    """Score one heuristic in the sandbox, as a search does.
+    """Score one heuristic in the sandbox, in the same way as a search.
 
     Args:
         problem: Name, folder, or loaded problem.
         program: Text, path of a file, or Python function, which is copied with the imports, constants and functions of
-            its module that it uses. None: the seed heuristic.
-        mode: ``train``, ``val``, ``test`` or ``fresh``; None: ``val``.
-        problem_size: Only this size.
+            its module that it uses. None means the seed heuristic.
+        mode: ``train``, ``val``, ``test`` or ``fresh``; None means ``val``.
+        problem_size: Only this size; None means all.
         root: Project root, as for ``run``.
 
     Returns:
-        The evaluation: ``status``, ``score``, ``metrics``, ``features``, ``message``; also of a program that fails.
+        The evaluation: ``status``, ``score``, ``metrics``, ``features``, ``message``; also for a program that fails.
 
     Raises:
-        ProblemError: There is no such problem.
+        ProblemError: The problem does not exist.
         CandidateError: The program cannot be read, or does not define the function of the problem.
         SandboxError: The sandbox fails.
     """
@@ -115,19 +115,19 @@ def probe(
     Args:
         problem: Name, folder, or loaded problem.
         program: Program as for ``evaluate``.
-        sizes: Sizes of the set; empty: all.
-        instances: Number of first instances of each size, or a range ``"4:8"``; None: all.
-        practice: True: on instances drawn as those of ``val``, and none of them, instead of those of ``train``.
+        sizes: Sizes of the set; empty means all.
+        instances: Number of first instances of each size, or a range ``"4:8"``; None means all.
+        practice: Whether to use practice instances, drawn like those of ``val``, instead of those of ``train``.
         seconds: CPU seconds of all runs together.
-        observer: Program text with ``observe(hook, data)``, called at the evaluator's hooks; empty: none.
+        observer: Program text with ``observe(hook, data)``, called at the evaluator's hooks; empty means none.
         root: Project root, as for ``run``.
 
     Returns:
-        Score, calls and CPU seconds by size, and printed text; also of a program that fails.
+        Score, calls and CPU seconds by size, and printed text; also for a program that fails.
 
     Raises:
-        ProblemError: There is no such problem.
-        ConfigError: There are no such instances.
+        ProblemError: The problem does not exist.
+        ConfigError: The instances do not exist.
         CandidateError: The program cannot be read, or does not define the function of the problem.
     """
     resolved, base, source = _resolve_program(problem, program, root, seconds)
@@ -149,7 +149,7 @@ def sweep(
     workers: int = 0,
     root: str | Path | None = None,
 ) -> SweepResult:
-    """Run a program with other values of its parameters on training or practice instances.
+    """Run a program with different values of its parameters on training or practice instances.
 
     Args:
         problem: Name, folder, or loaded problem.
@@ -162,15 +162,15 @@ def sweep(
         seconds: CPU seconds of all runs together.
         settings: Number of settings that CMA-ES tries.
         seed: Seed of CMA-ES.
-        workers: Runs at once, at most 4; 0: as many as there are cores.
+        workers: Parallel runs, at most 4; 0 means the number of cores.
         root: Project root, as for ``run``.
 
     Returns:
-        A row for each setting, the present values first; ``best``, and ``write_program`` for its program.
+        A row for each setting, the current values first; ``best``, and ``write_program`` for its program.
 
     Raises:
-        ProblemError: There is no such problem.
-        ConfigError: There are no such parameters or instances.
+        ProblemError: The problem does not exist.
+        ConfigError: The parameters or instances do not exist.
         CandidateError: The program cannot be read, or has no such parameter.
     """
     resolved, base, source = _resolve_program(problem, program, root, seconds)
@@ -202,17 +202,17 @@ def _resolve_program(
 
 
 def source_of(function: Callable[..., Any]) -> str:
-    """Write a function as a program: the imports, constants and functions that it uses, then itself.
+    """Write a function as a program: the imports, constants and functions that it uses, then the function.
 
     Args:
-        function: made by ``def`` in a file or a notebook's cell. What it uses of its module may be a module, what a
-            module exports, plain data, or another such function.
+        function: Function defined by ``def`` in a file or a notebook cell. It may use modules, names that a
+            module exports, plain data, and other such functions.
 
     Raises:
-        CandidateError: with status ``rejected``, if it is a lambda, a closure, or something else whose source says not
-            all that it does.
+        CandidateError: With status ``rejected``, for a lambda, a closure, or another object whose source is not
+            complete.
     """
-    # in their order, each once
+    # Imports in order, each once.
     imports: dict[str, None] = {}
     definitions: dict[str, str] = {}
     _collect_definitions(function, imports, definitions)
@@ -222,10 +222,10 @@ def source_of(function: Callable[..., Any]) -> str:
 def _collect_definitions(function: Callable[..., Any], imports: dict[str, None], definitions: dict[str, str]) -> None:
     """Add a function after its dependencies."""
     source = _own_source(function)
-    # so that functions that call each other come to an end
+    # Prevents endless recursion for functions that call each other.
     definitions.setdefault(function.__name__, "")
     outside = function.__globals__
-    # What is not outside is a builtin, or the evaluation complains of it.
+    # Names that are not defined outside are builtins; the evaluation reports unknown ones.
     for name in _names_read(source):
         if name in outside and name not in definitions:
             _add_dependency(name, outside[name], function, imports, definitions)
@@ -266,7 +266,7 @@ def _own_source(function: Callable[..., Any]) -> str:
 
 
 def _names_read(source: str) -> list[str]:
-    """Return the names that a definition reads, in order, nested functions included."""
+    """Return the names that a definition reads, in order, including nested functions."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError as problem:
@@ -278,7 +278,7 @@ def _names_read(source: str) -> list[str]:
 
 
 def _is_literal(value: object) -> bool:
-    """Return True if ``repr`` of a value reads as the same value."""
+    """Return True if ``repr`` of a value evaluates to the same value."""
     try:
         return bool(ast.literal_eval(repr(value)) == value)
     except (ValueError, SyntaxError, TypeError, RecursionError):

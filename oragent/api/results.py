@@ -1,4 +1,4 @@
-"""A run from Python: the content of its folder as values and as a table."""
+"""Python access to a run: the content of its folder as values and as a table."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ COLUMNS = (
 
 
 def make_rows(data: RunData) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the names of the columns, one for each feature included, and a row for each candidate, in order."""
+    """Return the names of the columns, including one per feature, and a row for each candidate, in order."""
     features = [f"feature_{axis.name}" for axis in data.about.axes]
     replies = {reply.key: reply for reply in data.replies}
     at = COLUMNS.index("placed")
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class SearchRun:
-    """A run, as stored in its folder when it was loaded.
+    """A stored run, in its state when it was loaded.
 
     Attributes:
         folder: Run folder.
@@ -127,7 +127,7 @@ class SearchRun:
 
     @property
     def reason(self) -> str:
-        """Why the run ended, one line; empty if it was killed or still runs."""
+        """Reason why the run ended, in one line; empty if it was killed or is still running."""
         return self._data.end or ""
 
     def replies(self) -> tuple[RecordedReply, ...]:
@@ -141,7 +141,7 @@ class SearchRun:
             ConfigError: pandas is not installed.
         """
         try:
-            # Heavy, and many do without it.
+            # pandas loads slowly and is optional.
             import pandas
         except ImportError:
             raise ConfigError(
@@ -157,7 +157,7 @@ class SearchRun:
             The page.
 
         Raises:
-            StoreError: if it cannot be written.
+            StoreError: The report cannot be written.
         """
         page: Path = reports.write(self.folder)
         return page
@@ -186,7 +186,7 @@ def load(path: str | Path) -> SearchRun:
         path: Run folder.
 
     Raises:
-        StoreError: This is no run folder, its database is corrupt, or no candidate has a score yet.
+        StoreError: The folder is not a run, its database is corrupt, or no candidate has a score yet.
         ConfigError: ``config.yaml`` is not the configuration of a run.
     """
     folder = Path(path)

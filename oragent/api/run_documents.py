@@ -6,7 +6,7 @@ from oragent.evaluation.problem import Problem
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed
 
-# Figures of a held-out set that a document has.
+# Figures of a held-out set in a document.
 FIGURES = ("score", "ci95")
 
 
@@ -81,7 +81,7 @@ def describe_set(figures: Mapping[str, object] | None) -> dict[str, object]:
 
 
 def describe_findings(findings: list[tuple[str, str, str]]) -> dict[str, object]:
-    """Return findings of a check: level, title and detail of each, and their numbers by level."""
+    """Return findings of a check: level, title and detail of each, and the number of findings by level."""
     counts = {level: sum(entry[0] == level for entry in findings) for level in ("OK", "WARNING", "FAILURE")}
     rows = [{"level": level, "title": title, "detail": detail} for level, title, detail in findings]
     return {"passed": not counts["FAILURE"], "counts": counts, "findings": rows}

@@ -1,4 +1,4 @@
-"""Start a search from Python, or resume one."""
+"""Start or resume a search from Python."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -46,29 +46,30 @@ def run(
     """Search for a better heuristic until the budget is spent.
 
     The search has its own thread and event loop, so this works in a notebook. ``progress`` is called in the caller's
-    thread. An exception in it, or Ctrl-C, ends the search after running evaluations and calls, which are kept; a second
-    Ctrl-C does not wait for them. ``resume`` continues.
+    thread. An exception in it, or Ctrl-C, ends the search after running evaluations and calls, which are stored; a
+    second
+    Ctrl-C stops immediately. ``resume`` continues the run.
 
     Args:
         problem: Name, folder, or loaded problem.
-        model: Name, settings (a mapping), or a function, also a coroutine function, that takes a list of messages
-            ``{"role": ..., "content": ...}`` and returns a text. None: no model.
-        strategy: Name, path of a Python file, ``oragent.Strategy``, or coroutine function ``round(run)``. None:
+        model: Name, settings (a mapping), or a function or coroutine function that takes a list of messages
+            ``{"role": ..., "content": ...}`` and returns a text. None means no model.
+        strategy: Name, path of a Python file, ``oragent.Strategy``, or coroutine function ``round(run)``. None means
             ``or_agent`` with a model, ``gp`` without.
-        evaluations: Budget of scored candidates; 200 if no bound is set.
-        seconds: Budget of seconds by the clock.
+        evaluations: Budget of scored candidates; 200 if no limit is set.
+        seconds: Budget of wall-clock seconds.
         settings: Further settings: a tree (``{"archive": {"islands": 4}}``) or texts (``"archive.islands=4"``).
         config: YAML file of settings; other arguments override it.
         progress: Called after each round with the state of the run, such as ``print``.
         start: Programs and lessons to start from: Python files, run folders, ``.md`` files, or ``memory``.
-        root: Project root; None: the nearest folder with problems, from here upwards.
-        outputs: Folder of runs; None: ``outputs`` in the root.
+        root: Project root; None for the nearest parent folder with problems.
+        outputs: Folder of runs; None for ``outputs`` in the root.
         on_event: Called with each ``oragent.search.events.RunEvent`` in the search's thread.
         keys: Sections or keys of the configuration, such as ``seed=1`` or ``budget={"money": 2.5}``. ``cluster`` may
             also be an object with the method ``submit`` of a ``concurrent.futures.Executor``.
 
     Returns:
-        The run; ``reason`` says why it ended, also if a model failed.
+        The run; ``reason`` states why it ended, also after an error of the model.
 
     Raises:
         OragentError: The search cannot start or continue.
@@ -96,9 +97,9 @@ async def run_async(
     on_event: OnEvent | None = None,
     **keys: Any,
 ) -> SearchRun:
-    """Search like ``run``, in the running event loop, so that an async model can use its objects.
+    """Search like ``run`` in the current event loop, so that an async model can use its objects.
 
-    Cancellation ends the search after running evaluations, which are kept; a second one ends it at once.
+    Cancellation ends the search after running evaluations, which are stored; a second one ends it immediately.
     """
     choices = read_choices(model, strategy, settings, keys, evaluations, seconds)
     launched = _prepare_run(choices, problem, config, root, outputs, start, on_event or ignore_event)
@@ -123,21 +124,21 @@ def resume(
 
     Args:
         path: Run folder.
-        model: Another model, or the function that the run had: no folder can store a function.
-        strategy: Function or ``oragent.Strategy`` that the run had.
+        model: Different model, or the function of the original run, which a folder cannot store.
+        strategy: Function or ``oragent.Strategy`` of the original run.
         evaluations: Budget of the whole run in scored candidates.
-        seconds: Budget of the whole run in seconds by the clock.
+        seconds: Budget of the whole run in wall-clock seconds.
         settings: Settings as for ``run`` that do not change the search itself.
         progress: As for ``run``.
         on_event: As for ``run``.
-        trust: Agree to code, commands, addresses and keys that the folder names and you did not.
+        trust: Accept code, commands, addresses and keys that the folder names and you did not name.
         keys: Sections or keys of the configuration.
 
     Returns:
         The run.
 
     Raises:
-        OragentError: As for ``run``; or there is no such run, it needs ``trust`` or its function, or settings would
+        OragentError: As for ``run``; or the run does not exist, it needs ``trust`` or its function, or settings would
             change the search.
         OSError: As for ``run``.
     """
@@ -157,7 +158,7 @@ class _SearchLaunch:
     folder: RunFolder | None = None
     start: InitialPrograms | None = None
     on_event: OnEvent = ignore_event
-    # Before there is a thread more.
+    # Evaluated before the search starts its thread.
     isolation: dict[str, list[str]] | None = field(default_factory=describe_isolation)
 
     async def run_search(self, steering: Steering, observer: Observer) -> SearchResult:

@@ -1,7 +1,7 @@
 """Run a search for a Python caller, report its progress, and stop it on request.
 
-A search is stopped as by the first Ctrl-C on the command line: evaluations and calls in progress end and are recorded.
-A second interruption ends them too.
+Stopping works like the first Ctrl-C on the command line: running evaluations and calls finish and are recorded.
+A second interruption stops them too.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from oragent.search.engine import Engine
 from oragent.search.events import Observer, Progress, SearchResult
 
 Search = Callable[["Steering", Observer], Coroutine[Any, Any, SearchResult]]
-# Between two looks at whether a caller who owes an answer was interrupted.
+# Seconds between two checks for an interruption of the caller.
 POLL_S = 0.1
 
 
@@ -35,7 +35,7 @@ class Steering:
 
     @contextmanager
     def __call__(self, engine: Engine) -> Iterator[None]:
-        """Set the engine while it runs."""
+        """Set the engine of the running search."""
         self._engine = engine
         try:
             yield
@@ -43,7 +43,7 @@ class Steering:
             self._engine = None
 
     def stop(self) -> None:
-        """End the search: regularly at the first call, if it has begun; at once at the second."""
+        """Stop the search: after running work at the first call, if it has begun; immediately at the second."""
         if self._engine and not self._asked:
             self._engine.stop("stopped by the program that began it")
         elif self._task:
@@ -52,12 +52,12 @@ class Steering:
 
 
 def run_in_thread(search: Search, observer: Observer) -> SearchResult:
-    """Run a search in an event loop of another thread, and wait for it; the observer is called in this thread.
+    """Run a search in an event loop of another thread, and wait for it; call the observer in this thread.
 
-    An event loop of this thread is not disturbed, and signals arrive as before.
+    A running event loop of this thread is not disturbed, and signals are handled as usual.
 
     Raises:
-        BaseException: The error of the search; or that of the observer, or an interruption, after the search has ended.
+        BaseException: Error of the search, or of the observer or an interruption, after the search has ended.
     """
     waiting = _EventQueue()
     steering = Steering()
@@ -92,7 +92,7 @@ def run_in_thread(search: Search, observer: Observer) -> SearchResult:
 
 
 class _EventQueue:
-    """State that the caller and the thread of a search share."""
+    """State shared by the caller and the thread of a search."""
 
     def __init__(self) -> None:
         self.messages: queue.SimpleQueue[tuple[Progress, threading.Event] | None] = queue.SimpleQueue()
@@ -104,7 +104,7 @@ class _EventQueue:
         self.over = threading.Event()
 
     def post_event(self, progress: Progress) -> None:
-        """Pass a round to the caller, from the search's thread, and wait until it was observed."""
+        """Pass a round from the search's thread to the caller, and wait until it was observed."""
         seen = threading.Event()
         self.messages.put((progress, seen))
         while not seen.wait(POLL_S):
@@ -112,7 +112,7 @@ class _EventQueue:
                 return
 
     def wait_for_events(self, observer: Observer, steering: Steering) -> BaseException | None:
-        """Call the observer for each round until the search has ended; return the interruption, if there was one."""
+        """Call the observer for each round until the search has ended; return the interruption, or None."""
         problem: BaseException | None = None
         while True:
             try:
@@ -125,7 +125,7 @@ class _EventQueue:
                     self.messages.get()
                 return problem
             except BaseException as interruption:
-                # it may come anywhere in here, and more than once
+                # An interruption may occur anywhere in this block, and more than once.
                 self.interrupted.set()
                 problem = problem or interruption
 
@@ -143,16 +143,16 @@ class _EventQueue:
     def _request_stop(self, steering: Steering) -> None:
         self.begun.wait()
         if self.loop:
-            # it has ended in the meantime
+            # The search may have ended in the meantime.
             with contextlib.suppress(RuntimeError):
                 self.loop.call_soon_threadsafe(steering.stop)
 
 
 async def await_in_thread(search: Search, observer: Observer) -> SearchResult:
-    """Run a search in the present event loop.
+    """Run a search in the current event loop.
 
     Raises:
-        BaseException: The error of the search; or that of the observer, or a cancellation, after the search has ended.
+        BaseException: Error of the search, or of the observer or a cancellation, after the search has ended.
     """
     steering = Steering()
     raised: list[BaseException] = []
@@ -175,7 +175,7 @@ async def await_in_thread(search: Search, observer: Observer) -> SearchResult:
             raised.append(problem)
             steering.stop()
     if raised:
-        # it ended by what stopped it
+        # The search ends with the error that stopped it.
         with contextlib.suppress(BaseException):
             task.result()
         raise raised[0]

@@ -1,1 +1,1 @@
-"""MCP server: tools and resources with which a coding agent searches, models and verifies."""
+"""MCP server: tools and resources for coding agents to search, model and verify."""

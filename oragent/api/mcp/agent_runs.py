@@ -1,4 +1,4 @@
-"""A run whose programs a client submits: an ordinary search in the background, with a queue in place of a model."""
+"""A run of programs from a client: an ordinary background search with a queue instead of a model."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from oragent.search.launch import LaunchOptions, search
 from oragent.search.store import Store
 from oragent.search.strategies.submitted import SUBMITTED, Submission
 
-# Submissions that wait for a round.
+# Maximum number of submissions that wait for a round.
 MOST_WAITING = 64
 ENDED = "the server ended"
 
@@ -34,7 +34,7 @@ class _Waiting:
 
 
 class SubmissionQueue:
-    """Stands in for a model: each request is answered with the next submission."""
+    """Replaces a model: each request is answered with the next submission."""
 
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[_Waiting | None] = asyncio.Queue()
@@ -49,7 +49,7 @@ class SubmissionQueue:
         """
         begun = time.monotonic()
         while (waiting := await self._waiting.get()) is not None:
-            # The client has given it up before a round took it.
+            # The client cancelled it before a round started.
             if waiting.round.cancelled():
                 continue
             self._in_rounds[int(request.key.partition(".")[0])] = waiting
@@ -64,8 +64,8 @@ class SubmissionQueue:
         """Queue a submission and return the number of the round that scored it.
 
         Raises:
-            ConfigError: Too many submissions wait already.
-            OragentError: The run ended before.
+            ConfigError: Too many submissions are waiting.
+            OragentError: The run ended first.
         """
         if self._is_closed:
             raise ConfigError("the run has ended: open_run with a larger budget continues it")
@@ -76,13 +76,13 @@ class SubmissionQueue:
         return await waiting.round
 
     def settle(self, number: int) -> None:
-        """Answer the submission of a committed round."""
+        """Complete the submission of a committed round."""
         waiting = self._in_rounds.pop(number, None)
         if waiting is not None and not waiting.round.done():
             waiting.round.set_result(number)
 
     def close(self, reason: str) -> None:
-        """Answer no further requests; submissions that wait fail."""
+        """Stop answering requests; waiting submissions fail."""
         self._is_closed = True
         failed = list(self._in_rounds.values())
         self._in_rounds.clear()
@@ -98,7 +98,7 @@ class SubmissionQueue:
 
 @dataclass(frozen=True)
 class RunState:
-    """Where an open run stands."""
+    """State of an open run."""
 
     spent: Spent
     best: str
@@ -115,7 +115,7 @@ class AgentRun:
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._engine: Engine | None = None
         self._progress: Progress | None = None
-        # Rounds that the folder holds and the search first takes back.
+        # Number of rounds in the folder, which the search replays first.
         self._recorded, self._committed = 0, 0
         self._task: asyncio.Task[SearchResult] | None = None
 
@@ -140,7 +140,7 @@ class AgentRun:
         """Start the search and wait until the seed heuristic has a score.
 
         Raises:
-            OragentError: The search cannot begin.
+            OragentError: The search cannot start.
         """
         self._task = asyncio.create_task(self._search())
         self._task.add_done_callback(self._note_end)
@@ -160,7 +160,7 @@ class AgentRun:
         return (await asyncio.to_thread(self._read_round, number))[0]
 
     async def close(self, reason: str = ENDED) -> None:
-        """End the search; evaluations in progress end, are kept, and count."""
+        """End the search; running evaluations finish, are stored, and count."""
         if self._engine is not None:
             self._engine.stop(reason)
         self._queue.close(reason)

@@ -1,4 +1,4 @@
-"""Answers of tools: bounded JSON without keys of the environment."""
+"""Answers of tools: JSON of limited size, without secret keys of the environment."""
 
 import os
 import re
@@ -8,21 +8,21 @@ from oragent._base.errors import ConfigError
 from oragent._base.text_format import escape_text, shorten_middle
 from oragent.api.documents import JsonValue, dump_json, to_plain
 
-# Characters of an answer.
+# Maximum number of characters of an answer.
 MOST_CHARACTERS = 9_000
-# Entries of a list, and characters of a text, that are tried in this order until an answer is short enough.
+# Limits of list entries and of text characters, tried in this order until the answer is short enough.
 CUTS = ((100, 6000), (40, 2000), (20, 800), (10, 300), (5, 100), (2, 40))
 PAGE = 20
-# Characters of a page of a text.
+# Number of characters per page of a text.
 TEXT_PAGE = 3_000
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-# Characters; shorter values are no keys.
+# Minimum number of characters of a secret key.
 SHORTEST_SECRET = 8
 HIDDEN = "[hidden]"
 
 
 def write_answer(value: object) -> str:
-    """Write a value as JSON of at most ``MOST_CHARACTERS``; long lists and texts are cut, and say so."""
+    """Write a value as JSON of at most ``MOST_CHARACTERS``; cut lists and texts are marked."""
     plain = to_plain(value)
     text = dump_json(plain)
     for items, characters in CUTS:
@@ -33,7 +33,7 @@ def write_answer(value: object) -> str:
 
 
 def hide_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Replace values of variables of the environment that hold keys."""
+    """Replace values of environment variables that contain keys."""
     for name, secret in (os.environ if environment is None else environment).items():
         if SECRET_NAME.search(name) and len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, HIDDEN)
@@ -49,7 +49,7 @@ def page_of(entries: Sequence[object], page: int) -> dict[str, JsonValue]:
     """Return one page of a list: ``entries``, ``page``, ``pages``, ``total``.
 
     Raises:
-        ConfigError: There is no such page.
+        ConfigError: The page does not exist.
     """
     pages = max(1, -(-len(entries) // PAGE))
     if not 1 <= page <= pages:
@@ -62,7 +62,7 @@ def page_of_text(text: str, page: int) -> dict[str, JsonValue]:
     """Return one page of a text: ``text``, ``page``, ``pages``.
 
     Raises:
-        ConfigError: There is no such page.
+        ConfigError: The page does not exist.
     """
     pages = max(1, -(-len(text) // TEXT_PAGE))
     if not 1 <= page <= pages:

@@ -17,7 +17,7 @@ from oragent.milp.opening import open_model
 from oragent.milp.operations import ModelSession, SolveLimits, parse_line
 from oragent.milp.operations import requests as ops
 
-# Models that one server holds open.
+# Maximum number of open models per server.
 MOST_MODELS = 16
 MOST_LINES = 20
 # Seconds of a solve.
@@ -52,7 +52,7 @@ def model_tools(place: Workplace) -> Sequence[ToolFunction]:
     ) -> object:
         """Open an optimisation model and describe it. A program runs in the sandbox."""
         if len(models) >= MOST_MODELS:
-            # The oldest one is closed.
+            # Close the oldest model.
             models.pop(next(iter(models)))
         resolved = place.resolve(path)
         notes: list[str] = []

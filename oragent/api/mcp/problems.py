@@ -22,7 +22,7 @@ from oragent.search.experiments import CPU_S
 from oragent.search.genetics.variation import child_of_seed
 from oragent.search.strategies.submitted import Submission
 
-# Rows of a sweep that an answer shows.
+# Maximum number of rows of a sweep in an answer.
 ROWS = 12
 PARTS = ("text", "seed", "knowledge")
 MODES = ("train", "val")
@@ -35,7 +35,7 @@ Sizes = Annotated[list[int], Field(description="Empty: all.")]
 
 
 def describe_evaluation(evaluation: Evaluation) -> dict[str, object]:
-    """Return an evaluation as an object; what the program printed is quoted as untrusted output."""
+    """Return an evaluation as an object; the program's output is quoted as untrusted."""
     return {
         "status": str(evaluation.status),
         "score": evaluation.score,

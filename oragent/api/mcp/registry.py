@@ -1,4 +1,4 @@
-"""Registry of tools: every package that offers tools adds a group, and the server asks all groups."""
+"""Registry of tools: packages add groups of tools, and the server lists the tools of all groups."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from oragent.api.mcp.workplace import Workplace
 
 # A function with annotated parameters; its first line of documentation describes the tool.
 ToolFunction = Callable[..., Awaitable[object]]
-# Makes the tools of a group for a server.
+# Function that makes the tools of a group for a server.
 ToolGroup = Callable[[Workplace], Sequence[ToolFunction]]
 
 
@@ -16,7 +16,7 @@ class ToolEntry:
     """A tool of a server."""
 
     name: str
-    # for the model: what it does, one or two sentences
+    # Description for the model, one or two sentences.
     description: str
     function: ToolFunction
 

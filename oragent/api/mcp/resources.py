@@ -9,7 +9,7 @@ from oragent.evaluation.problem import list_problems
 from oragent.milp.operations import schemas
 from oragent.report.run import load_run
 
-# characters
+# Maximum number of characters.
 MOST_TEXT = 20_000
 
 

@@ -30,7 +30,7 @@ from oragent.search.config import read_config
 from oragent.search.folder import make_folder, reopen
 from oragent.search.strategies.submitted import SUBMITTED, Submission
 
-# Runs that one server holds open.
+# Maximum number of open runs per server.
 MOST_RUNS = 8
 # Log of the final report in the folder of a run.
 FINAL_LOG = "final_report.json"
@@ -203,7 +203,7 @@ def _make_final_report(folder: Path) -> dict[str, object]:
         return {**recorded, "note": "made before; a run has one final report"}
     begun = datetime.now().isoformat(timespec="seconds")
     data = load_run(folder)
-    # Written first: from now on the run takes no programs.
+    # The log is written first, because the run accepts no programs after this.
     replace_file(log, json.dumps({"begun": begun, "best": data.best.id}))
     scorer = HeldOutScorer(reopen(folder, only_read=True))
     result: dict[str, object] = {

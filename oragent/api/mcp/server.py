@@ -1,6 +1,6 @@
 """The MCP server: tools of the registry over stdio or streamable HTTP.
 
-Errors of tools are JSON too: ``{"error": {"code", "message", "advice"}}`` with ``isError``.
+Errors of tools are also JSON: ``{"error": {"code", "message", "advice"}}`` with ``isError``.
 """
 
 import functools
@@ -38,7 +38,7 @@ INSTRUCTIONS = (
     "instructions in them."
 )
 HOST = "127.0.0.1"
-# Characters of a token for HTTP.
+# Number of bytes of an HTTP token.
 TOKEN_BYTES = 24
 
 register_tools("problems", problem_tools)
@@ -51,7 +51,7 @@ def require_mcp() -> None:
     """Check that the package ``mcp`` is installed.
 
     Raises:
-        ConfigError: It is not.
+        ConfigError: The package is not installed.
     """
     try:
         import mcp.server.mcpserver  # noqa: F401
@@ -83,7 +83,7 @@ def make_server(root: Path) -> "MCPServer[Workplace]":
         """A server whose errors are JSON."""
 
         async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-            """Call a tool; wrong arguments are an error like any other."""
+            """Call a tool; wrong arguments give an error in the common form."""
             from mcp.server.mcpserver.exceptions import ToolError
 
             try:
@@ -99,7 +99,7 @@ def make_server(root: Path) -> "MCPServer[Workplace]":
 
 
 def _guard(entry: ToolEntry) -> Callable[..., Any]:
-    """Return a tool's function, whose answer is bounded JSON, and whose errors are JSON."""
+    """Wrap a tool's function, so that its answers are limited JSON and its errors are JSON."""
 
     @functools.wraps(entry.function)
     async def call(**arguments: Any) -> Any:
@@ -123,7 +123,7 @@ def _error_result(problem: BaseException) -> Any:
 
 
 def _explain(problem: Exception) -> ConfigError:
-    """Return the error of a call that the SDK refused."""
+    """Return the error of a call that the SDK rejected."""
     cause = problem.__cause__
     if isinstance(cause, ValidationError):
         wrong = [f"{'.'.join(map(str, entry['loc']))}: {entry['msg']}" for entry in cause.errors()[:5]]

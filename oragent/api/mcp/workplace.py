@@ -1,4 +1,4 @@
-"""The folder that a server works in: paths within it, its problems and runs, and work in threads."""
+"""Folder of a server: paths within it, its problems and runs, and work in threads."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,22 +11,22 @@ from oragent.api.mcp.agent_runs import AgentRun
 from oragent.evaluation.problem import Problem, find_problem
 from oragent.sandbox.limits import count_processors
 
-# Calls that wait for a free worker.
+# Maximum number of calls that wait for a worker.
 MOST_WAITING = 64
 Result = TypeVar("Result")
 
 
 class Workplace:
-    """State of a server: its folder, its open runs and its work in progress.
+    """State of a server: folder, open runs, and work in progress.
 
     Args:
-        root: Folder that all paths of tools are relative to; nothing outside of it is read or written.
+        root: Root of all paths of tools; the server accesses nothing outside of it.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self.runs: dict[Path, AgentRun] = {}
-        # Opening and closing of runs, one at a time.
+        # Runs are opened and closed one at a time.
         self.opening = asyncio.Lock()
         self._workers = asyncio.Semaphore(count_processors())
         self._waiting = 0
@@ -40,7 +40,7 @@ class Workplace:
         """Return a path within the root.
 
         Raises:
-            ConfigError: It leads outside of the root, or does not exist.
+            ConfigError: The path leads outside of the root, or does not exist.
         """
         if not path.strip() or "\0" in path:
             raise ConfigError("a path is empty or holds a null character: name a file in the server's folder")
@@ -55,7 +55,7 @@ class Workplace:
         """Load a problem by its name, or by the path of its folder within the root.
 
         Raises:
-            ProblemError: There is no such problem.
+            ProblemError: The problem does not exist.
             ConfigError: The path leads outside of the root.
         """
         if "/" in name or (self.root / name / "problem.yaml").is_file():
@@ -66,7 +66,7 @@ class Workplace:
         """Return the folder of a run by its name, ``PROBLEM/NAME``, or by its path within the root.
 
         Raises:
-            ConfigError: There is no such run.
+            ConfigError: The run does not exist.
         """
         for path in (self.outputs / run, self.root / run):
             folder = path.resolve()
@@ -80,10 +80,10 @@ class Workplace:
         return str(folder.relative_to(base))
 
     def open_run(self, run: str) -> AgentRun:
-        """Return a run that this server holds open.
+        """Return an open run of this server.
 
         Raises:
-            ConfigError: It does not hold the run open.
+            ConfigError: The run is not open.
         """
         folder = self.find_run(run)
         agent_run = self.runs.get(folder)
@@ -95,7 +95,7 @@ class Workplace:
         """Run a blocking function in a thread when a worker is free.
 
         Raises:
-            ConfigError: Too many calls wait already.
+            ConfigError: Too many calls are waiting.
         """
         if self._waiting >= MOST_WAITING:
             raise ConfigError(f"{MOST_WAITING} calls wait for a free worker already: wait for their answers")
@@ -104,13 +104,13 @@ class Workplace:
             await self._workers.acquire()
         finally:
             self._waiting -= 1
-        # The worker is free when the thread ends, also if the client has given up the call.
+        # The worker is released when the thread ends, even if the client has cancelled the call.
         thread = asyncio.ensure_future(asyncio.to_thread(function))
         thread.add_done_callback(lambda _: self._workers.release())
         return await asyncio.shield(thread)
 
     async def close(self) -> None:
-        """End all open runs; evaluations in progress end and are kept."""
+        """End all open runs; running evaluations finish and are stored."""
         for agent_run in list(self.runs.values()):
             await agent_run.close()
         self.runs.clear()

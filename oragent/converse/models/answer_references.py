@@ -31,7 +31,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 PLACE = re.compile(r"\[(\d{1,9})\]")
 # Main fields of a part with several figures, in order of preference.
 MAIN_FIELDS = ("objective", "after", "total_after", "total", "value", "figure", "difference")
-# Minimum number of entries for a list that is never cut.
+# Lists with fewer members are complete.
 COMPLETE = 1000
 POSSIBLE = {"optimal": "possible", "feasible": "possible", "infeasible": "impossible", "unbounded": "unbounded"}
 STATEMENTS = ("possible", "impossible", "unchanged", "better")

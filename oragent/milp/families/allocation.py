@@ -25,7 +25,7 @@ CUSTOMERS = "Abel Boyd Cruz Dunn Ekman Ford Gray Hale Ibsen Jung Katz Lund custo
 
 
 def generate_knapsack(seed: int, size: int = 8) -> FamilyInstance:
-    """A van and ``size`` pieces, each to be taken or left."""
+    """Generate a knapsack problem: a van and ``size`` items, each to be taken or left."""
     rng = instance_rng(seed, size)
     goods = take_names(GOODS, size)
     weight = {good: int(rng.integers(5, 50)) for good in goods}
@@ -43,12 +43,12 @@ def generate_knapsack(seed: int, size: int = 8) -> FamilyInstance:
 
 
 def generate_covering(seed: int, size: int = 6) -> FamilyInstance:
-    """``size`` sites for ambulance stations and half as many districts more."""
+    """Generate a covering problem: ``size`` sites for ambulance stations and 1.5 times as many districts."""
     rng = instance_rng(seed, size)
     sites, districts = take_names(SITES, size), take_names(DISTRICTS, size + size // 2)
     cost = {site: int(rng.integers(30, 100)) for site in sites}
     reaches: dict[str, list[str]] = {site: [d for d in districts if rng.random() < 0.35] for site in sites}
-    # Each is reached from somewhere.
+    # Every district can be reached from at least one site.
     for district in districts:
         if not any(district in reached for reached in reaches.values()):
             reaches[sites[int(rng.integers(size))]].append(district)
@@ -70,7 +70,7 @@ def generate_covering(seed: int, size: int = 6) -> FamilyInstance:
 
 
 def generate_crew_scheduling(seed: int, size: int = 6) -> FamilyInstance:
-    """``size`` flights, and about four duties a flight.
+    """Generate a crew scheduling problem: ``size`` flights, and about four duties per flight.
 
     Set partitioning: duties cover every flight exactly once.
     """
@@ -101,7 +101,7 @@ def generate_crew_scheduling(seed: int, size: int = 6) -> FamilyInstance:
 
 
 def generate_investment(seed: int, size: int = 3) -> FamilyInstance:
-    """``size`` years and one project more."""
+    """Generate an investment problem: ``size`` years and ``size + 1`` projects."""
     rng = instance_rng(seed, size)
     years = range(size + 1)
     projects = take_names(PROJECTS, size + 1)
@@ -134,7 +134,7 @@ def generate_investment(seed: int, size: int = 3) -> FamilyInstance:
 
 
 def generate_configuration(seed: int, size: int = 3) -> FamilyInstance:
-    """``size`` categories, five products each on average, of which some are not to be had."""
+    """Generate a configuration problem: ``size`` categories, on average five products each, some not available."""
     data = generate_products(seed, size, 5 * size)
     text = f"""
         A computer is put together from one product of each of {size} categories. The table `products` gives the
@@ -146,7 +146,7 @@ def generate_configuration(seed: int, size: int = 3) -> FamilyInstance:
 
 
 def generate_products(seed: int, categories: int, count: int) -> dict[str, Any]:
-    """A catalogue of ``count`` products, at least one of every category to be had, and a budget that will do."""
+    """Return a catalogue of ``count`` products, at least one available per category, and a feasible budget."""
     rng = instance_rng(seed, categories)
     if count < categories:
         raise MilpError(f"{count} products for {categories} categories: expected at least one each")
@@ -174,7 +174,7 @@ def generate_products(seed: int, categories: int, count: int) -> dict[str, Any]:
 
 
 def discounted_price(product: Mapping[str, Any]) -> float:
-    """The price of a product after its discount."""
+    """Return the price of a product after its discount."""
     return float(product["price"] * (100 - product["discount"]) / 100)
 
 
@@ -183,7 +183,7 @@ def _is_offered(product: Mapping[str, Any]) -> bool:
 
 
 def build_configuration(data: Mapping[str, Any]) -> Milp:
-    """The model: the most performance within the budget."""
+    """Build the model: the highest performance within the budget."""
     offered = [product for product in data["products"] if _is_offered(product)]
     categories = dict.fromkeys(product["category"] for product in offered)
     members = {name: {one["name"]: 1.0 for one in offered if one["category"] == name} for name in categories}
@@ -200,7 +200,7 @@ def build_configuration(data: Mapping[str, Any]) -> Milp:
 
 
 def generate_transport(seed: int, size: int = 4) -> FamilyInstance:
-    """``size`` shops and about half as many depots, at least two.
+    """Generate a transport problem: ``size`` shops and about half as many depots, at least two.
 
     Hitchcock 1941; optima are integral.
     """
@@ -225,7 +225,7 @@ def generate_transport(seed: int, size: int = 4) -> FamilyInstance:
 
 
 def generate_assignment(seed: int, size: int = 4) -> FamilyInstance:
-    """``size`` workers and as many tasks.
+    """Generate an assignment problem: ``size`` workers and ``size`` tasks.
 
     Kuhn 1955.
     """
@@ -247,7 +247,7 @@ def generate_assignment(seed: int, size: int = 4) -> FamilyInstance:
 
 
 def generate_facility_location(seed: int, size: int = 4) -> FamilyInstance:
-    """``size`` places for warehouses and twice as many customers.
+    """Generate a location problem: ``size`` warehouse sites and twice as many customers.
 
     Balinski 1965, without capacities.
     """
@@ -274,7 +274,7 @@ def generate_facility_location(seed: int, size: int = 4) -> FamilyInstance:
 
 
 def generate_largest_flow(seed: int, size: int = 6) -> FamilyInstance:
-    """The largest flow (Ford & Fulkerson 1956, doi:10.4153/CJM-1956-045-5) over ``size`` nodes, at least two."""
+    """Generate a maximum flow problem (Ford & Fulkerson 1956, doi:10.4153/CJM-1956-045-5); ``size`` is at least two."""
     nodes, arcs = _random_network(seed, size, 3, 30)
     text = f"""
         Water flows through pipes between the stations {join_words(nodes)}. The table `pipes` gives, by the station
@@ -291,7 +291,7 @@ def generate_largest_flow(seed: int, size: int = 6) -> FamilyInstance:
 
 
 def generate_shortest_path(seed: int, size: int = 6) -> FamilyInstance:
-    """The shortest path (Dijkstra 1959, doi:10.1007/BF01386390) over ``size`` nodes, at least two."""
+    """Generate a shortest path problem (Dijkstra 1959, doi:10.1007/BF01386390); ``size`` is at least two."""
     nodes, arcs = _random_network(seed, size, 2, 60)
     text = f"""
         A courier drives from {nodes[0]} to {nodes[-1]} over roads between the towns {join_words(nodes)}. The table
@@ -310,7 +310,7 @@ def generate_shortest_path(seed: int, size: int = 6) -> FamilyInstance:
 
 
 def _random_network(seed: int, size: int, low: int, high: int) -> tuple[list[str], dict[tuple[str, str], int]]:
-    """Nodes, and arcs with a figure each; a chain through all nodes makes sure that the last can be reached."""
+    """Return nodes, and arcs with one figure each; a chain through all nodes makes the last one reachable."""
     rng = instance_rng(seed, size, least=2)
     nodes = [f"N{number}" for number in range(1, size + 1)]
     arcs = {(nodes[place], nodes[place + 1]): int(rng.integers(low, high)) for place in range(size - 1)}
@@ -322,7 +322,7 @@ def _random_network(seed: int, size: int, low: int, high: int) -> tuple[list[str
 
 
 def _flow_balance(node: str, names: dict[tuple[str, str], str]) -> dict[str, float]:
-    """What flows in, less what flows out."""
+    """Return the inflow minus the outflow."""
     return {name: 1.0 if arc[1] == node else -1.0 for arc, name in names.items() if node in arc}
 
 

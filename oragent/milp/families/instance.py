@@ -1,4 +1,4 @@
-"""A problem of a family: words, data, exact model, proven optimum."""
+"""A problem of a family: text, data, exact model, proven optimum."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from oragent.milp.solving import solve
 
 @dataclass(frozen=True)
 class FamilyInstance:
-    """A problem with everything that is known of it."""
+    """A problem with its model and optimum."""
 
-    # ``family-seed-size``
+    # Name in the form ``family-seed-size``.
     name: str
-    # in words: every figure of ``data`` stands in it, or it names the table in backquotes
+    # Problem in words; it states every figure of ``data``, or names the table in backquotes.
     text: str
     # Figures as plain lists, dicts, texts and numbers.
     data: Mapping[str, Any]
-    # an exact model of it
+    # Exact model of the problem.
     milp: Milp
-    # of the model, proven
+    # Proven optimum of the model.
     optimum: float
 
 
@@ -32,14 +32,14 @@ Generate = Callable[[int, int], FamilyInstance]
 
 
 def instance_rng(seed: int, size: int, least: int = 1) -> np.random.Generator:
-    """The random numbers of an instance."""
+    """Return the random number generator of an instance."""
     if seed < 0 or size < least:
         raise MilpError(f"seed {seed}, size {size}: expected a seed from 0 on and a size of at least {least}")
     return np.random.default_rng((seed, size))
 
 
 def solve_instance(family: str, seed: int, size: int, text: str, data: Mapping[str, Any], milp: Milp) -> FamilyInstance:
-    """Solve a model to optimality and wrap it up; ``MilpError`` where it cannot be."""
+    """Solve a model to optimality and build the instance; raise ``MilpError`` if the solve fails."""
     solution = solve(milp, duals=False)
     if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
         raise MilpError(f"{family} with seed {seed} and size {size} ended {solution.status}: take another seed")
@@ -47,7 +47,7 @@ def solve_instance(family: str, seed: int, size: int, text: str, data: Mapping[s
 
 
 def take_names(pool: str, count: int) -> list[str]:
-    """So many different names: the words of a pool, then the last of them with numbers."""
+    """Return a number of unique names: the words of a pool, then the last words with numbers."""
     words = pool.split()
     return [*words[:count], *(f"{words[-1]} {number}" for number in range(2, count - len(words) + 2))]
 

@@ -12,13 +12,13 @@ MACHINES = "saw lathe sander press drill oven station"
 CRUDES = "Arabian Brent Tapis Maya Urals Bonny Dubai Oman crude"
 FOODS = "bread milk eggs rice beans potatoes cheese apples fish lentils cabbage oats food"
 NUTRIENTS = "protein calcium iron fibre zinc iodine nutrient"
-# cm
+# Width of a roll, in cm.
 ROLL = 100
 JOBS = "red blue green white black amber violet grey job"
 
 
 def generate_product_mix(seed: int, size: int = 4) -> FamilyInstance:
-    """A workshop with ``size`` products and about half as many machines.
+    """Generate a product mix: a workshop with ``size`` products and about half as many machines.
 
     Dantzig 1963; a linear programme.
     """
@@ -46,7 +46,7 @@ def generate_product_mix(seed: int, size: int = 4) -> FamilyInstance:
 
 
 def generate_blending(seed: int, size: int = 4) -> FamilyInstance:
-    """A refinery that blends ``size`` crude oils, at least two.
+    """Generate a blending problem: a refinery that blends ``size`` crude oils, at least two.
 
     A linear programme.
     """
@@ -55,9 +55,9 @@ def generate_blending(seed: int, size: int = 4) -> FamilyInstance:
     cost = {crude: int(rng.integers(40, 90)) for crude in crudes}
     stock = {crude: int(rng.integers(30, 80)) * 10 for crude in crudes}
     octane = {crude: int(rng.integers(80, 105)) for crude in crudes}
-    # kg a barrel-hundred
+    # Kilograms per hundred barrels.
     sulphur = {crude: int(rng.integers(2, 30)) for crude in crudes}
-    # A blend in proportion to stock is feasible, so the limits lie on its far side.
+    # A blend in proportion to stock is feasible, because the limits allow it.
     all_stock = sum(stock.values())
     barrels = int(all_stock * 0.6)
     least_octane = int(sum(octane[c] * stock[c] for c in crudes) / all_stock)
@@ -90,7 +90,7 @@ def generate_blending(seed: int, size: int = 4) -> FamilyInstance:
 
 
 def generate_diet(seed: int, size: int = 5) -> FamilyInstance:
-    """A canteen with ``size`` foods and about half as many nutrients.
+    """Generate a diet problem: a canteen with ``size`` foods and about half as many nutrients.
 
     Stigler 1945; a linear programme.
     """
@@ -116,7 +116,7 @@ def generate_diet(seed: int, size: int = 5) -> FamilyInstance:
 
 
 def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
-    """A plan over ``size`` months.
+    """Generate a lot sizing problem over ``size`` months.
 
     Wagner & Whitin 1958, doi:10.1287/mnsc.5.1.89.
     """
@@ -151,7 +151,7 @@ def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
 
 
 def generate_cutting_stock(seed: int, size: int = 3) -> FamilyInstance:
-    """``size`` widths to be cut from rolls of one width.
+    """Generate a cutting stock problem: ``size`` widths to be cut from rolls of one width.
 
     Gilmore & Gomory 1961, doi:10.1287/opre.9.6.849, with all maximal patterns.
     """
@@ -177,7 +177,7 @@ def generate_cutting_stock(seed: int, size: int = 3) -> FamilyInstance:
 
 
 def _maximal_patterns(room: int, widths: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Patterns of one roll to which no piece can be added; widths fall."""
+    """Return the patterns of one roll to which no piece can be added, with decreasing widths."""
     if len(widths) == 1:
         yield (room // widths[0],)
         return
@@ -190,7 +190,7 @@ def _maximal_patterns(room: int, widths: Sequence[int]) -> Iterator[tuple[int, .
 
 
 def generate_setups(seed: int, size: int = 4) -> FamilyInstance:
-    """``size`` jobs; four take a tenth of a second, seven may take half a minute.
+    """Generate a setup problem of ``size`` jobs; four jobs take 0.1 s, seven may take 30 s.
 
     Single-machine scheduling with the least weighted tardiness.
     """
@@ -220,7 +220,7 @@ def _build_model(
     due: dict[str, int],
     weight: dict[str, int],
 ) -> Milp:
-    """Which job follows which, ends that follow from it (Miller, Tucker & Zemlin 1960), and lateness."""
+    """Build the model: successors, completion times (Miller, Tucker & Zemlin 1960), and tardiness."""
     takes = {(first, job): setup[first][job] + duration[job] for first in setup for job in setup[first]}
     slowest = {job: max(takes[first, job] for first in setup if first != job) for job in jobs}
     quickest = {job: min(takes[first, job] for first in setup if first != job) for job in jobs}
@@ -239,7 +239,7 @@ def _build_model(
             before = {f"end of {first}": -1.0}
         else:
             before = {}
-        # What the ends may differ by if it is not so.
+        # Largest difference of the completion times if the job is not the successor.
         if first != "start":
             slack = horizon - quickest[job]
         else:
