@@ -1,4 +1,4 @@
-"""The one object that a strategy is written against."""
+"""`RoundContext`, the interface between a strategy and the engine."""
 
 import math
 import time
@@ -43,60 +43,60 @@ from oragent.search.scoring import Gate, ScoredProgram, Seen
 from oragent.search.store import RoundNote
 
 T = TypeVar("T")
-# building blocks that a prompt names if it names only some
+# Number of building blocks in a prompt that shows some of them.
 SOME = 3
-# that a run may make: at first, and further ones for each evaluation
+# Number of probes that a run may make at first, and additional probes for each evaluation.
 FREE_PROBES, PROBES_AN_EVALUATION = 20, 1
-# evaluations whose experiments a run may make at first
+# The initial CPU seconds of experiments are those of this many evaluations.
 FREE_EXPERIMENTS = 10
-# kind of the notes that hold the CPU seconds of a sweep or probe
+# Kind of notes. Each holds the CPU seconds of a sweep or probe.
 EXPERIMENT_S = "experiment seconds"
 
 
 @dataclass
 class RoundContext:
-    """One round's view of a run: it sees what was committed before it began, and pays for what it does.
+    """View of a run for one round, with the state before the round began and the budget of the round.
 
-    In a run object one thing is done after the other; what is to be done side by side goes into branches (``fork``).
+    The methods of one object are called one after the other. Use branches (``fork``) for parallel work.
     """
 
-    # context that it shares with other rounds
+    # Context that all rounds share.
     context: RunContext
-    # number of the round
+    # Number of the round.
     number: int
-    # case in which it asks models, with its generator and its share of the budget
+    # Case of its model calls, with its random generator and its share of the budget.
     case: LedgerCase
-    # archive as it was when the round began
+    # Archive at the beginning of the round.
     archive: Archive
-    # number of the last round that was committed when it began
+    # Number of the last committed round at the beginning of the round.
     horizon: int
-    # number of the island where its candidates belong
+    # Number of the island of its candidates.
     island: int
-    # notes of the rounds that were committed by then
+    # Notes of the rounds up to the horizon.
     memory: Sequence[RoundNote] = ()
-    # spending of those rounds, against the run's budget
+    # Spending of the rounds up to the horizon.
     spent: Spent = field(default_factory=Spent)
-    # candidates that it evaluated, in order
+    # Candidates that it evaluated, in order.
     candidates: list[Candidate] = field(default_factory=list)
-    # for each answer of a model, in order: the reason why nothing usable was in it; empty where something was
+    # Reason why an answer was unusable, for each answer in order; empty for a usable answer.
     reply_problems: list[str] = field(default_factory=list)
-    # notes that it writes for later rounds and for reports
+    # Notes of this round for later rounds and for reports.
     notes: list[RoundNote] = field(default_factory=list)
-    # that the round had evaluated before it was forked to make this branch
+    # Candidates that the round evaluated before it was forked into this branch.
     earlier: tuple[Candidate, ...] = ()
-    # number of probes that it had made before
+    # Number of probes before the fork.
     earlier_probes: int = 0
-    # notes that it had written before
+    # Notes that were written before the fork.
     written: tuple[RoundNote, ...] = ()
-    # CPU seconds of experiments that a branch may use; None for a round
+    # CPU seconds of experiments that a branch may use; None for a round.
     experiment_share: float | None = None
-    # candidates by round; later rounds are added
+    # Candidates by round; later rounds are appended.
     past: list[list[Committed]] = field(default_factory=list)
-    # of its strategy by round, where several share a run; None: all
+    # Turns of its strategy by round, if several strategies share a run; None means all rounds.
     turns: Mapping[int, int] | None = None
-    # settings of the strategy that it plays, where several share a run
+    # Settings of its strategy, if several strategies share a run.
     acting: Any = None
-    # fingerprints of programs that were evaluated here, or before a fork
+    # Fingerprints of programs that were evaluated here, or before a fork.
     _met: set[str] = field(default_factory=set)
 
     @classmethod
@@ -119,20 +119,20 @@ class RoundContext:
 
     @property
     def turn(self) -> int:
-        """Number of the round among those of its strategy: by itself that of the round."""
+        """Number of the round among those of its strategy; by default the number of the round."""
         if self.turns is None:
             return self.number
         return self.turns[self.number]
 
     def turn_of(self, number: int) -> int:
-        """The turn that a round was; 0 for one of another strategy, as for the seed's."""
+        """Return the turn of a round; 0 for a round of another strategy or of the seed."""
         if self.turns is None:
             return number
         return self.turns.get(number, 0)
 
     @property
     def rng(self) -> np.random.Generator:
-        """The round's, or the branch's, own generator."""
+        """Random generator of the round or branch."""
         return self.case.rng
 
     @property
@@ -142,7 +142,7 @@ class RoundContext:
 
     @property
     def replies(self) -> list[RecordedReply]:
-        """Replies that it got, in order; those of branches are theirs."""
+        """Replies of the round in order, without those of branches."""
         return self.case.replies
 
     @property
@@ -170,7 +170,7 @@ class RoundContext:
         return self.settings.strategy.window or 1
 
     def blocks(self) -> tuple[str, ...]:
-        """The problem's building blocks that one prompt may name, as the settings have it; some are drawn anew."""
+        """Return building blocks of the problem for a prompt, by the settings; ``some`` are drawn for each prompt."""
         primitives, choice = self.problem.about.primitives, self.settings.strategy.blocks
         if choice is Blocks.SOME and primitives:
             return tuple(primitives[int(index)] for index in self.rng.permutation(len(primitives))[:SOME])
@@ -209,17 +209,17 @@ class RoundContext:
 
     @property
     def rounds(self) -> list[list[Committed]]:
-        """The candidates of each round that was committed before this one began, by its number."""
+        """Candidates of each round that was committed before this one began, by round number."""
         return self.past[: self.horizon + 1]
 
     @property
     def history(self) -> list[Committed]:
-        """The candidates that were committed before the round began, in their order."""
+        """Candidates that were committed before the round began, in order."""
         return [record for candidates in self.rounds for record in candidates]
 
     @property
     def scored(self) -> list[Committed]:
-        """The programs with a score that were committed before the round began, each once, in their order."""
+        """Scored programs that were committed before the round began, each once, in order."""
         by_fingerprint: dict[str, Committed] = {}
         for record in self.history:
             if record.placed:
@@ -227,7 +227,7 @@ class RoundContext:
         return list(by_fingerprint.values())
 
     def fitness(self, record: Committed) -> float:
-        """Return a score turned so that more is better; a ValueError without a score."""
+        """Return the score with the sign for which larger is better; raise ValueError without a score."""
         if record.score is None:
             raise ValueError(f"candidate {record.id} must have a score.")
         return self.archive.fitness(record.score)
@@ -251,18 +251,18 @@ class RoundContext:
         return was_committed or any(program.fingerprint == candidate.fingerprint for program in mine)
 
     def note(self, kind: str, text: str) -> None:
-        """Write something down: it is committed with the round, and in the memory of the rounds that begin then."""
+        """Store a note; it is committed with the round, and later rounds have it in ``memory``."""
         self.notes.append(RoundNote(self.number, kind, text))
         self.publish(kind, text, f"n{len(self.notes)}")
 
     def publish(self, kind: str, text: str, place: str) -> None:
-        """Let other rounds read a text at once, without a note. ``place`` names it in the branch."""
+        """Publish a text to other rounds at once, without a note; ``place`` names it in the branch."""
         if self.context.journal is not None:
             name = f"{self.number}.{self.case.branch}{place}"
             self.context.journal.add_note(name, RoundNote(self.number, kind, text))
 
     def recall(self, kind: str) -> list[RoundNote]:
-        """All notes of a kind that earlier rounds left, in their order."""
+        """Return all notes of a kind from earlier rounds, in order."""
         return [note for note in self.memory if note.kind == kind]
 
     async def fork(
@@ -271,22 +271,22 @@ class RoundContext:
         islands: Sequence[int] = (),
         weights: Sequence[int] = (),
     ) -> list[T]:
-        """Do several things side by side, each in a branch; their findings are taken in their order, not in time's.
+        """Run several coroutines in parallel branches; results are merged in the order of ``works``, not of time.
 
-        A branch has a generator of its own, its own numbering of calls, and a share of what is left to be used; what it
-        leaves over comes back. It sees what was tried before the fork, and nothing of its siblings.
+        A branch has its own random generator, its own numbering of calls, and a share of the remaining budget; it
+        returns what it does not use. It sees candidates from before the fork, but none of other branches.
 
         Args:
             works: Coroutine function for each branch.
-            islands: Island of each branch's candidates; without them, all belong where this run's do.
-            weights: Positive numbers in proportion to which branches share what is left; without them all have as much.
+            islands: Island of each branch's candidates; by default that of this round.
+            weights: Positive weights of the branches' shares of the budget; equal by default.
 
         Returns:
-            What each of them returned.
+            Results in the order of ``works``.
 
         Raises:
-            OragentError: what the first of them raised that failed, after all have ended; of several kinds, one that
-                ends the run and not only the round.
+            OragentError: The first error of a branch, after all have ended; errors that end the run take precedence
+                over those that end only the round.
         """
         written = (*self.written, *self.notes)
         branches = [
@@ -320,14 +320,14 @@ class RoundContext:
         self._met |= branch._met
 
     def withhold_all_but(self, fingerprints: Collection[str]) -> None:
-        """Have no parent ever drawn from what this round evaluated, but for programs of these fingerprints."""
+        """Withhold the programs of this round from the draw of parents, except those of these fingerprints."""
         self.candidates[:] = [
             candidate if candidate.fingerprint in fingerprints else replace(candidate, island=NOWHERE)
             for candidate in self.candidates
         ]
 
     def reject_impure(self, fingerprint: str, rejected: Evaluation) -> None:
-        """Turn a program of this round into a rejected one, as it failed its check."""
+        """Mark a program of this round as rejected, because it failed its check."""
         name = self.context.scoring.store_impure(fingerprint, rejected)
         if self.context.journal is not None:
             self.context.journal.reject_program(self.number, fingerprint)
@@ -339,12 +339,12 @@ class RoundContext:
             self.candidates[at] = changed
 
     def named_candidates(self) -> list[Candidate]:
-        """The round's candidates with their parents' fingerprints turned into ids, where the round itself has them."""
+        """Return the candidates of the round; fingerprints of parents from the same round are replaced by ids."""
         ids: dict[str, str] = {}
         named = []
         for position, candidate in enumerate(self.candidates):
             named.append(replace(candidate, parents=tuple(ids.get(parent, parent) for parent in candidate.parents)))
-            # a probe has no children
+            # A probe has no children.
             if not candidate.is_probe or candidate.fingerprint not in ids:
                 ids[candidate.fingerprint] = f"{self.number}.{position}"
         return named
@@ -356,15 +356,15 @@ class RoundContext:
         temperature: float | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> RecordedReply:
-        """Put a prompt to the model of a role; the reply is in the store before anyone reads it.
+        """Send a prompt to the model of a role; the reply is stored before it is used.
 
-        A role may have a model of its own, and has its own account. ``schema`` is a JSON schema of the reply, for
-        servers that can hold a model to one.
+        A role may have its own model, and has its own account. ``schema`` is a JSON schema of the reply, for servers
+        that support one.
 
         Raises:
-            BudgetExhausted: if there is nothing left to pay it with.
-            ModelError: if the endpoint cannot be used.
-            Interrupted: if the run is being stopped.
+            BudgetExhausted: The budget does not allow the call.
+            ModelError: The endpoint is unusable.
+            Interrupted: The run is being stopped.
         """
         key = object()
         self.context.emit(EventKind.ASKED, self.number, {"role": role})
@@ -387,15 +387,15 @@ class RoundContext:
         call: int | None = None,
         gate: Callable[[str], Gate | None] | None = None,
     ) -> Candidate:
-        """Score a program, or take the score of an equal one; the candidate says how it did, as a failure is data.
+        """Score a program, or use the score of an equal one; a failure is part of the returned candidate.
 
-        It was made from ``parents``, by their ids, or fingerprints of those of the same round, by the operator or role
-        ``origin``, and came from the reply ``call``. ``gate`` says, of a program that nobody has scored, what it must
-        reach at one size before it is scored on all.
+        ``parents`` are ids, or fingerprints for parents of the same round. ``origin`` is the operator or role, ``call``
+        the number of the reply. ``gate`` returns the score that a new program must reach at one size before it is
+        scored on all sizes.
 
         Raises:
-            BudgetExhausted: if there is no evaluation left to pay it with.
-            Interrupted: if the run is being stopped.
+            BudgetExhausted: No evaluation is left.
+            Interrupted: The run is being stopped.
         """
         self.case.check_may_continue(self.used.evaluations >= self.case.allowance.evaluations)
         try:
@@ -421,7 +421,7 @@ class RoundContext:
     def _describe_task(self, origin: str, parents: Sequence[str]) -> str:
         if not self.number:
             return origin
-        # others are fingerprints, of the same round
+        # Other parents are fingerprints of the same round.
         ids = [parent for parent in parents if "." in parent]
         return f"{origin}{f' of {ids[0]}' if ids else ''}, round {self.number}"
 
@@ -433,18 +433,17 @@ class RoundContext:
     async def probe(
         self, source: str, parents: Sequence[str], call: int | None = None, *, observer: str = ""
     ) -> Candidate:
-        """Run a program for what it prints, on a few instances: it costs no evaluation, and is no solution.
+        """Run a program on a few instances for its output; this costs no evaluation and gives no solution.
 
-        It never enters the archive and is never the best, an elite or a parent that is drawn; the evaluation's ``log``
-        holds what it printed. An equal program that is evaluated as a solution counts as one.
+        A probe never enters the archive, and never becomes the best, an elite or a parent. The evaluation's ``log``
+        holds its output. An equal program can still be evaluated as a solution.
 
-        The arguments, what is returned and what is raised are those of ``evaluate``; ``observer`` is the text of a
-        program whose ``observe(hook, data)`` is told what happens at the evaluator's ``hooks``, where it has any, and
-        whose prints stand in the ``log`` too.
+        Arguments, result and errors are those of ``evaluate``. ``observer`` is the text of a program with a function
+        ``observe(hook, data)``. The evaluator's ``hooks``, if any, call it, and its output is part of the ``log``.
 
         A run may make `FREE_PROBES` and `PROBES_AN_EVALUATION` for each evaluation of committed rounds. A probe has the
-        limits of an evaluation, so that probes take a bounded share of the CPU time. A further one is rejected; it
-        does not depend on measured times, so that a run is the same at any number of workers.
+        limits of an evaluation, so that probes take a bounded share of the CPU time. Further probes are rejected. This
+        does not depend on measured times, so that results do not depend on the number of workers.
         """
         self.case.check_may_continue(False)
         limit = FREE_PROBES + PROBES_AN_EVALUATION * self.spent.evaluations
@@ -465,7 +464,7 @@ class RoundContext:
     def experiment_s_left(self) -> float:
         """CPU seconds that sweeps and probes on training instances may still use here; infinite without a bound.
 
-        It depends on committed rounds and on what was done here, so that it is the same at any number of workers.
+        It depends only on committed rounds and on this round, not on the number of workers.
         """
         each, left = self.settings.strategy.experiment_s, self.experiment_share
         if each is None:
@@ -491,7 +490,7 @@ class RoundContext:
 
         Raises:
             ConfigError: The training set has no such part, or no CPU seconds are left for experiments.
-            CandidateError: What may not change in the program is not as in the seed.
+            CandidateError: A fixed part of the program differs from the seed.
         """
         self.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
@@ -513,7 +512,7 @@ class RoundContext:
         """Run a program with other values of its parameters, as ``run_sweep`` does; it costs no evaluation.
 
         Raises:
-            ConfigError: The parameters or instances cannot be as they are named, or no CPU seconds are left for sweeps.
+            ConfigError: The parameters or instances are invalid, or no CPU seconds are left for sweeps.
             CandidateError: The program has no such parameter.
         """
         self.case.check_may_continue(False)
@@ -546,7 +545,7 @@ class RoundContext:
 
     @property
     def experiment_set(self) -> Subset:
-        """Instances of sweeps: practice, where the evaluator has that and the settings ask for it; or all of train."""
+        """Instances of sweeps: practice, if the evaluator and the settings have it; otherwise all of train."""
         practice, size = self.context.scoring.practice, self.settings.problem_size
         sizes = () if size is None else (size,)
         if practice is None:
@@ -554,7 +553,7 @@ class RoundContext:
         return Subset(sizes, str(practice), PRACTICE)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
-        """Take down a reply in which there was no usable program: it was paid for, and reports count it."""
+        """Record a reply without a usable program, because it was paid for and reports count it."""
         rejected = self.context.scoring.reject(text, why.split("\n", 1)[0])
         return self._add_candidate(text, rejected, parents, origin, call)
 

@@ -1,4 +1,4 @@
-"""From a program's text to its evaluation: looked at, held against known ones, scored once, in stages where wanted."""
+"""Scoring of a program: inspect it, compare it with known programs, and score it once, in stages if configured."""
 
 import asyncio
 import hashlib
@@ -36,9 +36,9 @@ from oragent.search.experiments import SECONDS, Subset
 from oragent.search.screening import race_result, terms_of, too_near
 from oragent.search.store import Store
 
-# a program may sleep as many times the seed's clock time, and as many seconds at least
+# Limit on sleep as a multiple of the seed's wall time, and its smallest value in seconds.
 SLEEP_FACTOR, LEAST_SLEEP_S = 4.0, 3.0
-# instances that a probe runs, of the size that it runs
+# Number of instances of a probe.
 PROBED = 3
 
 
@@ -48,41 +48,41 @@ class Gate:
 
     # problem size
     size: int
-    # score there; a program with a worse one does not pass
+    # Smallest score at that size to pass.
     bar: float
 
 
 @dataclass(frozen=True)
 class ScoredProgram:
-    """Evaluation of a program, and the name under which the store has it."""
+    """Evaluation of a program, and its name in the store."""
 
-    # fingerprint of the program where its score is full; else another name, so that the program may be scored later
+    # Fingerprint of the program for a full score; otherwise another name, so that it can be scored later.
     name: str
     evaluation: Evaluation
 
 
 @dataclass(frozen=True)
 class Seen:
-    """View of a round at the time it has a program scored."""
+    """State of a round when it scores a program."""
 
-    # archive as it was when the round began
+    # Archive at the beginning of the round.
     archive: Archive
-    # candidates that the round itself has tried so far
+    # Candidates of the round so far.
     tried: Sequence[Candidate]
-    # predicate: whether a fingerprint was tried before the round began, or in it
+    # Predicate: whether a fingerprint was tried before or in the round.
     knows: Callable[[str], bool]
-    # callback that raises if nothing more may begin; called again when a worker is free
+    # Callback that raises if nothing new may begin; called again when a worker is free.
     admit: Callable[[], None]
-    # description of the program for a person who watches
+    # Description of the program for progress displays.
     what: str = ""
-    # number of the round: others wait for the oldest one, so its evaluations go first
+    # Number of the round. Evaluations of the oldest round go first, because other rounds wait for it.
     order: int = 0
 
 
 class Scoring:
     """Scores programs for all rounds of a run; an evaluation is stored before it is used.
 
-    ``clock`` tells the run's own time in seconds; ``offers`` are options that the evaluator has beyond the contract;
+    ``clock`` returns the run's own time in seconds. ``offers`` are options of the evaluator beyond the contract.
     ``cache`` has evaluations of other runs.
     """
 
@@ -126,16 +126,16 @@ class Scoring:
         self._flying: dict[EvaluationKey, asyncio.Task[Evaluation]] = {}
 
     def bound_sleep(self, seed: Evaluation) -> None:
-        """Limit the time that programs may sleep without using a CPU, by the seed's time by the clock."""
+        """Limit the time that programs may sleep without using a CPU, from the seed's wall time."""
         idle_s = min(self._limits.idle_s, max(LEAST_SLEEP_S, SLEEP_FACTOR * seed.wall_s))
         self._limits = replace(self._limits, idle_s=idle_s)
 
     def fingerprint(self, source: str) -> str:
-        """The key under which equal programs are scored once."""
+        """Return the key of a program; equal programs have equal keys and are scored once."""
         return inspect_program(source, self._problem.signature).fingerprint
 
     def give_up(self) -> None:
-        """Give up all evaluations under way; they are not kept."""
+        """Cancel all running evaluations; they are not stored."""
         for task in self._flying.values():
             task.cancel()
 
@@ -168,7 +168,7 @@ class Scoring:
     ) -> Evaluation:
         """Run a program on training or practice instances, as an experiment; it is stored, and costs no evaluation.
 
-        ``cpu_s`` is a limit beside that of an evaluation; size None: all sizes of the set.
+        ``cpu_s`` is an additional limit; size None means all sizes of the set.
         """
         inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
@@ -185,7 +185,7 @@ class Scoring:
         return stored
 
     async def _run_experiment(self, key: EvaluationKey, job: Job, seen: Seen) -> Evaluation:
-        """Run an experiment and store it; a timeout counts for its own limit alone."""
+        """Run an experiment and store it; a timeout is stored for its own limit only."""
         try:
             evaluation = await self._pool.evaluate(job, seen.admit, f"experiment, {seen.what}", seen.order)
             evaluation = replace(evaluation, metrics=evaluation.metrics | {SECONDS: evaluation.cpu_s})
@@ -197,7 +197,7 @@ class Scoring:
     async def score(self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None) -> ScoredProgram:
         """Score a program, or return the score of an equal one.
 
-        ``gate`` says which score it must reach at one size first, if any.
+        ``gate`` returns the score that it must reach at one size first, if any.
         """
         signature = self._problem.signature
         inspected = await run_briefly(partial(inspect_program, source, signature))
@@ -209,7 +209,7 @@ class Scoring:
         was_evaluated = seen.knows(inspected.fingerprint)
         if not was_evaluated and (near := await self._find_near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
-            # not by its fingerprint: to another round it may be new
+            # The fingerprint is not used, because the program may be new to another round.
             return self.reject(f"{source}\n{why}", why)
         if was_evaluated:
             key = EvaluationKey(inspected.fingerprint)
@@ -239,14 +239,14 @@ class Scoring:
     async def check(self, candidate: Candidate, seen: Seen) -> Evaluation | None:
         """Check that a program is a function of its arguments: a fresh process repeats calls in another order.
 
-        The calls are those of a probe: a few instances of the smallest size of ``train``. This finds memory and chance
-        in honest programs; it is no guarantee.
+        The calls are those of a probe: a few instances of the smallest size of ``train``. This detects state and
+        randomness in ordinary programs; it is no guarantee.
 
         Returns:
             The program's evaluation as a rejected one if an answer differs, otherwise None.
 
         Raises:
-            BudgetExhausted, Interrupted: if ``seen.admit`` does.
+            BudgetExhausted, Interrupted: Raised by ``seen.admit``.
         """
         chance = find_unseeded(candidate.source, self._problem.signature.language)
         if chance:
@@ -269,7 +269,7 @@ class Scoring:
         )
 
     def store_impure(self, fingerprint: str, rejected: Evaluation) -> str:
-        """Store the evaluation of a program that failed its check, and return the fingerprint under which it goes."""
+        """Store the evaluation of a program that failed its check, and return its fingerprint in the store."""
         name = impure_text(fingerprint)
         self._store_evaluation(name, rejected)
         return name
@@ -288,9 +288,9 @@ class Scoring:
         return self._store_as(full.name, add_train_score(full.evaluation, quick))
 
     async def _on_val(self, inspected: Inspected, source: str, seen: Seen) -> ScoredProgram:
-        """Score a program on ``val``; where the evaluator offers it, only until it cannot come up to the elites.
+        """Score a program on ``val``; if the evaluator supports it, end early if the elites are out of reach.
 
-        Whether it is ended is decided by what this round knows, though another may have measured it to its end.
+        Only the state of this round decides on the early end, even if another round has the full result.
         """
         fingerprint, archive, quantile = inspected.fingerprint, seen.archive, self._config.cascade
         if self._races:
@@ -305,7 +305,7 @@ class Scoring:
         return ScoredProgram(fingerprint, await self._evaluate_once(key, source, seen, f"{FLOOR}={floor!r}"))
 
     async def _score_in_race(self, fingerprint: str, source: str, terms: RaceTerms, seen: Seen) -> ScoredProgram:
-        """Score a program in a race; under its own name it is kept only where it has come to the end."""
+        """Score a program in a race; the result is stored under its own name only if the race reached its end."""
         key, full = EvaluationKey.of_race(fingerprint, terms.dumps()), self._store.evaluation(fingerprint)
         raced = race_result(full, terms) if full else None
         if raced is None:
@@ -347,7 +347,7 @@ class Scoring:
 
     async def _evaluate_job(self, key: EvaluationKey, job: Job, seen: Seen, what: str) -> Evaluation:
         try:
-            # A check looks for chance, so it is made each time.
+            # A check detects randomness, so it is never cached.
             cache = None if key.kind is EvaluationKind.CHECK else self._cache
             if cache is not None and (cached := cache.find(str(key), job)) is not None:
                 seen.admit()
@@ -360,7 +360,7 @@ class Scoring:
             del self._flying[key]
 
     async def _find_near(self, source: str, seen: Seen) -> str | None:
-        """The id of an elite, or the fingerprint of a program of this round, from which a program hardly differs."""
+        """Return the id of an elite, or the fingerprint of a program of this round, that is nearly equal to a program."""
         threshold = self._config.strategy.novelty
         if not threshold:
             return None
@@ -373,7 +373,7 @@ class Scoring:
         return ScoredProgram(name, self._store_evaluation(name, evaluation))
 
     def _store_evaluation(self, key: EvaluationKey | str, evaluation: Evaluation) -> Evaluation:
-        """Write an evaluation and read it back, so that a resumed run sees the very same."""
+        """Write an evaluation and read it back, so that a resumed run sees the same values."""
         evaluation = self._store.with_first_times(key, evaluation)
         self._store.keep_evaluation(key, evaluation, self._clock())
         return self._store.evaluation(key) or evaluation

@@ -1,8 +1,8 @@
 """Reasons against a full evaluation: a program that is nearly equal, or a race that cannot be won.
 
-That a race ended a program early says something of it and of the terms that held, so the terms are part of the name
-under which it is kept. How a race ends is a function of the terms and of what the instances come to: a program that
-another round has measured to its end is not evaluated again, and still ends as it would have ended.
+The early end of a race depends on the program and on the terms, so the terms are part of the name of the result. The
+end is a function of the terms and of the results of the instances. If another round has the full result of a program,
+the end of its race is computed from that without another evaluation.
 """
 
 import re
@@ -20,17 +20,17 @@ from oragent.programs.similarity import may_be_near
 from oragent.programs.syntax import Signature
 from oragent.search.archive import Archive
 
-# a program's name and its source
+# Name and source of a program.
 Known = tuple[str, str]
 TOKEN = re.compile(r"\w+(?:\.\d+)?|\S")
 
 
 def too_near(source: str, programs: Iterable[Known], threshold: float, signature: Signature) -> str | None:
-    """Return the name of the nearest known program from which one hardly differs, of equals the first; None if new.
+    """Return the name of the nearest known program if it is nearly equal, the first of equals; None if new.
 
-    ``threshold`` is the share of its tokens by which it must differ from each, in [0, 1]. Programs are compared in
-    their canonical forms, so that other names, comments and formatting make no difference; in a process with limits,
-    and no more of them than take some tenths of a second.
+    ``threshold`` is the share of its tokens by which it must differ from each, in [0, 1]. Canonical forms are compared,
+    so that names, comments and formatting make no difference. The comparison runs in a process with limits, and the
+    number of compared programs is limited to some tenths of a second.
     """
     tokens, counts = _count_tokens(source, signature)
     near = []
@@ -43,7 +43,7 @@ def too_near(source: str, programs: Iterable[Known], threshold: float, signature
     try:
         answer = request("nearest", tokens=tokens, candidates=[theirs for _, theirs in near], threshold=threshold)
     except ParseLimitExceeded:
-        # of the tokens of programs that were looked at: a comparison has a bound of its own
+        # The comparison of checked programs exceeded its own limit.
         return None
     index = answer.get("place")
     if isinstance(index, int) and 0 <= index < len(near):
@@ -60,9 +60,9 @@ def _count_tokens(source: str, signature: Signature) -> tuple[tuple[str, ...], C
 def terms_of(archive: Archive, length: int, quantile: float | None, probes: int) -> RaceTerms:
     """Return the terms of the race that a candidate enters, by the archive as its round sees it.
 
-    ``length`` are the nodes of its syntax tree: a shorter twin of an elite is scored, as it may take its cell. It must
-    be able to come up to the elites' ``quantile`` (None: to none), and on ``probes`` instances of each size its answers
-    are held against theirs.
+    ``length`` is the number of nodes of its syntax tree; a shorter twin of an elite is scored, because it may take its
+    cell. The candidate must be able to reach the elites' ``quantile`` (None means no bound). On ``probes`` instances of
+    each size its answers are compared with theirs.
     """
     elites = archive.elites()
     measured = (
@@ -75,7 +75,7 @@ def terms_of(archive: Archive, length: int, quantile: float | None, probes: int)
 
 
 def race_result(full: Evaluation, terms: RaceTerms) -> Evaluation | None:
-    """The result that a fully evaluated program would have had in a race; None if it must be run for that."""
+    """Return the result that a fully evaluated program would have in a race; None if the race must be run."""
     values = read_instance_values(full.metrics)
     if full.status is not Status.OK or values is None or (terms.probes and BEHAVIOUR not in full.metrics):
         return None

@@ -11,13 +11,13 @@ from oragent.search.candidate import Committed, Elite
 def draw_parents(
     archive: Archive, island: int, count: int, rng: np.random.Generator, temperature: float = 0.2
 ) -> list[Elite]:
-    """Draw different elites of an island, better ones more often; fewer come where it has fewer.
+    """Draw different elites of an island, better ones more often; fewer if the island has fewer.
 
-    The weight of an elite falls exponentially with its rank, not with its score: one hopeless program in a far cell
-    would otherwise make all good ones look alike. ``temperature`` is the share of the ranking over which it falls by a
-    factor e; small is greedy.
+    The weight of an elite falls exponentially with its rank, not with its score. With scores, one very bad program
+    would make the weights of all good ones nearly equal. ``temperature`` is the share of the ranking over which the
+    weight falls by a factor e; small values are greedy.
     """
-    # an island may still be empty
+    # The island may be empty.
     ranked = archive.ranked(island) or archive.elites()
     weights = np.exp(-np.arange(len(ranked)) / (temperature * max(len(ranked), 1)))
     places = rng.choice(len(ranked), size=min(count, len(ranked)), replace=False, p=weights / weights.sum())
@@ -34,11 +34,11 @@ def draw_by_softmax(
 ) -> tuple[list[Elite], int]:
     """Draw different elites, from islands drawn uniformly, by a softmax over their normalised scores.
 
-    A score is normalised to 1 for the island's best and 0 for its median and all that is worse, so that hopeless
-    programs in far cells do not make the good ones look alike. A cell holds one program, the shorter of two with equal
-    scores. ``temperature`` is that of an island; small is greedy. With ``together`` all come from one island.
+    A score is normalised to 1 for the island's best and 0 for its median and below, so that very bad programs do not
+    make the weights of good ones nearly equal. A cell holds one program, the shorter of two with equal scores.
+    ``temperature`` is that of an island; small values are greedy. With ``together`` all come from one island.
 
-    Returns them in the order of the draw, fewer where the islands have no others, and the island of the first.
+    Returns them in the order of the draw, fewer if the islands have fewer, and the island of the first.
     """
     chosen: list[Elite] = []
     homes = [island for island in range(archive.islands) if archive.ranked(island)]
@@ -54,7 +54,7 @@ def draw_by_softmax(
 
 
 def best_records(records: Sequence[Committed], fitness: Callable[[Committed], float], size: int) -> list[Committed]:
-    """The best ``size`` programs, best first, one of every score: of equal ones the oldest."""
+    """Return the best ``size`` programs, best first, one per score; of equal ones the oldest."""
     distinct: dict[float, Committed] = {}
     for record in records:
         distinct.setdefault(fitness(record), record)
@@ -64,7 +64,7 @@ def best_records(records: Sequence[Committed], fitness: Callable[[Committed], fl
 def by_rank(ranked: Sequence[Committed], count: int, rng: np.random.Generator) -> list[Committed]:
     """Draw different members of a population, the one at rank r (from 1) of n with weight 1 / (r + n), as EoH does.
 
-    They come worst first, as a model builds on what it reads last; fewer come where there are fewer.
+    They come worst first, because a model builds on the last program; fewer if the population is smaller.
     """
     weights = 1.0 / (np.arange(1, len(ranked) + 1) + len(ranked))
     drawn = rng.choice(len(ranked), size=min(count, len(ranked)), replace=False, p=weights / weights.sum())
@@ -78,10 +78,10 @@ def _normalise_fitness(fitness: np.ndarray) -> np.ndarray:
 
 
 def cyclic_temperature(number: int, mean: float, cycle: int) -> float:
-    """The temperature of a round, or of an island after so many programs.
+    """Return the temperature of a round, or of an island after a number of programs.
 
-    It falls in equal steps from twice its mean, and starts anew after each cycle.
+    It falls in equal steps from twice its mean to almost 0 in each cycle.
 
-    As in FunSearch (Romera-Paredes et al. 2024, doi:10.1038/s41586-023-06924-6).
+    This follows FunSearch (Romera-Paredes et al. 2024, doi:10.1038/s41586-023-06924-6).
     """
     return 2 * mean * (1 - number % cycle / cycle)
