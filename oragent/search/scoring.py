@@ -360,7 +360,7 @@ class Scoring:
             del self._flying[key]
 
     async def _find_near(self, source: str, seen: Seen) -> str | None:
-        """Return the id of an elite, or the fingerprint of a program of this round, that is nearly equal to a program."""
+        """Return the id of an elite, or the fingerprint of a program of this round, nearly equal to a program."""
         threshold = self._config.strategy.novelty
         if not threshold:
             return None
