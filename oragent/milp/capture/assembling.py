@@ -16,13 +16,13 @@ from oragent.milp.linked import LinkedVector, Links
 from oragent.milp.model import LARGEST, NO_BOUND, Sense
 
 AT_MOST, EQUAL, AT_LEAST = -1, 0, 1
-# ends the name of the family that holds the upper limits of rows with two limits
+# Suffix of the family with the upper limits of rows with two limits.
 UPPER = "_upper"
 
 
 @dataclass(frozen=True)
 class AssembledModel:
-    """An indexed model, and the position in it of each column of the program's."""
+    """An indexed model, and the position in it of each column of the program."""
 
     model: IndexedModel
     # Names of parameters that were matched by their values.
@@ -86,7 +86,7 @@ def assemble(read: ReadModel) -> AssembledModel:
 
 
 def _flat(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of the program, where each member has one of its own."""
+    """Return the names of the program if each member has a name."""
     if all(names) and len(set(names)) == len(names):
         return tuple(names)
     return ()
@@ -97,7 +97,7 @@ def _without_huge(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _split_ranges(read: ReadModel) -> ReadModel:
-    """Give rows with two limits a row more for the upper one, and leave out rows without limits."""
+    """Give rows with two limits a second row for the upper one, and remove rows without limits."""
     low, high = _without_huge(read.row_low), _without_huge(read.row_high)
     if (low == np.inf).any() or (high == -np.inf).any():
         raise MilpError("not captured: a row has an infinite right-hand side")
@@ -140,7 +140,7 @@ def _split_ranges(read: ReadModel) -> ReadModel:
 def _move_links(
     read: ReadModel, kept_place: NDArray[np.int64], kept_entry: NDArray[np.int64], has_two: NDArray[np.bool_]
 ) -> ReadLinks:
-    """References with the new positions of rows and entries; those of rows with two limits are dropped."""
+    """Return references with the new positions of rows and entries, without those of rows with two limits."""
     links = read.links
     row_of = np.repeat(np.arange(len(read.rows)), np.diff(read.starts))
     places, chosen = links.places.copy(), []
@@ -184,7 +184,7 @@ def _link_data(
     variables: tuple[VariableFamily, ...],
     rows: tuple[RowFamily, ...],
 ) -> tuple[tuple[ParameterFamily, ...], NDArray[np.float64], dict[str, LinkedVector], tuple[str, ...]]:
-    """Parameters, their cells, the figures that refer to them, and the names of those matched by value."""
+    """Return parameters, their cells, the figures that refer to them, and the names of those matched by value."""
     matcher = Matcher(read, pool, parts, variables, rows)
     found = matcher.match()
     parameters: list[ParameterFamily] = []
@@ -219,7 +219,7 @@ def _link_data(
 def _apply_links(
     read: ReadModel, vectors: dict[str, LinkedVector], first: dict[int, int], cells: NDArray[np.float64]
 ) -> None:
-    """Let figures refer to the cells that the framework itself names."""
+    """Make figures refer to the cells that the framework itself names."""
     links = read.links
     targets = np.array(links.targets, dtype=object)
     sizes = {number: len(read.tables[number].values) for number in first}

@@ -12,7 +12,7 @@ from oragent.milp.indexed import IndexSet, Keys
 from oragent.milp.indexed_builder import looks_ordered
 
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?\Z")
-# Sources of keys that are read from texts.
+# Sources of keys that are parsed from text.
 GUESSED = ("names", "loops")
 
 
@@ -23,7 +23,7 @@ class CapturedGroup:
     name: str
     labels: list[tuple[str, ...]] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
-    # Names of the index sets that the framework gives.
+    # Names of the index sets in the framework.
     given_sets: tuple[str, ...] = ()
     is_guessed: bool = False
 
@@ -66,7 +66,7 @@ def group_members(
 
 
 def _drop_counters(group: CapturedGroup) -> None:
-    """Leave out places with whole numbers that tell the same members apart as a place with other labels."""
+    """Remove positions with whole numbers that distinguish the same members as a position with other labels."""
     columns = list(zip(*group.labels, strict=True))
     texts = [column for column in columns if not all(label.isdigit() for label in column)]
     kept = []
@@ -83,7 +83,7 @@ def _tell_same_apart(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _without_clashes(groups: list[CapturedGroup]) -> list[CapturedGroup]:
-    """The groups with a name each, and with keys that differ within a group."""
+    """Return the groups with unique names, and with unique keys within a group."""
     taken = {group.name for group in groups}
     seen: set[str] = set()
     for group in groups:
@@ -136,7 +136,7 @@ class SetPool:
             group.given_sets = tuple(names)
 
     def find(self, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
-        """Return the used sets that hold all labels of a table's keys; None if a place has no such set, or several."""
+        """Return the used sets that hold all labels of a table's keys; None if a position has no or several such sets."""
         names = []
         for labels in zip(*keys, strict=True):
             different = set(labels)
@@ -149,7 +149,7 @@ class SetPool:
         return tuple(names)
 
     def keys_of(self, sets: Sequence[str], labels: Sequence[tuple[str, ...]]) -> Keys:
-        """``(k, d)`` positions of labels in their sets."""
+        """Return the ``(k, d)`` positions of labels in their sets."""
         lookups = [self.used[name].position_of for name in sets]
         keys = [[lookup[label] for lookup, label in zip(lookups, key, strict=True)] for key in labels]
         return np.array(keys, dtype=np.int32).reshape(len(labels), len(sets))
@@ -159,9 +159,9 @@ class SetPool:
             self.used[name] = _index_set(name, self._given[name], is_guessed=False)
 
     def _superset(self, labels: tuple[str, ...]) -> str:
-        """The smallest set that holds the labels: of those in use, or of the program's; numbers may count anything."""
+        """Return the smallest used or program set that contains the labels; numbers may be counts of anything."""
         members = set(labels)
-        # Positions in an array, which are part of any longer range.
+        # Array positions, which are part of any longer range.
         is_counted = labels == tuple(map(str, range(len(labels))))
         for candidates in (self.used, self._given):
             fitting = [name for name in candidates if members <= self._labels_of(name)]

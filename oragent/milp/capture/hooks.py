@@ -12,7 +12,7 @@ Install = Callable[[ModuleType], None]
 
 
 class ImportHook(importlib.abc.MetaPathFinder):
-    """Finder that lets others find a module and calls a function after its import."""
+    """Import finder that calls a function after another finder's import of a module."""
 
     def __init__(self, installers: Mapping[str, Install]) -> None:
         self._installers = dict(installers)
@@ -39,7 +39,7 @@ class _InstallingLoader(importlib.abc.Loader):
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """As the module's own loader does."""
+        """Create the module with its own loader."""
         module: ModuleType | None = self._loader.create_module(spec)
         return module
 

@@ -11,13 +11,13 @@ from oragent.milp.capture.places import Place
 from oragent.milp.capture.snapshot import MemberKey
 from oragent.milp.capture.tables import flat_key, is_label, label_text
 
-# Containers within containers.
+# Maximum depth of nested containers.
 DEEPEST = 6
 MOST_MEMBERS = 2_000_000
 BRACKETED = re.compile(r"(?P<family>[^\[\](){}]+?)[_ ]*[\[(](?P<labels>[^\[\](){}]+)[\])]\Z")
-# Signs of names that PuLP replaces.
+# Characters that PuLP replaces in names.
 CLEANED_BY_PULP = re.compile(r"[-+\[\] >/]")
-# Names that libraries give by themselves.
+# Default names of libraries.
 AUTOMATIC = re.compile(r"(_C|c|C|R|r|x|auto_[cv]_)?\d+\Z")
 SEPARATORS = ("_", ",", "-", ".", " ", "__", ":", "|", "/")
 PositionOf = Callable[[Any], int | None]
@@ -34,7 +34,7 @@ def resolve_keys(
 
     Args:
         names: ``(n,)`` names of the members in the framework.
-        given: Keys by position that the framework itself has.
+        given: Keys by position that the framework supplies.
         scopes: Variables of the program.
         position_of: Position of an object of the program in the model; None for no member of it.
         places: Where each position was made.
@@ -51,7 +51,7 @@ def resolve_keys(
 def _containers(
     scopes: Sequence[Mapping[str, Any]], position_of: PositionOf
 ) -> list[tuple[str, list[tuple[tuple[Any, ...], int]]]]:
-    """Members by key of each of the program's containers, large ones first."""
+    """Return members by key of each of the program's containers, large ones first."""
     found = []
     seen: set[int] = set()
     for scope in scopes:
@@ -88,7 +88,7 @@ def _members(
     elif _is_program_object(value):
         items = ((None, item) for item in list(vars(value).values()))
         for _, item in items:
-            # Attributes of an object are containers of their own.
+            # Attributes of an object can be containers themselves.
             yield from _members(item, key, position_of, depth - 2)
         return
     else:
@@ -111,7 +111,7 @@ def _take_container(
     if len({len(text) for text in texts}) > 1 or len(set(texts)) < len(texts) or len(set(positions)) < len(positions):
         return
     if texts == [()] and names[positions[0]]:
-        # A single variable has its own name.
+        # A single variable keeps its own name.
         return
     family = _common_prefix([names[position] for position in positions], texts) or name
     for text, position in zip(texts, positions, strict=True):
@@ -119,7 +119,7 @@ def _take_container(
 
 
 def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str:
-    """Return the stem that all names share without the labels of their keys, or an empty text."""
+    """Return the common stem of all names without the labels of their keys, or an empty text."""
     stems = {_stem(name, key) for name, key in zip(names, keys, strict=True)}
     if len(stems) == 1:
         return stems.pop()
@@ -127,7 +127,7 @@ def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str:
 
 
 def _stem(name: str, key: Sequence[str]) -> str:
-    """Return a name without the labels at its end, joined in one of the usual ways; empty without such an end."""
+    """Return a name without the labels at its end, joined in one of the usual ways; empty if the end differs."""
     if not key:
         return name
     cleaned = [CLEANED_BY_PULP.sub("_", label) for label in key]
@@ -148,7 +148,7 @@ def _same_labels(text: str, key: Sequence[str]) -> bool:
 
 
 def _take_bracketed(keys: dict[int, MemberKey], names: Sequence[str]) -> None:
-    """Take keys from names such as ``ship[Lyon, Paris]``, where all members of a family have as many labels."""
+    """Read keys from names such as ``ship[Lyon, Paris]`` if all members of a family have the same number of labels."""
     families: dict[str, list[tuple[int, list[str]]]] = {}
     for position, name in enumerate(names):
         match = None if position in keys else BRACKETED.match(name)
@@ -164,7 +164,7 @@ def _take_bracketed(keys: dict[int, MemberKey], names: Sequence[str]) -> None:
 
 
 def _take_loops(keys: dict[int, MemberKey], names: Sequence[str], places: Mapping[int, Place]) -> None:
-    """Take keys from the loops around the line that made a member."""
+    """Read keys from the loops around the line that made a member."""
     groups: dict[tuple[str, int, tuple[str, ...]], list[int]] = {}
     for position in range(len(names)):
         place = places.get(position)
@@ -183,7 +183,7 @@ def _take_loops(keys: dict[int, MemberKey], names: Sequence[str], places: Mappin
 
 
 def _loop_keys(places: Sequence[Place]) -> list[tuple[str, ...]] | None:
-    """Return the values of loop variables that tell the members apart; counters beside labels are left out."""
+    """Return the loop variables' values that distinguish the members; redundant counters are removed."""
     values = [place.values for place in places]
     kept = [at for at in range(len(values[0])) if all(_is_key_part(row[at]) for row in values)]
     count = len(values)

@@ -1,4 +1,4 @@
-"""Match figures of a captured model with data of the program by value.
+"""Match figures of a captured model with the program's data by value.
 
 A program that computes ``sum(...) >= demand[c, w]`` leaves numbers in its rows and a dict ``demand``. Where all figures
 of a family equal the cells of one table under the same keys, and no other table does, they are taken to come from it.
@@ -15,7 +15,7 @@ from oragent.milp.capture.families import SetPool
 from oragent.milp.capture.reading import ReadModel
 from oragent.milp.indexed import Family, RowFamily, VariableFamily
 
-# Cells that must differ: figures that are all the same agree with too many tables.
+# Minimum number of different cells: constant figures would match too many tables.
 LEAST_DIFFERENT = 2
 SAME = 1e-12
 MOST_FAMILIES = 200
@@ -25,11 +25,11 @@ MOST_FAMILIES = 200
 class MatchedFigures:
     """Figures that equal a factor times cells of a table."""
 
-    # as in ``Links.targets``
+    # Kind of the figures, as in ``Links.targets``.
     target: str
-    # Number of the table.
+    # Index of the table.
     table: int
-    # ``(k,)`` positions among the figures, and of the cells in the table
+    # ``(k,)`` positions of the figures, and of the cells in the table.
     places: NDArray[np.int64]
     cells: NDArray[np.int64]
     factor: float
@@ -37,12 +37,12 @@ class MatchedFigures:
 
 @dataclass(frozen=True)
 class _Target:
-    """Figures of one family, with the labels under which data may be looked up."""
+    """Figures of one family, with the labels for looking up data."""
 
     name: str
     places: NDArray[np.int64]
     values: NDArray[np.float64]
-    # Set names and ``(k,)`` positions in the set, of each part of the key.
+    # Names of the sets and ``(k,)`` positions in them, for each part of the key.
     sets: tuple[str, ...]
     keys: tuple[NDArray[np.int32], ...]
 
@@ -64,7 +64,7 @@ class Matcher:
         self._places: dict[int, dict[tuple[int, ...], int]] = {}
 
     def sets_of(self, number: int) -> tuple[str, ...] | None:
-        """Names of the index sets of a table; None if its keys are not labels of the model."""
+        """Return the index sets of a table; None if its keys are not labels of the model."""
         return self._sets[number]
 
     def match(self) -> list[MatchedFigures]:
@@ -108,7 +108,7 @@ class Matcher:
         return _Target(name, family.positions, self._parts[name][family.positions], family.sets, keys)
 
     def _entry_targets(self) -> Iterator[_Target]:
-        """Entries by family of rows and family of columns; a set of both is looked up by the column's label."""
+        """Return entries by family of rows and family of columns; a set of both is looked up by the column's label."""
         read = self._read
         row_of = np.repeat(np.arange(len(read.rows)), np.diff(read.starts))
         row_family, row_member = _membership(self._rows, len(read.rows))
@@ -147,7 +147,7 @@ class Matcher:
                     break
 
     def _look_up(self, number: int, sets: tuple[str, ...], target: _Target) -> NDArray[np.int64] | None:
-        """``(k,)`` cells of a table for the keys of the figures; None where one has no cell."""
+        """Return the ``(k,)`` cells of a table for the keys of the figures; None if a cell is missing."""
         if number not in self._places:
             keys = self._pool.keys_of(sets, self._read.tables[number].keys)
             self._places[number] = {key: place for place, key in enumerate(map(tuple, keys.tolist()))}
@@ -179,7 +179,7 @@ def _is_clear(sets: tuple[str, ...], of_target: tuple[str, ...]) -> bool:
 
 
 def _membership(families: Sequence[Family], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """``(count,)`` number of the family of each position, and its place in the family."""
+    """Return the ``(count,)`` index of the family of each position, and its position in the family."""
     family_of, member_of = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     for number, family in enumerate(families):
         family_of[family.positions] = number

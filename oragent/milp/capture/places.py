@@ -1,4 +1,4 @@
-"""Places in a program where members of a model are made: the loops around the line, and the frames' variables."""
+"""Source positions at which a program makes members of a model, with the variables of loops and frames.
 
 import ast
 import os
@@ -9,9 +9,9 @@ from functools import cache
 from types import FrameType
 from typing import Any, NamedTuple
 
-# Frames whose variables are kept until the next solve.
+# Maximum number of frames whose variables are kept until the next solve.
 MOST_FRAMES = 2000
-# Frames above a call that are looked at.
+# Maximum number of frames above a call that are inspected.
 DEEPEST = 40
 MOST_CHARACTERS = 4 << 20
 
@@ -30,15 +30,15 @@ class Place(NamedTuple):
 class PlaceLog:
     """Places at which columns and rows of models were made, by model and position."""
 
-    # Programs lie below it; only their frames count.
+    # Only frames of files below this folder belong to the program.
     folder: str
     columns: dict[int, dict[int, Place]] = field(default_factory=dict)
     rows: dict[int, dict[int, Place]] = field(default_factory=dict)
-    # of columns whose position is known at the solve alone
+    # Positions of columns that get their index only at the solve.
     named_columns: dict[str, Place] = field(default_factory=dict)
-    # by identity, so that a function's variables stay after its end
+    # Frames by identity; the references keep a function's variables after it returns.
     frames: dict[int, FrameType] = field(default_factory=dict)
-    # Models, so that no identity is used twice.
+    # References to models, so that no identity is used twice.
     _models: dict[int, Any] = field(default_factory=dict)
     _objects: dict[tuple[str, int], tuple[Any, Place]] = field(default_factory=dict)
 
@@ -55,14 +55,14 @@ class PlaceLog:
             places[position] = place
 
     def note_frame(self, kind: str, model: Any, position: int, frame: FrameType) -> None:
-        """Note that a position is made by a generator, whose frame has its loop variables."""
+        """Note that a generator makes a position; its frame has the loop variables."""
         self._models[id(model)] = model
         place = self._place_of([*reversed(list(self.program_frames())), frame])
         if place is not None:
             (self.columns if kind == "columns" else self.rows).setdefault(id(model), {})[position] = place
 
     def note_object(self, kind: str, made: Any) -> None:
-        """Note where an object is made whose position is known at the solve alone."""
+        """Note where an object is made; its index is known only at the solve."""
         place = self.current_place()
         if place is not None:
             self._objects[kind, id(made)] = (made, place)
@@ -73,14 +73,14 @@ class PlaceLog:
         return f"line_{noted[1].line}" if noted else ""
 
     def place_object(self, kind: str, model: Any, made: Any, find: Callable[[Any], int | None]) -> None:
-        """Give an object that was noted its position."""
+        """Assign an index to an object that was noted."""
         noted = self._objects.get((kind, id(made)))
         position = find(made) if noted else None
         if noted and position is not None and position >= 0:
             (self.columns if kind == "columns" else self.rows).setdefault(id(model), {})[position] = noted[1]
 
     def current_place(self) -> Place | None:
-        """Return the place of the program that runs now; None outside of the program."""
+        """Return the current position in the program; None outside of the program."""
         return self._place_of(reversed(list(self.program_frames())))
 
     def _place_of(self, frames: Iterable[FrameType]) -> Place | None:
@@ -102,7 +102,7 @@ class PlaceLog:
         return Place(*innermost, tuple(names), tuple(values))
 
     def program_frames(self) -> Iterator[FrameType]:
-        """Frames of the program below this call, inner ones first."""
+        """Yield frames of the program below this call, inner ones first."""
         frame: FrameType | None = sys._getframe(1)
         for _ in range(DEEPEST):
             if frame is None:
@@ -112,12 +112,12 @@ class PlaceLog:
             frame = frame.f_back
 
     def variable_scopes(self) -> list[dict[str, Any]]:
-        """Variables of the program's modules and functions, those of the caller first."""
+        """Return variables of the program's modules and functions, those of the caller first."""
         frames = [*self.program_frames(), *self.frames.values()]
         scopes: dict[int, dict[str, Any]] = {}
         for frame in frames:
             if frame.f_code.co_name.startswith("<") and frame.f_code.co_name != "<module>":
-                # Comprehensions hold loop variables only.
+                # Comprehensions hold only loop variables.
                 continue
             for scope in (frame.f_locals, frame.f_globals):
                 scopes.setdefault(id(scope), scope)
@@ -126,7 +126,7 @@ class PlaceLog:
 
 @cache
 def _loops_of_file(file: str) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
-    """First line, last line and variables of each loop of a file, outer ones first."""
+    """Return first line, last line and variables of each loop of a file, outer ones first."""
     try:
         if os.path.getsize(file) > MOST_CHARACTERS:
             return ()

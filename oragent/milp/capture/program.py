@@ -1,4 +1,4 @@
-"""Run an untrusted program in the sandbox and return the models that it solved, solved again outside of its reach."""
+"""Run an untrusted program in the sandbox and return its models, solved again outside of its process."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -23,9 +23,9 @@ from oragent.sandbox.sandbox import Sandbox
 
 STAGE = Path(__file__).with_name("stage.py")
 STAGE_NAME = ".oragent_stage.py"
-# bytes
+# Maximum size of a program, in bytes.
 LARGEST_PROGRAM = 4 << 20
-# Threads of a program: solvers start one a processor.
+# Maximum number of threads: solvers start one per processor.
 MOST_THREADS = 256
 PROGRAM_LIMITS = Limits(
     cpu_s=120.0,
@@ -36,13 +36,13 @@ PROGRAM_LIMITS = Limits(
     output_kb=256,
     idle_s=30.0,
 )
-# Relative difference up to which two objectives are the same.
+# Relative difference up to which two objectives are equal.
 SAME = 1e-6
 SOLVES_NOTHING = "the program solved no model that can be captured: what it prints is unverified"
 
 
 class ProgramOutcome(StrEnum):
-    """End of a program."""
+    """Result of a program."""
 
     ENDED = "ended"
     ERROR = "error"
@@ -55,13 +55,13 @@ class ClaimVerdict(StrEnum):
 
     # The claimed point is feasible and as good as the optimum.
     OPTIMAL = "optimal"
-    # Feasible, and a better point exists.
+    # The point is feasible, and a better point exists.
     WORSE = "worse"
-    # Feasible, and neither solve proved that no point is better.
+    # The point is feasible, and neither solve proved it optimal.
     OPEN = "open"
-    # The claimed point breaks the model, or the claimed objective is not that of the point.
+    # The claimed point violates the model, or its objective differs from the claimed one.
     FALSE = "false"
-    # The program got no point; its status agrees with ours.
+    # The program got no point; its status agrees with the second solve.
     CONSISTENT = "consistent"
     # The program got no point from the solver.
     NO_CLAIM = "no claim"
@@ -71,33 +71,33 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class ClaimedPoint:
-    """The point that a program was given by its solver, by its own word."""
+    """Point that the solver gave to the program, as the program claims."""
 
-    # as the library names it
+    # Status in the words of the library.
     status: str
     objective: float | None
-    # ``(n,)`` values of the columns of the captured model; None for none
+    # ``(n,)`` values of the columns of the captured model; None without a point.
     values: NDArray[np.float64] | None
 
 
 @dataclass(frozen=True)
 class CapturedModel:
-    """A model that a program solved; everything but the claim is computed outside of its reach."""
+    """A model that a program solved; all fields except the claim are computed outside of its process."""
 
     # Name and version of the library.
     framework: str
-    # None if it was not captured, for the reason in ``reason``
+    # Captured model; None for the reason in ``reason``.
     model: IndexedModel | None
     claim: ClaimedPoint
     verdict: ClaimVerdict
-    # One line; empty where the verdict says all.
+    # One line; empty if the verdict is sufficient.
     reason: str = ""
-    # of the claimed point, recomputed; None without a feasible point
+    # Recomputed objective of the claimed point; None without a feasible point.
     claimed_objective: float | None = None
-    # of the model, solved again; None if it was not
+    # Status of the second solve; None if there was none.
     status: SolveStatus | None = None
     objective: float | None = None
-    # Names of parameters that were matched with figures of the model by their values.
+    # Names of parameters that were matched with figures of the model by value.
     matched: tuple[str, ...] = ()
 
 
@@ -106,21 +106,21 @@ class CapturedProgram:
     """Result of running a program."""
 
     outcome: ProgramOutcome
-    # that it solved, the last ones, in order
+    # Last models that the program solved, in order.
     models: tuple[CapturedModel, ...]
     # Exit code, or minus the signal.
     code: int
-    # Head and tail.
+    # Start and end of the output.
     stdout: str
     stderr: str
-    # Why it was ended, or why nothing is verified; empty for neither.
+    # Reason why the program was stopped or nothing is verified; empty for neither.
     reason: str
     cpu_s: float = 0.0
     peak_mb: float = 0.0
 
     @property
     def last_model(self) -> IndexedModel | None:
-        """The last model that was captured."""
+        """Last captured model."""
         captured = [captured.model for captured in self.models if captured.model is not None]
         return captured[-1] if captured else None
 

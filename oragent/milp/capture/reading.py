@@ -1,4 +1,4 @@
-"""Read the files of a recorder within bounds of size, number and type; nothing in them is trusted."""
+"""Read a recorder's untrusted files, with limits on size, number and type."""
 
 import json
 import math
@@ -17,7 +17,7 @@ MOST_MEMBERS = 3_000_000
 MOST_ENTRIES = 20_000_000
 MOST_TABLES = 1000
 LONGEST = 500
-# Labels of a key.
+# Maximum number of labels of a key.
 WIDEST = 12
 TARGETS = ("cost", "rhs", "entry", "low", "high")
 
@@ -36,7 +36,7 @@ class ReadTable:
 
 @dataclass(frozen=True)
 class ReadLinks:
-    """References of figures to cells of tables; an array element each."""
+    """References of figures to cells of tables; one array element each."""
 
     targets: list[str]
     places: NDArray[np.int64]
@@ -76,11 +76,11 @@ class ReadModel:
 
 @dataclass(frozen=True)
 class ReadPoint:
-    """The point that a program was given, by its own word."""
+    """Point that the solver gave to the program, as the program claims."""
 
     status: str
     objective: float | None
-    # ``(n,)``; None for none
+    # ``(n,)`` values; None without a point.
     values: NDArray[np.float64] | None
 
 
@@ -88,7 +88,7 @@ def read_model(content: bytes) -> ReadModel:
     """Read a snapshot.
 
     Raises:
-        MilpError: The content is not a snapshot, or exceeds a bound.
+        MilpError: The content is not a snapshot, or exceeds a limit.
     """
     data = _load(content)
     try:
@@ -133,7 +133,7 @@ def read_model(content: bytes) -> ReadModel:
 
 
 def read_point(content: bytes, count: int) -> ReadPoint:
-    """Read a claimed point of a model with so many columns; one that does not fit has no values."""
+    """Read a claimed point for a number of columns; a point of another length has no values."""
     try:
         data = _load(content)
         values = None if data["values"] is None else _numbers(data["values"], count, finite=True)
@@ -158,7 +158,7 @@ def _load(content: bytes) -> Mapping[str, Any]:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("no text")
-    # A lone surrogate fits into no file.
+    # A lone surrogate cannot be written to a file.
     return value[:LONGEST].encode("utf-8", "replace").decode()
 
 

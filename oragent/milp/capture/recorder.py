@@ -1,4 +1,4 @@
-"""Write a snapshot of each model that a program solves, and the point that it gets. Runs in the sandbox."""
+"""Write a snapshot of each model that a program solves, and of the returned point. Runs in the sandbox."""
 
 import json
 import math
@@ -16,11 +16,11 @@ from oragent.milp.capture.places import PlaceLog
 from oragent.milp.capture.snapshot import MemberKey, Snapshot
 from oragent.milp.capture.tables import find_sets, find_tables
 
-# Models that are kept, the last ones.
+# Maximum number of models; the last ones are kept.
 MOST_MODELS = 20
-# Bytes of all models that are kept.
+# Maximum size of all kept models, in bytes.
 MOST_BYTES = 120 << 20
-# ends the name of the file with a claimed point
+# Suffix of the file with a claimed point.
 POINT = ".point.json"
 
 
@@ -28,9 +28,9 @@ class Recorder:
     """Records the solves of one program.
 
     Args:
-        folder: Files are written there; it is made.
-        program_folder: Frames of files below it are the program's.
-        limit_s: CPU seconds of the process, after which it is ended.
+        folder: Folder for the files; it is created.
+        program_folder: Folder of the program's files, whose frames belong to the program.
+        limit_s: CPU seconds of the process, after which it is killed.
     """
 
     def __init__(self, folder: Path, program_folder: str, limit_s: float) -> None:
@@ -43,12 +43,12 @@ class Recorder:
 
     @property
     def is_quiet(self) -> bool:
-        """True within a solve or a call that is recorded already, such as HiGHS under PuLP."""
+        """True within a solve or a call that is already recorded, such as HiGHS under PuLP."""
         return self._depth > 0
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Record nothing within this."""
+        """Return a context in which nothing is recorded."""
         self._depth += 1
         try:
             yield
@@ -56,7 +56,7 @@ class Recorder:
             self._depth -= 1
 
     def remaining_s(self) -> float:
-        """CPU seconds that a solve which begins now may take; at least one."""
+        """CPU seconds available for a solve that starts now; at least one."""
         return max(1.0, 0.9 * (self._limit_s - time.process_time()))
 
     def record(self, framework: str, make: Callable[[], Snapshot]) -> int:
@@ -112,7 +112,7 @@ class Recorder:
         return snapshot
 
     def watch_additions(self, owner: Any, methods: Sequence[str], kind: str, count: Callable[[Any], int]) -> None:
-        """Note where a class's methods add columns or rows.
+        """Note where the methods of a class add columns or rows.
 
         Args:
             owner: Class of the models.

@@ -1,4 +1,4 @@
-"""A model at the moment of a solve, as the recorders of the sandbox write it: lists of plain values.
+"""A model at the time of a solve, written by the recorders of the sandbox as lists of plain values.
 
 The file that a program leaves is a claim: the program runs in the process that writes it and can forge it.
 ``reading`` reads it back within bounds.
@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 FORMAT = 1
-# Family, labels, and where both come from.
+# Family, labels, and their source.
 MemberKey = tuple[str, list[str], str]
 
 
@@ -21,22 +21,22 @@ class DataTable:
     name: str
     keys: list[list[str]]
     values: list[float]
-    # Names of the index sets, where the framework has them.
+    # Names of the index sets, if the framework has them.
     sets: list[str] = field(default_factory=list)
-    # whether coefficients refer to its cells by ``links``; otherwise they are compared by value
+    # True if coefficients refer to its cells by ``links``; False if they are compared by value.
     is_linked: bool = False
 
 
 @dataclass
 class SnapshotLinks:
-    """References of figures to cells of tables, one a position in each list."""
+    """References of figures to cells of tables, one per position in each list."""
 
-    # "cost", "rhs", "entry", "low" or "high"
+    # Kinds of figures: "cost", "rhs", "entry", "low" or "high".
     targets: list[str] = field(default_factory=list)
-    # of the column, row or entry
+    # Positions of the columns, rows or entries.
     places: list[int] = field(default_factory=list)
     tables: list[int] = field(default_factory=list)
-    # of the cell in its table
+    # Positions of the cells in their tables.
     cells: list[int] = field(default_factory=list)
     factors: list[float] = field(default_factory=list)
 
@@ -53,35 +53,35 @@ class SnapshotLinks:
 class Snapshot:
     """A linear model with ``n`` columns and ``m`` rows."""
 
-    # Name and version of the library that the program uses.
+    # Name and version of the program's library.
     framework: str
     name: str = ""
     maximize: bool = False
     constant: float = 0.0
-    # ``(n,)``
+    # ``(n,)`` names.
     columns: list[str] = field(default_factory=list)
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)
     integer: list[bool] = field(default_factory=list)
     cost: list[float] = field(default_factory=list)
-    # ``(m,)``
+    # ``(m,)`` names.
     rows: list[str] = field(default_factory=list)
     row_low: list[float] = field(default_factory=list)
     row_high: list[float] = field(default_factory=list)
-    # ``(m + 1,)`` position at which each row begins in the next two
+    # ``(m + 1,)`` position at which each row begins in the next two lists.
     starts: list[int] = field(default_factory=lambda: [0])
     indices: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
-    # ``(n,)`` and ``(m,)``; None where the program gives no structure
+    # ``(n,)`` and ``(m,)`` keys; None without structure.
     column_keys: list[MemberKey | None] = field(default_factory=list)
     row_keys: list[MemberKey | None] = field(default_factory=list)
-    # Labels by name of sets that framework or program has.
+    # Labels by set name, from the framework or the program.
     sets: dict[str, list[str]] = field(default_factory=dict)
-    # Names of index sets by "variable" or "row" family, where the framework has them.
+    # Names of index sets by "variable" or "row" family, if the framework has them.
     family_sets: dict[str, dict[str, list[str]]] = field(default_factory=lambda: {"variables": {}, "rows": {}})
     tables: list[DataTable] = field(default_factory=list)
     links: SnapshotLinks = field(default_factory=SnapshotLinks)
-    # Parts of the model that are left out, one line each: then the snapshot is not the program's model.
+    # Omitted parts of the model, one line each; if there are any, the snapshot is incomplete.
     missing: list[str] = field(default_factory=list)
 
     def add_column(self, name: str, low: float, high: float, integer: bool, cost: float = 0.0) -> int:
@@ -109,7 +109,7 @@ class Snapshot:
 
 
 def _to_plain(value: Any) -> Any:
-    """Numbers of numpy as Python's, and the rest as text."""
+    """Convert numbers of numpy to Python numbers, and other values to text."""
     convert: Callable[[], Any] | None = getattr(value, "item", None)
     if convert is not None:
         return convert()

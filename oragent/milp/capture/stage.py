@@ -17,7 +17,7 @@ from typing import Any
 
 from oragent.sandbox.isolation import seccomp
 
-# Below the working folder.
+# Folder of recorded solves, below the working folder.
 SOLVES = ".oragent_solves"
 CAPTURE = "oragent.milp.capture"
 # Module whose import installs a recorder, by the module of ``recorders`` that has it.
@@ -58,7 +58,7 @@ def _print_program_error(kind: type[BaseException], problem: BaseException, trac
 
 
 def _install_recorders(program: Path, limit_s: float) -> None:
-    """Import the recorders without the rest of their package, whose solvers may clash with those of the program."""
+    """Import the recorders without their package, whose solvers may conflict with those of the program."""
     milp = ModuleType("oragent.milp")
     milp.__path__ = [str(Path(seccomp.__file__).parents[2] / "milp")]
     sys.modules["oragent.milp"] = milp

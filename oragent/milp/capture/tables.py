@@ -1,4 +1,4 @@
-"""Sets and data of a program, from its variables: lists of labels, and numbers by key. Runs in the sandbox."""
+"""Sets and data from the variables of a program: lists of labels, and numbers by key. Runs in the sandbox."""
 
 import datetime
 from collections.abc import Hashable, Iterator, Mapping
@@ -10,7 +10,7 @@ MOST_SETS = 300
 MOST_LABELS = 100_000
 MOST_TABLES = 300
 MOST_VALUES = 300_000
-# Nested dicts and lists.
+# Maximum depth of nested dicts and lists.
 DEEPEST = 5
 PLAIN_LABELS = (str, int, datetime.date)
 
@@ -41,7 +41,7 @@ def is_label(value: Any) -> bool:
 
 
 def find_sets(scopes: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """Labels by name of the program's lists, tuples, ranges, and keys of dicts."""
+    """Return labels by name of the program's lists, tuples, ranges, and keys of dicts."""
     sets: dict[str, list[str]] = {}
     for scope in scopes:
         for name, value in list(scope.items()):
@@ -68,7 +68,7 @@ def _labels_of(value: Any) -> list[str]:
 
 
 def find_tables(scopes: list[dict[str, Any]]) -> list[DataTable]:
-    """Numbers by key of the program's dicts, lists, arrays, series and data frames."""
+    """Return numbers by key of the program's dicts, lists, arrays, series and data frames."""
     tables: dict[tuple[str, tuple[str, ...]], DataTable] = {}
     room = MOST_VALUES
     for scope in scopes:
@@ -76,7 +76,7 @@ def find_tables(scopes: list[dict[str, Any]]) -> list[DataTable]:
             if name.startswith("_"):
                 continue
             for table in _tables_of(name, value):
-                # Data frames under several names may have a column each of the same name.
+                # Data frames under several names may share the name of a column.
                 identity = table.name, tuple(table.keys[0])
                 if identity in tables or len(tables) >= MOST_TABLES or len(table.values) > room:
                     continue
@@ -104,7 +104,7 @@ def _tables_of(name: str, value: Any) -> Iterator[DataTable]:
 
 
 def _numbers(value: Any, key: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Numbers by key; ValueError where something else is among them."""
+    """Return numbers by key; raise ValueError for other values."""
     if type(value).__name__ == "Series":
         items: Iterator[tuple[Hashable, Any]] = iter(value.items())
     elif isinstance(value, Mapping):

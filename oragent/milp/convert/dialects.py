@@ -3,7 +3,7 @@
 from oragent.milp.convert.structure import LoopRows, LoopVariables, WrittenFigure
 from oragent.milp.convert.writer import SourceWriter, number
 
-# Attributes of a Pyomo model that no component can replace.
+# Attributes of a Pyomo model that components must not replace.
 PYOMO_NAMES = """
     activate active block_data_objects clear clone cname collect_ctypes component component_map compute_statistics
     config construct contains_component create_instance ctype deactivate del_component description dim display doc
@@ -75,7 +75,7 @@ class PulpWriter(SourceWriter):
 class PyomoWriter(SourceWriter):
     """Source for Pyomo, with mutable parameters."""
 
-    # Attributes of the model, which hide no function of Python.
+    # Attributes of the model, which do not hide Python functions.
     hidden_by_none = ("variables", "rows")
     total = "pe.quicksum"
     infinity = "None"
@@ -108,11 +108,11 @@ class PyomoWriter(SourceWriter):
         return f"m.{identifier} = pe.Param({sets}initialize={initial}, mutable=True)"
 
     def variable(self, name: str) -> str:
-        """How expressions refer to variables."""
+        """Return the expression for a family of variables."""
         return f"m.{super().variable(name)}"
 
     def data(self, name: str) -> str:
-        """How expressions refer to data: parameters belong to the model."""
+        """Return the expression for data: parameters belong to the model."""
         identifier = super().data(name)
         return f"m.{identifier}" if name in self.structure.parameters else identifier
 
@@ -258,7 +258,7 @@ class MathOptWriter(SourceWriter):
 
     def end(self) -> str:
         """Solve and print."""
-        # HiGHS of OR-Tools crashes in processes that load other copies of SCIP or HiGHS
+        # OR-Tools' HiGHS crashes in processes that load other copies of SCIP or HiGHS.
         families = self.structure.variables
         is_mixed = any(family.is_integer or family.integer_keys for family in families)
         solver = "GSCIP" if is_mixed else "GLOP"

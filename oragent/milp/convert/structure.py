@@ -1,7 +1,7 @@
-"""Loops and data tables behind the arrays of an indexed model, from which readable source is written.
+"""Loops and data tables of an indexed model, from which readable source is written.
 
 The entries between a family of rows and a family of variables are covered by terms such as
-``sum(ship[p, c, w] for c in CITIES)`` or ``stock[c, w one before]``. What no term covers is kept as a table.
+``sum(ship[p, c, w] for c in CITIES)`` or ``stock[c, w one before]``. Other entries are written as a table.
 """
 
 import itertools
@@ -15,9 +15,9 @@ from oragent.milp.indexed import Family, IndexedModel
 from oragent.milp.linked import LinkedVector
 
 Positions = NDArray[np.int64]
-# Terms between a family of rows and one of variables; more are written as a table.
+# Maximum number of terms between a family of rows and one of variables; more are written as a table.
 MOST_TERMS = 4
-# Distances in an ordered set that are looked for, such as the week before.
+# Maximum distance in an ordered set, such as the week before.
 MOST_OFFSETS = 3
 
 
@@ -28,13 +28,13 @@ class WrittenFigure:
     value: float
     # Name of a parameter or table; empty for a number.
     table: str = ""
-    # Names of the loop variables that are its key.
+    # Loop variables of the key.
     key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class LoopDim:
-    """A part of a key in a loop."""
+    """Part of a key in a loop."""
 
     # Name of the loop variable.
     variable: str
@@ -44,7 +44,7 @@ class LoopDim:
 
 @dataclass(frozen=True)
 class BoundPart:
-    """How one part of a variable's key follows from the loops: a loop variable, or a label at a distance from it."""
+    """Label of one part of a variable's key: a loop variable, or a label at a distance from it."""
 
     variable: str
     index_set: str
@@ -71,7 +71,7 @@ class TableTerm:
 
 @dataclass
 class LoopFamily:
-    """A family with its loops; ``keys`` is None where it has a member for each element of the product of its sets."""
+    """A family with its loops; ``keys`` is None if it has a member for each element of the product of its sets."""
 
     name: str
     dims: tuple[LoopDim, ...]
@@ -85,11 +85,11 @@ class LoopVariables(LoopFamily):
     low: WrittenFigure = field(default_factory=lambda: WrittenFigure(0.0))
     high: WrittenFigure = field(default_factory=lambda: WrittenFigure(np.inf))
     is_integer: bool = False
-    # of the members that are integers, where not all are; None otherwise
+    # Keys of the integer members; None if all members or none are integers.
     integer_keys: list[tuple[str, ...]] | None = None
-    # of the objective; None for variables without a cost
+    # Objective coefficient; None for variables without a cost.
     cost: WrittenFigure | None = None
-    # whether a member is in no row and has no cost: some libraries leave such a variable out
+    # True if a member is in no row and has no cost: some libraries omit such a variable.
     has_unused: bool = False
 
 
@@ -169,7 +169,7 @@ class StructureReader:
         return tuple(dims)
 
     def _keys(self, family: Family, members: Positions) -> list[tuple[str, ...]] | None:
-        """Keys of members, which differ; None where they are the product of the family's sets, in any order."""
+        """Return unique keys of members; None if they are the product of the family's sets, in any order."""
         sizes = [len(self._sets[name]) for name in family.sets]
         if len(members) == int(np.prod(sizes, dtype=np.int64)):
             return None
@@ -204,7 +204,7 @@ class StructureReader:
     def _key_parts(
         self, dims: Sequence[LoopDim], family: Family, members: Positions
     ) -> dict[str, tuple[str, Positions]]:
-        """Set and label position of each loop variable, for each member."""
+        """Return set and label position of each loop variable, for each member."""
         return {dim.variable: (dim.index_set, family.keys[members, at]) for at, dim in enumerate(dims)}
 
     def _figure(
@@ -214,7 +214,7 @@ class StructureReader:
         places: Positions,
         parts: Mapping[str, tuple[str, Positions]],
     ) -> WrittenFigure:
-        """One number, a parameter's cell, or a table with the fewest loop variables that tell the figures apart."""
+        """Return one number, a parameter's cell, or a table with the fewest distinguishing loop variables."""
         linked = self._parameter_figure(vector, places, parts)
         if linked is not None:
             return linked
@@ -233,7 +233,7 @@ class StructureReader:
     def _cells(
         self, values: NDArray[np.float64], parts: Sequence[tuple[str, Positions]]
     ) -> dict[tuple[str, ...], float] | None:
-        """Figures by key; None where one key has two."""
+        """Return figures by key; None if a key has two figures."""
         cells: dict[tuple[str, ...], float] = {}
         labels = [self._sets[name] for name, _ in parts]
         for value, key in zip(values.tolist(), zip(*(at.tolist() for _, at in parts), strict=True), strict=True):
@@ -245,7 +245,7 @@ class StructureReader:
     def _parameter_figure(
         self, vector: LinkedVector, places: Positions, parts: Mapping[str, tuple[str, Positions]]
     ) -> WrittenFigure | None:
-        """The cell of a parameter that all figures refer to, with one factor and no number added."""
+        """Return the parameter cell that all figures refer to, with one factor and no added number."""
         links = vector.links
         if not len(links) or vector.base[places].any():
             return None
@@ -316,7 +316,7 @@ class StructureReader:
     def _best_cover(
         self, rows: LoopRows, family: Family, members: Positions, variables: Family, entries: "_Entries"
     ) -> tuple[tuple[BoundPart, ...], NDArray[np.bool_]] | None:
-        """The choice of loops that covers most entries, all of which exist; fewest sums and shifts among equals."""
+        """Return the loops that cover most entries, all of which exist; ties go to the fewest sums and shifts."""
         best: tuple[tuple[BoundPart, ...], NDArray[np.bool_]] | None = None
         best_score: tuple[int, int, int] = (0, 0, 0)
         codes = np.sort(entries.rows.astype(np.int64) * len(variables) + entries.columns)
@@ -338,7 +338,7 @@ class StructureReader:
     def _choices(
         self, rows: LoopRows, family: Family, variables: Family, entries: "_Entries"
     ) -> Iterator[tuple[BoundPart, ...]]:
-        """All ways to bind the parts of the variables' keys to the loops of the rows."""
+        """Return all ways to bind the parts of the variables' keys to the loops of the rows."""
         options: list[list[BoundPart]] = []
         taken = [dim.variable for dim in rows.dims]
         for at, name in enumerate(variables.sets):
@@ -370,7 +370,7 @@ class StructureReader:
         bound: Sequence[tuple[int, BoundPart]],
         most: int,
     ) -> Positions | None:
-        """Codes of all pairs of row and variable that the bound parts choose; None for more than there are entries."""
+        """Return codes of all pairs of row and variable that the bound parts select; None if there are too many."""
         place_of = {dim.variable: place for place, dim in enumerate(rows.dims)}
         row_codes, column_codes = np.zeros(len(members), dtype=np.int64), np.zeros(len(variables), dtype=np.int64)
         is_inside = np.ones(len(members), dtype=bool)
@@ -432,12 +432,12 @@ class _Entries:
     columns: Positions
 
     def take(self, mask: NDArray[np.bool_]) -> "_Entries":
-        """The entries that a mask chooses."""
+        """Return the entries that a mask selects."""
         return _Entries(self.places[mask], self.rows[mask], self.columns[mask])
 
 
 def _letters(names: Sequence[str]) -> dict[str, str]:
-    """A short loop variable for each set."""
+    """Return a short loop variable for each set."""
     letters: dict[str, str] = {}
     for name in names:
         first = next((sign.lower() for sign in name if sign.isalpha() and sign.isascii()), "k")

@@ -1,4 +1,4 @@
-"""Source of a model for a modelling library, from its structure; a dialect per library says how parts are written."""
+"""Write source of a model for a modelling library from its structure; each library has a dialect."""
 
 import builtins
 import keyword
@@ -20,7 +20,7 @@ from oragent.milp.convert.structure import (
 
 RELATIONS = {-1: "<=", 0: "==", 1: ">="}
 WIDTH = 110
-# Names that a source uses itself.
+# Names that the written source uses.
 TAKEN = "m pulp pe gp GRB mathopt math near status solved solver result key value"
 NEAR = '''
 def near(labels, label, distance):
@@ -33,9 +33,9 @@ def near(labels, label, distance):
 class SourceWriter(ABC):
     """Writer of one library's source."""
 
-    # Function that adds terms up.
+    # Function for sums of terms.
     total = "sum"
-    # Kinds of names that may be those of Python's functions.
+    # Kinds of names that may equal those of Python's functions.
     hidden_by_none: tuple[str, ...] = ()
     # Value of an infinite bound in a table.
     infinity = "math.inf"
@@ -60,7 +60,7 @@ class SourceWriter(ABC):
                 self.name("loop", dim.variable)
 
     def name(self, kind: str, name: str) -> str:
-        """Return the identifier for a name; made once."""
+        """Return the identifier for a name; equal names get the same identifier."""
         if (kind, name) not in self._names:
             text = re.sub(r"\W+", "_", name).strip("_") or kind
             if text[0].isdigit() or not text.isidentifier():
@@ -134,15 +134,15 @@ class SourceWriter(ABC):
         return f"{self.name('data', name)} = {self.dict_text(values)}"
 
     def variable(self, name: str) -> str:
-        """How expressions refer to a family of variables."""
+        """Return the expression for a family of variables."""
         return self.name("variables", name)
 
     def data(self, name: str) -> str:
-        """How expressions refer to data."""
+        """Return the expression for data."""
         return self.name("data", name)
 
     def set_reference(self, name: str) -> str:
-        """How loops refer to a set."""
+        """Return the expression for a set in a loop."""
         return self.name("set", name)
 
     def dict_text(self, values: Mapping[tuple[str, ...], float]) -> str:

@@ -1,4 +1,4 @@
-"""Any program that reads an LP or MPS file and writes a solution file, run in the sandbox.
+"""Solver back end for any program that reads an LP or MPS file and writes a solution file, run in the sandbox.
 
 ``command:PROGRAM ARGUMENTS``, for instance ``command:cbc {model.mps} solve solution {solution}``; ``{model.lp}`` or
 ``{model.mps}`` is the file with the model, ``{solution}`` the file that the program writes.
@@ -27,11 +27,11 @@ from oragent.sandbox.sandbox import Sandbox
 
 SOLUTION = "model.sol"
 FORMS = ("lp", "mps")
-# CPU seconds without a time limit of the user's
+# CPU seconds if the user sets no time limit.
 DEFAULT_SECONDS = 600.0
-# Relative difference of objectives up to which they are the same, as files round them.
+# Relative difference up to which objectives are equal, as files round them.
 AGREED = 1e-6
-# MiB
+# Limits in MiB.
 MEMORY, FILES = 4096, 512
 STATUSES = {
     SolveStatus.OPTIMAL: SolverStatus.OPTIMAL,
@@ -45,7 +45,7 @@ class CommandSolver:
 
     name = "command"
     install = "install the program, or give its path"
-    # The program decides on the objective's bound alone, so its optimum is a claim.
+    # The program claims an optimum; it reports no separate bound.
     abilities = frozenset({Ability.LINEAR, Ability.INTEGER, Ability.TIME})
 
     def __init__(self, words: tuple[str, ...]) -> None:
@@ -82,7 +82,7 @@ class CommandSolver:
         version, started = self.version(), time.perf_counter()
         form = next(form for form in FORMS if any(f"{{model.{form}}}" in word for word in self.words))
         name = f"model.{form}"
-        # A word that names a file becomes its path; the program works in the folder of both.
+        # Replace names of files by paths; the program works in the folder of both files.
         words = tuple(word.replace(f"{{{name}}}", name).replace("{solution}", SOLUTION) for word in self.words)
         seconds = options.seconds or DEFAULT_SECONDS
         limits = Limits(cpu_s=seconds + 1, memory_mb=MEMORY, file_mb=FILES, wall_s=2 * seconds + 10)
@@ -108,7 +108,7 @@ def _model_text(arrays: Arrays, form: str) -> str:
     """
     arrays = replace(arrays, sense=Sense.MINIMIZE, cost=arrays.sense.sign * arrays.cost, constant=0.0)
     unused = np.flatnonzero((np.bincount(arrays.matrix.columns, minlength=len(arrays.cost)) == 0) & (arrays.cost == 0))
-    # an LP file has no place for a column without terms
+    # The LP format cannot state a column without terms.
     lp = as_highs(arrays.with_idle_row(unused) if len(unused) else arrays)
     lp.col_names_ = [f"x{index}" for index in range(lp.num_col_)]
     lp.row_names_ = [f"r{index}" for index in range(lp.num_row_)]
@@ -132,7 +132,7 @@ def _result(arrays: Arrays, solution: SolutionFile, version: str, seconds: float
     if status is SolverStatus.OPTIMAL:
         cost = arrays.sense.sign * float(arrays.cost @ values)
         stated = cost if solution.objective is None else solution.objective
-        # A program that misread the model states another objective than its point has.
+        # If the program misread the model, its objective differs from that of its point.
         if abs(stated - cost) <= AGREED * max(1.0, abs(cost)):
             bound = arrays.objective_at(values)
     return SolverResult(status, version, values, bound, seconds=seconds)

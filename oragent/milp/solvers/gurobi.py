@@ -1,4 +1,4 @@
-"""Gurobi through gurobipy; its wheel holds a licence for small models."""
+"""Gurobi through gurobipy; its wheel includes a licence for small models."""
 
 import math
 import time
@@ -14,7 +14,7 @@ from oragent.milp.plain import plain
 from oragent.milp.solvers.protocol import Ability, Limit, SolverOptions, SolverResult, SolverStatus, not_installed
 
 INSTALL = 'pip install "operations-research-agents[gurobi]"'
-# ``GRB.Status``, fixed numbers of its manual
+# Fixed values of ``GRB.Status`` from the manual.
 STATUSES = {
     2: SolverStatus.OPTIMAL,
     3: SolverStatus.INFEASIBLE,
@@ -92,7 +92,7 @@ def build_model(model: Any, arrays: Arrays, gurobipy: Any) -> None:
     low, high = arrays.low.copy(), arrays.high.copy()
     for part in features.semi_continuous:
         kinds[part.variable] = "N" if arrays.integer[part.variable] else "S"
-    # Gurobi takes no other integer type for the variable of an indicator
+    # Gurobi requires a binary type for the variable of an indicator.
     for indicator in features.indicators:
         kinds[indicator.binary] = "B"
     block = model.addMVar(len(arrays.cost), lb=low, ub=high, obj=arrays.cost, vtype=kinds)
@@ -171,7 +171,7 @@ def _result(model: Any, arrays: Arrays, version: str, seconds: float) -> SolverR
 
 
 def _by_row(arrays: Arrays, duals: Vector) -> Vector:
-    """Add what the two blocks of a row with two limits have."""
+    """Add the values of the two blocks for rows with two limits."""
     total, first = np.zeros(len(arrays.row_low)), 0
     for rows, _, _ in _row_blocks(arrays):
         total[rows] += duals[first : first + len(rows)]

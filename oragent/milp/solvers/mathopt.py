@@ -31,9 +31,9 @@ STATUSES = {
 LIMITS = {"TIME": Limit.TIME, "NODE": Limit.NODES, "ITERATION": Limit.ITERATIONS, "MEMORY": Limit.MEMORY}
 # Branching on continuous variables never reaches a gap of 0.
 QUADRATIC_GAP = 2e-7
-# MathOpt's complaint of SCIP's point of an unbounded model
+# MathOpt's error for SCIP's point of an unbounded model.
 INFINITE_POINT = "found value: inf; invalid PrimalSolutionProto.objective_value"
-# PDLP's default of 1e-6 relative leaves points that fail our check
+# PDLP's default relative tolerance of 1e-6 gives points that fail the check.
 PDLP_TOLERANCE = 1e-9
 
 
@@ -41,11 +41,11 @@ PDLP_TOLERANCE = 1e-9
 class MathOptKind:
     """A solver of MathOpt."""
 
-    # by which users choose it
+    # Name for the user's choice.
     name: str
-    # in messages
+    # Title in messages.
     title: str
-    # of ``SolverTypeProto``
+    # Value of ``SolverTypeProto``.
     code: str
     abilities: frozenset[Ability]
 
@@ -114,7 +114,7 @@ class MathOptSolver:
             parameters = self._parameters(arrays, options)
             model = fill_model(arrays)
             answer = core.solve(model, code, initializer, parameters, hints, None, registration, None, None)
-        # MathOpt raises an error class of its own without a public name
+        # MathOpt raises an error class without a public name.
         except Exception as problem:
             if INFINITE_POINT in str(problem):
                 return SolverResult(SolverStatus.INFEASIBLE_OR_UNBOUNDED, version)

@@ -10,18 +10,18 @@ from oragent.milp.arrays import Arrays, Vector
 
 
 class Ability(StrEnum):
-    """Parts of a model, and kinds of results, that a back end may handle itself."""
+    """Parts of a model, and kinds of results, that a back end may support."""
 
     LINEAR = "linear rows"
     INTEGER = "integer variables"
     CONVEX_OBJECTIVE = "convex quadratic objectives"
-    # with integer variables too, and not convex
+    # Also with integer variables, and not convex.
     QUADRATIC_OBJECTIVE = "any quadratic objective"
     QUADRATIC_ROWS = "quadratic rows"
     INDICATORS = "indicators"
     ORDERED_SETS = "SOS1 and SOS2"
     SEMI_CONTINUOUS = "semi-continuous variables"
-    # of linear models
+    # Duals of linear models.
     DUALS = "duals"
     RAY = "unbounded rays"
     FARKAS = "Farkas certificates"
@@ -41,7 +41,7 @@ class SolverStatus(StrEnum):
     INFEASIBLE = "infeasible"
     UNBOUNDED = "unbounded"
     INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
-    # by a limit or by an error; there may be a point
+    # Stopped by a limit or an error; a point is possible.
     STOPPED = "stopped"
 
 
@@ -64,14 +64,14 @@ class SolverOptions:
         MilpError: A limit is below 0, or there is no thread.
     """
 
-    # Wall clock, a cap; None for none.
+    # Wall-clock limit; None for none.
     seconds: float | None = None
-    # Relative gap at which the search may end.
+    # Relative gap at which the search stops.
     gap: float = 0.0
     threads: int = 1
-    # Branch-and-bound nodes, a deterministic limit; None for none.
+    # Limit of branch-and-bound nodes, deterministic; None for none.
     nodes: int | None = None
-    # Simplex or first-order iterations, a deterministic limit; None for none.
+    # Limit of simplex or first-order iterations, deterministic; None for none.
     iterations: int | None = None
     seed: int = 0
 
@@ -88,37 +88,37 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class SolverResult:
-    """What a back end returns; nothing of it is checked yet. All figures are in the model's own sense."""
+    """Unchecked result of a back end. All figures are in the model's own sense."""
 
     status: SolverStatus
-    # Name and version.
+    # Name and version of the solver.
     solver: str
-    # ``(n,)``, a point that the solver holds feasible; None for none
+    # ``(n,)`` values of a point that the solver considers feasible; None without one.
     values: Vector | None = None
-    # no feasible point is better, the solver says; None for none
+    # Bound that the solver claims; None without one.
     bound: float | None = None
-    # ``(m,)`` change of the objective for a unit more of each right-hand side; linear models only
+    # ``(m,)`` change of the objective per unit of each right-hand side; linear models only.
     row_duals: Vector | None = None
-    # ``(n,)``
+    # ``(n,)`` reduced costs.
     reduced_costs: Vector | None = None
-    # ``(n,)`` direction in which an unbounded model improves
+    # ``(n,)`` direction of improvement of an unbounded model.
     ray: Vector | None = None
-    # ``(m,)`` multipliers of rows that prove infeasibility
+    # ``(m,)`` multipliers of rows that prove infeasibility.
     farkas: Vector | None = None
-    # that ended it; None if nothing did
+    # Limit that ended the solve; None without one.
     limit: Limit | None = None
     # Counts such as ``nodes`` and ``iterations``.
     work: Mapping[str, float] = field(default_factory=dict)
-    # Wall clock, of the solver alone.
+    # Wall-clock seconds of the solver alone.
     seconds: float = 0.0
-    # Solver's own object, from which more can be asked; None for none.
+    # Native object of the solver; None for none.
     engine: object = None
 
 
 class Solver(Protocol):
-    """A back end. It receives arrays whose features it is able to handle; others are linearised before."""
+    """A back end. It receives arrays with supported features only; others are linearised before."""
 
-    # by which users choose it
+    # Name for the user's choice.
     name: str
     abilities: frozenset[Ability]
     # Command that installs it.

@@ -73,7 +73,7 @@ def _known_solvers() -> Mapping[str, Solver]:
     for entry in entry_points(group=GROUP):
         try:
             solvers.setdefault(entry.name.lower(), entry.load()())
-        # Any error of another package's code must not stop ours.
+        # An error in another package must not stop oragent.
         except Exception as problem:
             raise MilpError(
                 f"the registered solver {quoted(entry.name)} cannot be loaded: {plain(str(problem), 200)}; remove "

@@ -1,4 +1,4 @@
-"""Recorder of CP-SAT: linear and Boolean constraints as rows; any other constraint is stated as missing."""
+"""Recorder of CP-SAT: linear and Boolean constraints as rows; other constraints are reported as missing."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 from oragent.milp.capture.recorder import Recorder, package_version
 from oragent.milp.capture.snapshot import Snapshot
 
-# Domains of whole numbers beyond it count as unbounded.
+# Domains beyond this whole number count as unbounded.
 UNBOUNDED = 10**15
 KIND_NAMES = """
     bool_or bool_and at_most_one exactly_one bool_xor int_div int_mod int_prod lin_max linear all_diff element circuit
@@ -88,14 +88,14 @@ class _RowWriter:
         self._snapshot = snapshot
 
     def write(self, constraint: Any) -> None:
-        """Write the rows of a constraint, or state it as missing."""
+        """Write the rows of a constraint, or report it as missing."""
         kind = next((name for name in KINDS if getattr(constraint, f"has_{name}")()), "")
         conditions = list(constraint.enforcement_literal)
         name = str(constraint.name)
         if kind == "linear":
             self._write_linear(name, constraint.linear, conditions)
         elif kind == "bool_or":
-            # One literal holds, or one condition does not.
+            # At least one literal is true, or at least one condition is false.
             literals = [*constraint.bool_or.literals, *(~literal for literal in conditions)]
             self._write_literals(name, literals, 1.0, math.inf)
         elif kind == "bool_and":
@@ -150,12 +150,12 @@ class _RowWriter:
     def _write_conditional(
         self, name: str, terms: dict[int, float], bound: float, extreme: float, conditions: list[int], is_upper: bool
     ) -> None:
-        """Write a row that holds where all conditions do: each that does not gives the room up to the extreme."""
+        """Write a row that holds if all conditions hold; each false condition relaxes it up to the extreme value."""
         room = extreme - bound
         if (room <= 0) == is_upper or room == 0:
-            # it holds anyway
+            # The row always holds.
             return
-        # Terms - room * sum(1 - condition) <= bound.
+        # Writes terms - room * sum(1 - condition) <= bound.
         row = dict(terms)
         switches, offset = self._sum([(~condition, room) for condition in conditions])
         for column, value in switches.items():

@@ -8,7 +8,7 @@ from oragent.milp.capture.snapshot import MemberKey, Snapshot
 from oragent.milp.capture.tables import flat_key, label_text
 
 STATUSES = {2: "optimal", 3: "infeasible", 4: "infeasible or unbounded", 5: "unbounded", 9: "time limit"}
-# Attributes of a model that count what a linear model does not have.
+# Counts of a model's nonlinear parts.
 NOT_LINEAR = {
     "NumSOS": "special-ordered sets",
     "NumQConstrs": "quadratic rows",
@@ -106,7 +106,7 @@ def _snapshot(
     held = {id(value) for scope in recorder.places.variable_scopes() for value in list(scope.values())}
     for kind, name, made in families:
         if not name and id(made) not in held:
-            # Nothing else names its members.
+            # The members have no other source of names.
             name = recorder.places.line_name(kind, made)
         _take_family(given[kind], find[kind], name, made)
         recorder.places.place_object(kind, model, made, find[kind])

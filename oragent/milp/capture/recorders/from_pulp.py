@@ -10,9 +10,9 @@ from oragent.milp.capture.recorder import Recorder, package_version
 from oragent.milp.capture.snapshot import MemberKey, Snapshot
 from oragent.milp.capture.tables import flat_key, label_text
 
-# A variable that PuLP puts where an objective has no term.
+# Variable that PuLP adds to an objective without terms.
 DUMMY = "__dummy"
-# Relation by PuLP's sign.
+# PuLP's signs of relations.
 LESS, GREATER = -1, 1
 MAKERS = {
     "LpVariable": ("dicts", "dict", "matrix"),
@@ -81,7 +81,7 @@ def _watch_families(owner: Any, name: str, keys: dict[str, MemberKey], recorder:
             indices = tuple(_as_list(index) for index in indices)
         else:
             indices = _as_list(indices)
-        # The start of an index is given by inner calls alone.
+        # Only inner calls pass the start of an index.
         with recorder.quiet():
             made = original(self, name, indices, *arguments, **named)
         if not recorder.is_quiet:

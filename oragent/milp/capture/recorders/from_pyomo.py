@@ -102,7 +102,7 @@ class RecordingSolver:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("add_", "remove_", "update_", "set_", "load_")):
-            # A persistent solver's model is read anew at each solve.
+            # The model of a persistent solver is read again at each solve.
             return lambda *arguments, **named: None
         raise AttributeError(name)
 
@@ -210,7 +210,7 @@ def _add_tables(snapshot: Snapshot, parameters: list[Any], value: Any) -> dict[i
             try:
                 number = float(value(parameter[key]))
             except (TypeError, ValueError):
-                # no number, or a cell without a value
+                # The cell is not a number, or has no value.
                 continue
             if parameter.mutable:
                 cells[id(parameter[key])] = (len(snapshot.tables), len(keys))
@@ -327,7 +327,7 @@ class _Reader:
                 part._value = before[key]
         expected = start + sum(factor * (before[key] + 3.0) for key, factor in factors.items())
         if abs(moved - expected) > 1e-9 * max(1.0, abs(moved)):
-            # such as a product of two parameters: the figure stays a number
+            # A nonlinear expression, such as a product of two parameters; the figure stays a number.
             return
         for key, factor in factors.items():
             if factor:
