@@ -1,4 +1,4 @@
-"""Source positions at which a program makes members of a model, with the variables of loops and frames.
+"""Source positions at which a program makes members of a model, with the variables of loops and frames."""
 
 import ast
 import os

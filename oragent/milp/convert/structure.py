@@ -17,7 +17,7 @@ from oragent.milp.linked import LinkedVector
 Positions = NDArray[np.int64]
 # Maximum number of terms between a family of rows and one of variables; more are written as a table.
 MOST_TERMS = 4
-# Maximum distance in an ordered set, such as the week before.
+# Maximum number of distances in an ordered set, such as the week before.
 MOST_OFFSETS = 3
 
 
