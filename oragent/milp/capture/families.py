@@ -136,7 +136,7 @@ class SetPool:
             group.given_sets = tuple(names)
 
     def find(self, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
-        """Return the used sets that hold all labels of a table's keys; None if a position has no or several such sets."""
+        """Return the used sets that contain all labels of a table's keys; None unless each position has one set."""
         names = []
         for labels in zip(*keys, strict=True):
             different = set(labels)
