@@ -8,35 +8,35 @@ from oragent._base.protocol import Status
 from oragent.search.candidate import Candidate
 from oragent.search.checks import IDLE
 
-# answers in a row without anything usable, each sent back once, after which the model counts as dead: one that leaves
-# the code out of a fifth of its replies is taken for dead at one in ten million answers
+# Number of consecutive unusable answers, each sent back once, after which the model counts as failed. With code missing
+# in a fifth of the replies, this happens once in ten million answers.
 DEAD = 5
-# marks of code in a reply
+# Marks of code in a reply.
 CODE_MARKS = ("```", "~~~", "<<<<<<<")
 
 
 def holds_code(text: str, function: str) -> bool:
-    """Return True if a reply may hold a program or edits: a fence, a mark of an edit, or the function's name."""
+    """Return whether a reply may hold a program or edits: a fence, a mark of an edit, or the function's name."""
     return any(mark in text for mark in (*CODE_MARKS, f"{function}("))
 
 
 class RunEnd:
-    """Decides whether a run ends, and keeps the first reason."""
+    """Detects the end of a run, and stores the first reason."""
 
     def __init__(self, patience: int) -> None:
-        # rounds in a row without a new program after which a run ends
+        # Number of consecutive rounds without a new program after which a run ends.
         self._patience = patience
         self._end: tuple[str, bool] | None = None
         self._idle_rounds = 0
-        # message of the latest round's first rejected candidate
+        # Message of the latest round's first rejected candidate.
         self._rejection = ""
-        # answers in a row without anything usable, and the reason of the latest
+        # Number of consecutive unusable answers, and the reason of the latest.
         self._unusable_answers = 0
         self._problem = ""
 
     @property
     def has_come(self) -> bool:
-        """True if nothing new begins."""
+        """True if the run starts nothing new."""
         return self._end is not None
 
     @property
@@ -48,7 +48,7 @@ class RunEnd:
 
     @property
     def is_complete(self) -> bool:
-        """True if the budget was used up, as opposed to a stop, a dead model or nothing new to try."""
+        """True if the budget was used up; False after a stop, a model failure or a lack of new programs."""
         return self._end is not None and self._end[1]
 
     def stop(self, reason: str) -> None:
@@ -56,16 +56,16 @@ class RunEnd:
         self._end = self._end or (reason, False)
 
     def stop_for_model(self, problem: ModelError) -> None:
-        """End the run because its model cannot be used; after a time-out of ours it is paused."""
+        """End the run because its model is unusable; after a time-out of the client it is paused."""
         if isinstance(problem, ModelTimeout):
             self.stop(f"paused: {problem}")
         else:
             self.stop(str(problem))
 
     def count_answers(self, problems: Sequence[str]) -> None:
-        """Count the answers of a model; for each, in order, the reason why nothing usable was in it, or an empty text.
+        """Count the answers of a model by the reasons why they were unusable, in order; empty for a usable answer.
 
-        Those of rounds that a resumed run replays are not counted: its user may have mended the model.
+        Answers in replayed rounds of a resumed run are not counted, because the user may have fixed the model.
         """
         for problem in problems:
             self._problem = problem
@@ -90,7 +90,7 @@ class RunEnd:
             self._idle_rounds += 1
 
     def check(self, budget: Budget, spent: Spent) -> None:
-        """End the run if a bound of the budget is reached, its model is dead, or it finds nothing new."""
+        """End the run if a bound of the budget is reached, its model fails, or it finds no new programs."""
         exceeded = budget.name_reached_bound(spent)
         if exceeded:
             self._end = self._end or (exceeded, True)

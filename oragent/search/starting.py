@@ -1,4 +1,4 @@
-"""Starts from what there is: programs and lessons of other runs, and elites of a run that lost its database."""
+"""Start from existing results: programs and lessons of other runs, or elites of a run without its database."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from oragent.search.program_header import drop_head
 from oragent.search.store import Store, is_blank
 from oragent.search.strategies.or_agent.tree import final_memory
 
-# of one run: its best
+# Largest number of best programs of one run.
 MOST_PROGRAMS = 20
-# of a program
+# Largest size of a program.
 MOST_BYTES = 200_000
-# of lessons: every prompt that has them is as much longer
+# Largest number of characters of lessons, which make prompts longer.
 MOST_LETTERS = 8_000
 LEFT_OUT = "(Earlier lessons are left out here, as there are too many of them.)"
-# in place of a file: the lessons of the problem's family
+# Word for the lessons of the problem's family, in place of a file.
 WORD = "memory"
 
 
@@ -31,16 +31,16 @@ SUFFIXES = ("", "-wal", "-shm")
 
 @dataclass(frozen=True)
 class InitialPrograms:
-    """Programs and lessons that a run begins with in addition to its seed."""
+    """Initial programs and lessons of a run besides its seed."""
 
-    # texts of programs, each once; they are scored with the seed, and count
+    # Texts of programs, each once; they are scored with the seed, and count as evaluations.
     sources: tuple[str, ...] = ()
-    # lessons in words, which follow the problem's ``knowledge.md``
+    # Lessons in words, which follow the problem's ``knowledge.md``.
     lessons: str = ""
 
 
 def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPrograms:
-    """Collect the programs and lessons that a run is to begin with; of too many lessons the latest, with a remark.
+    """Collect the initial programs and lessons of a run; of too many lessons only the latest, with a remark.
 
     Places are programs in the problem's language, texts (``.md``) of lessons, folders of runs, or ``memory``: what is
     kept of the problem's family in the folder of outputs.
@@ -109,7 +109,7 @@ def lessons_of(run: Path) -> str:
 
 
 def _read_elites(run: Path, problem: Problem) -> list[str]:
-    """The best programs that a run has left, best first; links are refused, as they may lead to other files."""
+    """Return the best programs of a run, best first; links are refused, because they may lead to other files."""
     expect_no_links(run)
     try:
         function = load_yaml(run / "config.yaml")["problem"]["function"]
@@ -159,13 +159,12 @@ def _read_limited(path: Path, limit: int) -> str:
 
 
 def rebuild_run(folder: RunFolder) -> int:
-    """Begin the run anew with its elites, which are scored again beside the seed when it goes on; return their number.
+    """Rebuild a run from its elites, which are scored again with the seed on resume; return their number.
 
-    What was lost stays lost: which candidates there were beside them, what models answered, what was spent. A database
-    that is there is kept as ``run.db.broken``.
+    Other candidates, replies of models and the spending are lost. An existing database is kept as ``run.db.broken``.
 
     Raises:
-        StoreError: if nothing is left, the database can still be read, or another process searches there.
+        StoreError: No elite is left, the database is readable, or another process searches there.
     """
     if network_file_system(folder.path):
         raise StoreError(f"{folder.path} lies on a network: copy it to a disk of this machine, and rebuild it there")
@@ -192,5 +191,5 @@ def _is_whole(folder: RunFolder) -> bool:
         with Store(folder.database, readonly=True) as store:
             return bool(store.records(0))
     except (StoreError, ValueError, TypeError, KeyError):
-        # corrupted, as SQLite or we say
+        # The database is corrupted.
         return False

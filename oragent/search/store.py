@@ -1,8 +1,8 @@
-"""A run's database: every candidate, evaluation and reply, each written in one transaction as it happens.
+"""Database of a run: every candidate, evaluation and reply, each written in one transaction immediately.
 
-SQLite in WAL mode, so that a run that is killed loses nothing that was paid for. Evaluations and replies are written
-when they end; candidates when their round is committed, in round order. What a killed run had paid for without
-committing it is found again by its key when the round is done again.
+SQLite in WAL mode, so that a killed run loses nothing that was paid for. Evaluations and replies are written when they
+end; candidates are written when their round is committed, in round order. When a resumed run repeats a round, it finds
+the stored evaluations and replies by their keys.
 """
 
 import fcntl
@@ -54,22 +54,22 @@ CREATE TABLE IF NOT EXISTS notes (
     PRIMARY KEY (round, number));
 """
 KIND = "search"
-# that prompts name: dependencies of oragent, installed everywhere
+# Packages that prompts name; they are dependencies of oragent and always installed.
 PACKAGES = ("numpy", "scipy", "numba")
-# likewise, for problems that require them
+# Further packages that prompts name for problems that require them.
 DECLARED = ("networkx", "sklearn")
-# takes ``EvaluationKind.text_range``
+# SQL condition with the two texts of ``EvaluationKind.text_range``.
 OF_KIND = "WHERE fingerprint BETWEEN ? AND ?"
 EVALUATION_COLUMNS = ("fingerprint", "elapsed_s", *Evaluation.__dataclass_fields__)
 JOURNAL_COLUMNS = {"journal": "number, place, round, kind, text", "moments": "call, size, evaluations, model_calls"}
-# rounds that are not there: what replays a run goes through all numbers
+# Largest gap in round numbers, because a replay goes through all numbers.
 MAX_GAP = 1000
 MAX_ISLANDS = 10_000
-# characters of a list of parents or features
+# Largest number of characters of a list of parents or features.
 MAX_TEXT = 100_000
-# characters of other JSON: an evaluator prints at most a mebibyte
+# Largest number of characters of other JSON. An evaluator prints at most a mebibyte.
 MAX_JSON = 8 << 20
-# key under which a run records what its machine keeps candidates from
+# Key of the recorded isolation of candidates on the machine of the run.
 ISOLATION = "isolation"
 
 
@@ -77,32 +77,32 @@ ISOLATION = "isolation"
 class RoundNote:
     """Note of a round for later rounds and reports."""
 
-    # number of the round
+    # Number of the round.
     round: int
-    # kind of note, by which it is found again
+    # Kind of note, used for lookup.
     kind: str
-    # text of the note: whatever the strategy says, perhaps JSON
+    # Text of the note, possibly JSON.
     text: str
 
 
 @dataclass(frozen=True)
 class JournalRow:
-    """Finding of a round under way."""
+    """Finding of an unfinished round."""
 
-    # number in the order of time, from 0
+    # Number in order of time, from 0.
     number: int
-    # name of the finding; the same in a run that is resumed
+    # Name of the finding; a resumed run gives it the same name.
     place: str
-    # number of the round
+    # Number of the round.
     round: int
-    # kind of finding
+    # Kind of finding.
     kind: str
-    # content as JSON
+    # Content as JSON.
     text: str
 
 
 class Store:
-    """The database of one run, which is made if it is missing; with ``readonly`` it is never written to."""
+    """Database of one run; it is created if it is missing, unless ``readonly``."""
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
@@ -116,19 +116,19 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file; everything was written before."""
+        """Close the file; all data are already written."""
         self._db.close()
 
     def limit_queries(self, seconds: float) -> None:
-        """End queries after a time: the file is untrusted."""
+        """Limit the time of queries, because the file is untrusted."""
         self._db.limit_queries(seconds)
 
     def meta(self, key: str) -> str | None:
-        """A note about the run."""
+        """Return a value about the run, or None."""
         return self._db.read_meta(key)
 
     def note(self, key: str, value: str) -> None:
-        """Write a note about the run."""
+        """Store a value about the run."""
         self._db.write_meta(key, value)
 
     @cached_property
@@ -138,7 +138,7 @@ class Store:
     def evaluation(self, key: EvaluationKey | str) -> Evaluation | None:
         """Return the evaluation under a key or a candidate's fingerprint, or None."""
         text = str(key)
-        # most are new, and no query is needed to know it
+        # Most programs are new; the set of names avoids a query.
         if text not in self._scored_names:
             return None
         row = self._db.query_row("SELECT * FROM evaluations WHERE fingerprint = ?", text)
@@ -159,9 +159,9 @@ class Store:
         self._scored_names.add(str(key))
 
     def take_times(self, path: Path) -> None:
-        """Take over the times of another run's evaluations: prompts tell them, and a replay's must read the same.
+        """Copy the times of another run's evaluations, because prompts show them and a replay needs the same prompts.
 
-        Experiments are taken over whole, as CPU seconds decide how far they go.
+        Experiments are copied whole, because CPU seconds decide when they end.
         """
         with Database(path, SCHEMA, None, readonly=True) as database:
             rows = database.query_rows("SELECT fingerprint, status, metrics, message FROM evaluations")
@@ -178,7 +178,7 @@ class Store:
         return {row["fingerprint"] for row in self._db.query_rows("SELECT fingerprint FROM times")}
 
     def with_first_times(self, key: EvaluationKey | str, evaluation: Evaluation) -> Evaluation:
-        """An evaluation with the times that the replayed run measured; else as it is."""
+        """Return an evaluation with the times of the replayed run, if it has them."""
         if str(key) not in self._parse_times:
             return evaluation
         row = self._db.query_row("SELECT * FROM times WHERE fingerprint = ?", str(key))
@@ -201,12 +201,12 @@ class Store:
         return (0, 0.0)
 
     def journal(self) -> list[JournalRow]:
-        """Return the findings of rounds under way, in the order of time."""
+        """Return the findings of unfinished rounds, in order of time."""
         rows = self._db.query_rows("SELECT number, place, round, kind, text FROM journal ORDER BY number")
         return [JournalRow(*row) for row in rows]
 
     def add_to_journal(self, row: JournalRow) -> None:
-        """Write a finding as soon as it is there."""
+        """Write a finding immediately."""
         self._db.write_row("INSERT INTO", "journal", vars(row))
 
     def moments(self) -> dict[str, tuple[int, int, int]]:
@@ -215,12 +215,12 @@ class Store:
         return {row["call"]: (row["size"], row["evaluations"], row["model_calls"]) for row in rows}
 
     def add_moment(self, call: str, moment: tuple[int, int, int]) -> None:
-        """Write down from which state the prompt of a call is built."""
+        """Store the moment from whose state the prompt of a call is built."""
         values = dict(zip(("call", "size", "evaluations", "model_calls"), (call, *moment), strict=True))
         self._db.write_row("INSERT INTO", "moments", values)
 
     def take_journal(self, path: Path) -> None:
-        """Take over the journal of another run: a replay builds its prompts from it."""
+        """Copy the journal of another run; a replay builds its prompts from it."""
         with Database(path, SCHEMA, None, readonly=True) as database:
             rows = {
                 name: database.query_rows(f"SELECT {columns} FROM {name}") for name, columns in JOURNAL_COLUMNS.items()
@@ -235,7 +235,7 @@ class Store:
 
     def purity_checks(self) -> PurityChecks:
         """Return number and cost of the run's checks so far, including rounds that are not committed yet."""
-        # A race that went to its end is kept twice.
+        # A race that reached its end is stored twice.
         once = f"wall_s > 0 AND (fingerprint NOT BETWEEN ? AND ? OR status = '{Status.SCREENED}')"
         select = f"SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE {once}"
         total = self._db.query_row(select, *EvaluationKind.RACE.text_range)
@@ -246,7 +246,7 @@ class Store:
         return PurityChecks(len(rows), failed, cpu_s, float(total["cpu_s"]) if total else 0.0)
 
     def initial_sources(self) -> list[str]:
-        """Texts of the programs that a rebuilt run begins with in addition to its seed."""
+        """Return the texts of the initial programs of a run besides its seed."""
         return self._read_texts("founders")
 
     def _read_texts(self, key: str) -> list[str]:
@@ -254,31 +254,31 @@ class Store:
             return _expect_texts(parse_json(self.meta(key) or "[]", MAX_JSON))
 
     def add_initial_programs(self, sources: Sequence[str], origin: str = "rebuilt") -> None:
-        """Store the programs that a run begins with in addition to its seed, and their origin."""
+        """Store the initial programs of a run besides its seed, and their origin."""
         self.note("founders", json.dumps(list(sources)))
         self.note("founded", origin)
 
     @property
     def initial_origin(self) -> str:
-        """Origin of the programs that the run begins with in addition to its seed."""
+        """Return the origin of the initial programs besides the seed."""
         return self.meta("founded") or "rebuilt"
 
     def take_start(self, path: Path) -> None:
-        """Take over the programs and lessons with which another run began, and the acts of its user."""
+        """Copy the initial programs and lessons of another run, and the acts of its user."""
         with Database(path, SCHEMA, None, readonly=True) as database:
             for key in ("founders", "founded", "lessons", "steering"):
                 if (value := database.read_meta(key)) is not None:
                     self.note(key, value)
 
     def book(self, checks: Sequence[Reply]) -> None:
-        """Write down the replies by which servers have shown that they answer: they are calls of the seed's round."""
+        """Store the replies of checks that servers answer; they are calls of the seed's round."""
         begin = sum(reply.role == CHECK.role for reply in self.replies.case_replies("0"))
         for number, reply in enumerate(checks, begin):
             request = replace(CHECK, key=f"0.{number}")
             self.replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
 
     def checks(self) -> Spent:
-        """Spending on these."""
+        """Return the spending on checks of servers."""
         paid = self.replies.case_replies("0")
         tokens = sum(reply.tokens_in + reply.tokens_out for reply in paid)
         return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
@@ -288,7 +288,7 @@ class Store:
         self._db.execute("UPDATE rounds SET spent = ? WHERE round = ?", json.dumps(vars(spent)), number)
 
     def packages(self, required: Sequence[str] = ()) -> tuple[str, ...]:
-        """Packages that prompts name, set once in the life of a run; what else is installed makes no difference."""
+        """Return the packages that prompts name, fixed once per run; other installed packages have no effect."""
         packages = self.meta("packages")
         if packages is None:
             packages = json.dumps([*PACKAGES, *(name for name in DECLARED if name in required)])
@@ -300,7 +300,7 @@ class Store:
         return self._read_texts("remarks")
 
     def remark(self, text: str) -> bool:
-        """Store a line for a person; return True if it is new."""
+        """Store a message for the user; return True if it is new."""
         remarks = self.remarks()
         if text in remarks:
             return False
@@ -315,7 +315,7 @@ class Store:
         elapsed_s: float,
         notes: Sequence[RoundNote] = (),
     ) -> None:
-        """Write a round with its notes and its candidates, each with what the archive did with it, all or nothing."""
+        """Write a round with its notes and candidates, each with its archive status, in one transaction."""
         with self._db.transaction():
             for position, (candidate, placed) in enumerate(candidates):
                 values = {**vars(candidate), "round": number, "number": position, "placed": placed}
@@ -327,30 +327,30 @@ class Store:
             self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", number, json.dumps(vars(spent)), elapsed_s)
 
     def rounds(self) -> dict[int, Spent]:
-        """Spending of each committed round, in round order."""
+        """Return the spending of each committed round, in round order."""
         rows = self._db.query_rows("SELECT * FROM rounds ORDER BY round")
         with self._db.translate_values():
             return {row["round"]: Spent.from_tree(parse_json(row["spent"], MAX_TEXT)) for row in rows}
 
     def elapsed_s(self) -> float:
-        """The run's own time at the last committed round."""
+        """Return the run's own time at the last committed round, in seconds."""
         row = self._db.query_row("SELECT COALESCE(MAX(elapsed_s), 0) AS latest FROM rounds")
         if row:
             return float(row["latest"])
         return 0.0
 
     def resets(self) -> dict[int, float]:
-        """The rounds after which the clock had islands start anew, with the run's own time then, seconds."""
+        """Return the rounds with a reset of islands by the clock, with the run's own time in seconds."""
         with self._db.translate_values():
             return {int(number): float(at) for number, at in parse_json(self.meta("resets") or "{}", MAX_JSON).items()}
 
     def reset(self, number: int, elapsed_s: float) -> None:
-        """Write down that islands start anew after a round."""
+        """Store that islands are reset after a round."""
         self.note("resets", json.dumps(self.resets() | {number: elapsed_s}))
 
     @property
     def grid(self) -> Grid | None:
-        """Bins of measured features, once they were chosen; None before, and where evaluators print bins."""
+        """Return the bins of measured features; None before they are chosen, or if evaluators print bins."""
         text = self.meta("grid")
         with self._db.translate_values():
             if text:
@@ -358,9 +358,9 @@ class Store:
             return None
 
     def binned(self) -> list[Committed]:
-        """All committed candidates in their order, with bins in place of features that were measured.
+        """Return all committed candidates in order, with bins in place of measured features.
 
-        Without bins yet they have no features: the archive is a ranking.
+        Before the bins are chosen they have no features, and the archive is a ranking.
         """
         grid, records = self.grid, self.records()
         if grid is None:
@@ -369,7 +369,7 @@ class Store:
             return [_with_features(record, grid.cell(record.candidate.evaluation.features)) for record in records]
 
     def records(self, number: int | None = None) -> list[Committed]:
-        """The committed candidates in the order of their commitment; of one round, by its index, or of all."""
+        """Return the committed candidates in order, of one round or of all."""
         select = "SELECT * FROM candidates LEFT JOIN evaluations USING (fingerprint)"
         last = self._db.query_row("SELECT MAX(round) AS last FROM candidates")
         ended = self._db.query_row("SELECT COUNT(*) AS number FROM rounds")
@@ -382,13 +382,13 @@ class Store:
             return [_read_record(row) for row in rows]
 
     def notes(self) -> list[RoundNote]:
-        """All notes of committed rounds, in their order."""
+        """Return all notes of committed rounds, in order."""
         rows = self._db.query_rows("SELECT * FROM notes ORDER BY round, number")
         return [RoundNote(row["round"], row["kind"], row["text"]) for row in rows]
 
 
 def is_blank(path: Path) -> bool:
-    """Return whether nothing was ever committed to a database: it is missing, empty, or without tables."""
+    """Return whether a database has no commits: it is missing, empty, or without tables."""
     if not path.is_file() or path.stat().st_size == 0:
         return True
     with Database(path, "", None, readonly=True) as database:
@@ -415,7 +415,7 @@ def _read_evaluation(row: sqlite3.Row) -> Evaluation:
 
 
 def read_features(text: str | None) -> tuple[int, ...] | None:
-    """Read features as a database has them; ValueError if they are too many, or no finite numbers."""
+    """Read features from a database; raise ValueError for too many or non-finite numbers."""
     if text is None:
         return None
     features = parse_json(text[:MAX_TEXT])
@@ -428,7 +428,7 @@ def _is_feature(value: object) -> bool:
     try:
         return isinstance(value, int | float) and math.isfinite(value)
     except OverflowError:
-        # a whole number beyond all floats
+        # The integer is too large for a float.
         return False
 
 
@@ -439,7 +439,7 @@ def _expect_texts(values: object) -> list[str]:
 
 
 def read_parents(text: str) -> tuple[str, ...]:
-    """Read the ids of parents as a database has them; ValueError if they are no texts, or too many."""
+    """Read the ids of parents from a database; raise ValueError if they are not texts, or too many."""
     return tuple(_expect_texts(parse_json(text[:MAX_TEXT])))
 
 

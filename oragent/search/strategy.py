@@ -59,7 +59,7 @@ class Strategy:
             raise ConfigError(f"strategy {self.name!r}: islands and window must be positive")
 
     def settled(self, chosen: StrategySettings, *, live: bool = True) -> StrategySettings:
-        """Fill in the settings that were left to the strategy."""
+        """Fill in the defaults of the strategy for settings that are None."""
         names = ("window", "blocks", "features", "standing", "history", "tuning")
         settled = replace(chosen, **{name: getattr(self, name) for name in names if getattr(chosen, name) is None})
         if chosen.live is None:

@@ -1,8 +1,8 @@
-"""Acts of a user on a running search, and answers of a person in place of the model, by files in the run's folder.
+"""Acts of a user on a running search, and replies of a user instead of the model, as files in the run's folder.
 
 ``oragent steer`` and the live page write each act as a file. The engine takes the files between two rounds and
-records them in the run's database with the round before which they took effect, for resume and replay. A person's
-reply is stored like any other before it is used, so that resume and replay find it again and ask nobody.
+records them in the run's database with the round before which they took effect, for resume and replay. A user's reply
+is stored before it is used, so that resume and replay do not ask again.
 """
 
 import asyncio
@@ -24,52 +24,52 @@ from oragent.llm.model import Model, Reply, Request
 from oragent.search.archive import Archive
 from oragent.search.store import Store, is_running
 
-# folders of open prompts and of answers, below the folder of acts
+# Folders of open prompts and of answers in the folder of acts.
 ASKED, ANSWERS = "asked", "answers"
-# name of the model of such replies
+# Model name of replies of a user.
 PERSON = "person"
 POLL_S = 0.2
-# characters of a reply
+# Largest number of characters of a reply.
 MAX_TEXT = 400_000
-# characters of the file of a prompt
+# Largest number of characters of the file of a prompt.
 MAX_PROMPT = 8_000_000
 
 
-# in the run's folder: acts that wait
+# Folder of waiting acts in the run's folder.
 FOLDER = "steering"
-# in the database: acts that took effect
+# Database key of the acts that took effect.
 KEY = "steering"
-# in the database: the budget before the first act on it
+# Database key of the budget before its first change.
 BASE = "steering_base"
 ACTS = ("pause", "continue", "stop", "budget", "hint", "add", "pin", "ban", "person", "model")
 WITH_VALUE = ("budget", "hint", "add", "ban")
-# characters
+# Largest number of characters of a value.
 MAX_VALUE = 200_000
 STOPPED = "stopped by the user"
-# origin of an added program
+# Origin of an added program.
 ORIGIN = "user"
 
 
 @dataclass(frozen=True)
 class OpenPrompt:
-    """A prompt that waits for a person."""
+    """Prompt that waits for a reply of a user."""
 
-    # name of the call
+    # Name of the call.
     key: str
-    # role of the model
+    # Role of the model.
     role: str
-    # messages as JSON
+    # Messages as JSON.
     prompt: str
 
 
 class PersonModel:
-    """Writes each prompt into the folder of acts of a run, and waits for the reply that a person gives there."""
+    """Model that writes each prompt into the folder of acts of a run, and waits for a user's reply there."""
 
     def __init__(self, folder: Path, model: Model, tell: Callable[[str], None]) -> None:
         self._folder, self._model, self._tell = folder, model, tell
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Return the person's reply; the model's if the person leaves the prompt to it."""
+        """Return the user's reply, or the model's if the user passes the prompt to it."""
         begun = time.monotonic()
         asked, answer = (self._folder / name / _file_name(request.key) for name in (ASKED, ANSWERS))
         values = {"key": request.key, "role": request.role, "prompt": request.prompt}
@@ -94,7 +94,7 @@ class PersonModel:
 
 
 def list_open_prompts(folder: Path) -> list[OpenPrompt]:
-    """List the prompts of a run that wait for a person, the oldest first; ``folder`` is that of acts."""
+    """List the open prompts of a run, oldest first; ``folder`` is the folder of acts."""
     place = folder / ASKED
     if folder.is_symlink() or place.is_symlink() or not place.is_dir():
         return []
@@ -110,11 +110,11 @@ def list_open_prompts(folder: Path) -> list[OpenPrompt]:
 
 
 def answer_prompt(folder: Path, text: str, key: str = "") -> str:
-    """Answer an open prompt of a run, the oldest without a key, and return its key; without a text the model answers.
+    """Answer an open prompt of a run and return its key; empty ``key``: the oldest; empty ``text``: by the model.
 
     Raises:
-        ConfigError: if no such prompt waits, or the reply is too long.
-        StoreError: if the reply cannot be written.
+        ConfigError: The prompt is not open, or the reply is too long.
+        StoreError: The reply cannot be written.
     """
     if len(text) > MAX_TEXT:
         raise ConfigError(f"the reply has {len(text):,} characters; at most {MAX_TEXT:,} are allowed")
@@ -127,7 +127,7 @@ def answer_prompt(folder: Path, text: str, key: str = "") -> str:
 
 
 def write_message(place: Path, name: str, values: Mapping[str, str]) -> None:
-    """Write values as a file for the engine of a run; StoreError if the folder is a link, or cannot be written."""
+    """Write values as a file for the engine; raise StoreError if the folder is a link or cannot be written."""
     try:
         make_plain_folder(place)
         replace_file(place / name, json.dumps(values))
@@ -136,14 +136,14 @@ def write_message(place: Path, name: str, values: Mapping[str, str]) -> None:
 
 
 def clear_prompts(folder: Path) -> None:
-    """Remove the prompts that a killed run left; it asks again when it is resumed."""
+    """Remove the prompts of a killed run; a resumed run writes them again."""
     for prompt in list_open_prompts(folder):
         with suppress(OSError):
             (folder / ASKED / _file_name(prompt.key)).unlink()
 
 
 def release_prompts(folder: Path) -> None:
-    """Leave all open prompts of a run to its model."""
+    """Pass all open prompts of a run to its model."""
     for prompt in list_open_prompts(folder):
         answer_prompt(folder, "", prompt.key)
 
@@ -161,20 +161,20 @@ def _read_answer(path: Path) -> str | None:
 
 @dataclass(frozen=True)
 class Act:
-    """An act on a run."""
+    """Act of a user on a run."""
 
-    # one of `ACTS`
+    # One of `ACTS`.
     act: str
-    # its value: bounds, a text, a program or an id
+    # Value: bounds, a text, a program or an id.
     value: str = ""
-    # round before which it took effect; -1 while it waits
+    # Round before which it took effect; -1 while it waits.
     round: int = -1
-    # last committed round at that time
+    # Last committed round at that time.
     horizon: int = -1
 
 
 def check_act(act: str, value: str) -> Act:
-    """Check an act; ConfigError if it is unknown, or its value is missing, too long or not fit."""
+    """Check an act; raise ConfigError if it is unknown, or its value is missing, too long or invalid."""
     if act not in ACTS:
         raise ConfigError(f"unknown act {act[:40]!r}: expected {', '.join(ACTS)}")
     if len(value) > MAX_VALUE:
@@ -213,18 +213,18 @@ def change_budget(budget: Budget, value: str) -> Budget:
 
 
 def post_act(folder: Path, act: str, value: str = "") -> str:
-    """Write an act for the engine that runs in a folder, or will run there, and return a line for the user.
+    """Write an act for the present or next engine of a run folder, and return a message for the user.
 
     Raises:
-        ConfigError: if the act is not valid.
-        StoreError: if this is not the folder of a run, or it cannot be written.
+        ConfigError: The act is invalid.
+        StoreError: This is not the folder of a run, or it cannot be written.
     """
     if not (folder / "run.db").is_file():
         raise StoreError(f"{folder} is not the folder of a run: run.db is expected in it")
     checked = check_act(act, value)
     place = folder / FOLDER
     write_message(place, f"{time.time_ns():020d}.json", {"act": checked.act, "value": checked.value})
-    # a round that waits for a person does not end by itself
+    # A round that waits for a user does not end by itself.
     if act in ("model", "pause", "stop"):
         release_prompts(place)
     if is_running(folder):
@@ -254,7 +254,7 @@ class ActLog:
         self._recorded, self._base = _read_record(store)
         clear_prompts(self._folder)
         self._waiting = list(self._recorded)
-        # a resumed run: the user wants it to go on, perhaps with another budget
+        # A resumed run ignores an earlier stop.
         if store.rounds():
             self._waiting = [act for act in self._waiting if act.act != "stop"]
             if self._base is not None and self._base != budget.named_bounds:
@@ -272,7 +272,7 @@ class ActLog:
             act = self._waiting.pop(0)
             self._apply(act, round_number)
             if act.act == "pause" and not any(later.act == "continue" for later in self._waiting):
-                # a replay does not wait for anybody
+                # A replay does not wait for a user.
                 self.paused = False
             yield act
         if is_live and not self._waiting:
@@ -321,11 +321,11 @@ class ActLog:
             self._pinned.clear()
 
     def programs(self, round_number: int) -> Sequence[str]:
-        """Return the programs that a round scores first."""
+        """Return the programs of the user that a round scores first."""
         return self._programs.get(round_number, ())
 
     def restrict(self, archive: Archive) -> Archive:
-        """Return the part of an archive that parents may be drawn from; all of it if nothing would be left."""
+        """Return the part of an archive that parents may be drawn from; the whole archive if that part is empty."""
         for keep in self._filters():
             part = archive.snapshot()
             part.keep_only(keep)
