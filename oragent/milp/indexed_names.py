@@ -58,9 +58,9 @@ class FamilyCorrections(BaseModel):
     """Corrections of guessed families, from a file next to the model."""
 
     model_config = ConfigDict(extra="forbid")
-    # that splits names without brackets; empty to split none, None to look for one
+    # Separator of names without brackets; empty to split none, None to detect it.
     separator: str | None = None
-    # by guessed name
+    # Corrections of sets, by guessed name.
     sets: dict[str, str | SetCorrection] = Field(default_factory=dict)
 
 

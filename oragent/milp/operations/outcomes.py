@@ -48,13 +48,13 @@ class Outcome:
     status: SolveStatus
     # ``(n,)`` best point known; None for none
     point: Vector | None = None
-    # of the point, in the model's own sense
+    # Objective of the point, in the model's own sense.
     objective: float | None = None
-    # no feasible point is better; None if nothing is proven
+    # Proven bound: no feasible point is better; None without a proof.
     bound: float | None = None
     # Name and version; empty if nothing was solved.
     solver: str = ""
-    # that ended the solve: ``time``, ``nodes``, ``iterations`` or ``gap``; empty if none did
+    # Limit that ended the solve: ``time``, ``nodes``, ``iterations`` or ``gap``; empty without one.
     ended_by: str = ""
     # ``(m,)`` of a linear model at its optimum: change of the objective for a unit of right-hand side
     row_duals: Vector | None = None
@@ -108,7 +108,7 @@ def _solve_featured(arrays: Arrays, limits: SolveLimits, start: Vector | None) -
 
 
 def close_gap(outcome: Outcome) -> Outcome:
-    """The outcome as optimal where its point meets its bound."""
+    """Return the outcome as optimal if its point meets its bound."""
     if outcome.objective is None or outcome.bound is None or outcome.status is SolveStatus.OPTIMAL:
         return outcome
     if abs(outcome.objective - outcome.bound) <= PROVEN * max(1.0, abs(outcome.objective)):

@@ -29,7 +29,7 @@ class MemberReference(OperationRequest):
     name: str
     # One for each index set; None for the whole family.
     indices: tuple[Index, ...] | None = None
-    # which kind of family, where a name fits several
+    # Kind of family, if a name fits several.
     kind: Literal["parameters", "variables", "rows"] | None = None
 
 
@@ -39,7 +39,7 @@ class ChangeTarget(OperationRequest):
     # A value is that of a parameter, the right-hand side of a row, or the fixed value of a variable.
     part: Literal["value", "coefficient", "upper", "lower"] = "value"
     reference: MemberReference
-    # of a coefficient: the objective or the family of rows
+    # Owner of a coefficient: the objective or the family of rows.
     of: str = ""
 
 
@@ -69,7 +69,7 @@ class AssignChange(OperationRequest):
     target: ChangeTarget
     operator: Literal["=", "+=", "-=", "*="]
     number: Number
-    # whether the number is per cent: of the present figure for ``=``, ``+=`` and ``-=``
+    # True if the number is a percentage: of the current figure for ``=``, ``+=`` and ``-=``.
     percent: bool = False
 
 

@@ -96,13 +96,13 @@ class ObjectiveChange(ResultPart):
 class OperationResult(ResultPart):
     """Base of all results."""
 
-    # such as ``r7``
+    # Identifier such as ``r7``.
     id: str = ""
     # The line that the request is written as.
     line: str = ""
     request: Operation | None = None
     scenario: str = "base"
-    # of the solve; empty if nothing was solved
+    # Status of the solve; empty if nothing was solved.
     status: str = ""
     solver: str = ""
     limits: SolveLimits | None = None
@@ -168,7 +168,8 @@ class MembersResult(OperationResult):
 
     kind: Literal["members"] = "members"
     members: tuple[MemberFigures, ...] = ()
-    # of the slice; those that are not listed are zero, or not binding, or beyond the count asked for
+    # Number of members of the slice; members that are not listed are zero, not binding, or beyond the requested
+    # count.
     size: int = 0
 
 
@@ -187,7 +188,7 @@ class SolveResult(OperationResult):
 
     kind: Literal["solve"] = "solve"
     objective: Figure
-    # of the best point, relative to it
+    # Relative gap of the best point.
     gap: float | None = None
     families: tuple[GroupTotal, ...] = ()
 
@@ -199,7 +200,7 @@ class CompareResult(OperationResult):
     objective: ObjectiveChange
     status_before: str
     status_after: str
-    # whether the sign of the difference is proven
+    # Whether the sign of the difference is proven.
     decided: bool
     # Line that narrows an interval; empty if it is decided.
     continue_with: str = ""
@@ -229,7 +230,7 @@ class RangeEntry(ResultPart):
     value: Figure
     low: float | None
     high: float | None
-    # that stays in the interval; None for values that stay
+    # Price within the interval; None if the values do not change.
     price: Figure | None = None
 
 
@@ -251,7 +252,7 @@ class WhyResult(OperationResult):
     # Line of the change that was forced, and its effect; None if that is impossible.
     forced: str = ""
     difference: Figure | None = None
-    # of linear models
+    # Reduced cost, for linear models.
     reduced_cost: Figure | None = None
     holds_from: float | None = None
     holds_to: float | None = None
@@ -265,7 +266,7 @@ class SweepPoint(ResultPart):
     figure: float
     status: str
     objective: Figure
-    # to the present scenario
+    # Difference to the current scenario.
     difference: Figure
 
 
@@ -285,7 +286,7 @@ class ConflictFamily(ResultPart):
     members: int
     size: int
     names: tuple[str, ...]
-    # whether a change of this scenario touches it
+    # Whether a change of this scenario affects it.
     changed: bool
 
 
@@ -340,7 +341,7 @@ class AlternativesResult(OperationResult):
 
     kind: Literal["alternatives"] = "alternatives"
     solutions: tuple[AlternativePlan, ...]
-    # whether these are all that exist
+    # Whether the list is complete.
     complete: bool
 
 
@@ -366,7 +367,7 @@ class ExtremeResult(OperationResult):
 
     kind: Literal["extreme"] = "extreme"
     figure: Figure
-    # of the point found
+    # Objective of the point.
     objective: Figure
     optimum: Figure
 
@@ -387,7 +388,7 @@ class VerifyResult(OperationResult):
     kind: Literal["verify"] = "verify"
     feasible: bool
     objective: Figure
-    # to the optimum
+    # Difference to the optimum.
     difference: Figure
     breaches: tuple[BreachInfo, ...]
 
@@ -411,7 +412,7 @@ class DiffEntry(ResultPart):
     members: int
     # Name, before, after.
     largest: tuple[tuple[str, float | None, float | None], ...] = ()
-    # of this difference alone on the optimum
+    # Effect of this difference alone on the optimum.
     effect: Figure | None = None
 
 

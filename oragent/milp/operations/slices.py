@@ -25,7 +25,7 @@ from oragent.milp.reference_text import name_text
 
 KINDS: dict[str, type[Family]] = {"parameters": ParameterFamily, "variables": VariableFamily, "rows": RowFamily}
 ALL_KINDS = ("parameters", "variables", "rows")
-# that a message lists
+# Maximum number of members in a message.
 SHOWN = 5
 
 

@@ -24,7 +24,7 @@ BASE = "base"
 # Models that stay in memory, for all of a study, and non-zeros of all of them together.
 KEPT_MODELS = 200
 KEPT_NONZEROS = 20_000_000
-# of each family that moved
+# Maximum number of changed members per family.
 SHOWN_MOVES = 5
 # Rows that a comparison lists.
 SHOWN_ROWS = 20
@@ -57,10 +57,10 @@ class ModelStudy:
         self.base = base
         self.limits = limits or SolveLimits()
         self.scenarios: dict[str, Changes] = dict(scenarios or {})
-        # in which files that lines name are looked up
+        # Folder of the files that lines name.
         self.folder = folder or Path()
         self.changes: Changes = ()
-        # of the last question that solved with changes
+        # Changes of the last question that solved with changes.
         self.trial: Changes | None = None
         self.pool = OutcomePool()
         self._models: OrderedDict[tuple[str, ...], ModelScenario] = OrderedDict()

@@ -38,7 +38,7 @@ class Token:
     """A piece of a line."""
 
     kind: TokenKind
-    # without quotes
+    # Text without quotes.
     text: str
     # Position in the line, from 0.
     start: int
