@@ -39,24 +39,24 @@ from oragent.search.strategy import Strategy
 HOLDER_CHARACTERS = 200
 CANDIDATES = "candidates"
 ELITE_ID = re.compile(r"\d+\.\d+|round \d+")
-# a copy of a strategy of one's own
+# Name of the copy of a user's strategy file.
 STRATEGY_FILE = "strategy.py"
 CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "model", "models", "ensemble")
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The files of one run."""
+    """Files of a run."""
 
-    # path of the folder
+    # Path of the folder.
     path: Path
-    # root of the project, for data and checkpoints
+    # Root of the project, for data and checkpoints.
     root: Path
-    # problem that is searched
+    # Problem of the run.
     problem: Problem
-    # configuration of the run
+    # Configuration of the run.
     config: Config
-    # whether it was made just now, so that it may be removed if the run scores nothing
+    # Whether it is new, so that it may be removed if the run scores nothing.
     is_new: bool = False
 
     @property
@@ -123,7 +123,7 @@ class RunFolder:
 
     @property
     def remark(self) -> str:
-        """A line if the folder lies on a network's file system; else empty."""
+        """Return a remark if the folder is on a network file system; otherwise an empty text."""
         if not (kind := network_file_system(self.path)):
             return ""
         return (
@@ -179,7 +179,7 @@ class RunFolder:
         files.replace_file(self.best, head + comments(sign) + elite.source.rstrip() + "\n")
 
     def write_elite(self, elite: Elite) -> None:
-        """Lay out an elite as ``candidates/<id>/``: its heuristic and its figures."""
+        """Write an elite as ``candidates/<id>/``: its heuristic and its figures."""
         folder = self.path / CANDIDATES / elite.id
         if link := files.first_link(self.path, folder):
             raise refuse_link(link)
@@ -194,9 +194,9 @@ class RunFolder:
                 file.write(text)
 
     def keep_only(self, elites: Iterable[Elite]) -> None:
-        """Remove the folders of candidates that are elites no more; the database still has them.
+        """Remove the folders of former elites; the database still has them.
 
-        Only what ``write_elite`` writes is removed: the run's folder may come from somebody else.
+        Only files of ``write_elite`` are removed, because the run's folder may come from another user.
         """
         keep = {elite.id for elite in elites}
         candidates = self.path / CANDIDATES
@@ -254,7 +254,7 @@ def _restart_advice(path: Path) -> str:
 def reopen(
     path: Path, overrides: Sequence[str] = (), *, changed: bool = False, trust: bool = False, only_read: bool = False
 ) -> RunFolder:
-    """Find a run again, as it was begun.
+    """Open the folder of an existing run.
 
     Args:
         path: Folder of the run.
@@ -275,7 +275,7 @@ def reopen(
     try:
         tree = load_yaml(path / "config.yaml")
         expect_format(tree.get("format"), path / "config.yaml")
-        # it is pinned
+        # The device of a run cannot change.
         without_device = [override for override in overrides if override.partition("=")[0] != "device"]
         config = build_config(tree["config"], without_device, str(path / "config.yaml"))
         folder, root = _read_place(tree["problem"]["folder"]), _read_place(tree["root"])
@@ -306,7 +306,7 @@ def reopen(
             f"what goes with the evaluator in {folder} (helper modules, data) changed since this run began; begin a "
             f"new run: {_restart_advice(path)}"
         )
-    # the project was moved or removed
+    # The project was moved or removed.
     if root.is_dir():
         root = root
     else:
@@ -358,7 +358,7 @@ def _make_unique_folder(parent: Path, stem: str) -> Path:
 def _write_config(run: RunFolder) -> None:
     about, beside, settings = run.problem.about, run.problem.companions, dump_settings(run.config)
     if settings["strategy"]["file"]:
-        # the copy, by its name alone: the folder may be moved
+        # The name of the copy has no folder, because the folder may be moved.
         settings["strategy"]["file"] = STRATEGY_FILE
     tree = {
         "format": FORMAT,

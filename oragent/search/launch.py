@@ -1,4 +1,4 @@
-"""Put a search together and see it through: model, store, pool, engine; from the command line also Ctrl-C."""
+"""Compose and run a search: model, store, pool and engine; the command line also handles Ctrl-C."""
 
 import asyncio
 import json
@@ -44,15 +44,15 @@ from oragent.search.strategies.scripted import make_player
 from oragent.search.strategies.submitted import SUBMITTED
 from oragent.search.strategy import Strategy
 
-# in a run's folder
+# Name of the log of a cluster in a run's folder.
 LOG = "cluster.log"
 
 
-# the origin of programs that a run begins with
+# Origin of the initial programs of a run.
 STARTED = "start"
 STOPPED = "stopped by Ctrl-C"
 LANGUAGES = {"python": "Python", "cpp": "C++"}
-# who writes programs mends them
+# Roles of repairs use the model of the role that writes programs.
 MENDERS = {"debug": "code", "repair": "code"}
 
 
@@ -60,13 +60,13 @@ MENDERS = {"debug": "code", "repair": "code"}
 class Evaluations:
     """Place of a run's evaluations: this machine or a cluster."""
 
-    # function that makes the run's pool
+    # Function that makes the run's pool.
     pool: Callable[[], EvaluationPool]
-    # lines that a run begins with
+    # Messages at the beginning of a run.
     remarks: tuple[str, ...] = ()
-    # cluster that they take place on; None: this machine
+    # Cluster of the evaluations; None means this machine.
     cluster: Cluster | None = None
-    # on requests that the machine could not meet
+    # Messages about requests that the machine cannot meet.
     notes: "Notes" = field(default_factory=lambda: Notes())
 
     def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
@@ -81,7 +81,7 @@ class Evaluations:
 
 
 class Notes:
-    """Lines for a person that other threads report; they wait for a listener."""
+    """Messages for the user from other threads; they are stored until there is a listener."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -147,9 +147,9 @@ Watch = Callable[[Engine], AbstractContextManager[object]]
 class LaunchOptions:
     """Objects that a Python program passes, since no file can hold them."""
 
-    # in place of the one that the configuration names
+    # Strategy in place of the configured one.
     strategy: Strategy | None = None
-    # make the models of certain names
+    # Functions that make the models of certain names.
     makers: Mapping[str, Maker] = field(default_factory=dict)
     # of the models' servers; None: that of the environment, taken out for the search
     key: SecretStr | None = None

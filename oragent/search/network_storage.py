@@ -1,4 +1,4 @@
-"""The database of a run whose folder lies on a network: it stays on a disk of this machine, and the folder has copies.
+"""Database of a run whose folder is on a network: it is on a local disk, and the folder has copies.
 
 SQLite needs locks and shared memory that network file systems do not keep, so it never opens a file there to write it.
 """
@@ -19,7 +19,7 @@ from oragent._base.errors import StoreError
 from oragent._base.files import network_file_system
 from oragent.ledger.database import Database
 
-# between two copies
+# Seconds between two copies.
 COPY_S = 60.0
 COUNTED = ("evaluations", "replies", "candidates")
 
@@ -86,7 +86,7 @@ def _write_copy(local: Path, database: Path) -> None:
 
 
 def _private_folder() -> Path:
-    """A folder of this user's alone, on a disk of this machine."""
+    """Return a private folder of this user on a local disk."""
     homes = [Path.home() / ".local" / "state" / "oragent" / "runs"]
     homes += [Path(folder) / f"oragent-runs-{os.getuid()}" for folder in (tempfile.gettempdir(), "/var/tmp", "/tmp")]
     for folder in homes:

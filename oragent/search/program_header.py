@@ -13,9 +13,9 @@ from oragent.search.store import RoundNote
 from oragent.search.strategies.or_agent.tree import ACCOUNT
 
 WIDTH = 110
-# characters
+# Largest number of characters of the idea.
 MOST_IDEA = 1200
-# behind the sign of a comment: such lines are no part of the program
+# Mark after the comment sign of header lines, which are not part of the program.
 MARK = "|"
 
 

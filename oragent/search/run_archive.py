@@ -1,4 +1,4 @@
-"""The archive of a run as it grows: the bins of measured features, resets by the clock, and the place of candidates."""
+"""Archive of a run during the search: bins of measured features, resets by the clock, and placement."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ class RunArchive:
         measures = any(feature.kind == "number" for feature in about.features)
         grid = Grid.declared(about.features) if measures else None
         self._policy = replace(archive_policy(config, about.direction), grid=grid, resets=frozenset(self.resets))
-        # committed before the bins of measured features are known
+        # Candidates that were committed before the bins of measured features are known.
         self._early: list[Committed] = []
         self.archive: Archive = self._policy.opened()
 

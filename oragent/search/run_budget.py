@@ -1,4 +1,4 @@
-"""The budget of a run: its bounds, what was spent, what rounds in flight may spend, and the run's own clock."""
+"""Budget of a run: its bounds, its spending, the grants of rounds in flight, and the run's own clock."""
 
 import time
 
@@ -38,7 +38,7 @@ class RunBudget:
         self._begun += seconds
 
     def remaining(self) -> Spent:
-        """Return what neither was spent nor is granted to a round in flight."""
+        """Return the budget that is neither spent nor granted to a round in flight."""
         return self.bounds.remaining(self.spent, Spent().add_all(self._granted.values()))
 
     def allows_more(self) -> bool:

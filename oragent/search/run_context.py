@@ -23,11 +23,11 @@ from oragent.search.scoring import Scoring
 from oragent.search.store import Store
 
 SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
-# billions of parameters that make a small model, by its name
+# Largest size of a small model, in billions of parameters, read from its name.
 SMALL_B = 9.0
-# programs of a model after which its replies decide
+# Number of programs of a model after which its replies decide on the style.
 ENOUGH = 6
-# shares of them that make it a strong one
+# Smallest shares of usable and scored programs of a strong model.
 USABLE, SCORED = 0.85, 0.6
 
 
@@ -38,11 +38,11 @@ T = TypeVar("T")
 class ReplyCounts:
     """Counts over the replies of some rounds."""
 
-    # number of programs that were asked for
+    # Number of requested programs.
     programs: int = 0
-    # number of those that came with the first reply
+    # Number of programs in first replies.
     usable: int = 0
-    # number of those that got a score, or ran out of time, which tells nothing about their writer
+    # Number of programs with a score or a timeout, which is no sign of a weak model.
     scored: int = 0
 
     def __add__(self, counts: "ReplyCounts") -> "ReplyCounts":
@@ -59,7 +59,7 @@ def count_replies(candidates: Sequence[Candidate]) -> ReplyCounts:
 
 
 def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
-    """The style of a model's prompts, ``small`` or ``strong``, by its settings, its replies so far, or its size."""
+    """Return the style of a model's prompts, ``small`` or ``strong``, from settings, replies so far, or model size."""
     if model is not None and model.style != "auto":
         return model.style
     if shown.programs >= ENOUGH:
@@ -80,53 +80,53 @@ def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
 class RunContext:
     """State that all rounds of a run share."""
 
-    # problem that is searched
+    # Problem of the run.
     problem: Problem
-    # configuration of the run, with all that depends on the strategy filled in
+    # Configuration of the run, with the defaults of the strategy filled in.
     settings: Config
-    # settings of the strategy's own, or None
+    # Settings of the strategy, or None.
     own: Any
-    # database of the run
+    # Database of the run.
     store: Store
-    # scorer of programs
+    # Scorer of programs.
     scoring: Scoring
-    # model that answers prompts; None where the strategy needs none
+    # Model that answers prompts; None if the strategy needs none.
     asked: Model | None
-    # clock of the run's own time, in seconds
+    # Clock of the run's own time, in seconds.
     clock: Callable[[], float]
-    # models of certain roles instead of ``asked``
+    # Models of certain roles instead of ``asked``.
     cast: Mapping[str, Model] = field(default_factory=dict)
-    # by fingerprint: the round that first had a program
+    # First round of each program, by fingerprint.
     committed: dict[str, int] = field(default_factory=dict)
-    # by round; empty if the strategy does not look back
+    # Candidates by round; empty if the strategy does not read them.
     history: list[list[Committed]] = field(default_factory=list)
-    # by round: what its replies showed
+    # Counts of replies by round.
     marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])
-    # by round: probes that ran up to it; the first is 0
+    # Number of probes up to each round; the first is 0.
     probes: list[int] = field(default_factory=lambda: [0])
-    # packages that programs may import
+    # Packages that programs may import.
     packages: tuple[str, ...] = ()
-    # told of each solution at once
+    # Called with each solution immediately.
     noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
-    # whether nothing new may begin
+    # Whether nothing new may begin.
     stopped: bool = False
-    # model calls under way, the oldest first
+    # Running model calls, oldest first.
     asking: dict[object, RunningJob] = field(default_factory=dict)
-    # by round that is not committed: its spending so far
+    # Spending so far of uncommitted rounds.
     paid: dict[int, Spent] = field(default_factory=dict)
-    # numbers of the rounds after which islands started anew by the clock
+    # Numbers of the rounds with a reset of islands by the clock.
     resets: set[int] = field(default_factory=set)
-    # number of evaluations and model calls that were ended, as their time was over
+    # Number of evaluations and model calls that were ended at the time limit of the run.
     cut_short: int = 0
-    # None where prompts show the state of the round's beginning
+    # Journal; None if prompts show the state at the beginning of the round.
     journal: Journal | None = None
-    # spending of the committed rounds
+    # Spending of the committed rounds.
     spent: Spent = field(default_factory=Spent)
-    # of a user, each with its first round
+    # Hints of the user, each with its first round.
     hints: list[tuple[int, str]] = field(default_factory=list)
-    # may put a person in the place of a model
+    # Function that may replace a model by the user.
     replace_model: Callable[[Model], Model] = lambda model: model
-    # gets the kind of an event, its round and its values
+    # Called with the kind, round and values of each event.
     emit: Callable[[EventKind, int, Mapping[str, object]], None] = lambda kind, number, data: None
 
     def problem_in(self, number: int) -> Problem:
