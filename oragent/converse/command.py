@@ -45,7 +45,7 @@ def trusted_session(folder: Path, runtime: RuntimeWords, trust: bool = False) ->
 
 
 def go_on(session: ModelConversation | Path, console: Console, model: Model | None = None) -> int:
-    """Hold the conversation of a folder, from where it was left."""
+    """Continue the conversation of a folder."""
     if isinstance(session, Path):
         session = ModelConversation(session, read_request(session))
     code = hold_conversation(session, console, model)
@@ -54,7 +54,7 @@ def go_on(session: ModelConversation | Path, console: Console, model: Model | No
 
 
 def show(folder: Path, console: Console) -> int:
-    """Show what was said in a conversation, from its records; its folder stays as it is."""
+    """Print a conversation from its records, without changing its folder."""
     conversation = ModelConversation(folder, read_request(folder))
     print_line(console, f"conversation: {folder}")
     for record in conversation.records:
@@ -66,5 +66,5 @@ def show(folder: Path, console: Console) -> int:
 
 
 def page(folder: Path) -> Path:
-    """Write the report of a conversation again; its records stay as they are."""
+    """Write the report of a conversation again, without changing its records."""
     return write_model_page(ModelConversation(folder, read_request(folder)))

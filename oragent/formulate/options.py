@@ -64,21 +64,21 @@ class Options:
     Attributes:
         repairs: Largest number of revisions after errors.
         checks: Largest number of revisions after checks.
-        keep_best: Whether a revision takes the place of a program only where it is better.
+        keep_best: Whether a revision replaces a program only if it is better.
         solve_checks: Whether the model of the checker's rows is solved and compared.
         relative: Tolerance of checks over the larger of 1 and the size of the figures.
-        absolute: The same, absolute.
-        published: Whether a checker judges in its published form: whole numbers by ``isclose``, of the objective too in
+        absolute: Absolute tolerance of checks.
+        published: Whether a checker has its published form: whole numbers by ``isclose``, also for the objective in
             NL4Opt's form, and without a tolerance in ComplexOR's.
         metamorphic: Whether the metamorphic tests are run.
-        check_answer: Whether the answer of a method without a checker gets one.
-        review: Whether a further call reads the plan and says what is odd about it.
+        check_answer: Whether the answer of a method without a checker is checked.
+        review: Whether a further call reads the plan and reports odd parts.
         accept_infeasible: Whether a proven and confirmed infeasible or unbounded model is an answer.
         time_s: Seconds of a program, and of the search for the optimum of its model.
-        gap: Relative gap at which a search stops, and within which its solution is an answer. With 0 a search goes on
+        gap: Relative gap at which a search stops, and within which its solution is an answer. With 0 a search continues
             until its optimum is proven or its time is over, and a gap of at most 5 % is accepted.
-        attention: Rules that the supervisor is told beside the others; may be empty.
-        edits: Text of a person by the module whose output it replaces.
+        attention: Additional rules for the supervisor; may be empty.
+        edits: Text of a user by the module whose output it replaces.
     """
 
     method: str = "two_calls"
@@ -175,7 +175,7 @@ class VerifyCommand:
 
     Attributes:
         given: Model file or program.
-        checker: File with a checker; None: a language model writes it.
+        checker: File with a checker; None if a language model writes it.
     """
 
     problem: Path
@@ -196,11 +196,11 @@ class FormulateCommand:
     Attributes:
         problem: File with the problem; None for a replay.
         data, interface: Further files.
-        preset: Of options; empty for the default one, or that of what is replayed.
-        tolerance: Preset by which checks compare; empty for the preset's own.
-        replay: Folder whose replies are replayed.
+        preset: Preset of options; empty for the default one, or for the one of the replayed run.
+        tolerance: Preset of the tolerance of checks; empty for the preset's own.
+        replay: Folder whose replies are reused.
         edit: Module, and file with the output that replaces it.
-        interactive: Whether a person is asked before the first program is solved.
+        interactive: Whether the user is asked before the first program is solved.
     """
 
     problem: Path | None

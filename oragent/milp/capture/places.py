@@ -68,7 +68,7 @@ class PlaceLog:
             self._objects[kind, id(made)] = (made, place)
 
     def line_name(self, kind: str, made: Any) -> str:
-        """Return a name for an object that has none, from the line that made it; empty for an unknown line."""
+        """Return a name for an object without a name, from the line that made it; empty for an unknown line."""
         noted = self._objects.get((kind, id(made)))
         return f"line_{noted[1].line}" if noted else ""
 

@@ -171,7 +171,7 @@ def _result(model: Any, arrays: Arrays, version: str, seconds: float) -> SolverR
 
 
 def _by_row(arrays: Arrays, duals: Vector) -> Vector:
-    """Add the values of the two blocks for rows with two limits."""
+    """Add the values of both blocks for rows with two limits."""
     total, first = np.zeros(len(arrays.row_low)), 0
     for rows, _, _ in _row_blocks(arrays):
         total[rows] += duals[first : first + len(rows)]
