@@ -97,12 +97,12 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep the run to this process, as two engines on one database would tear it.
+        """Lock the run for this process, because two engines would corrupt the database.
 
         The kernel drops the lock when the process ends, however it ends.
 
         Raises:
-            StoreError: if another process has it, naming that.
+            StoreError: Another process holds the lock; names that process.
         """
         with (self.path / LOCK).open("a+", encoding="utf-8") as file:
             try:
@@ -165,7 +165,7 @@ class RunFolder:
             )
 
     def found_elites(self) -> list[Path]:
-        """The programs that a run leaves in its folder: its elites, and its best."""
+        """Programs in a run's folder: its elites and its best program."""
         files = [*sorted((self.path / CANDIDATES).glob(f"*/heuristic{self._ending}")), self.best]
         return [file for file in files if file.is_file()]
 
@@ -220,7 +220,7 @@ def repeat_command(problem: str, settings: Mapping[str, Any]) -> str:
 
 
 def best_file(path: Path) -> Path:
-    """Path of the best program in a run's folder, though its problem may be gone; ``best.py`` without a program."""
+    """Return the path of the best program in a run's folder, even without its problem; ``best.py`` by default."""
     return next((file for file in sorted(path.glob("best.*")) if file.suffix in (".py", ".cpp")), path / "best.py")
 
 
@@ -230,7 +230,7 @@ def make_folder(
     """Make the folder of a new run, which touches no earlier one; of a strategy that is handed over its name is kept.
 
     Raises:
-        StoreError: if it cannot be made.
+        StoreError: The folder cannot be created.
     """
     config = resolve_strategy(config, strategy)
     require_all(problem)

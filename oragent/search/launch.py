@@ -89,7 +89,7 @@ class Notes:
         self._waiting: list[str] = []
 
     def __call__(self, text: str) -> None:
-        """Report a line; may be called from any thread."""
+        """Report a message; any thread may call this."""
         if self._loop is None:
             self._waiting.append(text)
         else:
@@ -221,7 +221,7 @@ async def search(
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
-        OSError: if the machine does (no room, no process to be had).
+        OSError: The machine has no space or no process left.
     """
     overrides, since = overrides or LaunchOptions(), time.monotonic()
     require_all(problem)
@@ -277,7 +277,7 @@ async def search(
                         places.notes.stop()
                     return replace(outcome, remark=_reworded_remark(recorded.reworded))
             except BaseException:
-                # such as one whose seed heuristic fails: it cannot be resumed
+                # The run cannot be resumed, for example because its seed heuristic fails.
                 folder.forget()
                 raise
 
@@ -343,7 +343,7 @@ class _Interrupt:
         if self._count == 1:
             self._engine.stop(STOPPED)
             message = f"{_describe_ending(*map(len, self._engine.under_way))}, once more to end now"
-            # above a progress bar, if any
+            # Print above the progress bar, if any.
             tqdm.write(message, file=sys.stderr)
         elif self._count == 2:
             self._engine.abort()
@@ -365,7 +365,7 @@ async def _open_models(
     strategy = overrides.strategy or choose_strategy(config)
     expect_an_end(config, strategy, root)
     if replay or not strategy.asks_model:
-        # the store of a replay answers
+        # In a replay, the store answers.
         yield None, {}, ()
         return
     if config.model is None:

@@ -56,7 +56,7 @@ def keep_copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterato
 
     def copy_again() -> None:
         while not ended.wait(copy_s):
-            # it is tried again
+            # The next copy is a new attempt.
             with suppress(StoreError):
                 _write_copy(local, database)
 

@@ -161,9 +161,9 @@ class RunContext:
         return prompt_token_limit([*filter(None, [config.model]), *config.ensemble, *config.models.values()])
 
     def check_may_continue(self) -> None:
-        """See that something new may begin; asked again when a worker is free, as many evaluations may have ended.
+        """Raise if nothing new may begin; called again when a worker is free.
 
-        Otherwise the run is being stopped (Interrupted), or its time is used up (BudgetExhausted).
+        Raises Interrupted if the run is being stopped, BudgetExhausted if its time is used up.
         """
         if self.stopped:
             raise Interrupted("the run is being stopped")
@@ -175,7 +175,7 @@ class RunContext:
         """Wait for work that has begun, no longer than the run's time and its grace, so that the run can end.
 
         Raises:
-            BudgetExhausted: if they are over before it has ended.
+            BudgetExhausted: The time is over before the work ends.
         """
         budget = self.settings.budget
         if budget.seconds is None:
