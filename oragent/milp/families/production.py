@@ -57,7 +57,7 @@ def generate_blending(seed: int, size: int = 4) -> FamilyInstance:
     octane = {crude: int(rng.integers(80, 105)) for crude in crudes}
     # Kilograms per hundred barrels.
     sulphur = {crude: int(rng.integers(2, 30)) for crude in crudes}
-    # A blend in proportion to stock is feasible, because the limits allow it.
+    # The limits are set so that a blend in proportion to stock is feasible.
     all_stock = sum(stock.values())
     barrels = int(all_stock * 0.6)
     least_octane = int(sum(octane[c] * stock[c] for c in crudes) / all_stock)
