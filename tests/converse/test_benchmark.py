@@ -171,8 +171,8 @@ def test_the_agent_is_never_told_a_number_of_a_utility(tmp_path: Path, few: str)
     ("words", "message"),
     [
         (["--agents", "T-P-X", "--models", "m"], "'T-P-X' is no agent"),
-        (["--agents", "T-P-P"], "nobody is asked: name models"),
-        (["--agents", "rules"], "nobody plays the decision agent"),
+        (["--agents", "T-P-P"], "no model is named"),
+        (["--agents", "rules"], "plays the decision agent"),
         (["--decider", "fair", "--agents", "rules"], "'fair' is no decider; expected one of llm"),
         (["--decider", "rational", "--paradigms", "talk"], "'talk' is no paradigm"),
         (["--decider", "rational", "--styles", "loud"], "'loud' is no style"),
@@ -199,7 +199,7 @@ def test_contestants_are_named_by_what_is_special() -> None:
         "default", "T-P-P aware, m", "T-P-P aware, m, without dialogue", "T-P-P aware, m, extended tools",
         "T-P-P aware, m, extended tools, without dialogue", "rules aware",
     ]  # fmt: skip
-    with pytest.raises(ConfigError, match="nobody is asked"):
+    with pytest.raises(ConfigError, match="no model is named"):
         list_contestants(["T-P-P"], ["aware"], [])
 
 

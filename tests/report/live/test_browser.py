@@ -150,7 +150,7 @@ def test_seed_and_best_are_side_by_side_on_the_chosen_instance(
     ]
     assert f"seed: {shown[0]:g}" in body
     assert f"best: {shown[1]:g}" in body
-    assert f"Gain of the best over the seed on this instance: +{shown[0] - shown[1]:g}" in body
+    assert f"Gain of the best over the seed on this instance: {shown[0] - shown[1]:g} lower" in body
 
 
 def test_the_overview_and_a_hostile_program_in_a_browser(address: str, tmp_path: Path) -> None:
