@@ -22,7 +22,7 @@ from tests.workspace.release import put
 
 PRICES = "models:\n  priced: {in: 100000.0, out: 100000.0}\n"  # a reply of 15 tokens costs 1.5 dollars
 SYSTEMS = {
-    "formulate": ("semantic_encoder", "terminology"),
+    "formulate": ("program", "terminology"),
     "converse": ("agent", "agent"),
     "workspace": ("builder", "builder"),
 }  # roles that are asked first and may have a model of their own
