@@ -25,12 +25,12 @@ COUNTED = ("evaluations", "replies", "candidates")
 
 
 def local_copy(database: Path) -> Path:
-    """The path, on a disk of this machine, of a run's database while an engine works on it, with all that is known.
+    """Return the local path of a run's database during a search, with the newest data.
 
     What an engine left there that was killed is used if it knows more.
 
     Raises:
-        StoreError: if this machine has no disk for it.
+        StoreError: This machine has no local disk for it.
     """
     name = hashlib.sha256(str(database.resolve()).encode()).hexdigest()[:32]
     local = _private_folder() / f"{name}.db"
@@ -47,10 +47,10 @@ def local_copy(database: Path) -> Path:
 
 @contextmanager
 def keep_copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterator[None]:
-    """Copy a local database to where it belongs, every minute and at the end.
+    """Copy a local database to the run's folder every minute and at the end.
 
     Raises:
-        StoreError: if the last copy cannot be made; the database is still there.
+        StoreError: The last copy fails; the local database remains.
     """
     ended = threading.Event()
 

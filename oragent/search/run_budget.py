@@ -51,7 +51,7 @@ class RunBudget:
         return self._granted[number]
 
     def settle(self, number: int, used: Spent) -> None:
-        """Add what a committed round used, in place of its share."""
+        """Add the spending of a committed round, and release its grant."""
         del self._granted[number]
         self.spent = self.spent + used
         self.spent = Spent(**{**vars(self.spent), "seconds": self.elapsed_s()})
