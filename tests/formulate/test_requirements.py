@@ -143,11 +143,11 @@ def test_a_problem_that_is_called_nonlinear_is_refused_with_its_reason(runner, t
     assert all("price times amount" in text for text in show(found))
 
 
-def test_a_program_that_multiplies_variables_is_told_of_the_way_out_and_refused(runner, tmp_path) -> None:
-    product = PROGRAM.format(row="a * b <= 5")
+def test_a_program_that_multiplies_three_variables_is_told_of_the_way_out_and_refused(runner, tmp_path) -> None:
+    product = PROGRAM.format(row="a * b * a <= 5")
     ran = runner.run_program(product, DEFAULT, {})
     assert ran.verdict is SolveVerdict.RUNTIME_ERROR
-    assert "two expressions with variables were multiplied" in ran.message
+    assert "more than two variables were multiplied" in ran.message
     refusal = "def solve(data):\n    raise NotImplementedError('nonlinear: the area is a product')\n"
     found = formulate_baker(tmp_path, runner, MODEL, supervisor_forward=product, supervisor_backward=refusal)
     assert (found.status, found.message, len(found.attempts)) == ("unsupported", "nonlinear: the area is a product", 2)
