@@ -127,4 +127,4 @@ def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(folde
             elif ended.score is None:
                 assert ended.status in (Status.INVALID, Status.ERROR), f"{what}: {ended.status}: {ended.message}"
                 assert "size " in ended.message, what
-                assert ended.status is Status.ERROR or "returned" in ended.message, what
+                assert ended.status is Status.ERROR or "return" in ended.message, what
