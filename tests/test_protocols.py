@@ -84,5 +84,5 @@ def test_a_protocol_that_the_problem_does_not_have_is_refused_by_name(tmp_path: 
     )
     assert ended.returncode != 0
     shown = " ".join((ended.stderr + ended.stdout).split())
-    assert "this problem has no protocol 'other': set protocol to oragent or reevo, or to null for its own" in shown
+    assert "this problem has no protocol 'other': set protocol to oragent or reevo, or to null" in shown
     assert not list(tmp_path.rglob("run.db"))
