@@ -107,6 +107,13 @@ OTHERS = {
     "solvers/training/labels.py": "a progress bar of ours",
     "sandbox/warm_script.py": "a command's own, which ends in a log",
     "programs/parser_worker.py": "a child's own, which its parent reads",
+    "__main__.py": "one line of ours after Ctrl-C",
+    "_base/table_files.py": "a child's own, which its parent reads",
+    "api/mcp/server.py": "a log of the server, which its client keeps",
+    "cli/convert.py": "lines that the reader of models made plain",
+    "cli/json_output.py": "JSON, which programs read",
+    "milp/opening.py": "lines that it made plain",
+    "workspace/verb_commands.py": "the name of the user's own folder",
 }
 WRITING = {"print", "Console", "tqdm", "sys.stdout.write", "sys.stderr.write", "typer.echo", "sys.stdout.buffer"}
 

@@ -152,7 +152,7 @@ def try_core(program: Path, place: Path, version: str) -> None:
     tried("check mine --quick", " 0 failures")
     tried("run mine --config quick --evaluations 2 --workers 1 --outputs elsewhere", "2 evaluations")
     tried("solve model.lp --explain", "11")
-    tried("converse sfusd --agent rules", "load 2,453", typed="load <= 2500\nquit\n")
+    tried("converse sfusd --agent rules", "2,453 students", typed="load <= 2500\nquit\n")
     if lacks(program.parent / "python", "matplotlib"):
         tried("compare mine --strategies gp --seeds 2 --evaluations 2", f"{NAME}[figures] @ file://", code=1)
     if lacks(program.parent / "python", "pulp"):
