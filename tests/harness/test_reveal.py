@@ -1,5 +1,6 @@
 """Items are revealed in step, and the candidate's process holds none that its function may not know yet."""
 
+import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,22 +17,30 @@ from oragent.solvers.constructive import OnlinePacking, TourConstruction, constr
 
 PROJECT = Path(__file__).parents[2]
 BEST_FIT = "def f(item, room): return -room"
-# searches all objects of the process for items of the instance that are still to come
+# Items of these tests end in 44 bits that only they have, so no other number of the process is taken for one.
 SEARCHES = """
-import gc, sys
+import gc, struct, sys
 seen = []
 def f(item, room):
     seen.append(item)
-    later = float(len(seen)) + 1000.5
+    last = number_of(item)
     for found in gc.get_objects():
         if found is seen or found is sys._getframe(0).f_locals:
             continue
         values = found.values() if type(found) is dict else found if type(found) in (list, tuple) else ()
         for value in list(values):
-            if type(value) is float and later <= value < 2000 and value is not later:
-                raise RuntimeError(f"knows {value} at item {item}")
+            if type(value) is float and number_of(value) > last:
+                raise RuntimeError(f"knows item {number_of(value)} at item {last}")
     return -room
+def number_of(value):
+    bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+    return bits >> 44 & 0xFF if bits & (1 << 44) - 1 == MARK else -1
 """
+
+
+def mark_item(number: int, mark: int) -> float:
+    """Return a float in [1, 2) that contains a number and a mark of 44 bits."""
+    return float(np.uint64(0x3FF << 52 | number << 44 | mark).view(np.float64))
 
 
 class Items:
@@ -90,16 +99,19 @@ def test_tours_are_those_of_a_loop_in_one_process(guest_of: Callable[..., Guest]
 
 
 def test_no_later_item_is_in_the_process(guest_of: Callable[..., Guest]) -> None:
-    guest = guest_of(SEARCHES, Items)
+    mark = secrets.randbits(44)
+    guest = guest_of(f"MARK = {mark}\n{SEARCHES}", Items)
     # after the fork, as in an evaluation
-    items = [1000.5 + number for number in range(30)]
+    items = [mark_item(number, mark) for number in range(30)]
     assert guest.reveal([()], [items]) == [[-1.0] * 30]
 
 
 def test_the_search_finds_what_is_there(guest_of: Callable[..., Guest]) -> None:
-    guest = guest_of(f"future = [1029.5]\n{SEARCHES}", Items)
-    with pytest.raises(CandidateError, match=r"knows 1029\.5"):
-        guest.reveal([()], [[1000.5]])
+    mark = secrets.randbits(44)
+    later = mark_item(29, mark)
+    guest = guest_of(f"MARK = {mark}\nfuture = [{later!r}]\n{SEARCHES}", Items)
+    with pytest.raises(CandidateError, match="knows item 29 at item 0"):
+        guest.reveal([()], [[mark_item(0, mark)]])
 
 
 def test_a_failure_names_the_step(guest_of: Callable[..., Guest]) -> None:
