@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -58,6 +59,15 @@ class State(Protocol):
         """Change the state by the decision."""
 
 
+@dataclass(frozen=True)
+class StepProgress:
+    """Progress of a ``reveal``: its instances, and how many of all their decisions were made."""
+
+    instances: int
+    decisions: int
+    planned: int
+
+
 class Guest:
     """A candidate in a forked and confined process; a call of the guest calls its function.
 
@@ -74,6 +84,7 @@ class Guest:
         call_count: Calls of the candidate's functions.
         done_count: Instances that were measured.
         planned_count: Instances in all; 0: unknown.
+        step_progress: Progress of the ``reveal`` under way; None: none is under way.
         values: Value of each instance so far, by size; empty if the scorer does not use ``each``.
         album: Solutions to draw; None: no pictures.
         sample: Sample of calls for the check; None: no check.
@@ -87,6 +98,7 @@ class Guest:
     call_count: int = 0
     done_count: int = 0
     planned_count: int = 0
+    step_progress: StepProgress | None = None
     values: Mapping[int, Sequence[float]] = MappingProxyType({})
     album: SolutionAlbum | None = None
     sample: SampleOfCalls | None = None
@@ -215,6 +227,7 @@ class Guest:
         process, place = self._living_process(), self.where
         revealed = [item.tolist() if isinstance(item, np.ndarray) else list(item) for item in items]
         decisions: list[list[Any]] = [[] for _ in revealed]
+        self.step_progress = StepProgress(len(revealed), 0, sum(map(len, revealed)))
         self._ask_process(process, frames.encode({"begin": list(starts)}), is_call=False)
         for step in range(max(map(len, revealed), default=0)):
             going = [index for index, own in enumerate(revealed) if step < len(own)]
@@ -226,7 +239,8 @@ class Guest:
             self.call_count += len(going)
             for index, decision in zip(going, answer, strict=True):
                 decisions[index].append(decision)
-        self.where = place
+            self.step_progress = replace(self.step_progress, decisions=self.step_progress.decisions + len(going))
+        self.where, self.step_progress = place, None
         if self.sample is not None:
             self._sample_decisions(self.sample, starts, revealed, decisions)
         return decisions
@@ -347,9 +361,13 @@ class Guest:
     @property
     def progress(self) -> str:
         """Progress of the evaluation, after a semicolon; empty if unknown."""
-        if self.planned_count:
-            return f"; {self.done_count} of {self.planned_count} instances were done"
-        return ""
+        if not self.planned_count:
+            return ""
+        progress = f"; {self.done_count} of {self.planned_count} instances were done"
+        if self.step_progress is None:
+            return progress
+        steps = self.step_progress
+        return f"{progress}, and {steps.decisions} of {steps.planned} decisions of the next {steps.instances}"
 
     def _living_process(self) -> GuestProcess:
         if self._main is None:

@@ -285,6 +285,13 @@ def _usage(guest: Guest) -> dict[str, Any]:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
     if guest.planned_count:
         used |= {"instances_done": guest.done_count, "instances_planned": guest.planned_count}
+    if guest.step_progress is not None:
+        steps = guest.step_progress
+        used |= {
+            "instances_in_step": steps.instances,
+            "decisions_done": steps.decisions,
+            "decisions_planned": steps.planned,
+        }
     return used
 
 

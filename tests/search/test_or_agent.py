@@ -115,7 +115,12 @@ def test_a_program_that_runs_out_of_time_or_memory_gets_the_limits_of_the_run(
     begun, status: Status, style: str
 ) -> None:
     def fail(job: Job) -> Evaluation:
-        counts = {"heuristic_calls": 400, "instances_done": 10, "instances_planned": 50}
+        if style == "small":
+            counts = {"heuristic_calls": 400, "instances_done": 10, "instances_planned": 50}
+        else:
+            # All instances were advancing in step, so that none was done.
+            counts = {"heuristic_calls": 400, "instances_done": 0, "instances_planned": 50}
+            counts |= {"instances_in_step": 50, "decisions_done": 400, "decisions_planned": 2000}
         metrics = counts if status is Status.TIMEOUT else {}
         return (
             Evaluation(status, message="too much", metrics=metrics, wall_s=0.1)

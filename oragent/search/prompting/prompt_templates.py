@@ -33,6 +33,8 @@ EXACT_S = 1.0
 CALLS, INSTANCES = "heuristic_calls", "instances_done"
 # Metric of the harness: number of instances of the whole evaluation.
 PLANNED = "instances_planned"
+# Metrics of the harness about instances that advanced in step when the time was over.
+IN_STEP, DECIDED, DECISIONS = "instances_in_step", "decisions_done", "decisions_planned"
 # Share of the time from which a size is shown as the slowest.
 MOST_SHARE = 0.5
 
@@ -239,11 +241,17 @@ def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
 
 
 def _estimate_calls(metrics: Mapping[str, Any]) -> int:
-    """Estimate the number of calls on all instances from those on the finished ones; 0 if unknown."""
+    """Estimate the number of calls on all instances from those until the evaluation ended; 0 if unknown."""
     calls, finished, planned = (metrics.get(name) for name in (CALLS, INSTANCES, PLANNED))
-    if type(calls) is not int or type(finished) is not int or type(planned) is not int or finished < 1:
+    if type(calls) is not int or type(finished) is not int or type(planned) is not int:
         return 0
-    return round(round_one_two_five(max(calls * planned / finished, 1.0)))
+    in_step, decided, decisions = (metrics.get(name) for name in (IN_STEP, DECIDED, DECISIONS))
+    share = float(finished)
+    if type(in_step) is int and type(decided) is int and type(decisions) is int and decisions > 0:
+        share += in_step * decided / decisions
+    if share <= 0:
+        return 0
+    return round(round_one_two_five(max(calls * planned / share, 1.0)))
 
 
 def _python_version() -> str:
