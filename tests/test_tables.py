@@ -5,6 +5,7 @@ import resource
 import sqlite3
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -135,5 +136,8 @@ def test_a_missing_package_is_named_with_its_install_line(monkeypatch: pytest.Mo
     with pytest.raises(TableError, match=r"pip install .*tables"):
         table_files.parse(b"PAR1", ".parquet")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
+    workbook = io.BytesIO()
+    with zipfile.ZipFile(workbook, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
     with pytest.raises(TableError, match=r"pip install .*tables"):
-        table_files.parse(b"PK", ".xlsx")
+        table_files.parse(workbook.getvalue(), ".xlsx")

@@ -25,6 +25,7 @@ ENCODINGS = ("utf-8-sig", "cp1252")
 MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # Maximum number of tables in a database.
 MAX_TABLES = 50
+PARQUET_START = b"PAR1"
 MERGED_NOTE = "merged cells: the value is read in each of the cells"
 
 
@@ -114,6 +115,8 @@ def _decode_as(content: bytes, encoding: str) -> str | None:
 
 
 def _parse_parquet(content: bytes) -> Table:
+    if not content.startswith(PARQUET_START):
+        raise TableError("no Parquet file")
     try:
         from pyarrow import lib, parquet
     except ImportError:

@@ -29,7 +29,19 @@ FORMS = (("pulp", "py"), ("pyomo", "py"), ("mathopt", "py"), ("mps", "mps"), ("l
 # in the first one no single error changes the optimum
 SEEDS = {"largest_flow": 2}
 NAMES = [name for name in FAMILIES if name not in ("facility_location",)]
-CASES = [(name, FORMS[place % len(FORMS)], is_wrong) for place, name in enumerate(NAMES) for is_wrong in (False, True)]
+# One case each of Pyomo and MathOpt is a default test.
+FAST = {("blending", True), ("diet", False)}
+CASES = [
+    pytest.param(
+        name,
+        FORMS[place % len(FORMS)],
+        is_wrong,
+        id=f"{name}-{FORMS[place % len(FORMS)][0]}-{'wrong' if is_wrong else 'right'}",
+        marks=[] if (name, is_wrong) in FAST else pytest.mark.slow,
+    )
+    for place, name in enumerate(NAMES)
+    for is_wrong in (False, True)
+]
 
 
 def error_that_matters(milp: Milp) -> Error:
@@ -66,8 +78,7 @@ def checker_for(gold: Milp, given_columns: Any) -> str:
     return head + text.replace("def checks(values, data):\n", f"def checks(values, data):\n{flat}")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "form", "is_wrong"), CASES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "form", "is_wrong"), CASES)
 def test_a_planted_error_is_found_and_a_right_model_is_not_blamed(
     tmp_path: Path, name: str, form: tuple[str, str], is_wrong: bool
 ) -> None:
