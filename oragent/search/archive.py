@@ -93,7 +93,12 @@ def _bin_of(value: float, bins: int, bounds: tuple[float, float] | None) -> int:
     if bounds is None:
         return int(value)
     low, high = bounds
-    return min(bins - 1, max(0, int((value - low) / (high - low) * bins)))
+    # The quotient of a value far outside may be infinite.
+    if value <= low:
+        return 0
+    if value >= high:
+        return bins - 1
+    return min(bins - 1, int((value - low) / (high - low) * bins))
 
 
 def _choose_bounds(values: Sequence[float]) -> tuple[float, float]:

@@ -44,6 +44,12 @@ def test_close_and_extreme_values_have_bins(centre: float, offsets: list[float],
     assert all(grid.cell((value,)) in ((0,), (1,)) for value in (centre, centre + offsets[0], later))
 
 
+def test_a_value_far_outside_has_the_last_bin() -> None:
+    declared = Grid.declared([Feature(name="x", bins=2, kind="number")])
+    grid = declared.chosen([(0.0,), (1e-3,)])
+    assert [grid.cell((value,)) for value in (-1.7e308, 1.7e308)] == [(0,), (1,)]
+
+
 def test_bins_separate_values_that_differ_in_the_eighth_digit() -> None:
     declared = Grid.declared([Feature(name="x", bins=2, kind="number")])
     grid = declared.chosen([(1234567.1,), (1234567.3,)])

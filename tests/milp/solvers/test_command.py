@@ -1,6 +1,7 @@
 """A program as a solver: CBC, where PuLP brings it, and programs that fail."""
 
 import platform
+import shlex
 import stat
 from pathlib import Path
 
@@ -23,7 +24,8 @@ def cbc() -> str:
     ]
     if not paths or platform.machine() != "x86_64":
         pytest.skip("PuLP brings no CBC for this machine")
-    return f"command:{paths[0]} {{model.mps}} solve solution {{solution}}"
+    # The path of an environment may have spaces.
+    return f"command:{shlex.quote(str(paths[0]))} {{model.mps}} solve solution {{solution}}"
 
 
 @pytest.mark.parametrize("family", ["knapsack", "transport", "lot_sizing"])
