@@ -29,6 +29,8 @@ from oragent.cli.options import console
 
 # exit code of an error
 ERROR = 1
+# exit code of a command that Ctrl-C ended
+INTERRUPTED = 130
 # titles of the groups of commands in the help, in their order
 SEARCH = "Search for heuristics"
 MODELS = "Formulate, solve and explore models"
@@ -38,13 +40,22 @@ PANELS = (SEARCH, MODELS, WORKSPACE, OTHERS)
 
 
 class ProductGroup(TyperGroup):
-    """Commands in the order of their groups in the help."""
+    """Commands in the order of their groups in the help; Ctrl-C ends any of them in one line."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, sorted by group."""
         return sorted(
             self.commands, key=lambda name: PANELS.index(getattr(self.commands[name], "rich_help_panel", OTHERS))
         )
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the words name."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # Typer would end without a word.
+            print("oragent: stopped by Ctrl-C", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
 
 
 app = typer.Typer(cls=ProductGroup, no_args_is_help=True, pretty_exceptions_enable=False)

@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 
+from oragent.cli.app import ProductGroup
 from oragent.search.folder import reopen
 from oragent.search.store import Store
 from tests.cli.test_cli import _committed, environment, only_run
@@ -116,3 +118,19 @@ def test_an_early_press_ends_in_one_line_that_says_whether_a_run_is_kept(
         assert "oragent resume" in said
     elif "toy by" in said:
         assert "no run was kept" in said + complaints
+
+
+def test_a_press_before_a_command_can_answer_it_ends_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    group = typer.Typer(cls=ProductGroup)
+
+    @group.command()
+    def first() -> None:
+        raise KeyboardInterrupt
+
+    @group.command()
+    def second() -> None: ...
+
+    with pytest.raises(SystemExit) as ended:
+        group(["first"])
+    assert ended.value.code == 130
+    assert capsys.readouterr().err.count("\n") == 1
