@@ -9,7 +9,7 @@ import yaml
 
 from oragent._base import files
 from oragent._base.direction import Direction
-from oragent._base.errors import StoreError
+from oragent._base.errors import ProblemError, StoreError
 from oragent._base.safe_load import load_yaml
 from oragent._base.statistics import ALPHA
 from oragent.evaluation.capabilities import FRESH_SEED
@@ -26,6 +26,8 @@ from oragent.report.held_out import HeldOutScorer, best_text, hash_text, paired_
 from oragent.report.pages.text import measure_gain
 
 FILE = "fresh.yaml"
+# key of the file with the reason for a missing score, and its characters
+FAILED, MOST_REASON = "failed", 600
 WORDS = {"test": "held out (test)", "fresh": "fresh"}
 
 
@@ -105,17 +107,29 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
     """Score a run's best program and its seed on a fresh set, once for each best program; write ``fresh.yaml``.
 
     The best program is scored first. The set's random seed is drawn after the program was loaded, so the program cannot
-    contain it. The seed heuristic is scored on the same set.
+    contain it. The seed heuristic is scored on the same set. A program without a score there keeps none: otherwise it
+    could fail until a set suits it.
 
     Returns:
         ``fresh_seed``, and figures of ``seed`` and ``best``; None if the evaluator offers no fresh set.
+
+    Raises:
+        ProblemError: The best program has no score on its fresh set, now or in an earlier call.
     """
     if FRESH_SEED not in scorer.offers:
         return None
     text = best_text(path)
     if (recorded := read_fresh(path)) is not None:
         return recorded
-    best = scorer.score(text, "fresh")
+    if reason := _read_failure(path, text):
+        raise ProblemError(f"{reason}; the first fresh set counts: to draw another one, remove {path / FILE}")
+    evaluation = scorer.evaluate(text, "fresh")
+    try:
+        best = scorer.read_figures(evaluation, "fresh")
+    except ProblemError as problem:
+        tree = {"program": hash_text(text), FAILED: str(problem)[:MOST_REASON]}
+        files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
+        raise
     drawn = int(best["fresh_seed"])
     seed = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={drawn}")
     figures = {"fresh_seed": drawn, "program": hash_text(text), "seed": seed, "best": best}
@@ -131,6 +145,8 @@ def read_fresh(path: Path) -> dict[str, Any] | None:
         return None
     try:
         figures = load_yaml(file)
+        if FAILED in figures:
+            return None
         for name in ("seed", "best"):
             MeasuredScore.from_figures(figures[name])
         int(figures["fresh_seed"])
@@ -144,6 +160,17 @@ def read_fresh(path: Path) -> dict[str, Any] | None:
     if current:
         return dict(figures)
     return None
+
+
+def _read_failure(path: Path, text: str) -> str:
+    """Return the reason for which a program has no score on its fresh set; empty if none is recorded."""
+    file = path / FILE
+    if not file.is_file():
+        return ""
+    figures = load_yaml(file)
+    if figures.get("program") != hash_text(text):
+        return ""
+    return str(figures.get(FAILED, ""))
 
 
 def collect_sets(

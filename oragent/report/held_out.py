@@ -91,7 +91,10 @@ class HeldOutScorer:
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
         """Return the metrics of a program, and its score; a ProblemError if it has no score."""
-        evaluation = self.evaluate(source, mode, *arguments)
+        return self.read_figures(self.evaluate(source, mode, *arguments), mode)
+
+    def read_figures(self, evaluation: Evaluation, mode: str) -> dict[str, Any]:
+        """Return the metrics and the score of an evaluation; a ProblemError if it has no score."""
         if evaluation.status is not Status.OK:
             raise ProblemError(f"{self.folder.problem.name} in mode {mode}: {evaluation.status}: {evaluation.message}")
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in evaluation.metrics.items()}

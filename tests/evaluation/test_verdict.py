@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from oragent._base.protocol import Result, Status, format_result
-from oragent.evaluation import Evaluation, Job
+from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.runner import judge_result
-from oragent.sandbox.messages import FOLDER, PYTHON, CommandResult, EndReason, Limits
+from oragent.sandbox.messages import FOLDER, PYTHON, Command, CommandResult, EndReason, Limits
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
 LIMITS = Limits(cpu_s=7)
@@ -119,3 +119,27 @@ def test_a_job_becomes_a_command_that_knows_nothing_of_scores(tmp_path: Path) ->
     assert command.files == {"eval.py": "score", "heuristic.py": "program"}
     assert (command.script, command.folder, command.limits) == ("eval.py", None, LIMITS)
     assert Job(tmp_path / "eval.sh", "program", tmp_path, LIMITS).make_command().argv == ("eval.sh", *places)
+
+
+class SlowOnce(EvaluationRunner):
+    """Evaluations that use too much CPU time at first; each returns a score and a fresh set of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[tuple[str, ...]] = []
+
+    def _run_in_sandbox(self, job: Job, command: Command, device_line: int | None = None) -> CommandResult:
+        self.words.append(command.argv)
+        number = len(self.words)
+        result = Result({"fresh_seed": 1000 + number}, (0,), float(number))
+        return CommandResult(EndReason.EXITED, 0, format_result(result), cpu_s=(10.5, 9.0)[number - 1])
+
+
+@pytest.mark.parametrize(("mode", "score"), [("fresh", 1.0), ("val", 2.0)])
+def test_a_program_that_takes_too_long_gets_no_other_fresh_set(tmp_path: Path, mode: str, score: float) -> None:
+    (tmp_path / "eval.py").write_text("from oragent.harness import run")
+    with SlowOnce() as run:
+        evaluation = run(Job(tmp_path / "eval.py", "", tmp_path, Limits(cpu_s=10), mode=mode))
+    assert (evaluation.status, evaluation.score, evaluation.cpu_s) == (Status.OK, score, 9.0)
+    seeds = [[word for word in words if word.startswith("--fresh_seed")] for words in run.words]
+    assert (seeds[0], bool(seeds[1])) == ([], mode == "fresh")

@@ -11,7 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from oragent._base.direction import Direction
-from oragent._base.errors import StoreError
+from oragent._base.errors import ProblemError, StoreError
 from oragent._base.protocol import Status
 from oragent.cli.app import app
 from oragent.evaluation import Evaluation, Job
@@ -169,6 +169,10 @@ class Recorded:
         self.jobs: list[Job] = []
         self._help, self._ended = Evaluation(Status.ERROR, output=offers), ended
 
+    def end(self, ended: Evaluation) -> None:
+        """Let further evaluations end otherwise."""
+        self._ended = ended
+
     def __call__(self, job: Job) -> Evaluation:
         self.jobs.append(job)
         return self._help if job.arguments == ("--help",) else self._ended
@@ -187,6 +191,22 @@ def test_the_best_goes_first_so_that_it_never_gets_the_seed(begun) -> None:
     _, best, seed = run.jobs
     assert (best.source, best.mode, best.arguments) == ("best", "fresh", ("--heuristic_s=20",))
     assert (seed.source, seed.mode, seed.arguments) == ("seed", "fresh", ("--heuristic_s=20", "--fresh_seed=17"))
+
+
+def test_a_program_that_fails_on_its_fresh_set_gets_no_other_set(begun) -> None:
+    folder = begun()
+    (folder.path / "best.py").write_text("best")
+    run = Recorded("  --fresh_seed N", Evaluation(Status.CRASHED, message="ended its own process"))
+    scorer = HeldOutScorer(folder, run)
+    for _ in range(2):
+        with pytest.raises(ProblemError, match="crashed: ended its own process"):
+            score_fresh(folder.path, scorer)
+    assert [job.mode for job in run.jobs] == [None, "fresh"]
+    assert read_fresh(folder.path) is None
+    (folder.path / "best.py").write_text("another")
+    run.end(Evaluation(Status.OK, 3.0, None, {"fresh_seed": 17}))
+    scorer.__dict__["seed"] = "seed"
+    assert score_fresh(folder.path, scorer) is not None
 
 
 def test_an_evaluator_without_fresh_sets_is_told_of(begun) -> None:
