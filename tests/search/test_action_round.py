@@ -454,18 +454,23 @@ def test_the_time_of_a_program_that_was_not_scored_is_that_of_its_parent_in_prop
 
 
 @pytest.mark.parametrize(
-    ("instances", "setting", "roles"),
-    [(8, 0.5, ["idea", "debug", "code"]), (2, 0.5, ["idea", "code"]), (8, "null", ["idea", "code"])],
+    ("counts", "setting", "roles"),
+    [
+        ({"instances_done": 8}, 0.5, ["idea", "debug", "code"]),
+        ({"instances_done": 2}, 0.5, ["idea", "code"]),
+        ({"instances_done": 8}, "null", ["idea", "code"]),
+        (
+            {"instances_done": 0, "instances_in_step": 10, "decisions_done": 80, "decisions_planned": 100},
+            0.5,
+            ["idea", "debug", "code"],
+        ),
+    ],
 )
 def test_a_program_that_nearly_ends_in_time_is_repaired_once(
-    begun, instances: int, setting: object, roles: list[str]
+    begun, counts: dict[str, int], setting: object, roles: list[str]
 ) -> None:
-    """One that did 8 of 10 instances gets its times; one that did 2 of 10 is given up, and any by an old run."""
-    metrics = {
-        "places_seconds": {"size 20": 0.5, "size 100": 2.5},
-        "instances_done": instances,
-        "instances_planned": 10,
-    }
+    """One that did 8 of 10 instances, or of 10 decisions, gets its times; one that did 2 of 10 is given up."""
+    metrics = {"places_seconds": {"size 20": 0.5, "size 100": 2.5}, **counts, "instances_planned": 10}
 
     def late(job: Job) -> Evaluation:
         if "return 60" in job.source:

@@ -18,7 +18,14 @@ from oragent.search.round_context import RoundContext
 # Largest number of characters of a metric that is not a number.
 LONGEST = 160
 # Metrics that are shown with the time.
-TIMED = (prompt_templates.CALLS, prompt_templates.INSTANCES, prompt_templates.PLANNED)
+TIMED = (
+    prompt_templates.CALLS,
+    prompt_templates.INSTANCES,
+    prompt_templates.PLANNED,
+    prompt_templates.IN_STEP,
+    prompt_templates.DECIDED,
+    prompt_templates.DECISIONS,
+)
 
 
 # Number of latest steps of descent that are shown.

@@ -242,16 +242,24 @@ def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
 
 def _estimate_calls(metrics: Mapping[str, Any]) -> int:
     """Estimate the number of calls on all instances from those until the evaluation ended; 0 if unknown."""
-    calls, finished, planned = (metrics.get(name) for name in (CALLS, INSTANCES, PLANNED))
-    if type(calls) is not int or type(finished) is not int or type(planned) is not int:
+    calls, share = metrics.get(CALLS), finished_share(metrics)
+    if type(calls) is not int or not share:
         return 0
+    return round(round_one_two_five(max(calls / share, 1.0)))
+
+
+def finished_share(metrics: Mapping[str, Any]) -> float | None:
+    """Return the share of the instances that an evaluation finished; None if the evaluator does not report it.
+
+    Instances that advanced in step when it ended count by their share of decisions.
+    """
+    finished, planned = metrics.get(INSTANCES), metrics.get(PLANNED)
+    if type(finished) is not int or type(planned) is not int or planned <= 0:
+        return None
     in_step, decided, decisions = (metrics.get(name) for name in (IN_STEP, DECIDED, DECISIONS))
-    share = float(finished)
     if type(in_step) is int and type(decided) is int and type(decisions) is int and decisions > 0:
-        share += in_step * decided / decisions
-    if share <= 0:
-        return 0
-    return round(round_one_two_five(max(calls * planned / share, 1.0)))
+        return (finished + in_step * decided / decisions) / planned
+    return finished / planned
 
 
 def _python_version() -> str:

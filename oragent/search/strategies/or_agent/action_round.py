@@ -25,12 +25,12 @@ from oragent.search.experiments import (
 from oragent.search.prompting.programs import describe_lineage
 from oragent.search.prompting.prompt_templates import (
     INSTANCES,
-    PLANNED,
     TOTAL,
     bin_meanings,
     blocks_hint,
     describe_places,
     fill_template,
+    finished_share,
     program_request,
     task_messages,
 )
@@ -502,10 +502,8 @@ def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
     """Return whether a repair may help a failed program; after a timeout, only if it finished a share of instances."""
     if evaluation.status is not Status.TIMEOUT:
         return evaluation.status not in (Status.OK, Status.SCREENED)
-    finished, planned = (evaluation.metrics.get(name) for name in (INSTANCES, PLANNED))
-    if share is None or not isinstance(finished, int) or not isinstance(planned, int):
-        return False
-    return finished >= share * planned > 0
+    finished = finished_share(evaluation.metrics)
+    return share is not None and finished is not None and finished >= share
 
 
 async def _practice_score(run: RoundContext) -> float | None:
