@@ -11,10 +11,13 @@ from oragent.cli.formulate import bench
 from oragent.cli.options import (
     BenchCalls,
     BenchFolder,
+    ConfirmSolver,
     ModelFile,
     ModelWords,
     ReplySeconds,
     ReplyTokens,
+    SolverName,
+    SolveThreads,
     Trust,
     bench_workers,
     console,
@@ -47,6 +50,9 @@ def converse(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free one.")] = 0,
     time: Annotated[float, typer.Option(min=0.001, help="Cap on the seconds of one solve of a model.")] = 60.0,
     gap: Annotated[float, typer.Option(min=0, help="Relative gap at which a solve of a model may stop.")] = 0.0,
+    solver: SolverName = "highs",
+    confirm: ConfirmSolver = "",
+    threads: SolveThreads = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of utilities.")] = 0,
     out: Annotated[Path | None, typer.Option(help="File for utilities.")] = None,
     functions: Annotated[int, typer.Option(min=0, help="Number of random utilities to draw instead.")] = 0,
@@ -59,6 +65,7 @@ def converse(
     from oragent.converse.conversation_request import ConversationRequest
     from oragent.converse.models.model_files import begin_conversation
     from oragent.converse.models.page_server import serve
+    from oragent.milp.solvers import find_solver
 
     if problem == "utilities":
         from oragent.evals.converse.evaluable_problems import utilities
@@ -70,7 +77,10 @@ def converse(
     runtime = RuntimeWords(tuple(settings or ()), {"model.name": model or None, "budget.model_calls": calls}, config)
     if kind_of_folder(folder) is not FolderKind.CONVERSATION:
         runtime_settings, trust = runtime.read_runtime(MODEL_ROLES), True
-        folder = begin_conversation(outputs, ConversationRequest(problem, agent, runtime_settings, time, gap))
+        for name in filter(None, (solver, confirm)):
+            find_solver(name).version()
+        request = ConversationRequest(problem, agent, runtime_settings, time, gap, solver, confirm, threads)
+        folder = begin_conversation(outputs, request)
     session = trusted_session(folder, runtime, trust)
     if web:
         raise typer.Exit(serve(session, console, port))

@@ -1,7 +1,7 @@
 """Optimisation models: ``formulate``, ``solve`` and ``bench formulate``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,19 +16,18 @@ from oragent.cli.options import (
     ReplySeconds,
     ReplyTokens,
     Seeds,
-    SolveGap,
-    SolveNodes,
-    SolverName,
-    SolveThreads,
-    SolveTime,
     Trust,
     bench_workers,
     console,
     split_names,
+    with_solve_options,
 )
 from oragent.evals.requests import FormulateBenchRequest
 from oragent.formulate.options import FormulateCommand, VerifyCommand
 from oragent.llm.model_settings import RuntimeWords
+
+if TYPE_CHECKING:
+    from oragent.milp.operations import SolveLimits
 
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
 
@@ -242,6 +241,7 @@ def bench_formulate(
     raise typer.Exit(run_bench(request, console))
 
 
+@with_solve_options
 def solve(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A .json, .lp or .mps file, a program (.py), or a run's folder.")
@@ -254,19 +254,14 @@ def solve(
         typer.Option(metavar="POINT", help="JSON with values by variable: show what would make that point optimal."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the solution: .csv, .json or .sol.")] = None,
-    solver: SolverName = "highs",
-    time: SolveTime = None,
-    gap: SolveGap = 0.0,
-    threads: SolveThreads = 1,
-    nodes: SolveNodes = None,
-    confirm: Annotated[str, typer.Option(metavar="SOLVER", help="Solve with a second solver and compare.")] = "",
+    *,
+    limits: "SolveLimits",
 ) -> None:
     """Solve an optimisation model and explain its solution; exit code 3 if there is none."""
     from oragent.milp.as_json import solution_dict
     from oragent.milp.command import SolveFileRequest, solve_file
-    from oragent.milp.solvers import SolverOptions
 
-    options = SolverOptions(time, gap, threads, nodes)
-    solution = solve_file(SolveFileRequest(model, explain, inverse, out, solver, options, confirm), console)
+    request = SolveFileRequest(model, explain, inverse, out, limits.solver, limits.options(), limits.confirm)
+    solution = solve_file(request, console)
     publish_result(solution_dict(solution))
     raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

@@ -1,18 +1,22 @@
 """Typed operations on models: ``model``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from oragent._base.errors import ConfigError
 from oragent._base.publishing import publish_result
-from oragent.cli.options import console
+from oragent.cli.options import console, with_solve_options
+
+if TYPE_CHECKING:
+    from oragent.milp.operations import SolveLimits
 
 # exit codes
 SOLVED, UNSOLVED = 0, 3
 
 
+@with_solve_options
 def model(
     path: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A .json, .lp or .mps file, a program (.py), or a run's folder.")
@@ -22,14 +26,9 @@ def model(
     ] = None,
     file: Annotated[Path | None, typer.Option(metavar="LINES", help="File with more lines, run first.")] = None,
     scenario: Annotated[str, typer.Option(help="Scenario to begin with, made by an earlier 'keep NAME'.")] = "",
-    solver: Annotated[str, typer.Option(help="Back end; `oragent doctor` lists them.")] = "highs",
-    gap: Annotated[float, typer.Option(min=0, help="Relative gap at which a solve may stop.")] = 0.0,
-    nodes: Annotated[int | None, typer.Option(min=0, help="Branch-and-bound nodes of a solve.")] = None,
-    iterations: Annotated[int | None, typer.Option(min=0, help="Iterations of a solve.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the solver.")] = 0,
-    time: Annotated[float | None, typer.Option(min=0.001, help="Seconds of a solve, as a cap (default: none).")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of the solver.")] = 1,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schemas of all operations.")] = False,
+    *,
+    limits: "SolveLimits",
 ) -> None:
     """Ask and change an optimisation model line by line: `whatif demand[*, wk3..wk5] *= 1.05`.
 
@@ -37,7 +36,7 @@ def model(
     """
     import json
 
-    from oragent.milp.operations import SolveLimits, schemas
+    from oragent.milp.operations import schemas
     from oragent.milp.operations.command import read_lines, run_lines
 
     if schema:
@@ -47,9 +46,6 @@ def model(
     if not path.exists():
         raise ConfigError(f"{path}: no such file; expected a model and lines, such as oragent model m.json solve")
     every = [*(read_lines(file) if file is not None else []), *(lines or [])]
-    limits = SolveLimits(
-        solver=solver, gap=gap, nodes=nodes, iterations=iterations, seed=seed, seconds=time, threads=threads
-    )
     results = run_lines(path, every, limits, console, scenario=scenario)
     publish_result({"results": results})
     last = next((result.status for result in reversed(results) if result.status), "optimal")

@@ -1,6 +1,8 @@
 """Console, arguments and options that several commands share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,18 +47,76 @@ LabelsReadable = Annotated[
 ]
 BenchCalls = Annotated[int | None, typer.Option(min=1, help="Budget: calls of models, a contestant.")]
 BenchFolder = Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")]
+DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps."
+
+
 SolverName = Annotated[
     str, typer.Option("--solver", help="highs, scip, cp-sat, glop, pdlp, gurobi, or 'command:PROGRAM ARGUMENTS'.")
 ]
-SolveTime = Annotated[
-    float | None, typer.Option("--time", min=0.001, help="Wall seconds for a solve (default: no limit).")
+ConfirmSolver = Annotated[
+    str, typer.Option("--confirm", metavar="SOLVER", help="Solve with a second solver too, and compare.")
 ]
-SolveGap = Annotated[float, typer.Option("--gap", min=0.0, help="Relative gap at which a solve may end, such as 0.01.")]
 SolveThreads = Annotated[int, typer.Option("--threads", min=1, help="Threads of the solver.")]
-SolveNodes = Annotated[
-    int | None, typer.Option("--nodes", min=1, help="Branch-and-bound nodes, a deterministic limit (default: none).")
-]
-DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps."
+# Options of every command that solves, with their defaults; the keys are the names of the options.
+SOLVE_OPTIONS: Mapping[str, tuple[object, object]] = {
+    "solver": (SolverName, "highs"),
+    "confirm": (ConfirmSolver, ""),
+    "time": (
+        Annotated[float | None, typer.Option(min=0.001, help="Wall seconds of a solve, as a cap (default: none).")],
+        None,
+    ),
+    "gap": (Annotated[float, typer.Option(min=0, help="Relative gap at which a solve may end, such as 0.01.")], 0.0),
+    "threads": (SolveThreads, 1),
+    "nodes": (
+        Annotated[int | None, typer.Option(min=0, help="Branch-and-bound nodes of a solve, a deterministic limit.")],
+        None,
+    ),
+    "iterations": (
+        Annotated[int | None, typer.Option(min=0, help="Iterations of a solve, a deterministic limit.")],
+        None,
+    ),
+    "seed": (Annotated[int, typer.Option(min=0, help="Seed of the solver.")], 0),
+}
+
+
+def with_options(
+    argument: str, options: Mapping[str, tuple[object, object]], build: Callable[[dict[str, Any]], object]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds options to a command, which receives their built value as one argument.
+
+    Args:
+        argument: Name of the command's argument, which is no option of its own.
+        options: Annotation and default of each option, by name.
+        build: Makes the value of the argument from the values by name.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**arguments: Any) -> None:
+            chosen = {name: arguments.pop(name) for name in options}
+            command(**arguments, **{argument: build(chosen)})
+
+        own = [parameter for parameter in signature(command).parameters.values() if parameter.name != argument]
+        added = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for name, (kind, default) in options.items()
+        ]
+        # Typer reads both.
+        run.__signature__ = Signature([*own, *added])  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *added)}
+        return run
+
+    return decorate
+
+
+def _build_solve_limits(chosen: dict[str, Any]) -> object:
+    from oragent.milp.operations import SolveLimits
+
+    return SolveLimits(seconds=chosen.pop("time"), **chosen)
+
+
+# Adds the options of a solve to a command, which receives them as its argument ``limits``.
+with_solve_options = with_options("limits", SOLVE_OPTIONS, _build_solve_limits)
 
 
 def bench_workers(cases: str) -> Any:

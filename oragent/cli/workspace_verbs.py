@@ -1,13 +1,14 @@
 """Verbs of ``workspace`` on models of git revisions: no language model is asked, and each has ``--json``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oragent.cli.options import console
+from oragent.cli.options import console, with_options
 
 if TYPE_CHECKING:
+    from oragent.workspace.settings import EffortOptions
     from oragent.workspace.verb_commands import VerbCommands
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
@@ -16,6 +17,10 @@ New = Annotated[str, typer.Argument(help="As OLD (default: the working tree).")]
 At = Annotated[str, typer.Option("--at", help="Revision of git, REVISION:FILE, or a model file (default: now).")]
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program, seconds of a solve (120).")]
 Gap = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
+Solver = Annotated[str | None, typer.Option("--solver", help="Back end that solves models (default: highs).")]
+Confirm = Annotated[str | None, typer.Option("--confirm", metavar="SOLVER", help="Solve with a second solver too.")]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads of the solver (default: 1).")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the solver (default: 0).")]
 Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 4096).")]
 
 
@@ -32,13 +37,33 @@ def register(workspace: typer.Typer) -> None:
     workspace.command()(cite)
 
 
-def _commands(
-    folder: Path, time: float | None = None, gap: float | None = None, memory: int | None = None
-) -> "VerbCommands":
-    from oragent.workspace.settings import EffortOptions
+def _commands(folder: Path, effort: "EffortOptions | None" = None) -> "VerbCommands":
+    from oragent.workspace.settings import NO_OPTIONS
     from oragent.workspace.verb_commands import VerbCommands
 
-    return VerbCommands(folder, console, EffortOptions(time, gap, memory))
+    return VerbCommands(folder, console, effort or NO_OPTIONS)
+
+
+def _build_effort(chosen: dict[str, Any]) -> object:
+    from oragent.milp.solvers import find_solver
+    from oragent.workspace.settings import EffortOptions
+
+    for name in filter(None, (chosen["solver"], chosen["confirm"])):
+        find_solver(name).version()
+    return EffortOptions(**chosen)
+
+
+# Options of verbs that solve; those that are not given are settings of the workspace.
+EFFORT_OPTIONS: dict[str, tuple[object, object]] = {
+    "time": (Time, None),
+    "gap": (Gap, None),
+    "memory": (Memory, None),
+    "solver": (Solver, None),
+    "confirm": (Confirm, None),
+    "threads": (Threads, None),
+    "seed": (Seed, None),
+}
+_with_effort = with_options("effort", EFFORT_OPTIONS, _build_effort)
 
 
 def adopt(
@@ -51,6 +76,7 @@ def adopt(
     raise typer.Exit(adopt_command(folder, write, console))
 
 
+@_with_effort
 def verify(
     folder: Folder,
     old: Old,
@@ -58,17 +84,17 @@ def verify(
     neutral: Annotated[
         list[str] | None, typer.Option(help="CELL=VALUE of a new cell at which it has no effect; repeatable.")
     ] = None,
-    time: Time = None,
-    gap: Gap = None,
-    memory: Memory = None,
+    *,
+    effort: "EffortOptions",
 ) -> None:
     """Test that the new program has the former optimum at former and neutral values; show what changed and its effect.
 
     Exit code 1 if the former optimum is not preserved.
     """
-    raise typer.Exit(_commands(folder, time, gap, memory).verify(old, new, neutral or ()))
+    raise typer.Exit(_commands(folder, effort).verify(old, new, neutral or ()))
 
 
+@_with_effort
 def whatif(
     folder: Folder,
     changes: Annotated[
@@ -76,60 +102,61 @@ def whatif(
         typer.Argument(help="data/demand.csv[Paris, wk3]=120, or a change such as 'demand[Paris, *] *= 1.1'."),
     ],
     at: At = ".",
-    time: Time = None,
-    gap: Gap = None,
-    memory: Memory = None,
+    *,
+    effort: "EffortOptions",
 ) -> None:
     """Show the effect of other values in cells of data, or of changes of the model; nothing is written."""
-    raise typer.Exit(_commands(folder, time, gap, memory).try_changes(changes, at))
+    raise typer.Exit(_commands(folder, effort).try_changes(changes, at))
 
 
+@_with_effort
 def price(
     folder: Folder,
     row: Annotated[str, typer.Argument(help="Rows or data of the model, such as capacity[Lyon, *].")],
     step: Annotated[str, typer.Option(help="Step up and down (default: 1).")] = "",
     at: At = ".",
-    time: Time = None,
-    gap: Gap = None,
-    memory: Memory = None,
+    *,
+    effort: "EffortOptions",
 ) -> None:
     """Show the optimum with a step more and a step less of rows or data, solved again also for integers."""
     line = f"price {row}{f' by {step}' if step else ''}"
-    raise typer.Exit(_commands(folder, time, gap, memory).ask("price", [line], at))
+    raise typer.Exit(_commands(folder, effort).ask("price", [line], at))
 
 
+@_with_effort
 def why_infeasible(
     folder: Folder,
     at: At = ".",
-    time: Time = None,
-    memory: Memory = None,
+    *,
+    effort: "EffortOptions",
 ) -> None:
     """Show rows and bounds that cannot hold together. Exit code 3 if the model is infeasible."""
-    raise typer.Exit(_commands(folder, time, None, memory).ask("why-infeasible", ["conflict"], at))
+    raise typer.Exit(_commands(folder, effort).ask("why-infeasible", ["conflict"], at))
 
 
+@_with_effort
 def repair(
     folder: Folder,
     rows: Annotated[list[str] | None, typer.Argument(help="Rows that may change; none: all.")] = None,
     at: At = ".",
-    time: Time = None,
-    memory: Memory = None,
+    *,
+    effort: "EffortOptions",
 ) -> None:
     """Show the least total change of right-hand sides that makes the model feasible."""
     line = " ".join(["repair", *(rows or ())])
-    raise typer.Exit(_commands(folder, time, None, memory).ask("repair", [line], at))
+    raise typer.Exit(_commands(folder, effort).ask("repair", [line], at))
 
 
+@_with_effort
 def diff_model(
     folder: Folder,
     old: Old,
     new: New = ".",
-    time: Time = None,
-    gap: Gap = None,
-    memory: Memory = None,
+    *,
+    effort: "EffortOptions",
 ) -> None:
     """Show rows, variables and data that differ between two models, each with its effect. Exit code 1 if any do."""
-    raise typer.Exit(_commands(folder, time, gap, memory).compare(old, new))
+    raise typer.Exit(_commands(folder, effort).compare(old, new))
 
 
 def audit_edits(

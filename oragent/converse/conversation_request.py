@@ -24,6 +24,9 @@ class ConversationRequest:
         runtime: Settings of language models, and the budget; without a model if the conversation uses none.
         seconds: Time limit of one solve of a model.
         gap: Relative gap at which a solve of a model may stop.
+        solver: Back end that solves a model.
+        confirm: Second back end that solves it again; empty for none.
+        threads: Threads of the solver.
     """
 
     problem: str
@@ -31,6 +34,9 @@ class ConversationRequest:
     runtime: RuntimeSettings = RuntimeSettings()  # noqa: RUF009  # a frozen value
     seconds: float = SOLVE_S
     gap: float = 0.0
+    solver: str = "highs"
+    confirm: str = ""
+    threads: int = 1
 
 
 def make_folder(outputs: Path, name: str) -> Path:
@@ -66,7 +72,9 @@ def read_request(folder: Path) -> ConversationRequest:
         problem, agent = str(plain["problem"]), str(plain["agent"])
         runtime = build_runtime(plain["runtime"], (), str(folder / FILE))
         seconds, gap = float(plain.get("seconds", SOLVE_S)), float(plain.get("gap", 0.0))
-        return ConversationRequest(problem, agent, runtime, seconds, gap)
+        solver, confirm = str(plain.get("solver", "highs")), str(plain.get("confirm", ""))
+        threads = int(plain.get("threads", 1))
+        return ConversationRequest(problem, agent, runtime, seconds, gap, solver, confirm, threads)
     except OSError as problem:
         raise StoreError(f"no conversation at {folder}: {problem.strerror} ({FILE})") from None
     except (AttributeError, ValueError, KeyError, TypeError) as problem:

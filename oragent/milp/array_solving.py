@@ -90,7 +90,7 @@ def solve_arrays(
     back_end = find_solver(solver) if isinstance(solver, str) else solver
     limits = options or SolverOptions()
     linear = linearise(arrays, back_end.abilities, names)
-    _check_abilities(linear.arrays, back_end)
+    check_abilities(linear.arrays, back_end)
     if any(goal.weight for goal in arrays.features.goals):
         solution = _solve_goals(arrays, linear, limits, back_end, start)
     else:
@@ -101,7 +101,8 @@ def solve_arrays(
     return replace(solution, seconds=time.perf_counter() - started, linearised=linear.notes)
 
 
-def _check_abilities(arrays: Arrays, back_end: Solver) -> None:
+def check_abilities(arrays: Arrays, back_end: Solver) -> None:
+    """Raise an error that lists the back ends for integer variables if this one does not support them."""
     if arrays.integer.any() and Ability.INTEGER not in back_end.abilities:
         able = ", ".join(solvers_able(frozenset({Ability.INTEGER})))
         raise MilpError(f"{back_end.name} has no {Ability.INTEGER}: choose one of {able}")

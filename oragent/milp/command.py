@@ -26,6 +26,8 @@ from oragent.milp.solving import solve
 # Relative difference up to which the optima of two solvers agree.
 CONFIRMED = 1e-6
 EXPLAIN_CONFLICT = "Add --explain to see which rows and bounds contradict each other, and the least change that helps."
+# Seconds of an explanation or inverse without a limit.
+EXPLAIN_S = 60.0
 # Spaces between two columns of a table.
 GUTTER = 3
 # Maximum number of variables, rows, or sentences per topic in the terminal; the page and the files have all.
@@ -63,13 +65,14 @@ def solve_file(request: SolveFileRequest, console: Console) -> Solution:
     if request.confirm:
         find_solver(request.confirm).version()
     milp, limit_s = open_milp(request.path, tell=print_note), request.options.seconds
-    change = None if request.point is None else _inverse_of_file(request.point, milp, limit_s)
+    change = None if request.point is None else _inverse_of_file(request, milp)
     solution = solve(milp, solver=request.solver, options=request.options)
     if request.out is not None:
         write_solution(milp, solution, request.out)
     print_solution(milp, solution, console)
     if request.explain:
-        _print_remarks(explained(milp, solution), console)
+        remarks = explained(milp, solution, limit_s or EXPLAIN_S, solver=request.solver, options=request.options)
+        _print_remarks(remarks, console)
     elif solution.status is SolveStatus.INFEASIBLE:
         print_line(console, EXPLAIN_CONFLICT)
     if change is not None and request.point is not None:
@@ -118,15 +121,15 @@ def _proven_span(milp: Milp, solution: Solution) -> tuple[float, float] | None:
     return min(solution.objective, best), max(solution.objective, best)
 
 
-def _inverse_of_file(path: Path, milp: Milp, limit_s: float | None) -> Inverse:
+def _inverse_of_file(request: SolveFileRequest, milp: Milp) -> Inverse:
     """Return the objective change that makes the point of a file optimal; ``MilpError`` starts with the file's name."""
-    point = read_point(path)
+    assert request.point is not None
+    point = read_point(request.point)
+    limit_s = request.options.seconds or EXPLAIN_S
     try:
-        if limit_s is None:
-            return inverse(milp, point)
-        return inverse(milp, point, limit_s)
+        return inverse(milp, point, limit_s, solver=request.solver, options=request.options)
     except MilpError as problem:
-        raise MilpError(f"{plain(str(path), 200)}: {problem}") from None
+        raise MilpError(f"{plain(str(request.point), 200)}: {problem}") from None
 
 
 def _print_inverse(milp: Milp, change: Inverse, path: Path, console: Console) -> None:

@@ -8,11 +8,13 @@ from enum import StrEnum
 import numpy as np
 
 from oragent._base.errors import MilpError
+from oragent.milp.array_solving import NO_OPTIMUM, check_abilities
 from oragent.milp.arrays import FEASIBLE, Arrays, Sparse
-from oragent.milp.highs import SolverClaim, run_highs
 from oragent.milp.linearise import linearise_milp
 from oragent.milp.model import Milp, Relation, Sense
 from oragent.milp.solution import SolveStatus
+from oragent.milp.solvers.protocol import Solver, SolverOptions, SolverStatus
+from oragent.milp.solvers.registry import find_solver
 
 # Node limit of one check of an integer model; without bounds the search may not end.
 NODES = 2_000
@@ -54,7 +56,9 @@ class InfeasibleSubset:
         return tuple(part.name for part in self.parts if part.side is Side.ROW)
 
 
-def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
+def conflict(
+    milp: Milp, limit_s: float = 60.0, *, solver: str = "highs", options: SolverOptions | None = None
+) -> InfeasibleSubset:
     """Find an irreducible infeasible set of rows and bounds, also for integer models.
 
     Deletion filter (Chinneck & Dravnieks 1991, doi:10.1287/ijoc.3.2.157) with bisection of the candidates (Junker
@@ -63,6 +67,8 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
     Args:
         milp: An infeasible model.
         limit_s: Seconds for all checks; parts that are not decided by then remain in the set.
+        solver: Name of the back end of the checks.
+        options: Limits of one check; by default those of this module.
 
     Raises:
         MilpError: The model has a feasible point, or its infeasibility was not proven.
@@ -70,7 +76,10 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
     if not milp.is_linear:
         milp, _ = linearise_milp(milp)
     arrays, until = Arrays.from_milp(milp).without_objective(), time.perf_counter() + limit_s
-    finder, relaxed = _Finder(milp, arrays, until), _Finder(milp, arrays.without_integrality(), until)
+    back_end, limits = find_solver(solver), options or SolverOptions()
+    check_abilities(arrays, back_end)
+    finder = _Finder(milp, arrays, until, back_end, limits)
+    relaxed = _Finder(milp, arrays.without_integrality(), until, back_end, limits)
     parts = finder.parts
     # Linear checks are fast and reduce the number of integer checks.
     if relaxed.is_infeasible(parts):
@@ -84,9 +93,11 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
 class _Finder:
     """Runs the checks, and records whether all of them were decided."""
 
-    def __init__(self, milp: Milp, arrays: Arrays, until: float) -> None:
+    def __init__(self, milp: Milp, arrays: Arrays, until: float, back_end: Solver, limits: SolverOptions) -> None:
         self._arrays = arrays
         self._until = until
+        self._back_end = back_end
+        self._limits = replace(limits, gap=0.0, nodes=NODES if limits.nodes is None else limits.nodes)
         self.certain = True
         names = [variable.name for variable in milp.variables]
         self._places = {ModelPart(Side.ROW, row.name): index for index, row in enumerate(milp.rows)}
@@ -109,11 +120,12 @@ class _Finder:
 
     def is_infeasible(self, parts: Parts) -> bool:
         """Return True if it is proven that no point satisfies these parts."""
-        remaining_s, claim = self._until - time.perf_counter(), SolverClaim.STOPPED
+        remaining_s, status = self._until - time.perf_counter(), SolverStatus.STOPPED
         if remaining_s > 0:
-            claim = run_highs(self._restrict(parts), limit_s=min(remaining_s, CHECK_S), nodes=NODES).claim
-        self.certain &= claim is not SolverClaim.STOPPED
-        return claim is SolverClaim.NO_OPTIMUM
+            allowed_s = min(remaining_s, CHECK_S, self._limits.seconds or CHECK_S)
+            status = self._back_end.solve(self._restrict(parts), replace(self._limits, seconds=allowed_s)).status
+        self.certain &= status is not SolverStatus.STOPPED
+        return status in NO_OPTIMUM
 
     def _restrict(self, parts: Parts) -> Arrays:
         rows = [self._places[part] for part in parts if part.side is Side.ROW]
@@ -148,7 +160,14 @@ class Nearest:
     values: Mapping[str, float] = field(default_factory=dict)
 
 
-def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None = 60.0) -> Nearest:
+def nearest(
+    milp: Milp,
+    rows: Sequence[str] | None = None,
+    limit_s: float | None = 60.0,
+    *,
+    solver: str = "highs",
+    options: SolverOptions | None = None,
+) -> Nearest:
     """Find the least total change of right-hand sides that makes a model feasible.
 
     Each selected row gets a violation with a cost of 1 per unit, "elastic programming" (Brown & Graves 1975); bounds,
@@ -158,6 +177,8 @@ def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None
         milp: The model; its objective is ignored.
         rows: Names of the rows that may be violated; None for all.
         limit_s: Seconds; None for no limit.
+        solver: Name of the back end.
+        options: Further limits; its ``seconds`` replace ``limit_s`` if they are given.
 
     Raises:
         MilpError: A name is not the name of a row.
@@ -170,9 +191,12 @@ def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None
         names = [milp.row(name).name for name in rows]
     row_index = {row.name: index for index, row in enumerate(milp.rows)}
     arrays = Arrays.from_milp(milp)
-    solved = run_highs(_add_violations(arrays, [row_index[name] for name in names]), limit_s)
+    back_end, limits = find_solver(solver), options or SolverOptions()
+    check_abilities(arrays, back_end)
+    elastic = _add_violations(arrays, [row_index[name] for name in names])
+    solved = back_end.solve(elastic, replace(limits, seconds=limits.seconds or limit_s))
     if solved.values is None:
-        return Nearest(SolveStatus.INFEASIBLE if solved.claim is SolverClaim.NO_OPTIMUM else SolveStatus.UNKNOWN)
+        return Nearest(SolveStatus.INFEASIBLE if solved.status in NO_OPTIMUM else SolveStatus.UNKNOWN)
     values = solved.values[: len(milp.variables)]
     values = np.where(arrays.integer, np.round(values), values)
     activities = arrays.activities_at(values)
@@ -184,7 +208,7 @@ def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None
         if broken > FEASIBLE * max(1.0, abs(row.rhs)):
             needed[name] = activity
             total += broken
-    if solved.claim is SolverClaim.OPTIMAL:
+    if solved.status is SolverStatus.OPTIMAL and not limits.gap:
         status = SolveStatus.OPTIMAL
     else:
         status = SolveStatus.FEASIBLE

@@ -2,16 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from oragent._base.errors import MilpError
-from oragent.milp.conflicts import InfeasibleSubset, ModelPart, Side, conflict, nearest
+from oragent.milp.conflicts import InfeasibleSubset, ModelPart, Nearest, Side, conflict, nearest
 from oragent.milp.inverses import Marginal, Slope, marginal
 from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense, Variable
 from oragent.milp.plain import figure, number, plain, quoted, rounded, signed
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, ValueRange
+from oragent.milp.solvers.protocol import SolverOptions
 from oragent.milp.solving import ray
 
 # Maximum number of terms of a row in a sentence.
@@ -51,20 +53,29 @@ KINKS = 10
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
 
 
-def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[ModelRemark, ...]:
+def explain(
+    milp: Milp,
+    solution: Solution,
+    limit_s: float = 60.0,
+    *,
+    solver: str = "highs",
+    options: SolverOptions | None = None,
+) -> tuple[ModelRemark, ...]:
     """Explain binding rows and their duals, slack, and why there is no optimum.
 
     Args:
         milp: The model.
         solution: Result of solving the model.
         limit_s: Seconds for explaining infeasibility.
+        solver: Name of the back end for explaining infeasibility.
+        options: Limits of one solve of it.
 
     Returns:
         Sentences by topic; binding rows with the largest duals first.
     """
     headline = ModelRemark(Topic.STATUS, "", _status_text(milp, solution))
     if solution.status is SolveStatus.INFEASIBLE:
-        return (headline, *explain_infeasible(milp, limit_s))
+        return (headline, *explain_infeasible(milp, limit_s, solver, options))
     if solution.status is SolveStatus.UNBOUNDED:
         return (headline, *explain_unbounded(milp))
     if not solution.status.has_point:
@@ -249,13 +260,15 @@ def _unit_text(milp: Milp) -> str:
     return ""
 
 
-def explain_infeasible(milp: Milp, limit_s: float) -> Iterator[ModelRemark]:
+def explain_infeasible(
+    milp: Milp, limit_s: float, solver: str = "highs", options: SolverOptions | None = None
+) -> Iterator[ModelRemark]:
     """Describe the conflicting rows and bounds, and the right-hand sides that make the model feasible.
 
     The limit in seconds applies to the conflict and to each question after it.
     """
     try:
-        subset = conflict(milp, limit_s)
+        subset = conflict(milp, limit_s, solver=solver, options=options)
     except MilpError as problem:
         yield ModelRemark(Topic.CONFLICT, "", f"Which parts cannot hold together was not found: {problem}.")
         return
@@ -274,7 +287,8 @@ def explain_infeasible(milp: Milp, limit_s: float) -> Iterator[ModelRemark]:
     yield ModelRemark(Topic.CONFLICT, "", f"{cannot}{whole}; {sure}.")
     for part in subset.parts:
         yield ModelRemark(Topic.CONFLICT, part.name, _part_text(milp, part))
-    yield from _repair_remarks(milp, subset, limit_s)
+    find_nearest = partial(nearest, milp, limit_s=limit_s, solver=solver, options=options)
+    yield from _repair_remarks(milp, subset, find_nearest)
 
 
 def explain_unbounded(milp: Milp) -> Iterator[ModelRemark]:
@@ -306,8 +320,10 @@ def _part_text(milp: Milp, part: ModelPart) -> str:
     return f"{quoted(part.name)}: {terms.removeprefix('+ ') or '0'}{more} {row.relation} {number(row.rhs)}."
 
 
-def _repair_remarks(milp: Milp, subset: InfeasibleSubset, limit_s: float) -> Iterator[ModelRemark]:
-    near = nearest(milp, limit_s=limit_s)
+def _repair_remarks(
+    milp: Milp, subset: InfeasibleSubset, find_nearest: Callable[..., Nearest]
+) -> Iterator[ModelRemark]:
+    near = find_nearest()
     if near.status is SolveStatus.INFEASIBLE:
         yield ModelRemark(Topic.NEAREST, "", "No change of right-hand sides would do: the bounds leave no point.")
         return
@@ -324,7 +340,7 @@ def _repair_remarks(milp: Milp, subset: InfeasibleSubset, limit_s: float) -> Ite
     if len(subset.rows) < 2:
         return
     for name in subset.rows[:ALONE]:
-        alone = nearest(milp, [name], limit_s)
+        alone = find_nearest(rows=[name])
         if name in alone.needed:
             text = f"Alone, {quoted(name)} would have to be {milp.row(name).relation} {rounded(alone.needed[name])}."
         elif alone.status is SolveStatus.INFEASIBLE:

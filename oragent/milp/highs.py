@@ -1,4 +1,4 @@
-"""One single-threaded call of HiGHS (Huangfu & Hall 2018, doi:10.1007/s12532-017-0130-5)."""
+"""One call of HiGHS, with one thread by default (Huangfu & Hall 2018, doi:10.1007/s12532-017-0130-5)."""
 
 import os
 from dataclasses import dataclass, replace
@@ -18,7 +18,8 @@ JUMP = "mip_heuristic_run_feasibility_jump"
 SMALL = 100
 # Solvers made in advance; each is used once.
 _PREPARED: list[Any] = []
-
+# Number of threads of the last solve in this process.
+_THREADS_IN_USE = [1]
 
 _STATUS = highspy.HighsModelStatus
 # Tolerance for a bound that should be a whole number.
@@ -152,9 +153,7 @@ def run_highs(
         raise MilpError("this needs linear rows and one objective: write the model with linear rows first")
     solver = quiet_engine()
     is_small = not needs_feasibility_jump(len(arrays.cost))
-    if threads > 1:
-        solver.setOptionValue("threads", threads)
-        solver.setOptionValue("parallel", "on")
+    _set_threads(solver, threads)
     if iterations is not None:
         for name in ITERATION_OPTIONS:
             solver.setOptionValue(name, iterations)
@@ -210,6 +209,16 @@ def _contradicts_bound(solver: Any, arrays: Arrays, gap: float) -> bool:
         return False
     best, bound = arrays.objective_at(np.array(solver.getSolution().col_value)), info.mip_dual_bound
     return bool(abs(best - bound) > (gap + 1e-6) * max(1.0, abs(best)))
+
+
+def _set_threads(solver: Any, threads: int) -> None:
+    """Set the number of threads; HiGHS refuses a solve if another number is in use in this process."""
+    if threads != _THREADS_IN_USE[0]:
+        highspy.Highs.resetGlobalScheduler(True)
+        _THREADS_IN_USE[0] = threads
+    if threads > 1:
+        solver.setOptionValue("threads", threads)
+        solver.setOptionValue("parallel", "on")
 
 
 def quiet_engine() -> Any:

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse
-from oragent.milp.features import ModelFeatures, QuadraticTerm
+from oragent.milp.features import ModelFeatures
 from oragent.milp.linked import LinkedVector, Positions, Vector
-from oragent.milp.model import Relation, Sense
+from oragent.milp.model import Relation
+from oragent.milp.objectives import IndexedObjective as IndexedObjective
+from oragent.milp.objectives import rank_objectives
 from oragent.milp.plain import quoted
 from oragent.milp.reference_text import label_text, name_text
 
@@ -104,27 +106,6 @@ class RowFamily(Family):
 
 
 @dataclass(frozen=True, eq=False)
-class IndexedObjective:
-    """An objective: linear and quadratic terms over the columns."""
-
-    name: str
-    sense: Sense
-    # ``(n,)`` coefficients of all columns.
-    cost: LinkedVector
-    constant: float = 0.0
-    unit: str = ""
-    meaning: str = ""
-    # Larger than 0 for objectives that flat solves optimise before or after the active one, whose priority is 0.
-    weight: float = 0.0
-    # Priority; larger ones are optimised first.
-    priority: int = 0
-    # Share of its optimum that objectives of lower priority may give up.
-    slack: float = 0.0
-    # Products of columns, added to the linear terms.
-    quadratic: tuple[QuadraticTerm[int], ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
 class IndexedModel:
     """A model with ``n`` columns and ``m`` linear rows, and the families of their names."""
 
@@ -133,7 +114,7 @@ class IndexedModel:
     parameters: tuple[ParameterFamily, ...]
     variables: tuple[VariableFamily, ...]
     rows: tuple[RowFamily, ...]
-    # Objectives; the first one is active.
+    # Objectives; the first one is optimised, and those with a weight.
     objectives: tuple[IndexedObjective, ...]
     # Values of all parameters, one after the other.
     cells: Vector
@@ -164,10 +145,19 @@ class IndexedModel:
         """Number of rows and of columns."""
         return len(self.rhs), len(self.low)
 
+    @cached_property
+    def stages(self) -> tuple[IndexedObjective, ...]:
+        """Return the objectives in the order in which they are optimised, those of one priority as a weighted sum."""
+        return rank_objectives(self.objectives)
+
     @property
     def objective(self) -> IndexedObjective:
-        """The active objective."""
-        return self.objectives[0]
+        """The objective that is optimised first; a weighted sum if several have its priority."""
+        return self.stages[0]
+
+    def with_first_stage(self) -> Self:
+        """Return the model with the objective that is optimised first as its only one."""
+        return replace(self, objectives=(replace(self.objective, weight=0.0, priority=0, slack=0.0),))
 
     @cached_property
     def _set_of(self) -> dict[str, IndexSet]:
@@ -241,7 +231,7 @@ class IndexedModel:
         return self.rhs.evaluate(self.cells)
 
     def to_arrays(self, objective: IndexedObjective | None = None) -> Arrays:
-        """Return the arrays for a solver, with the active objective or another one."""
+        """Return the arrays for a solver, with the objective that is optimised first, or another one."""
         goal = objective or self.objective
         rhs = self.rhs_values
         return Arrays(

@@ -34,7 +34,7 @@ from oragent.milp.indexed import (
 from oragent.milp.indexed_builder import NUMBERED, looks_ordered
 from oragent.milp.linked import LinkedVector
 from oragent.milp.model import Milp, Objective, Row, Variable, VariableKind
-from oragent.milp.plain import number as number_text
+from oragent.milp.objectives import flat_objective, further_objectives
 from oragent.milp.plain import plain, quoted
 
 BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", re.DOTALL)
@@ -128,7 +128,8 @@ def from_milp(milp: Milp, corrections: FamilyCorrections | None = None) -> Index
 
 def to_milp(model: IndexedModel, *, flat: bool = True) -> Milp:
     """The flat model under present data; ``flat`` chooses the names of the file that it came from, if any."""
-    arrays = model.to_arrays()
+    goal = flat_objective(model.objectives)
+    arrays = model.to_arrays(goal)
     columns = model.flat_columns if flat and model.flat_columns else model.column_names
     rows = model.flat_rows if flat and model.flat_rows else model.row_names
     kinds = (VariableKind.CONTINUOUS, VariableKind.INTEGER)
@@ -143,7 +144,6 @@ def to_milp(model: IndexedModel, *, flat: bool = True) -> Milp:
     bounds = zip(arrays.low.tolist(), arrays.high.tolist(), arrays.integer.tolist(), strict=True)
     starts, entry_columns, values = model.starts.tolist(), model.columns.tolist(), arrays.matrix.values.tolist()
     rhs, relations = model.rhs_values.tolist(), model.relations.tolist()
-    goal = model.objective
     return Milp(
         tuple(
             Variable(name, low, high, kinds[whole], *detail)
@@ -174,24 +174,18 @@ def to_milp(model: IndexedModel, *, flat: bool = True) -> Milp:
 
 
 def _objectives(milp: Milp, arrays: Arrays) -> tuple[IndexedObjective, ...]:
-    """The objective and the further ones; the sum of those that are weighed against each other comes first."""
+    """The objective and the further ones, with their weights and priorities."""
     objective = milp.objective
-    cost = LinkedVector.of_numbers(arrays.cost)
-    name, unit, meaning = objective.name or "objective", objective.unit, objective.meaning
-    quadratic = arrays.features.quadratic
-    own = IndexedObjective(name, milp.sense, cost, objective.constant, unit, meaning, quadratic=quadratic)
-    further = tuple(_further_objective(goal, len(arrays.cost)) for goal in arrays.features.goals)
-    weighed = [goal for goal in further if goal.weight and goal.priority == 0]
-    if not weighed:
-        return own, *further
-    total, constant, title = arrays.cost.copy(), own.constant, name
-    for goal in weighed:
-        factor = goal.weight * goal.sense.sign * own.sense.sign
-        total += factor * goal.cost.base
-        constant += factor * goal.constant
-        title += f" {'-' if factor < 0 else '+'} {number_text(abs(factor))} {goal.name}"
-    summed = IndexedObjective(title, own.sense, LinkedVector.of_numbers(total), constant, quadratic=quadratic)
-    return summed, own, *(replace(goal, weight=0.0) if goal in weighed else goal for goal in further)
+    own = IndexedObjective(
+        objective.name or "objective",
+        milp.sense,
+        LinkedVector.of_numbers(arrays.cost),
+        objective.constant,
+        objective.unit,
+        objective.meaning,
+        quadratic=arrays.features.quadratic,
+    )
+    return own, *(_further_objective(goal, len(arrays.cost)) for goal in arrays.features.goals)
 
 
 def _further_objective(goal: FurtherObjective[int], columns: int) -> IndexedObjective:
@@ -210,18 +204,21 @@ def _further_objective(goal: FurtherObjective[int], columns: int) -> IndexedObje
 
 
 def _named_features(model: IndexedModel, columns: Sequence[str], rows: Sequence[str]) -> ModelFeatures[str]:
-    """Features by name; objectives after the active one become further objectives, if they are linear."""
+    """Features by name; objectives but for that of the flat model become further objectives, if they are linear."""
     if len(model.objectives) == 1 and model.is_linear:
         return ModelFeatures()
+    own = flat_objective(model.objectives)
     goals = []
-    for goal in model.objectives[1:]:
+    for goal in further_objectives(model.objectives):
         if goal.quadratic:
-            raise MilpError(f"objective {quoted(goal.name)} is quadratic: make it the active one, or leave it out")
+            raise MilpError(
+                f"objective {quoted(goal.name)} is quadratic: optimise it last or alone, by a line 'objective ...'"
+            )
         cost = goal.cost.evaluate(model.cells)
         terms = {int(column): float(cost[column]) for column in np.flatnonzero(cost)}
         weight, priority, slack = goal.weight, goal.priority, goal.slack
         goals.append(FurtherObjective(goal.name, terms, goal.sense, goal.constant, weight, priority, slack))
-    features = replace(model.features, quadratic=model.objective.quadratic, goals=tuple(goals))
+    features = replace(model.features, quadratic=own.quadratic, goals=tuple(goals))
     return features.rekey(columns.__getitem__, rows.__getitem__)
 
 

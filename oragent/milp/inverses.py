@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from oragent._base.errors import MilpError
-from oragent.milp.array_solving import ray_of
+from oragent.milp.array_solving import NO_OPTIMUM, check_abilities, ray_of
 from oragent.milp.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.milp.highs import SolverClaim, run_highs
 from oragent.milp.model import Milp, Sense
 from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.solvers.protocol import Solver, SolverOptions, SolverStatus
+from oragent.milp.solvers.registry import find_solver
 from oragent.milp.solving import breaches, point_vector, solve
 
 # Maximum number of cuts for an integer model.
@@ -34,17 +36,26 @@ class Inverse:
     coefficients: Mapping[str, float] = field(default_factory=dict)
 
 
-def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> Inverse:
+def inverse(
+    milp: Milp,
+    values: Mapping[str, float],
+    limit_s: float = 60.0,
+    *,
+    solver: str = "highs",
+    options: SolverOptions | None = None,
+) -> Inverse:
     """Find the least change of objective coefficients under which a feasible point is optimal.
 
     Linear programmes are solved exactly by duality (Ahuja & Orlin 2001, doi:10.1287/opre.49.5.771.10607), integer
-    models
-    by cuts (Wang 2009, doi:10.1016/j.orl.2008.12.001): each better point adds a cut, after which it is no better.
+    models by cuts (Wang 2009, doi:10.1016/j.orl.2008.12.001): each better point adds a cut, after which it is no
+    better. HiGHS solves the linear programmes of the least change.
 
     Args:
         milp: The model.
         values: The point; a variable without a value is 0.
         limit_s: Seconds for the cuts of an integer model.
+        solver: Name of the back end that searches for better points of an integer model.
+        options: Limits of one search; its gap is not used, as a cut needs an optimum.
 
     Raises:
         MilpError: The point names an unknown variable or violates the model.
@@ -54,7 +65,12 @@ def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> I
     if broken:
         raise MilpError(f"no objective makes the point optimal: it breaks {broken[0].sentence}; mend the point first")
     arrays = Arrays.from_milp(milp)
-    cost = _by_cuts(arrays, point, limit_s) if arrays.integer.any() else _by_duality(arrays, point)
+    if arrays.integer.any():
+        back_end = find_solver(solver)
+        check_abilities(arrays, back_end)
+        cost = _by_cuts(arrays, point, limit_s, back_end, replace(options or SolverOptions(), gap=0.0))
+    else:
+        cost = _by_duality(arrays, point)
     if cost is None:
         return Inverse(SolveStatus.UNKNOWN)
     moved = np.abs(cost - arrays.cost) > 1e-9 * np.maximum(1.0, np.abs(arrays.cost))
@@ -103,7 +119,7 @@ def _price_signs(activities: Vector, low: Vector, high: Vector) -> tuple[Vector,
     return np.where(high - activities <= size, -np.inf, 0.0), np.where(activities - low <= size, np.inf, 0.0)
 
 
-def _by_cuts(arrays: Arrays, point: Vector, limit_s: float) -> Vector | None:
+def _by_cuts(arrays: Arrays, point: Vector, limit_s: float, back_end: Solver, options: SolverOptions) -> Vector | None:
     until = time.perf_counter() + limit_s
     # Directions from the point to better points that were found.
     directions: list[Vector] = []
@@ -113,10 +129,11 @@ def _by_cuts(arrays: Arrays, point: Vector, limit_s: float) -> Vector | None:
         if remaining_s <= 0:
             return None
         current = replace(arrays, cost=cost, constant=0.0)
-        solved = run_highs(current, remaining_s)
-        if solved.values is not None and solved.claim is SolverClaim.OPTIMAL:
+        allowed_s = min(remaining_s, options.seconds or remaining_s)
+        solved = back_end.solve(current, replace(options, seconds=allowed_s))
+        if solved.values is not None and solved.status is SolverStatus.OPTIMAL:
             direction = np.where(arrays.integer, np.round(solved.values), solved.values) - point
-        elif solved.claim is SolverClaim.NO_OPTIMUM and (away := ray_of(current)) is not None:
+        elif solved.status in NO_OPTIMUM and (away := ray_of(current)) is not None:
             direction = away
         else:
             return None

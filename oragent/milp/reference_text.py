@@ -6,7 +6,7 @@ WORD = re.compile(r"[^\W\d]\w*\Z")
 LABEL = re.compile(r"(\w+|\d+\.\d+)\Z")
 KINDS = ("parameters", "variables", "rows")
 # Keywords of the syntax; a name that equals one is quoted.
-KEYWORDS = frozenset({"sum", "by", "except", "within", "minimize", "maximize", "inf", *KINDS})
+KEYWORDS = frozenset({"sum", "by", "except", "within", "then", "minimize", "maximize", "inf", *KINDS})
 # Keywords at the start of a change.
 VERBS = frozenset({"upper", "lower"})
 

@@ -78,6 +78,8 @@ def format_figure(figure: Figure) -> str:
         return f"at least {figure_text(figure.low)}{unit}"
     if figure.high is not None:
         return f"at most {figure_text(figure.high)}{unit}"
+    if figure.value is not None:
+        return f"{figure_text(figure.value)}{unit}, not proven"
     return "unknown"
 
 

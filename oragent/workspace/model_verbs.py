@@ -42,7 +42,15 @@ def ignore_note(text: str) -> None:
 
 def solve_limits(state: FolderState) -> SolveLimits:
     """Return the limits of a solve by the settings of a workspace."""
-    return SolveLimits(gap=state.settings.gap, seconds=state.settings.time)
+    settings = state.settings
+    return SolveLimits(
+        gap=settings.gap,
+        seconds=settings.time,
+        solver=settings.solver,
+        confirm=settings.confirm,
+        threads=settings.threads,
+        seed=settings.seed,
+    )
 
 
 def describe_revision(opened: OpenedModel) -> Revision:

@@ -43,6 +43,12 @@ class EffortOptions:
     gap: float | None = None
     # Memory in MiB.
     memory: int | None = None
+    # Back end that solves captured models, and a second one that solves them again.
+    solver: str | None = None
+    confirm: str | None = None
+    # Threads and seed of the back end.
+    threads: int | None = None
+    seed: int | None = None
 
 
 @checked(frozen=True, config=settings.STRICT)
@@ -57,6 +63,10 @@ class WorkspaceSettings:
         time: CPU seconds of the program, and seconds of a solve.
         gap: Relative gap at which a solve may end.
         memory: Memory of the program in MiB.
+        solver: Back end that solves captured models.
+        confirm: Second back end that solves them again. Empty means none.
+        threads: Threads of the back end.
+        seed: Seed of the back end.
     """
 
     program: str = ""
@@ -66,6 +76,10 @@ class WorkspaceSettings:
     time: Annotated[float, Field(gt=0, le=86400)] = LIMITS.cpu_s
     gap: Annotated[float, Field(ge=0, lt=1)] = 0.0
     memory: Annotated[int, Field(ge=256)] = LIMITS.memory_mb
+    solver: str = "highs"
+    confirm: str = ""
+    threads: Annotated[int, Field(ge=1)] = 1
+    seed: Annotated[int, Field(ge=0)] = 0
 
     @property
     def limits(self) -> Limits:
@@ -103,5 +117,5 @@ def read_settings(folder: Path, options: EffortOptions = NO_OPTIONS) -> Workspac
             raise ConfigError(f"{shorten_path(path)} holds no keys and values: expected lines such as 'time: 600'")
     overrides = {name: value for name, value in asdict(options).items() if value is not None}
     from_file = settings.build_settings(WorkspaceSettings, tree, [], shorten_path(path))
-    given = "the options --time, --gap, --memory"
+    given = "the options --time, --gap, --memory, --solver, --confirm, --threads, --seed"
     return settings.build_settings(WorkspaceSettings, asdict(from_file) | overrides, [], given)

@@ -59,6 +59,13 @@ sums = st.builds(
 expressions = st.builds(
     ops.Expression, terms=st.lists(st.one_of(constants, members, sums), min_size=1, max_size=3).map(tuple)
 )
+positive = st.floats(1e-6, 1e9)
+weighted = st.builds(ops.WeightedObjective, name=names, weight=positive)
+stages = st.builds(
+    ops.ObjectiveStage,
+    parts=st.lists(weighted, min_size=1, max_size=3).map(tuple),
+    within=st.just(0.0) | positive,
+)
 changes = st.one_of(
     st.builds(
         ops.AssignChange,
@@ -74,7 +81,7 @@ changes = st.one_of(
     st.builds(ops.RelaxChange, reference=references, number=numbers, percent=st.booleans()),
     st.builds(ops.NewRow, name=names, left=expressions, relation=st.sampled_from(Relation), right=expressions),
     st.builds(ops.NewObjective, name=names, sense=st.sampled_from(Sense), expression=expressions),
-    st.builds(ops.UseObjective, name=names),
+    st.builds(ops.UseObjectives, stages=st.lists(stages, min_size=1, max_size=3).map(tuple)),
 )
 queries = st.one_of(
     st.builds(ops.DescribeRequest, reference=st.none() | references),

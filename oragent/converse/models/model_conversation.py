@@ -48,7 +48,14 @@ class ModelConversation:
     _study: Study | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        limits = SolveLimits(seconds=self.request.seconds, gap=self.request.gap)
+        request = self.request
+        limits = SolveLimits(
+            seconds=request.seconds,
+            gap=request.gap,
+            solver=request.solver,
+            confirm=request.confirm,
+            threads=request.threads,
+        )
         self.workbench = Workbench(read_indexed(self.folder / MODEL_FILE), limits, self.folder)
         self._lines = LinesAgent(self.workbench, self.folder)
         self._busy = asyncio.Lock()

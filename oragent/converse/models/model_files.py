@@ -44,7 +44,7 @@ def read_conversation_model(argument: str) -> IndexedModel:
             f"no problem {argument[:80]!r}: expected {PROBLEM_NAMES}, a model's file or the folder of a formulation"
         )
     model = read_indexed(path)
-    goal = model.objective
+    goal = model.objectives[0]
     if not goal.unit and (unit := _objective_unit(path.with_name(REPLIES))):
         model = replace(model, objectives=(replace(goal, unit=unit), *model.objectives[1:]))
     stem = path.resolve().parent.name if path.name in NAMES else path.stem

@@ -48,8 +48,8 @@ def describe_model(model: IndexedModel) -> str:
     lines = [f"{quote_line(model.name) or 'model'}: {columns} variables, {rows} rows."]
     if model.meaning:
         lines.append(quote_line(model.meaning))
-    for goal in model.objectives[:8]:
-        is_active = "" if goal is model.objective else " (not active)"
+    for info, goal in zip(described.objectives[:8], model.objectives, strict=False):
+        is_active = "" if info.stage else " (not active)"
         lines.append(
             f"Objective: {goal.sense} {name_text(goal.name)}{_unit(goal.unit)}{_meaning(goal.meaning)}{is_active}"
         )

@@ -6,8 +6,8 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
-from oragent.milp.features import ModelFeatures, QuadraticRow, QuadraticTerm
-from oragent.milp.model import Relation, Sense
+from oragent.milp.features import ModelFeatures, QuadraticTerm
+from oragent.milp.model import Sense
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.conflicting import SMALL_ENOUGH, conflict_families
 from oragent.milp.operations.expressions import evaluate_expression
@@ -30,6 +30,7 @@ from oragent.milp.operations.results import (
     SweepPoint,
 )
 from oragent.milp.operations.slices import find_objective, find_slice
+from oragent.milp.operations.stages import SOFT, limit_objective, objective_values, stage_optima
 from oragent.milp.operations.state import (
     SAME,
     Changes,
@@ -42,19 +43,18 @@ from oragent.milp.operations.state import (
     lines_of,
     moved,
     objective_change,
+    part_changes,
     solved,
+    stage_changes,
 )
 from oragent.milp.plain import number, quoted
 from oragent.milp.solution import SolveStatus
 
 # Largest number of figures of one sweep.
 MOST_FIGURES = 200
-# Relative room that a fixed objective gets, so that rounding leaves its point feasible.
-ROOM = 1e-9
 # Relative distance from which two points count as different, and prices that count as none.
 APART = 1e-4
 NOISE = 1e-7
-SOFT = "the model has soft rows, whose prices belong to its objective: drop them to ask for another objective"
 # Members that a search for other optima tries one by one.
 MOST_DIRECTIONS = 50
 
@@ -63,13 +63,17 @@ def solve(study: ModelStudy, request: ops.SolveRequest) -> SolveResult:
     """Solve the present scenario; a family's group has its total and how many members are not zero."""
     scenario = study.present
     outcome = study.solve(scenario)
+    stages = study.stages(scenario)
+    point = study.last_point(scenario)
     return solved(
         study,
         scenario,
         SolveResult(
             objective=study.optimum(scenario),
             gap=_gap(outcome),
-            families=_used_families(scenario, outcome.point),
+            stages=stage_optima(stages),
+            objectives=objective_values(scenario.model, point),
+            families=_used_families(scenario, point),
             warnings=study.warn(scenario),
         ),
     )
@@ -122,28 +126,31 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
     first, second = study.solve(before), study.solve(after)
     change = objective_change(study, before, after)
     first, second = before.known.outcome, after.known.outcome
-    both = first.point is not None and second.point is not None
+    points = study.last_point(before), study.last_point(after)
     warnings = list(dict.fromkeys((*study.warn(before), *study.warn(after))))
     before_goal, goal = before.model.objective, after.model.objective
+    orders = [[stage.name for stage in scenario.model.stages] for scenario in (before, after)]
     if (before_goal.name, before_goal.sense) != (goal.name, goal.sense):
         warnings.append("the two have different objectives, so the difference means nothing")
     decided = is_decided(change.difference) or SolveStatus.INFEASIBLE in (first.status, second.status)
     conflict: tuple[ConflictFamily, ...] = ()
     is_small = len(after.model.columns) <= SMALL_ENOUGH and not after.model.features
     if second.status is SolveStatus.INFEASIBLE and is_small:
-        conflict = conflict_families(after)[1]
+        conflict = conflict_families(after, study.limits)[1]
     moves: tuple[Moved, ...] = ()
-    if first.point is not None and second.point is not None and len(first.point) == len(second.point):
-        moves = moved(after.model, first.point, second.point)
+    if points[0] is not None and points[1] is not None and len(points[0]) == len(points[1]):
+        moves = moved(after.model, points[0], points[1])
     start = after.changes[: len(before.changes)] == before.changes
     result = CompareResult(
         objective=change,
         status_before=str(first.status),
         status_after=str(second.status),
         decided=decided,
-        continue_with="" if decided or not both else continue_options(study.limits),
+        continue_with="" if decided or any(point is None for point in points) else continue_options(study.limits),
+        stages=stage_changes(study, before, after) if orders[0] == orders[1] else (),
+        objectives=part_changes(before.model, points[0], after.model, points[1]),
         moved=moves,
-        binding_now=binding_members(after, second.point, first.point) if second.point is not None else (),
+        binding_now=binding_members(after, points[1], points[0]) if points[1] is not None else (),
         changes=lines_of(after.changes[len(before.changes) :] if start else after.changes),
         conflict=conflict,
         warnings=tuple(warnings),
@@ -247,7 +254,7 @@ def _objective_limits(
 
 def _with_objective_limit(goal: Arrays, arrays: Arrays, worst: float | None) -> Arrays:
     """A model with other costs in which the objective of the first model is at least as good as a figure."""
-    return goal if worst is None else _limited(goal, arrays, worst)
+    return goal if worst is None else limit_objective(goal, arrays, worst)
 
 
 def alternatives(study: ModelStudy, request: ops.AlternativesRequest) -> AlternativesResult:
@@ -307,7 +314,7 @@ def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vect
     """An optimum that differs from all points: members that are used as little, others as much as possible."""
     arrays, outcome = scenario.known.arrays, scenario.known.outcome
     if arrays.integer.any():
-        face = _limited(arrays, arrays, arrays.worth_at(points[0]))
+        face = limit_objective(arrays, arrays, arrays.worth_at(points[0]))
     elif outcome.row_duals is None or outcome.status is not SolveStatus.OPTIMAL:
         return None
     else:
@@ -358,7 +365,7 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
     points = [ends[0]]
     for share in np.linspace(0, 1, request.count)[1:-1]:
         limit = worst + share * (best - worst)
-        points.append(_lexicographic(study, scenario, _limited(one, two, float(limit)), two))
+        points.append(_lexicographic(study, scenario, limit_objective(one, two, float(limit)), two))
     points.append(ends[1])
     entries: list[FrontierEntry] = []
     for point, proven in points:
@@ -381,27 +388,6 @@ def _is_same(one: FrontierEntry, two: FrontierEntry) -> bool:
     return all(abs(a - b) <= 1e-6 * max(1.0, abs(a)) for a, b in pairs)
 
 
-def _limited(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
-    """A model in which another objective is at least as good as a figure."""
-    room = ROOM * max(1.0, abs(limit))
-    if by.features.soft_rows:
-        raise MilpError(SOFT)
-    if by.features.quadratic:
-        return _with_quadratic_limit(arrays, by, limit + by.sense.sign * room)
-    if by.sense.sign > 0:
-        return with_row(arrays, by.cost, -np.inf, limit - by.constant + room)
-    return with_row(arrays, by.cost, limit - by.constant - room, np.inf)
-
-
-def _with_quadratic_limit(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
-    terms = {column: float(by.cost[column]) for column in np.flatnonzero(by.cost).tolist()}
-    relation = Relation.AT_MOST if by.sense.sign > 0 else Relation.AT_LEAST
-    rows = arrays.features.quadratic_rows
-    name = f"limit {len(rows) + 1} of an objective"
-    row = QuadraticRow(name, terms, by.features.quadratic, relation, limit - by.constant)
-    return replace(arrays, features=replace(arrays.features, quadratic_rows=(*rows, row)))
-
-
 def _with_objective(
     arrays: Arrays, cost: Vector, constant: float, sense: Sense, quadratic: tuple[QuadraticTerm[int], ...] = ()
 ) -> Arrays:
@@ -422,7 +408,7 @@ def _lexicographic(study: ModelStudy, scenario: ModelScenario, first: Arrays, se
     if found.point is None or found.objective is None:
         raise MilpError(f"no frontier: a step of it is {found.status}; solve each objective alone first")
     base = _with_objective(first, second.cost, second.constant, second.sense, second.features.quadratic)
-    again, _ = _solve_arrays(study, scenario, _limited(base, first, found.objective))
+    again, _ = _solve_arrays(study, scenario, limit_objective(base, first, found.objective))
     proven = found.status is SolveStatus.OPTIMAL and again.status is SolveStatus.OPTIMAL
     if again.point is None:
         return found.point, False

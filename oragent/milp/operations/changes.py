@@ -38,7 +38,7 @@ def apply_change(model: IndexedModel, change: ops.AnyChange, base: IndexedModel)
     elif isinstance(change, ops.NewObjective):
         changed = _new_objective(model, change)
     else:
-        changed = _activate(model, find_objective(model, change.name))
+        changed = _use_objectives(model, change)
     _check_bounds(changed)
     return changed
 
@@ -239,12 +239,29 @@ def _new_objective(model: IndexedModel, change: ops.NewObjective) -> IndexedMode
     cost, constant = terms.as_cost(model.shape[1])
     units = {family.unit for family in model.variables}
     goal = IndexedObjective(change.name, change.sense, cost, constant, units.pop() if len(units) == 1 else "")
-    others = tuple(one for one in model.objectives if fold(one.name) != fold(change.name))
+    others = tuple(_unranked(one) for one in model.objectives if fold(one.name) != fold(change.name))
     return replace(model, objectives=(goal, *others))
 
 
-def _activate(model: IndexedModel, goal: IndexedObjective) -> IndexedModel:
-    return replace(model, objectives=(goal, *(one for one in model.objectives if one is not goal)))
+def _unranked(goal: IndexedObjective) -> IndexedObjective:
+    return replace(goal, weight=0.0, priority=0, slack=0.0)
+
+
+def _use_objectives(model: IndexedModel, change: ops.UseObjectives) -> IndexedModel:
+    """The model with the objectives of the change first, in order; all others are only computed."""
+    ranked: list[IndexedObjective] = []
+    chosen: list[IndexedObjective] = []
+    for number_left, stage in zip(range(len(change.stages) - 1, -1, -1), change.stages, strict=True):
+        for part in stage.parts:
+            goal = find_objective(model, part.name)
+            if any(goal is one for one in chosen):
+                raise MilpError(f"objective {quoted(goal.name)} occurs twice: name each objective once")
+            chosen.append(goal)
+            ranked.append(replace(goal, weight=part.weight, priority=number_left, slack=stage.within / 100))
+    if len(ranked) == 1:
+        ranked = [_unranked(ranked[0])]
+    others = tuple(_unranked(one) for one in model.objectives if not any(one is goal for goal in chosen))
+    return replace(model, objectives=(*ranked, *others))
 
 
 def _check_bounds(model: IndexedModel) -> None:

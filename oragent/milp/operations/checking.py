@@ -19,6 +19,7 @@ from oragent.milp.operations.outcomes import ScenarioModel
 from oragent.milp.operations.pricing import optimum_change
 from oragent.milp.operations.results import BreachInfo, DiffEntry, DiffResult, Figure, InverseResult, VerifyResult
 from oragent.milp.operations.slices import fold
+from oragent.milp.operations.stages import objective_values
 from oragent.milp.operations.state import ModelScenario, ModelStudy, objective_change, solved
 from oragent.milp.plain import plain, quoted
 from oragent.milp.solving import breaches
@@ -60,7 +61,7 @@ def verify(study: ModelStudy, request: ops.VerifyRequest) -> VerifyResult:
     """Check the values of a file against the present scenario; a feasible point also helps later solves."""
     scenario = study.present
     point = point_of_file(study, request.file)
-    broken = breaches(to_milp(scenario.model, flat=False), point)
+    broken = breaches(to_milp(scenario.model.with_first_stage(), flat=False), point)
     vector = _vector(scenario.model, point)
     if not broken:
         study.pool.add_point(vector)
@@ -81,6 +82,7 @@ def verify(study: ModelStudy, request: ops.VerifyRequest) -> VerifyResult:
                 BreachInfo(part=one.part, name=one.name, value=one.value, relation=one.relation, limit=one.limit)
                 for one in broken[:SHOWN]
             ),
+            objectives=objective_values(scenario.model, vector),
         ),
     )
 
@@ -88,9 +90,10 @@ def verify(study: ModelStudy, request: ops.VerifyRequest) -> VerifyResult:
 def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
     """Find the least change of costs that makes the solution of a file optimal."""
     scenario = study.present
-    milp = to_milp(scenario.model, flat=False)
+    milp = to_milp(scenario.model.with_first_stage(), flat=False)
     point = point_of_file(study, request.file)
-    found = find_inverse(milp, point, study.limits.seconds or CAP_S)
+    limits = study.limits
+    found = find_inverse(milp, point, limits.seconds or CAP_S, solver=limits.solver, options=limits.options())
     unit = scenario.model.objective.unit
     if found.change is None:
         raise MilpError("not settled within the limit: allow a longer solve with --time")
@@ -136,7 +139,28 @@ def diff_entries(study: ModelStudy, scenario: ModelScenario, other: IndexedModel
                 entries.append(DiffEntry(of=of, name=family.name, change="added", members=len(family)))
             else:
                 entries += _family_entries(study, scenario, other, mine[name], family)
-    return [*entries, *_feature_entries(model, other)]
+    return [*entries, *_objective_entries(model, other), *_feature_entries(model, other)]
+
+
+def _objective_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
+    """Objectives that are optimised in only one of the models, or in another order; their constants."""
+    mine, theirs = (
+        [f"{goal.sense} {goal.name}" for goal in one.stages if goal.cost.evaluate(one.cells).any() or goal.quadratic]
+        for one in (model, other)
+    )
+    entries = [
+        DiffEntry(of="objective", name=name, change=change, members=1)
+        for change, names, rest in (("removed", mine, theirs), ("added", theirs, mine))
+        for name in names
+        if name not in rest
+    ]
+    if mine != theirs and not entries:
+        entries.append(DiffEntry(of="objective", name=" then ".join(theirs), change="changed", members=len(theirs)))
+    before, after = model.objective.constant, other.objective.constant
+    if not np.isclose(before, after, rtol=1e-12, atol=0.0):
+        figures = ((other.objective.name, before, after),)
+        entries.append(DiffEntry(of="objective", name="constant", change="changed", members=1, largest=figures))
+    return entries
 
 
 def _feature_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
@@ -237,9 +261,9 @@ def _effect(study: ModelStudy, scenario: ModelScenario, what: str, positions: np
     elif what == "right-hand sides":
         changed = replace(model, rhs=model.rhs.with_values(positions, values))
     elif what == "costs":
-        goal = model.objective
-        new = replace(goal, cost=goal.cost.with_values(positions, values))
-        changed = replace(model, objectives=(new, *model.objectives[1:]))
+        alone = model.with_first_stage()
+        goal = alone.objective
+        changed = replace(alone, objectives=(replace(goal, cost=goal.cost.with_values(positions, values)),))
     elif what == "lower bounds":
         changed = replace(model, low=model.low.with_values(positions, values))
     else:

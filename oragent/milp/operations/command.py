@@ -18,6 +18,7 @@ from oragent.milp.operations.results import AnyResult
 from oragent.milp.operations.session import ModelSession
 from oragent.milp.operations.syntax import is_comment
 from oragent.milp.plain import plain
+from oragent.milp.solvers import find_solver
 
 SCENARIOS = ".scenarios.json"
 
@@ -37,6 +38,8 @@ def run_lines(
     Raises:
         MilpError: The file holds no model, or a line cannot be done; results before it are printed.
     """
+    for name in filter(None, (limits.solver, limits.confirm)):
+        find_solver(name).version()
     kept = read_scenarios(path)
     session = ModelSession(open_model(path, tell=print_note), limits, kept, path.parent)
     if scenario:

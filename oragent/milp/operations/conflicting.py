@@ -12,6 +12,7 @@ from oragent.milp.indexed import Family, IndexedModel
 from oragent.milp.indexed_names import to_milp
 from oragent.milp.model import Sense
 from oragent.milp.operations import requests as ops
+from oragent.milp.operations.outcomes import SolveLimits
 from oragent.milp.operations.rendering import number_text
 from oragent.milp.operations.results import (
     ConflictFamily,
@@ -47,7 +48,7 @@ def conflict(study: ModelStudy, request: ops.ConflictRequest) -> ConflictResult:
     _require_rows(scenario, "conflict")
     if study.solve(scenario).status is not SolveStatus.INFEASIBLE:
         raise MilpError(f"no conflict: the model is {study.solve(scenario).status}")
-    subset, families = conflict_families(scenario, study.base)
+    subset, families = conflict_families(scenario, study.limits, study.base)
     warnings = () if subset.irreducible else ("the set was not reduced as far as possible within the limit",)
     return solved(
         study,
@@ -68,10 +69,11 @@ def _require_rows(scenario: ModelScenario, verb: str) -> None:
 
 
 def conflict_families(
-    scenario: ModelScenario, base: IndexedModel | None = None
+    scenario: ModelScenario, limits: SolveLimits, base: IndexedModel | None = None
 ) -> tuple[InfeasibleSubset, tuple[ConflictFamily, ...]]:
     """A conflict of an infeasible scenario, by family; families that were changed come first, the last change first."""
-    subset = find_conflict(to_milp(scenario.model, flat=False), CAP_S)
+    milp = to_milp(scenario.model.with_first_stage(), flat=False)
+    subset = find_conflict(milp, CAP_S, solver=limits.solver, options=limits.options())
     model = scenario.model
     columns = {name: place for place, name in enumerate(model.column_names)}
     rows = {name: place for place, name in enumerate(model.row_names)}
@@ -222,7 +224,9 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
         names = []
         for reference in request.references:
             names += _rows_of(model, reference)
-    found = nearest(to_milp(model, flat=False), names and list(dict.fromkeys(names)), study.limits.seconds or CAP_S)
+    milp = to_milp(model.with_first_stage(), flat=False)
+    limits = study.limits
+    found = nearest(milp, names and list(dict.fromkeys(names)), CAP_S, solver=limits.solver, options=limits.options())
     if found.total is None:
         raise MilpError(
             "no change of these right-hand sides makes the model feasible: bounds or other rows are in conflict too"

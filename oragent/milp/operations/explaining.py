@@ -4,6 +4,7 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Vector
+from oragent.milp.highs import run_highs
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.indexed_names import to_milp
 from oragent.milp.operations import requests as ops
@@ -23,8 +24,8 @@ from oragent.milp.operations.state import (
 )
 from oragent.milp.operations.syntax import parse_line
 from oragent.milp.plain import quoted
-from oragent.milp.solution import Sensitivity, ValueRange
-from oragent.milp.solving import solve
+from oragent.milp.solution import Sensitivity, Source, ValueRange
+from oragent.milp.solving import compute_sensitivity
 
 # Members that one question lists.
 MOST = 1000
@@ -69,13 +70,18 @@ def _row_of_cell(model: IndexedModel, cell: int) -> str:
 
 
 def _sensitivity(study: ModelStudy, scenario: ModelScenario) -> Sensitivity:
-    study.point(scenario)
+    """Ranges by HiGHS of the linear model, or with integers fixed at the best point that the chosen solver found."""
+    point = study.point(scenario)
     if not scenario.model.is_linear:
         raise MilpError("no ranges: the model is not linear; ask 'price', which solves again")
-    solution = solve(to_milp(scenario.model, flat=False), study.limits.seconds, study.limits.gap)
-    if solution.sensitivity is None:
-        raise MilpError(f"no ranges: the model is {solution.status}, without an optimal basis")
-    return solution.sensitivity
+    milp = to_milp(scenario.model.with_first_stage(), flat=False)
+    arrays, source = scenario.known.arrays, Source.LP
+    if arrays.integer.any():
+        arrays, source = arrays.with_integers_at(point), Source.FIXED
+    sensitivity = compute_sensitivity(milp, arrays, run_highs(arrays, study.limits.seconds), source)
+    if sensitivity is None:
+        raise MilpError("no ranges: the linear model has no optimal basis within the limit; allow a longer solve")
+    return sensitivity
 
 
 def why(study: ModelStudy, request: ops.WhyRequest) -> WhyResult:

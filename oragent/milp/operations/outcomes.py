@@ -6,13 +6,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from oragent._base.errors import MilpError
 from oragent.milp import array_solving
 from oragent.milp.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.milp.model import Sense
+from oragent.milp.plain import number
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solvers import SolverOptions, SolverStatus, find_solver
 from oragent.milp.solving import PROVEN, dual_bound, ray_of
 
+# Relative difference up to which the optima of two solvers agree.
+CONFIRMED = 1e-6
 # Points of a pool; the oldest go first.
 POOL = 100
 
@@ -28,6 +32,8 @@ class SolveLimits(BaseModel):
     seed: int = Field(default=0, ge=0)
     seconds: float | None = Field(default=None, gt=0)
     threads: int = Field(default=1, ge=1)
+    # Second back end, which solves again; empty for none.
+    confirm: str = ""
 
     def options(self) -> SolverOptions:
         """The options of a back end."""
@@ -105,6 +111,33 @@ def _solve_featured(arrays: Arrays, limits: SolveLimits, start: Vector | None) -
         ended_by = "gap"
     bound = solution.bound if solution.bound is not None and math.isfinite(solution.bound) else None
     return Outcome(solution.status, solution.values, solution.objective, bound, solution.solver, ended_by)
+
+
+def compare_outcomes(first: Outcome, second: Outcome) -> str:
+    """Return one line on the agreement of two solvers on one model.
+
+    Raises:
+        MilpError: They contradict each other: one proves what the point or proof of the other one excludes.
+    """
+    names = f"{first.solver} and {second.solver}"
+    statuses = {first.status, second.status}
+    if SolveStatus.UNKNOWN in statuses:
+        return f"undecided: {names} give {first.status} and {second.status}"
+    proven = statuses & {SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED}
+    if proven and len(statuses) == 1:
+        return f"{names} both say {first.status}"
+    if proven:
+        raise MilpError(f"{names} disagree: {first.status} and {second.status}; check the figures of the model")
+    low1, high1 = first.span()
+    low2, high2 = second.span()
+    if max(low1, low2) > min(high1, high2) + CONFIRMED * max(1.0, abs(first.objective or 0.0)):
+        raise MilpError(
+            f"{names} disagree: {number(first.objective or 0.0)} ({first.status}) and "
+            f"{number(second.objective or 0.0)} ({second.status}); check the figures of the model"
+        )
+    if statuses == {SolveStatus.OPTIMAL}:
+        return f"{names} have the same optimum"
+    return f"undecided: {names} do not contradict each other, but not both proved an optimum"
 
 
 def close_gap(outcome: Outcome) -> Outcome:
@@ -187,6 +220,8 @@ class ScenarioModel:
         self.arrays = arrays
         self.outcome = Outcome(SolveStatus.UNKNOWN)
         self.is_solved_with: SolveLimits | None = None
+        # One line on the agreement with the second back end; empty without one.
+        self.confirmation = ""
 
 
 class OutcomePool:
@@ -206,6 +241,10 @@ class OutcomePool:
         if not is_settled and model.is_solved_with != limits:
             found = solve_arrays(model.arrays, limits, model.outcome.point)
             model.is_solved_with = limits
+            if limits.confirm:
+                second = solve_arrays(model.arrays, limits.model_copy(update={"solver": limits.confirm}))
+                model.confirmation = compare_outcomes(found, second)
+                self.learn(model, second)
             self.learn(model, found)
         self.refresh(model)
         return model.outcome

@@ -26,6 +26,8 @@ def print_result(result: AnyResult, console: Console) -> None:
     state = ", ".join(text for text in (result.scenario, result.status, result.ended_by) if text)
     console.print(Text.assemble((f"{result.id} ", "bold cyan"), (plain(result.line, 300), "bold"), f"  ({state})"))
     print_fields(result, console, HEADER | HIDDEN)
+    if result.confirmed:
+        print_line(console, f"  confirmed: {plain(result.confirmed, 200)}")
     for warning in result.warnings:
         print_line(console, f"  note: {warning}", style="yellow")
 

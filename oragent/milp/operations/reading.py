@@ -5,6 +5,7 @@ import numpy as np
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Vector
 from oragent.milp.indexed import RELATIONS, Family, IndexedModel, ParameterFamily, VariableFamily
+from oragent.milp.objectives import effective_weights
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.expressions import group_members
 from oragent.milp.operations.pricing import price_members
@@ -66,18 +67,26 @@ def describe(study: ModelStudy, request: ops.DescribeRequest) -> DescribeResult:
             for one in sets
         ),
         families=tuple(_family_info(model, family) for family in families),
-        objectives=tuple(
-            ObjectiveInfo(
-                name=goal.name,
-                sense=str(goal.sense),
-                unit=goal.unit,
-                terms=int(np.count_nonzero(goal.cost.evaluate(model.cells))) + len(goal.quadratic),
-                active=goal is model.objective,
-            )
-            for goal in model.objectives
-        ),
+        objectives=_objective_infos(model),
         features=model.feature_counts,
         scenarios=(BASE, *study.scenarios),
+    )
+
+
+def _objective_infos(model: IndexedModel) -> tuple[ObjectiveInfo, ...]:
+    weights = effective_weights(model.objectives)
+    order = sorted({goal.priority for goal, weight in zip(model.objectives, weights, strict=True) if weight})
+    return tuple(
+        ObjectiveInfo(
+            name=goal.name,
+            sense=str(goal.sense),
+            unit=goal.unit,
+            terms=int(np.count_nonzero(goal.cost.evaluate(model.cells))) + len(goal.quadratic),
+            stage=len(order) - order.index(goal.priority) if weight else 0,
+            weight=weight,
+            within=100 * goal.slack,
+        )
+        for goal, weight in zip(model.objectives, weights, strict=True)
     )
 
 

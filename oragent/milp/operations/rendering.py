@@ -81,6 +81,19 @@ def _objective(request: ops.NewObjective) -> str:
     return f"objective {name_text(request.name)}: {request.sense} {_expression(request.expression)}"
 
 
+def _use(request: ops.UseObjectives) -> str:
+    return f"objective {' then '.join(map(_stage, request.stages))}"
+
+
+def _stage(stage: ops.ObjectiveStage) -> str:
+    parts = []
+    for part in stage.parts:
+        factor = "" if part.weight == 1 else f"{number_text(part.weight)} * "
+        parts.append(f"{factor}{name_text(part.name)}")
+    within = f" within {number_text(stage.within)} %" if stage.within else ""
+    return f"{' + '.join(parts)}{within}"
+
+
 def _row(request: ops.NewRow) -> str:
     sides = f"{_expression(request.left)} {request.relation} {_expression(request.right)}"
     return f"row {name_text(request.name)}: {sides}"
@@ -128,7 +141,7 @@ _RENDER = {
     "relax": _relax,
     "row": _row,
     "objective": _objective,
-    "use": lambda one: f"objective {name_text(one.name)}",
+    "use": _use,
     "describe": _with_reference("describe"),
     "data": _with_reference("data"),
     "value": _with_reference("value"),

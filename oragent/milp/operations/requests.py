@@ -131,11 +131,26 @@ class NewObjective(OperationRequest):
     expression: Expression
 
 
-class UseObjective(OperationRequest):
-    """Make an existing objective the active one."""
+class WeightedObjective(OperationRequest):
+    """An objective in a weighted sum."""
+
+    name: str
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+
+
+class ObjectiveStage(OperationRequest):
+    """Objectives that are optimised together, as a weighted sum."""
+
+    parts: tuple[WeightedObjective, ...] = Field(min_length=1)
+    # Percentage of its optimum that later stages may give up.
+    within: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+
+
+class UseObjectives(OperationRequest):
+    """Optimise existing objectives: one, a weighted sum, or several in order of priority."""
 
     operation: Literal["use"] = "use"
-    name: str
+    stages: tuple[ObjectiveStage, ...] = Field(min_length=1)
 
 
 AnyChange = (
@@ -147,7 +162,7 @@ AnyChange = (
     | RelaxChange
     | NewRow
     | NewObjective
-    | UseObjective
+    | UseObjectives
 )
 Change = Annotated[AnyChange, Field(discriminator="operation")]
 

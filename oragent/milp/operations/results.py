@@ -40,8 +40,8 @@ class Figure(ResultPart):
 
     @property
     def is_exact(self) -> bool:
-        """Return True if both ends are equal."""
-        return self.value is not None and self.low == self.high
+        """Return True if it is proven, with equal ends."""
+        return self.value is not None and self.low is not None and self.low == self.high
 
 
 class MemberFigures(ResultPart):
@@ -108,6 +108,8 @@ class OperationResult(ResultPart):
     limits: SolveLimits | None = None
     # Limit that ended the solve; empty if none did.
     ended_by: str = ""
+    # Agreement of the second solver, if one was named.
+    confirmed: str = ""
     warnings: tuple[str, ...] = ()
 
 
@@ -143,7 +145,12 @@ class ObjectiveInfo(ResultPart):
     sense: str
     unit: str
     terms: int
-    active: bool
+    # 1 for objectives that are optimised first, 0 for those that are only computed.
+    stage: int
+    # Weight in the sum of its stage.
+    weight: float
+    # Percentage of its optimum that later stages may give up.
+    within: float
 
 
 class DescribeResult(OperationResult):
@@ -183,13 +190,40 @@ class TotalResult(OperationResult):
     groups: tuple[GroupTotal, ...] = ()
 
 
+class StageOptimum(ResultPart):
+    """The optimum of objectives of one priority, among the optima of those before them."""
+
+    name: str
+    sense: str
+    optimum: Figure
+    # Percentage of it that later stages may give up.
+    within: float
+
+
+class ObjectiveValue(ResultPart):
+    """An objective at the best point."""
+
+    name: str
+    sense: str
+    # 1 for those that are optimised first, 0 for those that are only computed.
+    stage: int
+    # Weight in the sum of its stage.
+    weight: float
+    value: Figure
+
+
 class SolveResult(OperationResult):
     """An optimum, or how far it is known."""
 
     kind: Literal["solve"] = "solve"
+    # Optimum of the first stage.
     objective: Figure
     # Relative gap of the best point.
     gap: float | None = None
+    # One for each priority; empty for a single one.
+    stages: tuple[StageOptimum, ...] = ()
+    # All objectives at the best point; empty for a single one.
+    objectives: tuple[ObjectiveValue, ...] = ()
     families: tuple[GroupTotal, ...] = ()
 
 
@@ -204,6 +238,10 @@ class CompareResult(OperationResult):
     decided: bool
     # Line that narrows an interval; empty if it is decided.
     continue_with: str = ""
+    # Optima of each priority; empty for a single one.
+    stages: tuple[ObjectiveChange, ...] = ()
+    # All objectives at the best points; empty for a single one.
+    objectives: tuple[ObjectiveChange, ...] = ()
     moved: tuple[Moved, ...] = ()
     # Inequalities that bind at the second point, under its data, and not at the first.
     binding_now: tuple[MemberFigures, ...] = ()
@@ -391,6 +429,8 @@ class VerifyResult(OperationResult):
     # Difference to the optimum.
     difference: Figure
     breaches: tuple[BreachInfo, ...]
+    # All objectives at the point; empty for a single one.
+    objectives: tuple[ObjectiveValue, ...] = ()
 
 
 class InverseResult(OperationResult):
@@ -404,7 +444,7 @@ class InverseResult(OperationResult):
 class DiffEntry(ResultPart):
     """A difference between two models, by family."""
 
-    # ``set``, ``data``, ``bounds``, ``right-hand sides``, ``coefficients`` or ``costs``
+    # ``set``, ``data``, ``bounds``, ``right-hand sides``, ``coefficients``, ``costs`` or ``objective``
     of: str
     name: str
     # ``added``, ``removed`` or ``changed``

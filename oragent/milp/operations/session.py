@@ -26,6 +26,7 @@ from oragent.milp.operations.slices import fold
 from oragent.milp.operations.state import BASE, Changes, ModelStudy, lines_of
 from oragent.milp.operations.syntax import is_comment, parse_line
 from oragent.milp.plain import quoted
+from oragent.milp.reference_text import name_text
 
 CHANGES = get_args(ops.AnyChange)
 # Figures that a change lists.
@@ -155,8 +156,11 @@ def _changed_figures(
         return tuple(found[:SHOWN]), len(found)
     old, new = before.to_arrays(), after.to_arrays()
     pairs = [("lower({})", old.low, new.low), ("upper({})", old.high, new.high)]
-    if before.objective.name == after.objective.name:
-        pairs.append((f"{before.objective.name}({{}})", old.cost, new.cost))
+    for goal in after.objectives:
+        earlier = next((one for one in before.objectives if one.name == goal.name), None)
+        if earlier is not None and earlier.cost is not goal.cost:
+            costs = earlier.cost.evaluate(before.cells), goal.cost.evaluate(after.cells)
+            pairs.append((f"{name_text(goal.name)}({{}})", *costs))
     for form, first, second in pairs:
         places = np.flatnonzero(first != second).tolist()
         found += [(form.format(before.column_names[at]), _finite(first[at]), _finite(second[at])) for at in places]

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from oragent.milp.operations.outcomes import Outcome, OutcomePool, ScenarioModel
 from oragent.milp.operations.rendering import render
 from oragent.milp.operations.results import Figure, MemberFigures, Moved, ObjectiveChange, OperationResult
 from oragent.milp.operations.slices import fold, nearest_names
+from oragent.milp.operations.stages import StageOutcome, objective_values, solve_stages
 from oragent.milp.plain import quoted
 from oragent.milp.solution import TIGHT, SolveStatus
 
@@ -41,7 +42,10 @@ class ModelScenario:
 
     changes: Changes
     model: IndexedModel
+    # The model with the objective that is optimised first.
     known: ScenarioModel
+    # Models of later stages, by the limits on the objectives before.
+    later: dict[tuple[float, ...], ScenarioModel] = field(default_factory=dict)
 
 
 class ModelStudy:
@@ -121,7 +125,17 @@ class ModelStudy:
                 SolveStatus.UNBOUNDED: "add a bound or a row",
             }.get(outcome.status, "allow a longer solve")
             raise MilpError(f"the model is {outcome.status}, so there are no values: {hint}")
-        return outcome.point
+        point = self.last_point(scenario)
+        return outcome.point if point is None else point
+
+    def stages(self, scenario: ModelScenario) -> tuple[StageOutcome, ...]:
+        """Solve the objectives of a scenario in order of priority."""
+        return solve_stages(self.pool, scenario.model, scenario.known, self.limits, scenario.later)
+
+    def last_point(self, scenario: ModelScenario) -> Vector | None:
+        """The best point of the last stage that has one; None without any."""
+        points = [stage.point for stage in self.stages(scenario) if stage.point is not None]
+        return points[-1] if points else None
 
     def optimum(self, scenario: ModelScenario) -> Figure:
         """The optimum of a scenario that was solved, as far as it is known."""
@@ -134,11 +148,11 @@ class ModelStudy:
         if scenario.known.outcome.status is SolveStatus.FEASIBLE:
             goes_on = continue_options(self.limits)
             warnings.append(f"values of the best point known, not proven optimal; {goes_on} goes on")
-        ranked = [goal.name for goal in scenario.model.objectives[1:] if goal.weight]
-        if ranked:
-            names = ", ".join(map(quoted, ranked))
+        first, *later = [quoted(stage.name) for stage in scenario.model.stages]
+        if later:
             warnings.append(
-                f"only {quoted(scenario.model.objective.name)} is optimised here; 'oragent solve' takes {names} too"
+                f"prices and differences are those of {first}, which is optimised first; "
+                f"{' and then '.join(later)} {'follow' if len(later) > 1 else 'follows'} among its optima"
             )
         return tuple(warnings)
 
@@ -168,6 +182,50 @@ def objective_change(study: ModelStudy, before: ModelScenario, after: ModelScena
         after=study.optimum(after),
         difference=difference(before, after),
     )
+
+
+def stage_changes(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> tuple[ObjectiveChange, ...]:
+    """The optima of all stages of two scenarios with the same stages; nothing for a single one."""
+    if len(after.model.stages) == 1:
+        return ()
+    pairs = zip(study.stages(before), study.stages(after), strict=False)
+    return tuple(
+        ObjectiveChange(
+            name=second.objective.name,
+            sense=str(second.objective.sense),
+            before=first.optimum,
+            after=second.optimum,
+            difference=difference(before, after) if place == 0 else figure_difference(first.optimum, second.optimum),
+        )
+        for place, (first, second) in enumerate(pairs)
+    )
+
+
+def part_changes(
+    before: IndexedModel, first: Vector | None, after: IndexedModel, second: Vector | None
+) -> tuple[ObjectiveChange, ...]:
+    """The objectives that both models have at a point of each; nothing for a single one."""
+    old = {part.name: part for part in objective_values(before, first)}
+    changes = []
+    for part in objective_values(after, second):
+        if part.name in old:
+            step = figure_difference(old[part.name].value, part.value)
+            changes.append(
+                ObjectiveChange(
+                    name=part.name, sense=part.sense, before=old[part.name].value, after=part.value, difference=step
+                )
+            )
+    return tuple(changes)
+
+
+def figure_difference(before: Figure, after: Figure) -> Figure:
+    """The second figure minus the first, as far as both are known."""
+
+    def minus(second: float | None, first: float | None) -> float | None:
+        return None if first is None or second is None else second - first
+
+    low, high = minus(after.low, before.high), minus(after.high, before.low)
+    return Figure(value=minus(after.value, before.value), low=low, high=high, unit=after.unit)
 
 
 def difference(before: ModelScenario, after: ModelScenario) -> Figure:
@@ -280,6 +338,7 @@ def solved(study: ModelStudy, scenario: ModelScenario, result: AnyKind) -> AnyKi
         "solver": outcome.solver,
         "limits": study.limits,
         "ended_by": outcome.ended_by if outcome.status is not SolveStatus.OPTIMAL else "",
+        "confirmed": scenario.known.confirmation,
     }
     return result.model_copy(update=fields)
 

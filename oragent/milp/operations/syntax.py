@@ -131,17 +131,47 @@ class _Parser:
         relation = self._take_sign("<=", ">=", "=", expected="one of <= >= =")
         return ops.NewRow(name=name, left=left, relation=Relation(relation), right=self.expression())
 
-    def _objective(self) -> ops.NewObjective | ops.UseObjective:
-        name = "objective"
+    def _objective(self) -> ops.NewObjective | ops.UseObjectives:
+        name, after = "objective", self._tokens[min(self._at + 1, len(self._tokens) - 1)]
         if not self._peek().is_word("minimize", "maximize"):
+            if not after.is_sign(":"):
+                return self._use_objectives()
             name = self._name("a name, minimize or maximize")
-            if self._is_end() or self._peek().is_sign(";"):
-                return ops.UseObjective(name=name)
             self._take_sign(":", expected="':' after the name of the objective")
         if not self._peek().is_word("minimize", "maximize"):
             self._fail("minimize or maximize")
         sense = Sense(self._next().text.casefold())
         return ops.NewObjective(name=name, sense=sense, expression=self.expression())
+
+    def _use_objectives(self) -> ops.UseObjectives:
+        stages = [self._objective_stage()]
+        while self._peek().is_word("then"):
+            self._at += 1
+            stages.append(self._objective_stage())
+        return ops.UseObjectives(stages=tuple(stages))
+
+    def _objective_stage(self) -> ops.ObjectiveStage:
+        parts = self._list(self._weighted_objective, "+")
+        if not self._peek().is_word("within"):
+            return ops.ObjectiveStage(parts=parts)
+        self._at += 1
+        within = self.number()
+        if not self._percent():
+            self._fail("'%': a share of the optimum that later objectives may give up")
+        if not 0 <= within < float("inf"):
+            raise MilpError(f"within {within:g} %: expected a percentage from 0 on; nothing was changed")
+        return ops.ObjectiveStage(parts=parts, within=within)
+
+    def _weighted_objective(self) -> ops.WeightedObjective:
+        weight = 1.0
+        if self._peek().kind is TokenKind.NUMBER:
+            weight = float(self._next().text)
+            if self._peek().is_sign("*"):
+                self._at += 1
+        name = self._name("the name of an objective")
+        if not 0 < weight < float("inf"):
+            raise MilpError(f"weight {weight:g}: expected a number above 0; nothing was changed")
+        return ops.WeightedObjective(name=name, weight=weight)
 
     def target(self) -> ops.ChangeTarget:
         """The target of a change: a value, a bound or a coefficient."""
@@ -330,6 +360,8 @@ class _Parser:
         token = self._next()
         if token.kind not in (TokenKind.WORD, TokenKind.STRING) or not token.text or token.is_word(*KEYWORDS):
             self._at -= 1
+            if token.is_word(*KEYWORDS):
+                what += f" ('{token.text}' is a word of the syntax: write a name \"{token.text}\" in double quotes)"
             self._fail(what)
         return token.text
 

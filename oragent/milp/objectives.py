@@ -1,0 +1,113 @@
+"""Objectives of indexed models, their weighted sums, and the order in which they are optimised."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from oragent.milp.features import QuadraticTerm
+from oragent.milp.linked import LinkedVector
+from oragent.milp.model import Sense
+from oragent.milp.plain import number
+from oragent.milp.reference_text import name_text
+
+
+@dataclass(frozen=True, eq=False)
+class IndexedObjective:
+    """An objective: linear and quadratic terms over the columns."""
+
+    name: str
+    sense: Sense
+    # ``(n,)`` coefficients of all columns.
+    cost: LinkedVector
+    constant: float = 0.0
+    unit: str = ""
+    meaning: str = ""
+    # Weight in the sum of its priority; 0 leaves it out, but the first objective of a model then has weight 1.
+    weight: float = 0.0
+    # Priority; larger ones are optimised first.
+    priority: int = 0
+    # Share of its optimum that objectives of lower priority may give up.
+    slack: float = 0.0
+    # Products of columns, added to the linear terms.
+    quadratic: tuple[QuadraticTerm[int], ...] = ()
+
+
+def effective_weights(objectives: Sequence[IndexedObjective]) -> list[float]:
+    """Return the weight of each objective of a model; 0 for those that are not optimised."""
+    return [goal.weight or float(place == 0) for place, goal in enumerate(objectives)]
+
+
+def rank_objectives(objectives: Sequence[IndexedObjective]) -> tuple[IndexedObjective, ...]:
+    """Return the weighted sum of each priority, the largest priority first; at least one for at least one objective."""
+    members: dict[int, list[tuple[float, IndexedObjective]]] = defaultdict(list)
+    for weight, goal in zip(effective_weights(objectives), objectives, strict=True):
+        if weight:
+            members[goal.priority].append((weight, goal))
+    return tuple(sum_objectives(members[priority]) for priority in sorted(members, reverse=True))
+
+
+def sum_objectives(parts: Sequence[tuple[float, IndexedObjective]]) -> IndexedObjective:
+    """Return the sum of weighted objectives in the sense of the first one; a single objective remains as it is.
+
+    An objective of the opposite sense is subtracted.
+    """
+    first = parts[0][1]
+    if len(parts) == 1:
+        return first
+    factors = [weight * goal.sense.sign * first.sense.sign for weight, goal in parts]
+    base = np.zeros(len(first.cost))
+    links = first.cost.links.keep(np.zeros(len(first.cost.links), dtype=bool))
+    quadratic: list[QuadraticTerm[int]] = []
+    for factor, (_, goal) in zip(factors, parts, strict=True):
+        base = base + factor * goal.cost.base
+        links = links.append(replace(goal.cost.links, factors=factor * goal.cost.links.factors))
+        quadratic += [replace(term, value=factor * term.value) for term in goal.quadratic]
+    units = {goal.unit for _, goal in parts}
+    return replace(
+        first,
+        name=_sum_text(factors, [goal.name for _, goal in parts]),
+        cost=LinkedVector(base, links),
+        constant=sum(factor * goal.constant for factor, (_, goal) in zip(factors, parts, strict=True)),
+        unit=units.pop() if len(units) == 1 else "",
+        meaning="",
+        slack=max(goal.slack for _, goal in parts),
+        quadratic=tuple(quadratic),
+    )
+
+
+def _sum_text(factors: Sequence[float], names: Sequence[str]) -> str:
+    text = ""
+    for factor, name in zip(factors, names, strict=True):
+        sign = ("- " if factor < 0 else "+ ") if text else ""
+        size = "" if abs(factor) == 1 else f"{number(abs(factor))} * "
+        text = f"{text} {sign}{size}{name_text(name)}".lstrip()
+    return text
+
+
+def flat_objective(objectives: Sequence[IndexedObjective]) -> IndexedObjective:
+    """Return the objective of the flat model, whose priority there is 0 and whose weight is 1.
+
+    With several priorities it is one of the lowest priority, as its slack then has no effect.
+    """
+    weights = effective_weights(objectives)
+    lowest = min(goal.priority for weight, goal in zip(weights, objectives, strict=True) if weight)
+    ranked = [goal for weight, goal in zip(weights, objectives, strict=True) if weight and goal.priority == lowest]
+    return ranked[0]
+
+
+def further_objectives(objectives: Sequence[IndexedObjective]) -> list[IndexedObjective]:
+    """Return the other objectives, with weights and priorities relative to the objective of the flat model."""
+    own = flat_objective(objectives)
+    weight_of = dict(zip(map(id, objectives), effective_weights(objectives), strict=True))
+    others = []
+    for goal in objectives:
+        if goal is own:
+            continue
+        weight = weight_of[id(goal)]
+        if goal.priority == own.priority:
+            weight /= weight_of[id(own)]
+        priority = goal.priority - own.priority if weight else 0
+        others.append(replace(goal, weight=weight, priority=priority))
+    return others

@@ -1,0 +1,135 @@
+"""Objectives that are optimised one after the other, each among the optima of those before it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from oragent._base.errors import MilpError
+from oragent.milp.arrays import Arrays, Vector
+from oragent.milp.features import QuadraticRow
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.model import Relation
+from oragent.milp.objectives import IndexedObjective, effective_weights
+from oragent.milp.operations.outcomes import OutcomePool, ScenarioModel, SolveLimits, with_row
+from oragent.milp.operations.results import Figure, ObjectiveValue, StageOptimum
+from oragent.milp.solution import SolveStatus
+
+# Relative room that a fixed objective gets, so that rounding leaves its point feasible.
+ROOM = 1e-9
+SOFT = "the model has soft rows, whose prices belong to its objective: drop them to ask for another objective"
+
+
+@dataclass(frozen=True, eq=False)
+class StageOutcome:
+    """Knowledge about the optimum of one stage."""
+
+    objective: IndexedObjective
+    # Optimum under the limits of the stages before.
+    optimum: Figure
+    # ``(n,)`` best point known; None without one.
+    point: Vector | None
+
+
+def solve_stages(
+    pool: OutcomePool,
+    model: IndexedModel,
+    first: ScenarioModel,
+    limits: SolveLimits,
+    solved: dict[tuple[float, ...], ScenarioModel],
+) -> tuple[StageOutcome, ...]:
+    """Solve the stages of a model in order, until one has no point.
+
+    An optimum that is not proven is held at the best point known, which relaxes the next stage: its bound holds, its
+    best point proves nothing. After two such stages nothing is proven.
+
+    Args:
+        pool: Points and models of the study.
+        model: The model.
+        first: Its arrays with the first objective.
+        limits: Limits of each solve.
+        solved: Later stages that were solved, by the limits on the objectives before; new ones are added.
+    """
+    outcome = pool.solve(first, limits)
+    goal = model.stages[0]
+    stages = [StageOutcome(goal, _optimum(goal, outcome.objective, outcome.span()), outcome.point)]
+    held: list[tuple[Arrays, float]] = []
+    # Number of stages since the last one before which all are proven; 0 while all are.
+    unproven = 0
+    before = first
+    for after in model.stages[1:]:
+        best = before.outcome.objective
+        if best is None:
+            break
+        if unproven or before.outcome.status is not SolveStatus.OPTIMAL:
+            unproven += 2 if goal.slack > 1 else 1
+        held.append((before.arrays, best + before.arrays.sense.sign * goal.slack * abs(best)))
+        arrays = model.to_arrays(after)
+        for by, limit in held:
+            arrays = limit_objective(arrays, by, limit)
+        goal, before = after, solved.setdefault(tuple(limit for _, limit in held), ScenarioModel(arrays))
+        outcome = pool.solve(before, limits)
+        low, high = outcome.span()
+        if unproven:
+            is_minimised = arrays.sense.sign > 0
+            low = low if is_minimised and unproven == 1 else -np.inf
+            high = high if not is_minimised and unproven == 1 else np.inf
+        stages.append(StageOutcome(goal, _optimum(goal, outcome.objective, (low, high)), outcome.point))
+    return tuple(stages)
+
+
+def _optimum(goal: IndexedObjective, value: float | None, span: tuple[float, float]) -> Figure:
+    return Figure.between(value, *span, unit=goal.unit)
+
+
+def stage_optima(stages: tuple[StageOutcome, ...]) -> tuple[StageOptimum, ...]:
+    """Return the optima of several stages; nothing for a single one."""
+    if len(stages) == 1:
+        return ()
+    return tuple(
+        StageOptimum(
+            name=stage.objective.name,
+            sense=str(stage.objective.sense),
+            optimum=stage.optimum,
+            within=100 * stage.objective.slack,
+        )
+        for stage in stages
+    )
+
+
+def objective_values(model: IndexedModel, point: Vector | None) -> tuple[ObjectiveValue, ...]:
+    """Return the values of all objectives at a point; nothing for a model with a single objective."""
+    if len(model.objectives) == 1 or point is None:
+        return ()
+    weights = effective_weights(model.objectives)
+    order = sorted({goal.priority for goal, weight in zip(model.objectives, weights, strict=True) if weight})
+    return tuple(
+        ObjectiveValue(
+            name=goal.name,
+            sense=str(goal.sense),
+            stage=len(order) - order.index(goal.priority) if weight else 0,
+            weight=weight,
+            value=Figure.exact(model.to_arrays(goal).objective_at(point), goal.unit),
+        )
+        for goal, weight in zip(model.objectives, weights, strict=True)
+    )
+
+
+def limit_objective(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
+    """Return a model in which another objective is at least as good as a figure."""
+    room = ROOM * max(1.0, abs(limit))
+    if by.features.soft_rows:
+        raise MilpError(SOFT)
+    if by.features.quadratic:
+        return _with_quadratic_limit(arrays, by, limit + by.sense.sign * room)
+    if by.sense.sign > 0:
+        return with_row(arrays, by.cost, -np.inf, limit - by.constant + room)
+    return with_row(arrays, by.cost, limit - by.constant - room, np.inf)
+
+
+def _with_quadratic_limit(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
+    terms = {column: float(by.cost[column]) for column in np.flatnonzero(by.cost).tolist()}
+    relation = Relation.AT_MOST if by.sense.sign > 0 else Relation.AT_LEAST
+    rows = arrays.features.quadratic_rows
+    name = f"limit {len(rows) + 1} of an objective"
+    row = QuadraticRow(name, terms, by.features.quadratic, relation, limit - by.constant)
+    return replace(arrays, features=replace(arrays.features, quadratic_rows=(*rows, row)))
