@@ -54,7 +54,7 @@ class ProductGroup(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             # Typer would end without a word.
-            print("oragent: stopped by Ctrl-C", file=sys.stderr)
+            Terminal(stderr=True).print("oragent: stopped by Ctrl-C", highlight=False)
             raise typer.Exit(INTERRUPTED) from None
 
 
