@@ -67,11 +67,13 @@ def program() -> str:
         ((ROOT / "problems" / "bpp_online" / "heuristic.py").read_text(encoding="utf-8"), False),
         ("def priority(item, rooms):\n    return 1 / 0\n", True),
         ("def priority(item, rooms):\n    rooms[:] = 0\n    return [1.0]\n", True),
+        ("def priority(item, rooms):\n    while True:\n        pass\n", True),
+        ("import os\ndef priority(item, rooms):\n    os._exit(1)\n", True),
     ],
 )
 def test_the_example_uses_a_heuristic_and_falls_back_where_it_fails(tmp_path: Path, rule: str, logged: bool) -> None:
     (tmp_path / "packing_rule.py").write_text(rule)
-    (tmp_path / "example.py").write_text(program())
+    (tmp_path / "example.py").write_text(program().replace("limit_s=1.0", "limit_s=0.3"))
     process = subprocess.run([sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert process.stdout == "1\n"  # the room of 37 is the tightest for an item of 30
-    assert ("using best fit" in process.stderr) is logged
+    assert ("using the fallback" in process.stderr) is logged

@@ -16,6 +16,10 @@ RESAMPLES = 10_000
 TIE_DIGITS = 12
 # Maximum number of pairs for which all sign patterns are counted, as they are fewer than RESAMPLES.
 EXACT = 13
+# Maximum number of signs that are drawn at once.
+MOST_SIGNS = 4_000_000
+# Number of halvings by which the ends of an interval are found.
+BISECTIONS = 40
 
 
 class Alternative(StrEnum):
@@ -83,31 +87,96 @@ def sign_flip_test(differences: Sequence[float], alternative: Alternative = Alte
     Returns:
         The p-value; None for fewer than two pairs. With n pairs it is never below ``least_p(n, alternative)``.
     """
-    # Imported here because it is slow to import.
-    from scipy.stats import permutation_test
-
     sample = np.asarray(differences, dtype=float)
     if len(sample) < 2:
         return None
     if not sample.any():
         return 1.0
-    scale = np.abs(sample).max()
+    sums = _flip_signs(np.column_stack([sample / np.abs(sample).max()]))[:, 0]
+    return _tail_share(sums, len(sample), alternative)
 
-    def sum_scaled(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-        # Rounding makes sums equal that differ only in the order of their terms.
-        sums: NDArray[np.float64] = np.round(np.sum(values, axis=axis) / scale, TIE_DIGITS)
-        return sums
 
-    outcome = permutation_test(
-        (sample,),
-        sum_scaled,
-        permutation_type="samples",
-        n_resamples=RESAMPLES,
-        vectorized=True,
-        alternative=str(alternative),
-        random_state=np.random.default_rng(0),
-    )
-    return float(min(1.0, outcome.pvalue))
+def sign_flip_interval(
+    differences: Sequence[float], weights: Sequence[float] | None = None
+) -> tuple[float, float] | None:
+    """Return the interval at 95 % that belongs to the two-sided `sign_flip_test`: the shifts that it does not reject.
+
+    The test of the shifted differences uses the same patterns of signs, so 0 is inside if and only if p is at least
+    `ALPHA`.
+
+    Args:
+        differences: First minus second, of each pair.
+        weights: Factor of each pair in the mean; None: all are alike.
+
+    Returns:
+        Ends of the interval of the weighted mean; None for too few pairs to reject anything.
+    """
+    sample = np.asarray(differences, dtype=float)
+    if len(sample) < pairs_needed():
+        return None
+    factors = np.ones(len(sample)) if weights is None else np.asarray(weights, dtype=float)
+    scale = np.abs(sample).max() or 1.0
+    sums = _flip_signs(np.column_stack([factors * sample / scale, factors]))
+    mean = float(sums[0, 0] / sums[0, 1])
+
+    def is_rejected(shift: float) -> bool:
+        return _tail_share(sums[:, 0] - shift * sums[:, 1], len(sample), Alternative.TWO_SIDED) < ALPHA
+
+    reach = float(np.abs(sample / scale - mean).max())
+    ends = []
+    for sign in (-1.0, 1.0):
+        inside, outside = mean, mean + sign * (reach + 1e-9)
+        while not is_rejected(outside):
+            inside, outside = outside, mean + 2.0 * (outside - mean)
+        for _ in range(BISECTIONS):
+            middle = (inside + outside) / 2
+            if is_rejected(middle):
+                outside = middle
+            else:
+                inside = middle
+        ends.append(inside * scale)
+    low, high = ends
+    if is_rejected(0.0):
+        return low, high
+    return min(low, 0.0), max(high, 0.0)
+
+
+def _flip_signs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of columns under patterns of signs: all of them for few rows, else drawn; the first is unchanged.
+
+    Args:
+        columns: ``(n, k)`` float array.
+
+    Returns:
+        ``(patterns, k)`` float array.
+    """
+    count = len(columns)
+    if count <= EXACT:
+        bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+        return np.asarray((1 - 2 * bits) @ columns, dtype=float)
+    rng = np.random.default_rng(0)
+    sums = [columns.sum(axis=0)[None]]
+    step = max(1, MOST_SIGNS // count)
+    for begin in range(0, RESAMPLES, step):
+        signs = rng.integers(0, 2, size=(min(step, RESAMPLES - begin), count), dtype=np.int8)
+        sums.append((1.0 - 2.0 * signs) @ columns)
+    return np.concatenate(sums)
+
+
+def _tail_share(sums: NDArray[np.float64], count: int, alternative: Alternative) -> float:
+    """Return the share of patterns with a sum at least as extreme as the first one."""
+    largest = np.abs(sums).max()
+    if not largest:
+        return 1.0
+    # Rounding makes sums equal that differ only in the order of their terms.
+    rounded = np.round(sums / largest, TIE_DIGITS)
+    if alternative is Alternative.TWO_SIDED:
+        extreme = np.abs(rounded) >= abs(rounded[0])
+    elif alternative is Alternative.GREATER:
+        extreme = rounded >= rounded[0]
+    else:
+        extreme = rounded <= rounded[0]
+    return float(np.mean(extreme))
 
 
 def mcnemar(

@@ -1,6 +1,7 @@
 """Problems, candidates and runs as JSON documents, for ``--json`` and for tools of the MCP server."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from oragent.evaluation.problem import Problem
 from oragent.report.run import RunData
@@ -63,6 +64,7 @@ def describe_run(data: RunData) -> dict[str, object]:
         "end": data.end or None,
         "sets": {} if data.sets is None else data.sets.scores,
         "pairs": {} if data.sets is None else data.sets.pairs,
+        "hardened": None if data.hardened is None else asdict(data.hardened),
         "check": None if data.check is None else {"passed": data.check.passed, "sentence": data.check.sentence},
         "continue_with": data.resume_command,
     }

@@ -111,6 +111,7 @@ app.command(
 app.command(rich_help_panel=SEARCH)(experiments.probe)
 app.command(rich_help_panel=SEARCH)(experiments.sweep)
 app.command(rich_help_panel=SEARCH)(runs.rescore)
+app.command(rich_help_panel=SEARCH)(runs.harden)
 app.command(rich_help_panel=SEARCH)(runs.memory)
 app.command(rich_help_panel=SEARCH)(runs.figure)
 

@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,13 +22,16 @@ from oragent._base.publishing import publish_result
 from oragent._base.text_format import escape_text, one_line
 from oragent.api.run_documents import describe_run
 from oragent.cli.folders import report_folder, show_folder
-from oragent.cli.options import Root, RunPath, console, print_text
-from oragent.evaluation.capabilities import DRAW, FINAL, FRESH_SEED, describe_missing
-from oragent.evaluation.devices import pin_device
-from oragent.evaluation.problem import find_project_root
+from oragent.cli.options import DEVICE_HELP, Root, RunPath, console, print_text, problem_names
+from oragent.evaluation.capabilities import DRAW, FINAL, FRESH_SEED, describe_missing, require_all
+from oragent.evaluation.devices import AUTO, pin_device
+from oragent.evaluation.hardening import CASE_S
+from oragent.evaluation.problem import evaluation_root, find_problem, find_project_root
+from oragent.programs.inspection import read_program
 from oragent.report import terminal
 from oragent.report.final import hold_final_round
 from oragent.report.fresh import score_fresh
+from oragent.report.hardened import harden_best
 from oragent.report.held_out import (
     RESCORED_FILE,
     HeldOutScorer,
@@ -42,7 +46,9 @@ from oragent.report.pages.text import format_score
 from oragent.report.pictured import draw_pictures
 from oragent.report.run import RunData, load_run
 from oragent.sandbox.isolation import describe_isolation
-from oragent.search.folder import reopen
+from oragent.search.experiment_runner import ExperimentRunner
+from oragent.search.folder import problem_of_program, reopen
+from oragent.search.program_header import drop_head
 from oragent.search.starting import family_of, lessons_of, memory_file
 from oragent.search.user_commands import ACTS, FOLDER, answer_prompt, list_open_prompts, post_act
 
@@ -133,6 +139,40 @@ def _check_best(run: Path) -> bool | None:
     if result.passed is None and read_check(run) is None:
         print_text(result.sentence)
     return result.passed
+
+
+def harden(
+    program: Annotated[Path, typer.Argument(metavar="PROGRAM|RUN", help="A program, or the folder of a run.")],
+    problem: Annotated[
+        str | None, typer.Option(help="Problem of the program (default: by its folder).", autocompletion=problem_names)
+    ] = None,
+    limit: Annotated[float, typer.Option(min=0.1, help="CPU seconds of one case.")] = CASE_S,
+    device: Annotated[str, typer.Option(help=DEVICE_HELP)] = AUTO,
+    root: Root = None,
+) -> None:
+    """Test a program with sizes 0, 1, 2, half and twice, ties, zeros and infeasible data; exit code 1 if it fails."""
+    is_run = program.is_dir()
+    if is_run:
+        folder = reopen(program, changed=True, only_read=True)
+        resolved, base = folder.problem, folder.root
+    else:
+        resolved = find_problem(problem or problem_of_program(program), find_project_root(root))
+        base = evaluation_root(resolved, root)
+    require_all(resolved)
+    with ExperimentRunner(resolved, base, device=device) as runner:
+        if is_run:
+            hardened = harden_best(program, lambda source: runner.harden(drop_head(source), limit))
+        else:
+            hardened = runner.harden(read_program(program, resolved.signature), limit)
+    publish_result({**asdict(hardened), "sentence": hardened.sentence})
+    table = Table("arguments", "outcome", "CPU s", "", box=None, header_style="bold")
+    for case in hardened.cases:
+        seconds = "" if case.seconds is None else f"{case.seconds:.3g}"
+        table.add_row(case.name, str(case.outcome), seconds, escape(escape_text(case.reason)))
+    console.print(table)
+    print_text(escape_text(hardened.sentence))
+    if hardened.failures:
+        raise typer.Exit(1)
 
 
 def rescore(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from oragent._base.direction import Direction
-from oragent._base.statistics import ALPHA, RESAMPLES, best_case, sign_flip_test
+from oragent._base.statistics import ALPHA, best_case, sign_flip_interval, sign_flip_test
 
 # significance level; so low because sets of five instances have narrow intervals
 LEVEL = 0.001
@@ -104,10 +104,10 @@ class Paired:
     worse: int
     # mean gain in the score's units, sizes weighing alike; above 0 is better
     gain: float
-    # lower end of its 95 % bootstrap interval
-    low: float
+    # lower end of the 95 % interval that belongs to the test; None for too few instances
+    low: float | None
     # and the upper one
-    high: float
+    high: float | None
     # p-value of the two-sided sign-flip test; None for fewer than two instances
     p: float | None
 
@@ -143,7 +143,8 @@ def read_paired(tree: Any) -> Paired | None:
     if tree is None:
         return None
     paired = Paired(**tree)
-    numbers = [paired.instances, paired.better, paired.worse, paired.gain, paired.low, paired.high, paired.p or 0.0]
+    ends = [paired.low or 0.0, paired.high or 0.0]
+    numbers = [paired.instances, paired.better, paired.worse, paired.gain, *ends, paired.p or 0.0]
     if not all(type(number) in (int, float) and math.isfinite(number) for number in numbers):
         raise ValueError("a paired test must be of finite numbers")
     return paired
@@ -168,28 +169,33 @@ def instance_gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[
 def compare_pairs(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> Paired | None:
     """Compare a best program with its seed, instance by instance; None without results by instance.
 
-    Sizes have equal weights, as in the score, and instances are resampled within their size.
+    Sizes have equal weights, as in the score. The interval is that of the test.
     """
     gains_by_size = instance_gains(direction, seed, best)
     if gains_by_size is None:
         return None
+    return _test_gains(gains_by_size)
+
+
+def compare_sizes(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> dict[str, Paired]:
+    """Compare a best program with its seed at each size; empty for a single size or without results by instance."""
+    gains_by_size = instance_gains(direction, seed, best)
+    if gains_by_size is None or len(gains_by_size) < 2:
+        return {}
+    return {str(name): _test_gains([gains]) for name, gains in zip(seed[BY_INSTANCE], gains_by_size, strict=True)}
+
+
+def _test_gains(gains_by_size: list[list[float]]) -> Paired:
     total = sum(map(len, gains_by_size))
-    weighed = [gain * total / (len(gains_by_size) * len(size)) for size in gains_by_size for gain in size]
-    rng = np.random.default_rng(0)
-    resampled = np.zeros(RESAMPLES)
-    for size in gains_by_size:
-        sample = np.asarray(size)
-        # so that memory stays small
-        for start in range(0, RESAMPLES, 500):
-            drawn = rng.integers(len(sample), size=(500, len(sample)))
-            resampled[start : start + 500] += sample[drawn].mean(axis=1) / len(gains_by_size)
-    low, high = np.quantile(resampled, (0.025, 0.975))
+    gains = [gain for size in gains_by_size for gain in size]
+    weights = [total / (len(gains_by_size) * len(size)) for size in gains_by_size for _ in size]
+    interval = sign_flip_interval(gains, weights)
     return Paired(
         instances=total,
-        better=sum(gain > 0 for gain in weighed),
-        worse=sum(gain < 0 for gain in weighed),
+        better=sum(gain > 0 for gain in gains),
+        worse=sum(gain < 0 for gain in gains),
         gain=float(np.mean([np.mean(size) for size in gains_by_size])),
-        low=float(low),
-        high=float(high),
-        p=sign_flip_test(weighed),
+        low=None if interval is None else interval[0],
+        high=None if interval is None else interval[1],
+        p=sign_flip_test([weight * gain for weight, gain in zip(weights, gains, strict=True)]),
     )

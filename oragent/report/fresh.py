@@ -12,23 +12,28 @@ from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError, StoreError
 from oragent._base.safe_load import load_yaml
 from oragent._base.statistics import ALPHA
+from oragent._base.text_format import escape_text
 from oragent.evaluation.capabilities import FRESH_SEED
 from oragent.report.chance import (
     BY_INSTANCE,
     LEVEL,
     MeasuredScore,
     Paired,
+    compare_sizes,
     gain_probability,
     read_paired,
     score_probability,
 )
-from oragent.report.held_out import HeldOutScorer, best_text, hash_text, paired_figures
+from oragent.report.held_out import HeldOutScorer, best_text, hash_best, paired_figures
 from oragent.report.pages.text import measure_gain
 
 FILE = "fresh.yaml"
 # key of the file with the reason for a missing score, and its characters
 FAILED, MOST_REASON = "failed", 600
 WORDS = {"test": "held out (test)", "fresh": "fresh"}
+PLACES = {"test": "test", "fresh": "the fresh set"}
+# Beginning of the names of figures that are gaps to a reference value, in percent.
+GAP = "gap_percent_"
 
 
 @dataclass(frozen=True)
@@ -47,19 +52,39 @@ class Sets:
     seed: int | None
     pairs: Mapping[str, Paired] = field(default_factory=dict)
     figures: Mapping[str, Sequence[tuple[str, float, float]]] = field(default_factory=dict)
+    # By the name of the set: the test at each size; only for sets with several sizes.
+    by_size: Mapping[str, Mapping[str, Paired]] = field(default_factory=dict)
+    # By the name of the set: sizes, as the evaluator names them.
+    sizes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[str]:
         """Conclusions from the figures, in words."""
-        verdicts = [self._describe_set(name) for name in ("test", "fresh") if name in self.scores]
+        names = [name for name in ("test", "fresh") if name in self.scores]
+        verdicts = [sentence for name in names for sentence in self._describe_all(name)]
         return [*verdicts, *self._compare_sets()]
+
+    def _describe_all(self, name: str) -> list[str]:
+        sentences = [self._describe_set(name)]
+        if sizes := self.by_size.get(name):
+            parts = [f"{size}: {_describe_size(pair)}" for size, pair in sizes.items()]
+            sentences.append(f"{WORDS[name]} by size: {'; '.join(parts)}")
+        gaps = [row for row in self.figures.get(name, ()) if row[0].startswith(GAP)]
+        if gaps:
+            parts = [f"{gap.removeprefix(GAP)}: {best:+.3g} % (seed {seed:+.3g} %)" for gap, seed, best in gaps]
+            sentences.append(
+                f"{WORDS[name]}, gap to the reference of the problem, below 0 is better: {'; '.join(parts)}"
+            )
+        return sentences
 
     def _describe_set(self, name: str) -> str:
         seed, best = self.scores[name]
         head = f"{WORDS[name]}: the best is {measure_gain(self.direction, seed.score, best.score).sentence}"
         if (pair := self.pairs.get(name)) is not None:
-            interval = f"95 % interval of the gain {pair.low:.4g} to {pair.high:.4g}"
-            return f"{head}, {pair.counts}; {interval}: {pair.verdict}"
+            interval = ""
+            if pair.low is not None and pair.high is not None:
+                interval = f"; 95 % interval of the gain {pair.low:.4g} to {pair.high:.4g}"
+            return f"{head}, {pair.counts}{interval}: {pair.verdict}"
         chance = score_probability(self.direction, best, seed)
         if chance is None:
             return f"{head}; without intervals nobody can tell whether that is chance"
@@ -73,30 +98,38 @@ class Sets:
         return f"{head}: {better} than the seed, and not by chance (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
 
     def _compare_sets(self) -> list[str]:
-        if "fresh" not in self.scores:
-            return []
-        names = [name for name in ("test", "val") if name in self.scores]
-        sentences = [sentence for name in names if (sentence := self._compare_with(name))]
-        return [*sentences, f"the fresh set can be drawn again with {FRESH_SEED}={self.seed}"]
+        pairs = [("val", "test"), ("test", "fresh"), ("val", "fresh")]
+        sentences = [self._compare_pair(*pair) for pair in pairs if all(name in self.scores for name in pair)]
+        if "fresh" in self.scores:
+            sentences.append(f"the fresh set can be drawn again with {FRESH_SEED}={self.seed}")
+        return sentences
 
-    def _compare_with(self, name: str) -> str:
-        reference, fresh = self.scores[name], self.scores["fresh"]
-        # of the same law, the same sizes, as many instances
-        if name == "test":
+    def _compare_pair(self, name: str, other: str) -> str:
+        """Compare the gain on a set with that on a set that the search cannot have fitted as well."""
+        reference, fresh = self.scores[name], self.scores[other]
+        first, second = self.sizes.get(name, ()), self.sizes.get(other, ())
+        # Scores are comparable if law, sizes and number of instances are the same.
+        if name == "test" and first == second:
             chance = score_probability(self.direction, reference[1], fresh[1])
         else:
             chance = gain_probability(self.direction, reference, fresh)
-        gains = [measure_gain(self.direction, seed.score, best.score).sentence for seed, best in (reference, fresh)]
-        text = f"on {name} the best is {gains[0]}, on the fresh set {gains[1]}"
+        gains = [measure_gain(self.direction, seed.score, best.score) for seed, best in (reference, fresh)]
+        text = f"on {name} the best is {gains[0].sentence}, on {PLACES[other]} {gains[1].sentence}"
+        if first != second and first and second:
+            text += f" (sizes {', '.join(first)} and {', '.join(second)})"
+        if gains[0].amount > 0 > gains[1].amount:
+            text = f"THE GAIN DOES NOT CARRY OVER: {text}"
         if chance is None:
-            return f"{text}; without intervals nobody can tell whether that is chance"
+            return f"{text}; the evaluator prints no intervals that would tell whether that is chance"
         if chance >= LEVEL:
             return f"{text}: the sets agree within chance (p = {chance:.2g})"
         if chance < LEVEL / 1000:
             odds = f"p < {LEVEL:g}"
         else:
             odds = f"p = {chance:.1g}"
-        if name == "test":
+        if first != second:
+            why = "the sizes differ, or it is fitted to val"
+        elif name == "test":
             why = "it knows the test set"
         else:
             why = "it is fitted to val, or knows it"
@@ -132,7 +165,7 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
         raise
     drawn = int(best["fresh_seed"])
     seed = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={drawn}")
-    figures = {"fresh_seed": drawn, "program": hash_text(text), "seed": seed, "best": best}
+    figures = {"fresh_seed": drawn, "program": hash_best(path), "seed": seed, "best": best}
     figures["paired"] = paired_figures(scorer, seed, best)
     files.replace_file(path / FILE, yaml.safe_dump(figures, sort_keys=False))
     return figures
@@ -151,7 +184,7 @@ def read_fresh(path: Path) -> dict[str, Any] | None:
             MeasuredScore.from_figures(figures[name])
         int(figures["fresh_seed"])
         read_paired(figures.get("paired"))
-        current = figures["program"] == hash_text(best_text(path))
+        current = figures["program"] == hash_best(path)
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as problem:
         reason = f"{type(problem).__name__} {' '.join(str(problem).split())[:200]}"
         raise StoreError(
@@ -195,7 +228,22 @@ def collect_sets(
         None if drawn is None else int(drawn["fresh_seed"]),
         {name: pair for name, pair in tested.items() if pair is not None},
         {name: _list_numbers(*pair) for name, pair in figures_by_set.items() if name != "val"},
+        {name: compare_sizes(direction, *pair) for name, pair in figures_by_set.items() if name != "val"},
+        {name: _read_sizes(pair[1]) for name, pair in figures_by_set.items()},
     )
+
+
+def _read_sizes(figures: dict[str, Any]) -> tuple[str, ...]:
+    values = figures.get(BY_INSTANCE)
+    if isinstance(values, Mapping):
+        return tuple(escape_text(str(size)) for size in values)
+    return ()
+
+
+def _describe_size(pair: Paired) -> str:
+    if pair.p is None or pair.p >= ALPHA:
+        return f"gain {pair.gain:.4g}, not shown to differ"
+    return f"gain {pair.gain:.4g}, {'better' if pair.gain > 0 else 'WORSE'}"
 
 
 def _list_numbers(seed: dict[str, Any], best: dict[str, Any]) -> list[tuple[str, float, float]]:

@@ -32,6 +32,7 @@ from oragent.evaluation.devices import AUTO, CPU
 from oragent.report.chance import compare_pairs, read_paired
 from oragent.search.candidate import Committed
 from oragent.search.folder import RunFolder, best_file, reopen
+from oragent.search.program_header import drop_head
 from oragent.search.store import Store
 
 FILE = "test.yaml"
@@ -112,6 +113,11 @@ def best_text(path: Path) -> str:
         raise StoreError(f"cannot read {best}: {' '.join(str(problem).split())[:300]}") from None
 
 
+def hash_best(path: Path) -> str:
+    """Return the hash of a run's best program without its header, to which outcomes of tests are added."""
+    return hash_text(drop_head(best_text(path)))
+
+
 def hash_text(text: str) -> str:
     """Return the SHA-256 of a program's text as hex digits; it names the program that figures belong to."""
     return hashlib.sha256(text.encode()).hexdigest()
@@ -126,7 +132,7 @@ def score_held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str,
         return {name: recorded[name] for name in ("seed", "best", "paired")}
     figures: dict[str, Any] = {"seed": scorer.score(scorer.seed, "test"), "best": scorer.score(best, "test")}
     figures["paired"] = paired_figures(scorer, figures["seed"], figures["best"])
-    tree = {"program": hash_text(best), "about": about, **figures}
+    tree = {"program": hash_best(path), "about": about, **figures}
     files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False))
     return figures
 
@@ -156,7 +162,7 @@ def read_held_out(path: Path) -> dict[str, Any] | None:
     file = path / FILE
     try:
         tree = load_yaml(file)
-        if tree["program"] != hash_text(best_text(path)):
+        if tree["program"] != hash_best(path):
             return None
         read_paired(tree.get("paired"))
         figures = {name: {**tree[name], "score": float(tree[name]["score"])} for name in ("seed", "best")}
@@ -249,7 +255,7 @@ def check_best(path: Path) -> BestCheck:
     A reason that prevents the check, such as a missing problem, is a result and not an error: reports show it.
     """
     try:
-        program = hash_text(best_text(path))
+        program = hash_best(path)
         recorded = read_check(path)
         if recorded is not None and recorded.program == program and recorded.passed is not None:
             return recorded
@@ -268,7 +274,7 @@ def read_check(path: Path) -> BestCheck | None:
         calls = None if tree["calls"] is None else int(tree["calls"])
         reason, cpu_s = escape_text(str(tree["reason"]))[:MOST_REASON], float(tree["cpu_s"])
         check = BestCheck(str(tree["program"]), passed, reason, cpu_s, calls)
-        if hash_text(best_text(path)) == check.program:
+        if hash_best(path) == check.program:
             return check
         return None
     except (OragentError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError):

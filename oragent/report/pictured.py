@@ -18,7 +18,7 @@ from oragent._base.protocol import Failure, Result
 from oragent._base.safe_load import load_yaml
 from oragent.evaluation.capabilities import BESIDE, DRAW
 from oragent.evaluation.runner import judge_result
-from oragent.report.held_out import HeldOutScorer, best_text, hash_identity, hash_text
+from oragent.report.held_out import HeldOutScorer, best_text, hash_best, hash_identity
 from oragent.sandbox.messages import Command, CommandResult, CompanionFolder
 from oragent.sandbox.sandbox import Sandbox
 
@@ -188,7 +188,7 @@ def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> 
     for picture in drawn:
         # which writes through no link
         files.replace_file(path / FOLDER / picture.name, picture.data)
-    tree: dict[str, Any] = {"program": hash_text(best), "about": about, "pictures": [picture.name for picture in drawn]}
+    tree: dict[str, Any] = {"program": hash_best(path), "about": about, "pictures": [picture.name for picture in drawn]}
     if values := {picture.name: picture.value for picture in drawn if picture.value is not None}:
         tree["values"] = values
     files.replace_file(path / FOLDER / FILE, yaml.safe_dump(tree, sort_keys=False))
@@ -227,7 +227,7 @@ def _read_values(claim: Any) -> dict[str, float]:
 def _read_recorded(path: Path, about: str | None) -> tuple[Picture, ...]:
     try:
         tree = load_yaml(path / FOLDER / FILE)
-        if tree["program"] != hash_text(best_text(path)) or about not in (None, tree["about"]):
+        if tree["program"] != hash_best(path) or about not in (None, tree["about"]):
             return ()
         names = [Path(str(name)).name for name in tree["pictures"]][:MOST]
         values = {name: float(value) for name, value in tree.get("values", {}).items()}

@@ -10,8 +10,9 @@ from oragent._base.budget import Spent
 from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
+from oragent.evaluation.hardening import HardenedProgram
 from oragent.ledger import RecordedReply
-from oragent.report import about, final, fresh, held_out, pictured
+from oragent.report import about, final, fresh, hardened, held_out, pictured
 from oragent.report.about import About
 from oragent.report.final import Final
 from oragent.report.fresh import Sets
@@ -186,6 +187,8 @@ class RunData:
     checks: PurityChecks = field(default_factory=PurityChecks)
     # check of the best program; None if it was not made
     check: BestCheck | None = None
+    # test of the best program with unusual arguments; None if it was not made
+    hardened: HardenedProgram | None = None
     # scores on ``val``, the held-out and the fresh set; None if not made
     sets: Sets | None = None
     # messages that were shown to the user while it ran
@@ -268,6 +271,7 @@ def load_run(folder: Path) -> RunData:
         experiments=experiments,
         checks=checks,
         check=held_out.read_check(folder),
+        hardened=hardened.read_hardened(folder),
         sets=read_sets(folder, described.direction, (_val_figures(seed), _val_figures(best))),
         remarks=remarks,
         pictures=pictured.read_pictures(folder),

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from oragent._base.protocol import Status
 from oragent._base.text_format import one_line
+from oragent.evaluation.hardening import HardenedProgram
 from oragent.report.fresh import Sets
 from oragent.report.held_out import BestCheck
 from oragent.report.pages import text as in_words
@@ -119,12 +120,15 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
 
 def describe_trust(data: RunData) -> tuple[str, ...]:
     """List the evidence for the best program's score, in sentences."""
-    return list_evidence(data.check, data.sets, data.remarks)
+    return list_evidence(data.check, data.hardened, data.sets, data.remarks)
 
 
-def list_evidence(check: BestCheck | None, sets: Sets | None, remarks: Sequence[str]) -> tuple[str, ...]:
-    """List the sentences of a check and of scores on other sets, and the remarks of the run."""
-    return (*([check.sentence] if check else []), *(sets.sentences if sets else []), *remarks)
+def list_evidence(
+    check: BestCheck | None, hardened: HardenedProgram | None, sets: Sets | None, remarks: Sequence[str]
+) -> tuple[str, ...]:
+    """List the sentences of checks and of scores on other sets, and the remarks of the run."""
+    checks = [tested.sentence for tested in (check, hardened) if tested is not None]
+    return (*checks, *(sets.sentences if sets else []), *remarks)
 
 
 def list_elites(data: RunData, limit: int) -> tuple[tuple[EliteRow, ...], int]:

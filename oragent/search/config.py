@@ -125,6 +125,8 @@ class Config:
             there (0.5: the median elite, 1: the best). None: on ``val`` alone.
         race: Quantile of the elites, 0 to 1. An evaluation on ``val`` ends early when a paired test shows that the
             candidate cannot reach that elite. None: no races.
+        protect: Test programs that would lead with unusual arguments, as ``oragent harden`` does; one that fails does
+            not lead.
         twins: Instances of each size after which a program ends if it answers exactly as an elite that is no longer; 0:
             never.
         device: Where networks compute: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``. A run keeps its device.
@@ -146,6 +148,7 @@ class Config:
     cache: bool = False
     cascade: Annotated[float, Ge(0), Le(1)] | None = None
     race: Annotated[float, Ge(0), Le(1)] | None = None
+    protect: bool = False
     twins: Annotated[int, Ge(0)] = 0
     device: Annotated[str, StringConstraints(pattern=f"^({PATTERN})$")] = AUTO
     protocol: Annotated[str, MinLen(1)] | None = None

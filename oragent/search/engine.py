@@ -358,6 +358,9 @@ class Engine:
                 check = self._context.scoring.check(leader, self._seen_by_check(run, leader))
                 rejected = await self._context.in_time(check)
                 if rejected is None:
+                    harden = self._context.scoring.harden(leader, self._seen_by_check(run, leader))
+                    rejected = await self._context.in_time(harden)
+                if rejected is None:
                     break
                 run.reject_impure(leader.fingerprint, rejected)
                 self._leader = None

@@ -31,6 +31,8 @@ class EvaluationKind(StrEnum):
     EXPERIMENT = "experiment"
     # Run on a few instances, with calls repeated in a fresh process.
     CHECK = "check"
+    # Run with unusual arguments.
+    HARDEN = "harden"
     # Result of a program that failed its check.
     IMPURE = "impure"
 

@@ -10,8 +10,9 @@ from typing import Any, Self, TypeVar
 
 from oragent._base.errors import ProblemError
 from oragent.evaluation import Evaluation, EvaluationRunner
-from oragent.evaluation.capabilities import INSTANCES, OBSERVER, evaluator_arguments, find_options
+from oragent.evaluation.capabilities import HEURISTIC_S, INSTANCES, OBSERVER, evaluator_arguments, find_options
 from oragent.evaluation.devices import pin_device
+from oragent.evaluation.hardening import CASE_S, HardenedProgram, harden_program, harden_selection
 from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.ledger.case import wait_for_all
@@ -86,6 +87,16 @@ class ExperimentRunner:
             self._measure, wait_for_all, source, axes, subset, direction, cpu_s=cpu_s, settings=settings, seed=seed
         )
         return _run(sweeping)
+
+    def harden(self, source: str, limit_s: float = CASE_S) -> HardenedProgram:
+        """Run a program with unusual arguments (`harden_program`)."""
+        return _run(harden_program(self._measure_text, self._problem, source, limit_s))
+
+    async def _measure_text(self, source: str, cpu_s: float | None) -> Evaluation:
+        limits = replace(self._limits, cpu_s=cpu_s or self._limits.cpu_s)
+        job = self._problem.make_job(source, self._root, limits, *harden_selection(self._problem, self._offers))
+        arguments = tuple(word for word in self._options if not word.startswith(HEURISTIC_S))
+        return await self._pool.evaluate(replace(job, arguments=(*arguments, *job.arguments)))
 
     async def _measure(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
         limits = replace(self._limits, cpu_s=min(self._limits.cpu_s, cpu_s))

@@ -38,6 +38,8 @@ from oragent.search.strategy import Strategy
 
 HOLDER_CHARACTERS = 200
 CANDIDATES = "candidates"
+# First line that a run writes into the file of a program.
+HEAD_LINE = re.compile(r"(?:#|//) (?P<problem>[\w.-]{1,100}): ")
 ELITE_ID = re.compile(r"\d+\.\d+|round \d+")
 # Name of the copy of a user's strategy file.
 STRATEGY_FILE = "strategy.py"
@@ -222,6 +224,22 @@ def repeat_command(problem: str, settings: Mapping[str, Any]) -> str:
 def best_file(path: Path) -> Path:
     """Return the path of the best program in a run's folder, even without its problem; ``best.py`` by default."""
     return next((file for file in sorted(path.glob("best.*")) if file.suffix in (".py", ".cpp")), path / "best.py")
+
+
+def problem_of_program(program: Path) -> str:
+    """Return the name of the problem of a program, by its folder or by the first line that a run wrote.
+
+    Raises:
+        ConfigError: Neither names a problem.
+    """
+    folder = program.resolve().parent
+    for above in (folder, *folder.parents):
+        if (above / "problem.yaml").is_file():
+            return str(above)
+    head = HEAD_LINE.match(files.read_argument(program, "a program"))
+    if head is None:
+        raise ConfigError(f"{program} names no problem: add --problem NAME")
+    return head["problem"]
 
 
 def make_folder(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
 from oragent._base.racing import RaceTerms
 from oragent.evaluation import Evaluation, Job
@@ -22,6 +23,7 @@ from oragent.evaluation.capabilities import (
     describe_missing,
     evaluator_arguments,
 )
+from oragent.evaluation.hardening import harden_program, harden_selection
 from oragent.evaluation.job import BELOW_FLOOR, add_train_score, floor_score, passes_screening, screened_evaluation
 from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
@@ -101,7 +103,7 @@ class Scoring:
         self._cache = cache
         self._problem, self._root, self._config = problem, root, config
         self._store, self._pool, self._clock, self._tell = store, pool, clock, tell
-        self._limits = problem.make_limits(config.limits)
+        self._limits, self._offers = problem.make_limits(config.limits), offers
         self._options = evaluator_arguments(
             problem, config.limits, offers, device=config.device, protocol=config.protocol
         )
@@ -259,14 +261,31 @@ class Scoring:
         if check.status is not Status.REJECTED:
             return None
         message = f"{check.message}; {chance}" if chance else check.message
-        return replace(
-            candidate.evaluation,
-            status=Status.REJECTED,
-            score=None,
-            features=None,
-            message=message[:1000],
-            traceback=check.traceback,
-        )
+        return _reject_leader(candidate, message, check.traceback)
+
+    async def harden(self, candidate: Candidate, seen: Seen) -> Evaluation | None:
+        """Run a program with unusual arguments, if the configuration protects the run from programs that fail then.
+
+        Returns:
+            The program's evaluation as a rejected one if a case fails, otherwise None.
+        """
+        if not self._config.protect or candidate.source == self._problem.seed:
+            return None
+        mode, size, options = harden_selection(self._problem, self._offers)
+
+        async def measure(text: str, cpu_s: float | None) -> Evaluation:
+            terms = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+            key = EvaluationKey(candidate.fingerprint, EvaluationKind.HARDEN, terms)
+            return await self._evaluate_once(key, text, seen, *options, mode=mode, size=size, cpu_s=cpu_s)
+
+        try:
+            hardened = await harden_program(measure, self._problem, candidate.source)
+        except ConfigError as problem:
+            self._tell(str(problem))
+            return None
+        if hardened.failures:
+            return _reject_leader(candidate, hardened.sentence)
+        return None
 
     def store_impure(self, fingerprint: str, rejected: Evaluation) -> str:
         """Store the evaluation of a program that failed its check, and return its fingerprint in the store."""
@@ -324,6 +343,7 @@ class Scoring:
         mode: str | None = None,
         size: int | None = None,
         observer: str = "",
+        cpu_s: float | None = None,
     ) -> Evaluation:
         stored = self._store.evaluation(key)
         if stored is not None:
@@ -331,6 +351,8 @@ class Scoring:
         if key not in self._flying:
             what = f"{seen.what}, on {mode}" if mode else seen.what
             job = self._make_job(source, options, mode, size, observer)
+            if cpu_s is not None:
+                job = replace(job, limits=replace(job.limits, cpu_s=cpu_s))
             self._flying[key] = asyncio.create_task(self._evaluate_job(key, job, seen, what))
         return await asyncio.shield(self._flying[key])
 
@@ -377,3 +399,15 @@ class Scoring:
         evaluation = self._store.with_first_times(key, evaluation)
         self._store.keep_evaluation(key, evaluation, self._clock())
         return self._store.evaluation(key) or evaluation
+
+
+def _reject_leader(candidate: Candidate, message: str, trace: str = "") -> Evaluation:
+    """Return the evaluation of a program that would lead, as a rejected one."""
+    return replace(
+        candidate.evaluation,
+        status=Status.REJECTED,
+        score=None,
+        features=None,
+        message=message[:1000],
+        traceback=trace,
+    )

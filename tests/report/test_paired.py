@@ -9,10 +9,11 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, permutation_test
+from scipy.stats import binomtest, permutation_test, ttest_1samp
 
 from oragent._base.direction import Direction
 from oragent._base.protocol import Status
+from oragent._base.statistics import sign_flip_interval, sign_flip_test
 from oragent._base.terminal import Terminal
 from oragent.cli.runs import _print_table
 from oragent.evaluation import Evaluation, Job
@@ -50,6 +51,53 @@ def test_the_p_value_is_that_of_scipy_on_one_size() -> None:
         (before, after), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", n_resamples=np.inf
     )
     assert found.p == pytest.approx(exact.pvalue)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=6, max_size=24), st.integers(1, 3))
+def test_the_interval_holds_0_exactly_if_the_test_shows_no_difference(gains: list[float], sizes: int) -> None:
+    parts = [gains[at::sizes] for at in range(sizes)]
+    seed = {"by_instance": {str(at): [10.0] * len(part) for at, part in enumerate(parts)}}
+    best = {"by_instance": {str(at): [10.0 + gain for gain in part] for at, part in enumerate(parts)}}
+    found = compare_pairs(MAXIMIZE, seed, best)
+    assert found.low is not None
+    assert found.low <= found.gain + 1e-9
+    assert found.high >= found.gain - 1e-9
+    assert (found.low <= 0 <= found.high) == (found.p >= 0.05)
+
+
+def test_the_interval_is_that_of_shifted_tests() -> None:
+    rng = np.random.default_rng(3)
+    for count in (8, 40):
+        gains = rng.normal(0.4, 1.0, count)
+        low, high = sign_flip_interval(gains)
+        width = high - low
+        for shift, is_inside in ((low + width / 50, True), (low - width / 50, False), (high - width / 50, True)):
+            assert (sign_flip_test(gains - shift) >= 0.05) is is_inside
+        assert low < gains.mean() < high
+    student = ttest_1samp(gains, 0).confidence_interval(0.95)
+    assert (low, high) == pytest.approx((student.low, student.high), abs=0.1)
+    assert sign_flip_interval([1.0] * 5) is None
+
+
+def test_a_gain_that_turns_into_a_loss_on_the_test_set_is_said_and_so_are_other_sizes() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.1, 30)
+
+    def told(small: float, large: float | None) -> dict[str, Any]:
+        sizes = {"50": (10 + small + noise).tolist()}
+        if large is not None:
+            sizes["100"] = (20 + large + noise).tolist()
+        values = figures(**sizes)
+        return values | {"ci95": (values["score"] - 0.05, values["score"] + 0.05)}
+
+    val, test = (told(0, None), told(-1, None)), {"seed": told(0, 0), "best": told(1, 0)}
+    sentences = collect_sets(MINIMIZE, val, test, {**test, "fresh_seed": 3}).sentences
+    compared = next(sentence for sentence in sentences if "on val" in sentence and "on test" in sentence)
+    assert "DOES NOT CARRY OVER" in compared
+    assert "(sizes 50 and 50, 100)" in compared
+    by_size = next(sentence for sentence in sentences if "held out (test) by size" in sentence)
+    assert "50: gain -1, WORSE" in by_size
+    assert "100: gain 0, not shown to differ" in by_size
 
 
 def test_sizes_weigh_alike_as_in_the_score() -> None:

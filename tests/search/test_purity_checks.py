@@ -1,6 +1,7 @@
 """Programs that are not functions of their arguments never lead a run, however the run is scheduled."""
 
 import asyncio
+import json
 import random
 import threading
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.hardening import CASES
 from oragent.evaluation.pool import JobPool
 from oragent.search.engine import Engine
 from oragent.search.events import PurityChecks, SearchResult
@@ -139,3 +141,37 @@ def test_without_the_option_nothing_is_checked_and_that_is_said(begun) -> None:
     assert checker.checked == []
     assert outcome.checks == PurityChecks(all_cpu_s=outcome.checks.all_cpu_s)
     assert any("--check" in line for line in told)
+
+
+class Hardener(Checker):
+    """Evaluations in which programs whose text names ``weak`` fail a case of unusual arguments."""
+
+    def __call__(self, job: Job) -> Evaluation:
+        if "@HARDEN" not in job.source:
+            return super().__call__(job)
+        names = [CASES[0]] if f"= 0, {[CASES[0]]!r}" in job.source else CASES
+        fault = {"fault": "ValueError: no item"} if "weak" in job.source else {"form": ["number", None, True]}
+        lines = [{"case": name, "seconds": 0.1, "size": 5, **fault} for name in names]
+        if "weak" in job.source:
+            lines[0] = {**lines[0], "form": ["number", None, True], "fault": ""}
+        log = "\n".join(f"@HARDEN {json.dumps(line)}" for line in lines)
+        return Evaluation(Status.ERROR, log=log, wall_s=0.1, cpu_s=0.2)
+
+
+async def weaken(run: RoundContext) -> None:
+    """Two programs a round, each better than all before; every second one is weak."""
+    for step, remark in enumerate(("", "  # noqa\n    weak = 1")):
+        number = 100 + 2 * run.number + step - 40
+        await run.evaluate(f"def guess(x):{remark}\n    return {number}\n", [], "sibling")
+
+
+def test_with_protect_no_program_leads_that_fails_unusual_arguments(begun) -> None:
+    folder = begun("budget.evaluations=9", "strategy.window=1", "protect=true")
+    outcome = search(folder, weaken, Hardener(), workers=1)
+    assert outcome.progress.best.id != "0.0"
+    assert "weak" not in outcome.progress.best.source
+    rejected = [one for one in records(folder) if one.candidate.evaluation.status is Status.REJECTED]
+    assert rejected
+    assert "no item" in rejected[0].candidate.evaluation.message
+    unprotected = begun("budget.evaluations=9", "strategy.window=1")
+    assert "weak" in search(unprotected, weaken, Hardener(), workers=1).progress.best.source

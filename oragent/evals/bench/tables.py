@@ -62,6 +62,15 @@ def differences_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
     return TextTable(heads, tuple(_difference_row(one, subject.direction, terms) for one in subject.differences))
 
 
+def explain_widths(terms: BenchTerms) -> str:
+    """Explain the columns of widths of `finals_table` and `differences_table`."""
+    return (
+        f"± seeds: standard deviation of the final score, or of the difference, between runs that differ in their seed "
+        f"alone; a dash for one run. ± {terms.noise}: half the width of the 95 % interval of one score over its "
+        f"{terms.noise}."
+    )
+
+
 def target_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
     """Tabulate the cost of reaching the target, and the total cost."""
     spent = (terms.work, "tokens", "money")

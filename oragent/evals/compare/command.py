@@ -92,6 +92,7 @@ def show_comparison(comparison: Comparison, console: Console) -> None:
         if problem.differences:
             console.print(Text(f"\n{problem.name}: differences in score, {hint}", style="bold cyan"))
             console.print(rich_table(tables.differences_table(problem, terms).drop_columns(tables.GAIN, "p")))
+    console.print(Text(f"\n{tables.explain_widths(terms)}", style="dim"))
     console.print(Text(f"\nNormalised: {NORMALISED}", style="bold cyan"))
     console.print(rich_table(tables.overall_table(summary)))
     console.print(Text(f"\n{describe_verdict(summary)}", style="bold"))

@@ -10,10 +10,12 @@ from typing import Any
 from oragent._base.errors import OragentError, StoreError
 from oragent._base.safe_load import parse_json
 from oragent._base.text_format import escape_text
+from oragent.evaluation.hardening import HardenedCase
 from oragent.ledger.database import Database
 from oragent.report.chance import compare_pairs
 from oragent.report.final import read_final
 from oragent.report.fresh import Sets
+from oragent.report.hardened import read_hardened
 from oragent.report.held_out import best_text, read_check
 from oragent.report.live.snapshot import MAX_JSON, QUERY_S, RunReader, clean_value, eval_command, find_leaders
 from oragent.report.pictured import Picture, read_pictures
@@ -51,15 +53,17 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         sets = read_sets(folder, reader.about.direction, val)
     except OragentError as fault:
         problem = str(fault)
+    hardened = read_hardened(folder)
     final, limits = read_final(folder, reader.about.direction), reader.about.settings.get("limits") or {}
     return {
         "problem": escape_text(problem),
         "seed": seed,
         "best": best,
-        "sentences": [escape_text(text) for text in list_evidence(read_check(folder), sets, remarks)],
+        "sentences": [escape_text(text) for text in list_evidence(read_check(folder), hardened, sets, remarks)],
         "sets": clean_value(_describe_sets(sets, val)) if sets else [],
         "figures": clean_value(dict(sets.figures)) if sets else {},
         "checks": escape_text(str(checks)) if checks.number else "",
+        "hardened": [] if hardened is None else [_describe_case(case) for case in hardened.cases],
         "final": None
         if final is None
         else {
@@ -72,6 +76,16 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         "command": escape_text(eval_command(reader.about.problem_reference, best_file(folder))),
         "isolation": isolation,
         "pictures": [_describe_picture(image) for image in read_pictures(folder)],
+    }
+
+
+def _describe_case(case: HardenedCase) -> dict[str, Any]:
+    seconds = None if case.seconds is None else clean_value(case.seconds)
+    return {
+        "name": case.name,
+        "outcome": str(case.outcome),
+        "reason": escape_text(case.reason),
+        "seconds": seconds,
     }
 
 

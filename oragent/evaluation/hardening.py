@@ -1,0 +1,249 @@
+"""Tests of a program with unusual arguments: sizes 0, 1, 2, half and twice, ties, zeros and infeasible data.
+
+The arguments are those of a call of a real evaluation, changed. The program answers in its usual sandbox. The seed
+heuristic gets the same arguments: where it answers, the program must answer too, within a time limit, with a value of
+the same kind and shape, and with finite numbers if those of the seed are finite. Where the seed fails, the case is not
+judged.
+"""
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import resources
+from typing import Any
+
+from oragent._base.errors import ConfigError
+from oragent._base.protocol import Status
+from oragent._base.text_format import one_line
+from oragent.evaluation.capabilities import HEURISTIC_S, INSTANCES
+from oragent.evaluation.job import Evaluation
+from oragent.evaluation.problem import Problem
+from oragent.programs.multi_file import with_main
+
+# Changes of the arguments, in the order of their runs; the first one changes nothing.
+CASES = (
+    "as given",
+    "size 0",
+    "size 1",
+    "size 2",
+    "half the size",
+    "twice the size",
+    "all alike",
+    "all zero",
+    "limits zero",
+    "data times 1000",
+)
+# Default CPU seconds of one case.
+CASE_S = 10.0
+TEMPLATE = "hardening_template.txt"
+LINE = re.compile(r"@HARDEN (\{.*\})")
+MOST_REASON = 200
+NOT_PYTHON = "only programs in Python can be tested with unusual arguments"
+
+
+class Outcome(StrEnum):
+    """Outcome of a case."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    # The seed fails too.
+    UNJUDGED = "not judged"
+
+
+@dataclass(frozen=True)
+class HardenedCase:
+    """Outcome of one change of the arguments."""
+
+    # Name of the change, one of ``CASES``.
+    name: str
+    outcome: Outcome
+    # Reason of a failure, or of the missing judgement; empty for a pass.
+    reason: str = ""
+    # CPU seconds of the program's call; None if it did not end.
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class HardenedProgram:
+    """Outcomes of all cases of a program."""
+
+    cases: tuple[HardenedCase, ...]
+    # Most frequent length among the arguments, which the sizes replace; 0 if no argument has a length.
+    size: int = 0
+    # CPU seconds of all evaluations.
+    cpu_s: float = 0.0
+    # CPU seconds that a case could take.
+    limit_s: float = CASE_S
+
+    @property
+    def failures(self) -> tuple[HardenedCase, ...]:
+        """Failed cases."""
+        return tuple(case for case in self.cases if case.outcome is Outcome.FAILED)
+
+    @property
+    def sentence(self) -> str:
+        """Summary in one line."""
+        judged = [case for case in self.cases if case.outcome is not Outcome.UNJUDGED]
+        text = f"unusual arguments: {len(judged) - len(self.failures)} of {len(judged)} cases pass"
+        if self.failures:
+            text += "; " + "; ".join(f"{case.name}: {case.reason}" for case in self.failures)
+        unjudged = [case.name for case in self.cases if case.outcome is Outcome.UNJUDGED]
+        if unjudged:
+            text += f"; not judged, as the seed fails too: {', '.join(unjudged)}"
+        return text
+
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, Any]) -> "HardenedProgram":
+        """Read the outcomes from a file's tree; a TypeError, KeyError or ValueError if it is something else."""
+        cases = tuple(
+            HardenedCase(
+                str(case["name"]),
+                Outcome(case["outcome"]),
+                one_line(str(case["reason"]), MOST_REASON),
+                None if case["seconds"] is None else float(case["seconds"]),
+            )
+            for case in tree["cases"]
+        )
+        return cls(cases, int(tree["size"]), float(tree["cpu_s"]), float(tree["limit_s"]))
+
+
+@dataclass
+class _CaseRun:
+    """What a program did in one case."""
+
+    # Kind, shape and finiteness of the answer; None without an answer.
+    form: list[Any] | None = None
+    fault: str = ""
+    seconds: float | None = None
+
+
+@dataclass
+class _ProgramRun:
+    """What a program did in all cases."""
+
+    cases: dict[str, _CaseRun] = field(default_factory=dict)
+    size: int = 0
+    cpu_s: float = 0.0
+    # Reason why the cases could not run; empty if they did.
+    problem: str = ""
+
+
+# Function that evaluates a text, with a limit in CPU seconds; None means the limit of an evaluation.
+MeasureText = Callable[[str, float | None], Awaitable[Evaluation]]
+
+
+def write_hardened(problem: Problem, source: str, first: int, cases: Sequence[str] = CASES) -> str:
+    """Return a program that runs the cases from ``first`` on at a call of its evaluation, and ends there."""
+    if problem.signature.language != "python":
+        raise ConfigError(f"{problem.name}: {NOT_PYTHON}")
+    template = resources.files("oragent.evaluation").joinpath(TEMPLATE).read_text(encoding="utf-8")
+    added = template.format(function=problem.about.function, first=first, cases=list(cases))
+    return with_main(source, problem.about.candidate.names, lambda text: text.rstrip() + "\n" + added)
+
+
+def harden_selection(problem: Problem, offers: frozenset[str]) -> tuple[str | None, int | None, tuple[str, ...]]:
+    """Return the mode, the size and the options of the evaluation whose arguments `harden_program` changes."""
+    mode = "train" if problem.about.sizes.get("train") else None
+    few = (f"{INSTANCES}=1",) if mode and INSTANCES in offers else ()
+    unlimited = (f"{HEURISTIC_S}=none",) if HEURISTIC_S in offers else ()
+    return mode, None, (*few, *unlimited)
+
+
+async def harden_program(
+    measure: MeasureText, problem: Problem, source: str, limit_s: float = CASE_S
+) -> HardenedProgram:
+    """Run a program and the seed with unusual arguments, and judge the program case by case.
+
+    Args:
+        measure: Evaluates a text on the instances from which the arguments come.
+        problem: The problem.
+        source: Text of the program.
+        limit_s: CPU seconds of one case.
+
+    Raises:
+        ConfigError: The program is not in Python, or fails before its first case.
+    """
+    seed = await _run_cases(measure, problem, problem.seed, limit_s)
+    program = await _run_cases(measure, problem, source, limit_s)
+    for run, what in ((seed, "the seed heuristic"), (program, "the program")):
+        if run.problem:
+            raise ConfigError(f"{what} cannot be tested with unusual arguments: {run.problem}")
+    cases = tuple(_judge_case(name, program.cases[name], seed.cases[name]) for name in CASES)
+    return HardenedProgram(cases, program.size, round(seed.cpu_s + program.cpu_s, 2), limit_s)
+
+
+async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_s: float) -> _ProgramRun:
+    """Run all cases; a case that ends the process, or runs out of time, is followed by another evaluation."""
+    run = _ProgramRun()
+    first_s: float | None = None
+    at = 0
+    while at < len(CASES):
+        # The first case alone tells how long the program takes to load.
+        names = CASES[:1] if at == 0 else CASES
+        budget = None if first_s is None else first_s + limit_s
+        evaluation = await measure(write_hardened(problem, source, at, names), budget)
+        run.cpu_s += evaluation.cpu_s
+        begun = _read_lines(run, evaluation)
+        if first_s is None:
+            first_s = evaluation.cpu_s
+        ended = [name for name in names[at:] if name in run.cases]
+        if begun is not None and begun not in run.cases and (not ended or evaluation.status is not Status.TIMEOUT):
+            run.cases[begun] = _CaseRun(fault=_explain_end(evaluation, limit_s))
+            ended.append(begun)
+        if not ended:
+            run.problem = f"{evaluation.status}: {one_line(evaluation.message, MOST_REASON)}"
+            break
+        if at == 0 and run.cases[CASES[0]].fault:
+            run.problem = run.cases[CASES[0]].fault
+            break
+        at += len(ended)
+    return run
+
+
+def _read_lines(run: _ProgramRun, evaluation: Evaluation) -> str | None:
+    """Add what an evaluation printed about its cases; return the name of the last case that began."""
+    begun = None
+    for match in LINE.finditer(f"{evaluation.log}\n{evaluation.output}"):
+        try:
+            data = json.loads(match[1])
+            name = data["case"]
+            if name not in CASES:
+                continue
+            if "begins" in data:
+                begun = name
+                continue
+            form = data.get("form")
+            run.cases[name] = _CaseRun(form, one_line(str(data.get("fault", "")), MOST_REASON), float(data["seconds"]))
+            run.size = int(data["size"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return begun
+
+
+def _explain_end(evaluation: Evaluation, limit_s: float) -> str:
+    if evaluation.status is Status.TIMEOUT:
+        return f"no answer within {limit_s:g} CPU seconds"
+    return one_line(f"{evaluation.status}: {evaluation.message}", MOST_REASON)
+
+
+def _judge_case(name: str, program: _CaseRun, seed: _CaseRun) -> HardenedCase:
+    if seed.form is None:
+        reason = program.fault or "the seed has no answer to compare"
+        return HardenedCase(name, Outcome.UNJUDGED, reason, program.seconds)
+    if program.form is None:
+        return HardenedCase(name, Outcome.FAILED, program.fault, program.seconds)
+    kind, shape, is_finite = program.form
+    if [kind, shape] != seed.form[:2]:
+        reason = f"returns {_describe_form(program.form)} instead of {_describe_form(seed.form)}"
+        return HardenedCase(name, Outcome.FAILED, reason, program.seconds)
+    if seed.form[2] and not is_finite:
+        return HardenedCase(name, Outcome.FAILED, "returns NaN or infinity", program.seconds)
+    return HardenedCase(name, Outcome.PASSED, "", program.seconds)
+
+
+def _describe_form(form: Sequence[Any]) -> str:
+    if form[0] == "array" and form[1] is not None:
+        return f"an array of shape {tuple(form[1])}"
+    return f"a {form[0]}"

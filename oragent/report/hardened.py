@@ -1,0 +1,61 @@
+"""Tests of a run's best program with unusual arguments, kept in the run's folder and in the header of the program."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import yaml
+
+from oragent._base import files
+from oragent._base.errors import OragentError
+from oragent._base.safe_load import load_yaml
+from oragent.evaluation.hardening import HardenedProgram
+from oragent.report.held_out import best_text, hash_best
+from oragent.search.folder import best_file
+from oragent.search.program_header import MARK, format_comments, split_head
+
+FILE = "harden.yaml"
+# Beginning of the line in the header of the program.
+LABEL = "harden:"
+
+
+def harden_best(path: Path, harden: Callable[[str], HardenedProgram]) -> HardenedProgram:
+    """Test a run's best program; write ``harden.yaml``, and the outcome into the header of the program."""
+    hardened = harden(best_text(path))
+    best = best_file(path)
+    text = write_head_line(best_text(path), f"{LABEL} {hardened.sentence}")
+    files.replace_file(best, text)
+    tree = {"program": hash_best(path), **asdict(hardened)}
+    tree["cases"] = [{**case, "outcome": str(case["outcome"])} for case in tree["cases"]]
+    files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False))
+    return hardened
+
+
+def read_hardened(path: Path) -> HardenedProgram | None:
+    """Return the stored outcomes for the present best program; None if they are missing or their file is broken."""
+    try:
+        tree = load_yaml(path / FILE)
+        if tree["program"] != hash_best(path):
+            return None
+        return HardenedProgram.from_tree(tree)
+    except (OragentError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
+        return None
+
+
+def write_head_line(text: str, line: str) -> str:
+    """Return a program with a line in its header, in place of an earlier line with the same label."""
+    first, newline, _ = text.partition("\n")
+    sign = "//" if first.startswith("//") else "#"
+    lines, program = split_head(text)
+    if program == text:
+        # Not the file of a run: it has no first line of a run's own.
+        return format_comments([line], sign) + text
+    label = line.partition(" ")[0]
+    kept: list[str] = []
+    is_old = False
+    for present in lines:
+        # Continued lines are indented.
+        is_old = present.startswith(label) or (is_old and present.startswith(" "))
+        if not is_old:
+            kept.append(f"{sign}{MARK} {present}\n")
+    return first + newline + "".join(kept) + format_comments([line], sign) + program
